@@ -13,7 +13,7 @@ import (
 func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t)
-	defer r.whole.close(t)
+	defer r.healthy.close(t)
 	for _, c := range []struct {
 		name, group string
 		step        step
@@ -23,7 +23,7 @@ func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 		{"too few nodes for what is derived", "g:acme:few", stepEnforce, refuseAll},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := createGroup(t.Context(), r.whole.service, c.group, nil); err != nil {
+			if err := createGroup(t.Context(), r.healthy.service, c.group, nil); err != nil {
 				t.Fatal(err)
 			}
 			p := newProxy(t, r.host)
@@ -40,13 +40,13 @@ func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 			}
 			if err != nil {
 				d.close(t)
-				if err := join(r.whole); err != nil {
+				if err := join(r.healthy); err != nil {
 					t.Fatal(err)
 				}
 			} else {
 				defer d.close(t)
 			}
-			role, err := r.whole.service.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
+			role, err := r.healthy.service.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
 			if err != nil || role != principal.GroupMember {
 				t.Errorf("the member was acknowledged, but its role is %d (error: %v)", role, err)
 			}

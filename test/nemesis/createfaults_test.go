@@ -14,7 +14,7 @@ import (
 // generated is an item that is created without a name. Its id is not known in advance, so
 // each one has a creator that owns nothing else, and the tests find it in that library.
 var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCreator, look: (*fixture).lookAtOnly,
-	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first)}}}
+	before: seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(first)}}}
 
 // namedOperations are creations whose name is generated, from a block of numbers that the
 // process has yet to reserve. Their id is in the register of creations before they are
@@ -26,10 +26,10 @@ var namedOperations = []operation{
 // prepareCreator creates the creator. The fixture's name source has already handed out
 // numbers, so a process that needs some requests the first block, and then the next one.
 func prepareCreator(ctx context.Context, r *fixture, id string) error {
-	if err := makeUser(ctx, r.whole.service, id, nil); err != nil {
+	if err := makeUser(ctx, r.healthy.service, id, nil); err != nil {
 		return err
 	}
-	_, err := r.whole.store.ReserveBlock(ctx, nameSource, naming.DefaultBlockSize)
+	_, err := r.healthy.store.ReserveBlock(ctx, nameSource, naming.DefaultBlockSize)
 	return err
 }
 
@@ -44,7 +44,7 @@ func createUnnamed(ctx context.Context, s *services, id string, key *string) err
 func (r *fixture) lookAtOnly(t *testing.T, id string) seen {
 	t.Helper()
 	creator := principal.ID(id)
-	page, err := r.whole.service.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
+	page, err := r.healthy.service.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
 	if err != nil {
 		t.Fatal(err)
 	}

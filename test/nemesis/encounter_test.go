@@ -97,7 +97,7 @@ func (c *encounter) instance(t *testing.T, skew time.Duration, without rule) (*p
 	}
 	if skew >= lapsed {
 		// A background worker would sweep all leases.
-		return p, openStill(t, o, skew, without)
+		return p, openWithoutWork(t, o, skew, without)
 	}
 	return p, openInstance(t, o, skew, without)
 }
@@ -111,11 +111,11 @@ func (c *encounter) arm(p *proxy) {
 	}
 }
 
-// repeat runs the operation again with the same key. It returns the first outcome, or
-// makes the change now; either way the change is made exactly once.
+// repeat runs the operation again with the same key. The Service returns the first outcome, or
+// makes the change now. Either way the change is made exactly once.
 func (c *encounter) repeat(t *testing.T, key *string, after seen) {
 	t.Helper()
-	if err := c.op.do(t.Context(), c.r.whole.service, c.id, key); err != nil {
+	if err := c.op.do(t.Context(), c.r.healthy.service, c.id, key); err != nil {
 		c.errorf("the repetition: %v", err)
 	}
 	if got := c.op.of.look(c.r, t, c.id); !got.equal(after) {
@@ -134,7 +134,7 @@ func (c *encounter) prepare(t *testing.T) {
 	if c.op.creates {
 		return
 	}
-	if err := c.op.of.make(t.Context(), c.r.whole.service, c.id, nil); err != nil {
+	if err := c.op.of.make(t.Context(), c.r.healthy.service, c.id, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -207,12 +207,12 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *instance) {
 		if p.disarm() != 1 {
 			c.errorf("the fault hit no statement")
 		}
-		// Closing the connections takes back requests that have not arrived.
-		until(t, runWithin, "what comes late", p.arrived)
+		// Closing the connections would drop requests that have not arrived.
+		until(t, runWithin, "the arrival of late requests", p.arrived)
 	}
 	inFlightList := d.journal.InFlightList()
 	d.close(t)
-	c.r.whole.takeOver(t, inFlightList)
+	c.r.healthy.takeOver(t, inFlightList)
 }
 
 // awaitEnd waits for the end of the process. Cleanup and releases happen after the

@@ -16,8 +16,8 @@ import (
 // expiring is an item for which the tests also read whether it expires.
 var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: (*fixture).lookAtExpiring, before: items.before}
 
-// expiryOperations set an expiry. They write two hints before the decision. Nothing else
-// is derived from it, so nothing is added to the in-flight list.
+// expiryOperations set an expiry. They write two hints before the decision. Nothing else is
+// derived from an expiry, so nothing is added to the in-flight list.
 var expiryOperations = []operation{
 	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry, changes: func(s *seen) { s.Expires = true }},
 }
@@ -28,9 +28,9 @@ func setExpiry(ctx context.Context, s *services, id string, key *string) error {
 	return err
 }
 
-// farAhead is when the items of these operations expire, long after every run. Each
-// expires on a day of its own, because a mark of another item on the same day would serve
-// it too. By afterAll all of them have expired.
+// farAhead is when the items of these operations expire, long after every run. Each expires on a
+// day of its own, because the hint of a day leads to every item that expires on that day. By
+// afterAll all of them have expired.
 var (
 	farAhead = time.Date(2100, time.January, 1, 12, 0, 0, 0, time.UTC)
 	afterAll = farAhead.AddDate(100, 0, 0)
@@ -61,7 +61,7 @@ func (r *fixture) lookAtExpiring(t *testing.T, id string) seen {
 }
 
 // expireAll lets a process delete what has expired, with its clock after all expiries. An item
-// that its hint does not lead to would still exist afterwards.
+// without a hint would still exist afterwards.
 func (r *fixture) expireAll(t *testing.T) {
 	t.Helper()
 	for _, id := range r.unhinted(t) {
@@ -81,7 +81,7 @@ func (r *fixture) expireAll(t *testing.T) {
 	d.idle(t)
 	inFlightList := d.journal.InFlightList()
 	d.close(t)
-	r.whole.takeOver(t, inFlightList)
+	r.healthy.takeOver(t, inFlightList)
 	for _, due := range r.expiring {
 		if got := r.look(t, due.Key); !got.equal(seen{}) {
 			t.Errorf("%s expires at %s, but still exists after that: %v", due.Key, due.At, got)
@@ -95,7 +95,7 @@ const mostDue = 10_000
 // unhinted returns the items that expire without a hint.
 func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
 	t.Helper()
-	hints, err := r.whole.store.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
+	hints, err := r.healthy.store.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,14 +107,14 @@ func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
 	return ids
 }
 
-// TestAudit_ReportsAMissingHint removes the hint of an item that expires. The audit reports the
-// item, which outlives its expiry.
-func TestAudit_ReportsAMissingHint(t *testing.T) {
+// TestUnhinted_ReportsAnItemWithoutItsHint removes the hint of an item that expires. unhinted, by
+// which expireAll finds such items, must report it.
+func TestUnhinted_ReportsAnItemWithoutItsHint(t *testing.T) {
 	r := newFixture(t)
-	defer r.whole.close(t)
+	defer r.healthy.close(t)
 	id := expiring.prefix + "fault-0-0"
 	for _, do := range []func(context.Context, *services, string, *string) error{create, setExpiry} {
-		if err := do(t.Context(), r.whole.service, id, nil); err != nil {
+		if err := do(t.Context(), r.healthy.service, id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestAudit_ReportsAMissingHint(t *testing.T) {
 	if got := r.unhinted(t); len(got) != 0 {
 		t.Errorf("%v have no hint although none was removed", got)
 	}
-	if err := r.whole.store.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
+	if err := r.healthy.store.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.unhinted(t); len(got) != 1 {

@@ -31,7 +31,7 @@ type subject struct {
 }
 
 var items = subject{table: "content", prefix: "c:acme:", make: create, look: (*fixture).look,
-	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
+	before: seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(first), string(owner)}}}
 
 // operation is a mutation that meets a fault, with the state that it should lead to.
 type operation struct {
@@ -45,15 +45,16 @@ type operation struct {
 	// operation. If it is nil, the two are the same.
 	changes func(s *seen)
 	// ends is how the operation's own process ends at the decision, if another process
-	// finishes the change and meets the faults. If it is empty, the own process meets
-	// them.
+	// finishes the change and meets the faults. If it is empty, the operation's own process
+	// meets them.
 	ends faultKind
-	// wakes is true if the own process writes its list once more after that.
+	// wakes is true if the operation's own process writes its list once more after that.
 	wakes bool
 	// joins is true if the operation adds a member. It is acknowledged only when
 	// everything derived from the membership is stored.
 	joins bool
-	// fence is the number of the deciding statement that is the fence of another record.
+	// fence is the number of the deciding statement that counts as stepFence: it fences another
+	// record, or changes a lease again (see leaseOperations). 0: none does.
 	fence int
 	// urls are the URLs that the operation takes or gives up. If its process ends,
 	// another client takes them.
@@ -77,7 +78,7 @@ var operations = []operation{
 			private := principal.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Version, s.Width = 2, principal.Private }},
+		}, changes: func(s *seen) { s.Version, s.Visibility = 2, principal.Private }},
 	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
@@ -118,8 +119,8 @@ func (op *operation) faultsAt(s step) []faultKind {
 		all = append(all, answerTimeout, answerFew, answerRefused)
 	}
 	if s == stepDecide && op.ends == "" {
-		// Other statements are never sent again: a lost answer is not relied on, and
-		// whether a fence exists is read.
+		// The process never sends other statements again. Without an answer it assumes nothing, and
+		// reads whether a fence exists.
 		all = append(all, loseAll)
 	}
 	return all
@@ -127,30 +128,30 @@ func (op *operation) faultsAt(s step) []faultKind {
 
 // seen is the visible state of an item, or of a group or a user, whose version is 1.
 type seen struct {
-	Version int
-	Title   string
-	Width   principal.Visibility
-	Members []string
-	Expires bool
-	Names   []string // the URLs that lead to it
-	Texts   []string // its revisions
+	Version    int
+	Title      string
+	Visibility principal.Visibility
+	Members    []string
+	Expires    bool
+	Names      []string // the URLs that lead to it
+	Texts      []string // its revisions
 }
 
 func (r *fixture) look(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), library.ContentID(name)
-	items, err := r.whole.service.Contents(t.Context(), v, []library.ContentID{id})
+	items, err := r.healthy.service.Contents(t.Context(), v, []library.ContentID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if items[0] == nil {
 		return seen{}
 	}
-	members, err := r.whole.service.Members(t.Context(), v, id, cursor.PageArgs{})
+	members, err := r.healthy.service.Members(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := seen{Version: items[0].Version, Title: items[0].Title, Width: items[0].Visibility, Expires: items[0].ExpiresAt != nil}
+	s := seen{Version: items[0].Version, Title: items[0].Title, Visibility: items[0].Visibility, Expires: items[0].ExpiresAt != nil}
 	for _, m := range members.Edges {
 		s.Members = append(s.Members, string(m.Node.PrincipalID()))
 	}
@@ -181,14 +182,14 @@ const slowTries = 4
 // the same key makes the change exactly once, and all libraries are right.
 func TestFaults_AtEveryStepOfMutations(t *testing.T) {
 	r := newFixture(t)
-	defer r.whole.close(t)
+	defer r.healthy.close(t)
 	r.playAll(t, slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers))
 	r.expireAll(t)
 	report := r.audit(t)
 	if !report.Clean() {
 		t.Errorf("the audit found %+v", report)
 	}
-	if st := r.whole.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
+	if st := r.healthy.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
 		t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
 	}
 	if report.Contents == 0 || report.Entries == 0 {
@@ -201,16 +202,16 @@ func (r *fixture) playAll(t *testing.T, all []operation) {
 	t.Helper()
 	var played, unknown, again atomic.Int64
 	t.Run("faults", func(t *testing.T) {
-		places := make(chan struct{}, atOnce)
+		slots := make(chan struct{}, atOnce)
 		var wait sync.WaitGroup
 		defer wait.Wait()
 		for _, op := range all {
 			for _, s := range op.steps {
 				for _, f := range op.faultsAt(s) {
 					n := played.Add(1)
-					places <- struct{}{}
+					slots <- struct{}{}
 					wait.Go(func() {
-						defer func() { <-places }()
+						defer func() { <-slots }()
 						t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, f), func(t *testing.T) {
 							// The clocks of two processes differ by 2 s, in either
 							// direction.
@@ -235,7 +236,7 @@ func (r *fixture) playAll(t *testing.T, all []operation) {
 // list, and then dies. The audit must report the libraries that are left incomplete.
 func TestAudit_ReportsADecisionWithoutItsEntry(t *testing.T) {
 	r := newFixture(t)
-	defer r.whole.close(t)
+	defer r.healthy.close(t)
 	for n, op := range operations {
 		c := encounter{r: r, op: op, step: stepDecide, fault: dieAfter, without: entryAfterCommit}
 		before := r.audit(t).Mismatches

@@ -59,7 +59,7 @@ type instance struct {
 	finishes journal.Service
 	stop     context.CancelFunc
 	stopped  chan struct{}
-	still    bool // it does no background work
+	workless bool // it does no background work
 }
 
 func openInstance(t *testing.T, o session.Options, skew time.Duration, without rule) *instance {
@@ -72,12 +72,12 @@ func openInstance(t *testing.T, o session.Options, skew time.Duration, without r
 	return d
 }
 
-// openStill opens a instance without background work: it takes over no in-flight lists, and
+// openWithoutWork opens an instance without background work: it takes over no in-flight lists, and
 // sweeps nothing that is due by its clock.
-func openStill(t *testing.T, o session.Options, skew time.Duration, without rule) *instance {
+func openWithoutWork(t *testing.T, o session.Options, skew time.Duration, without rule) *instance {
 	t.Helper()
 	d, _ := assemble(t, o, skew, without)
-	d.still = true
+	d.workless = true
 	close(d.stopped)
 	return d
 }
@@ -166,7 +166,7 @@ func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 func (d *instance) idle(t *testing.T) {
 	t.Helper()
 	until(t, runWithin, "the end of all changes under way", func() bool {
-		if d.still {
+		if d.workless {
 			if err := d.journal.DoDue(t.Context(), d.finishes); err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func (d *instance) takeOver(t *testing.T, dead commit.ListID) {
 type fixture struct {
 	host     string
 	keyspace string
-	whole    *instance
+	healthy  *instance
 
 	claims *claim.Claims
 
@@ -227,24 +227,24 @@ func fixtureOn(t *testing.T, host, keyspace string) *fixture {
 	if err := cassandra.Migrate(t.Context(), o, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
-	r.whole = openInstance(t, o, 0, everyRule)
-	r.claims = claim.New(r.whole.store, r.whole.runtime)
+	r.healthy = openInstance(t, o, 0, everyRule)
+	r.claims = claim.New(r.healthy.store, r.healthy.runtime)
 	for _, p := range []principal.ID{owner, first, second} {
-		if err := makeUser(t.Context(), r.whole.service, string(p), nil); err != nil {
+		if err := makeUser(t.Context(), r.healthy.service, string(p), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return r
 }
 
-// late returns a process whose clock is ahead of all others, and which does no background
+// aheadBy returns a process whose clock is ahead of all others, and which does no background
 // work. What has lapsed for it has not lapsed for others.
-func (r *fixture) late(t *testing.T, by time.Duration) *instance {
+func (r *fixture) aheadBy(t *testing.T, by time.Duration) *instance {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ahead[by] == nil {
-		r.ahead[by] = openStill(t, r.options(r.host), by, everyRule)
+		r.ahead[by] = openWithoutWork(t, r.options(r.host), by, everyRule)
 	}
 	return r.ahead[by]
 }
@@ -255,7 +255,7 @@ func (r *fixture) close(t *testing.T) {
 	for _, d := range r.ahead {
 		d.close(t)
 	}
-	r.whole.close(t)
+	r.healthy.close(t)
 }
 
 // makeUser creates a user, as that user.
@@ -280,12 +280,12 @@ func (r *fixture) throughProxy(p *proxy) session.Options {
 // audit audits the whole keyspace when nothing is in flight any more.
 func (r *fixture) audit(t *testing.T) *repair.AuditReport {
 	t.Helper()
-	r.whole.idle(t)
+	r.healthy.idle(t)
 	var report *repair.AuditReport
 	// A process that has just finished writes its empty list with its next heartbeat.
 	until(t, runWithin, "a clean audit", func() bool {
 		var err error
-		if report, err = r.whole.service.Audit(t.Context()); err != nil {
+		if report, err = r.healthy.service.Audit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return report.InFlight == 0

@@ -77,9 +77,9 @@ func TestGateways_ClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestGateways_RaceOnOneItem checks that every acknowledged update happened exactly once, although
-// the clocks of the gateways differ by 2 s.
-func TestGateways_RaceOnOneItem(t *testing.T) {
+// TestGateways_RaceOnOneItemAppliesEachUpdateOnce checks that every acknowledged update happened
+// exactly once, although the clocks of the gateways differ by 2 s.
+func TestGateways_RaceOnOneItemAppliesEachUpdateOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, node.Hosts(t), node.Keyspace(t), 1)
 	gateways := []*process{s.serve("a"), s.serveAhead("b")}
@@ -144,14 +144,14 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 		return n
 	}
 	l.start(t, 1)
-	until(t, runWithin, "a load", func() bool { return l.figures.Acknowledged.Load() > 200 })
+	until(t, runWithin, "200 acknowledged changes", func() bool { return l.figures.Acknowledged.Load() > 200 })
 	if err := a.end(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	killed := time.Now()
 	strained := sync.OnceValue((&nemesis{t: t, gateways: []*process{b}}).strain())
 	defer strained()
-	l.gatewaysLeft(b)
+	l.useGateways(b)
 	l.end()
 	t.Logf("%d entries in flight after the kill", left())
 	until(t, runWithin, "the end of the unfinished changes", func() bool { return left() == 0 })

@@ -11,7 +11,7 @@ import (
 )
 
 var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, look: (*fixture).lookAtGroup,
-	before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(first), string(owner)}}}
+	before: seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(first), string(owner)}}}
 
 // groupOperations are mutations of groups. They are decided in another table, and are
 // applied to the list of groups of each member and to the directory of names.
@@ -30,7 +30,7 @@ var groupOperations = []operation{
 			private := principal.Private
 			_, err := s.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Width = principal.Private }},
+		}, changes: func(s *seen) { s.Visibility = principal.Private }},
 }
 
 func makeGroup(ctx context.Context, s *services, id string, key *string) error {
@@ -61,19 +61,19 @@ func setMember(ctx context.Context, s *services, group string, member principal.
 func (r *fixture) lookAtGroup(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), principal.ID(name)
-	found, err := r.whole.service.Principals(t.Context(), v, []principal.ID{id})
+	found, err := r.healthy.service.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found[0] == nil {
 		return seen{}
 	}
-	members, err := r.whole.service.GroupMembers(t.Context(), v, id, cursor.PageArgs{})
+	members, err := r.healthy.service.GroupMembers(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := found[0].Head()
-	s := seen{Version: 1, Title: h.DisplayName, Width: h.Visibility}
+	s := seen{Version: 1, Title: h.DisplayName, Visibility: h.Visibility}
 	for _, m := range members.Edges {
 		s.Members = append(s.Members, string(m.Node.PrincipalID()))
 	}

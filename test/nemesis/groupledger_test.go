@@ -28,8 +28,8 @@ func (f *fact) begin(next bool) {
 	f.changes++
 }
 
-// end records what is known after an answer. A refusal does not settle the outcome while
-// an earlier attempt with the same key may still succeed.
+// end records what is known after an answer. After a refusal the outcome is still unknown if an
+// earlier attempt with the same key may succeed.
 func (f *fact) end(v verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,20 +44,20 @@ func (f *fact) end(v verdict) {
 	}
 }
 
-// glance is what is known about a fact at one moment.
-type glance struct {
+// factState is what is known about a fact at one moment.
+type factState struct {
 	is, open bool
 	changes  int
 }
 
-// A fact that was never recorded is false.
-func (f *fact) glance() glance {
+// state returns what is known about a fact now. A fact that was never recorded is false.
+func (f *fact) state() factState {
 	if f == nil {
-		return glance{}
+		return factState{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return glance{f.is, f.open, f.changes}
+	return factState{f.is, f.open, f.changes}
 }
 
 // access says what a read may show, and what it must show.
@@ -67,26 +67,26 @@ func exactly(is bool) access { return access{is, is} }
 
 func (s access) or(o access) access { return access{s.may || o.may, s.must || o.must} }
 
-// between returns what a read may and must find of a fact if it was sent after one glance
-// at the fact and answered before another. While the fact was being changed, both values
-// are right.
-func between(before, after glance) access {
+// between returns what a read may and must find of a fact, by what was known of the fact before
+// the read was sent and after it was answered. While the fact was being changed, both values are
+// right.
+func between(before, after factState) access {
 	if before.open || before.changes != after.changes {
 		return access{may: true}
 	}
 	return exactly(before.is)
 }
 
-// ruling is the result of the check of a read.
-type ruling byte
+// verdictOnRead is the result of the check of a read.
+type verdictOnRead byte
 
 const (
-	right  ruling = iota
-	leak          // shown to a viewer without access
-	hidden        // hidden from a viewer with access
+	right  verdictOnRead = iota
+	leak                 // shown to a viewer without access
+	hidden               // hidden from a viewer with access
 )
 
-func (s access) check(shown bool) ruling {
+func (s access) check(shown bool) verdictOnRead {
 	switch {
 	case shown && !s.may:
 		return leak
@@ -96,8 +96,8 @@ func (s access) check(shown bool) ruling {
 	return right
 }
 
-// group is one that all writers manage. Each of them changes only the memberships of its
-// own readers, so that many clients change the group, but only one changes each fact.
+// group is a group that all writers manage. Each of them changes only the memberships of its own
+// readers, so that many clients change the group, but only one changes each fact.
 type group struct {
 	id, owner string
 	public    fact
@@ -105,36 +105,36 @@ type group struct {
 	readers   map[string]*fact // the map itself does not change
 }
 
-// tie is what is known about one viewer and one group.
-type tie struct{ member, public glance }
+// relation is what is known about one viewer and one group.
+type relation struct{ member, public factState }
 
-// ties has the ties of one viewer with all groups, at one moment.
-func (l *ledger) ties(viewer string) map[string]tie {
+// relations returns what is known about one viewer and each group, by the ids of the groups.
+func (l *ledger) relations(viewer string) map[string]relation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := make(map[string]tie, len(l.groups))
+	all := make(map[string]relation, len(l.groups))
 	for _, g := range l.groups {
-		all[g.id] = tie{g.readers[viewer].glance(), g.public.glance()}
+		all[g.id] = relation{g.readers[viewer].state(), g.public.state()}
 	}
 	return all
 }
 
-// span is what was known about a viewer's groups before a read was sent, and after it was
+// readWindow is what was known about a viewer's groups before a read was sent, and after it was
 // answered.
-type span struct{ before, after map[string]tie }
+type readWindow struct{ before, after map[string]relation }
 
 // member returns what the read may and must find of the viewer's membership.
-func (s span) member(group string) access {
+func (s readWindow) member(group string) access {
 	return between(s.before[group].member, s.after[group].member)
 }
 
 // shows returns whether the read may and must find the group itself.
-func (s span) shows(group string) access {
+func (s readWindow) shows(group string) access {
 	return s.member(group).or(between(s.before[group].public, s.after[group].public))
 }
 
 // of describes what was known of some groups, for a message.
-func (s span) of(groups ...string) string {
+func (s readWindow) of(groups ...string) string {
 	var b strings.Builder
 	for _, g := range groups {
 		fmt.Fprintf(&b, "; %s: %+v, then %+v", g, s.before[g], s.after[g])
@@ -158,14 +158,14 @@ func (l *ledger) allGroups() []*group {
 func (l *ledger) anyGroup(random *rand.Rand) *group {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.groups[len(l.groups)-1-random.IntN(circles)]
+	return l.groups[len(l.groups)-1-random.IntN(groupsAtOnce)]
 }
 
 // checkGroup compares a group with its state at the end, when nothing is in flight any
 // more.
 func (l *ledger) checkGroup(f *figures, g *group, public bool, members []string) {
 	within := func(what string, fact *fact, found bool) {
-		at := fact.glance()
+		at := fact.state()
 		switch between(at, at).check(found) {
 		case leak:
 			f.report(&f.Leaks, "%s is %s at the end: known %+v", g.id, what, at)

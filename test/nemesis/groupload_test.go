@@ -15,9 +15,9 @@ const (
 	readGroup       = `query($id: ID!) { group(id: $id) { visibility members(first: 100) { nodes { id } } } }`
 )
 
-// circles is how many groups are changed at a time. Each round has its own groups, because a
+// groupsAtOnce is how many groups are changed at a time. Each round has its own groups, because a
 // page shows everything that is shared with a group.
-const circles = 4
+const groupsAtOnce = 4
 
 // throughGroups counts reads whose result depends on a membership alone.
 type throughGroups struct {
@@ -58,9 +58,9 @@ func (f *figures) requireGroups(t *testing.T) {
 func (l *load) prepareGroups(t *testing.T) {
 	t.Helper()
 	known := len(l.ledger.allGroups())
-	made := make([]*group, circles)
+	made := make([]*group, groupsAtOnce)
 	for n := range made {
-		name := fmt.Sprintf("circle%d", known+n)
+		name := fmt.Sprintf("group%d", known+n)
 		g := &group{id: "g:acme:" + name, owner: l.owners[n%len(l.owners)], managers: l.owners, readers: map[string]*fact{}}
 		g.public.is = n%2 == 0
 		var others []vars
@@ -92,15 +92,15 @@ func (l *load) prepareGroups(t *testing.T) {
 // groupChange is a change of one fact. It is repeated with the same key as long as its
 // outcome is unknown.
 type groupChange struct {
-	group    *group
-	fact     *fact
-	next     bool
-	reader   string // whose membership it is; empty: the group's visibility
-	by       string
-	query    string
-	field    string
-	in       vars
-	settling bool // it was sent before
+	group  *group
+	fact   *fact
+	next   bool
+	reader string // whose membership it is; empty: the group's visibility
+	by     string
+	query  string
+	field  string
+	in     vars
+	resent bool // it was sent before
 }
 
 // organizer is a writer that changes groups.
@@ -137,7 +137,7 @@ func (o *organizer) step(random *rand.Rand) {
 		o.load.figures.Repeated.Add(1)
 		return
 	}
-	if c := o.draw(random); !c.fact.glance().open {
+	if c := o.draw(random); !c.fact.state().open {
 		o.send(c, random)
 	}
 }
@@ -150,14 +150,14 @@ func (o *organizer) draw(random *rand.Rand) *groupChange {
 	c := &groupChange{group: g, by: o.owner}
 	key := fmt.Sprintf("%s-%d", o.owner, o.keys)
 	if g.owner == o.owner && random.IntN(2) == 0 {
-		c.fact, c.next = &g.public, !g.public.glance().is
+		c.fact, c.next = &g.public, !g.public.state().is
 		c.query, c.field = updateGroup, "updateGroup"
 		c.in = vars{"id": g.id, "visibility": visibility(c.next), "idempotencyKey": key}
 		return c
 	}
 	c.reader = o.readers[random.IntN(len(o.readers))]
 	c.fact = g.readers[c.reader]
-	c.next = !c.fact.glance().is
+	c.next = !c.fact.state().is
 	c.query, c.field = setGroupMembers, "setGroupMembers"
 	member := vars{"principalId": c.reader, "role": nil}
 	switch {
@@ -177,8 +177,8 @@ func (o *organizer) send(c *groupChange, random *rand.Rand) {
 	c.fact.begin(c.next)
 	a := l.ask(c.by, c.query, c.field, c.group.id, c.in, random)
 	c.fact.end(a.verdict)
-	if c.fact.glance().open {
-		c.settling = true
+	if c.fact.state().open {
+		c.resent = true
 		o.open = append(o.open, c)
 	}
 	if a.verdict != done {
@@ -186,8 +186,8 @@ func (o *organizer) send(c *groupChange, random *rand.Rand) {
 	}
 	o.last = c
 	l.figures.GroupChanges.Add(1)
-	if c.settling {
-		l.figures.Settled.Add(1)
+	if c.resent {
+		l.figures.Resent.Add(1)
 	}
 	if c.reader == "" {
 		l.lookAtLibrary(l.ledger.all(), c.group.id, o.readers[0], random)
@@ -196,13 +196,13 @@ func (o *organizer) send(c *groupChange, random *rand.Rand) {
 	l.lookThrough(c.group, c.reader, random)
 }
 
-// lookThrough reads something that the viewer sees as a member of a group only: an item
-// that is shared with the group, or its library.
+// lookThrough reads something that the viewer sees only as a member of a group: an item that is
+// shared with the group, or the group's library.
 func (l *load) lookThrough(g *group, reader string, random *rand.Rand) bool {
 	items := l.ledger.all()
 	late := slices.DeleteFunc(items[max(0, len(items)-writers*kept):], func(i *item) bool {
 		v := i.view(g.id)
-		return !v.still || !slices.Contains(v.members, g.id) || !v.rests(reader)
+		return !v.stable || !slices.Contains(v.members, g.id) || !v.onlyThroughGroups(reader)
 	})
 	if len(late) == 0 || random.IntN(2) == 0 {
 		return l.lookAtLibrary(l.ledger.all(), g.id, reader, random)

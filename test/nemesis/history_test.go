@@ -118,8 +118,8 @@ func (h *history) read(l *load, random *rand.Rand) {
 	h.keep(in, header{a.number("content.version"), title}, call, h.since())
 }
 
-// check checks the histories. A last read of each item makes sure that no acknowledged
-// change is lost.
+// check checks the history of each item. It does not detect a change that was lost after the last
+// read of its item.
 func (h *history) check(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
@@ -190,24 +190,24 @@ func TestHistory_ImpossibleIsRefused(t *testing.T) {
 	}
 }
 
-// circle is a group with one reader that an item is shared with, and its state after a
-// script of words.
-type circle struct {
+// groupScript is a group with one reader, an item that is shared with the group, and their state
+// after a script: a list of the words that play knows.
+type groupScript struct {
 	ledger ledger
 	group  *group
 	item   item
-	before map[string]tie // when the script sent its read
-	ruling ruling         // for its answer
+	before map[string]relation // when the script sent its read
+	got    verdictOnRead       // for the answer to that read
 }
 
-func newCircle() *circle {
-	c := &circle{group: &group{id: "g:acme:circle", managers: []string{"writer"}, readers: map[string]*fact{"reader": new(fact)}}}
+func newGroupScript() *groupScript {
+	c := &groupScript{group: &group{id: "g:acme:group", managers: []string{"writer"}, readers: map[string]*fact{"reader": new(fact)}}}
 	c.item.now = itemState{exists: true, members: []string{c.group.id}}
 	c.ledger.addGroups([]*group{c.group})
 	return c
 }
 
-func (c *circle) play(t *testing.T, script string) {
+func (c *groupScript) play(t *testing.T, script string) {
 	t.Helper()
 	member := c.group.readers["reader"]
 	for word := range strings.FieldsSeq(script) {
@@ -221,13 +221,13 @@ func (c *circle) play(t *testing.T, script string) {
 		case "unshare":
 			c.item.now.members = nil
 		case "ask":
-			c.before = c.ledger.ties("reader")
+			c.before = c.ledger.relations("reader")
 		case "shown", "hidden":
-			known, v := span{c.before, c.ledger.ties("reader")}, c.item.view(c.group.id)
-			c.ruling = v.sees("reader", known).check(word == "shown")
+			known, v := readWindow{c.before, c.ledger.relations("reader")}, c.item.view(c.group.id)
+			c.got = v.sees("reader", known).check(word == "shown")
 			// An item that is not in the library may be visible elsewhere.
-			if got := v.mayList(c.group.id, "reader", known).check(word == "shown"); v.held && got != c.ruling {
-				t.Errorf("the result is %d for the item, but %d for the library of the group", c.ruling, got)
+			if got := v.mayList(c.group.id, "reader", known).check(word == "shown"); v.held && got != c.got {
+				t.Errorf("the result is %d for the item, but %d for the library of the group", c.got, got)
 			}
 		default:
 			t.Fatalf("unknown word %q", word)
@@ -241,7 +241,7 @@ func (c *circle) play(t *testing.T, script string) {
 func TestHistory_ImpossibleMembershipIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
-		want         ruling
+		want         verdictOnRead
 	}{
 		{"never in", "ask hidden", right},
 		{"never in, and shown", "ask shown", leak},
@@ -264,17 +264,17 @@ func TestHistory_ImpossibleMembershipIsRefused(t *testing.T) {
 		{"unknown, and happened", "join unknown ask shown", right},
 		{"unknown, and did not", "join unknown ask hidden", right},
 		{"unknown, refused when repeated", "join unknown join refused ask shown", right},
-		{"unknown, settled, and hidden", "join unknown join done ask hidden", hidden},
-		{"unknown, refused, settled, and shown", "join done leave unknown leave refused leave done ask shown", leak},
-		{"settled meanwhile", "join done leave unknown ask leave done shown", right},
+		{"unknown, done when repeated, and hidden", "join unknown join done ask hidden", hidden},
+		{"unknown, refused, done when repeated, and shown", "join done leave unknown leave refused leave done ask shown", leak},
+		{"done by a repetition meanwhile", "join done leave unknown ask leave done shown", right},
 		{"everybody's", "publish ask hidden", hidden},
 		{"not of the group any more", "join done unshare ask shown", leak},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			circle := newCircle()
-			circle.play(t, c.script)
-			if circle.ruling != c.want {
-				t.Errorf("%d, want %d", circle.ruling, c.want)
+			played := newGroupScript()
+			played.play(t, c.script)
+			if played.got != c.want {
+				t.Errorf("%d, want %d", played.got, c.want)
 			}
 		})
 	}
@@ -301,9 +301,9 @@ func TestHistory_ImpossibleGroupIsRefused(t *testing.T) {
 		{"shown to everybody", "", "writer", true, wrong{Leaks: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			circle, f := newCircle(), new(figures)
-			circle.play(t, c.script)
-			circle.ledger.checkGroup(f, circle.group, c.public, strings.Fields(c.members))
+			played, f := newGroupScript(), new(figures)
+			played.play(t, c.script)
+			played.ledger.checkGroup(f, played.group, c.public, strings.Fields(c.members))
 			if got := (wrong{f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load()}); got != c.want {
 				t.Errorf("%+v, want %+v: %v", got, c.want, f.messages)
 			}

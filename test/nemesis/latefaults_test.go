@@ -19,8 +19,8 @@ type tooLate struct {
 	// do runs the operation; if it is nil, op.do does.
 	do        func(c *encounter, t *testing.T, d *instance)
 	meanwhile func(c *encounter, t *testing.T)
-	// holds checks the state after the request has arrived.
-	holds func(c *encounter, t *testing.T)
+	// check checks the state after the request has arrived.
+	check func(c *encounter, t *testing.T)
 }
 
 // lateNames are requests of operations that take a URL. Meanwhile others take it.
@@ -28,8 +28,8 @@ func lateNames() []tooLate {
 	create, move := urlOperations[0], urlOperations[1]
 	rivals := func(c *encounter, t *testing.T) {
 		for i, url := range c.op.urls(c.id) {
-			if rival := c.rival(i); c.r.named(t, url) == "" {
-				if err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) }); err != nil {
+			if rival := c.rival(i); c.r.itemAt(t, url) == "" {
+				if err := tried(func() error { return createAt(t.Context(), c.r.aheadBy(t, lapsed).service, rival, url, &rival) }); err != nil {
 					c.errorf("%s leads to no item, but another client cannot take it: %v", url, err)
 				}
 			}
@@ -38,31 +38,31 @@ func lateNames() []tooLate {
 	leads := func(whose ...string) func(c *encounter, t *testing.T) {
 		return func(c *encounter, t *testing.T) {
 			for i, url := range c.op.urls(c.id) {
-				if want := c.id + whose[i]; c.r.named(t, url) != want {
-					c.errorf("%s leads to %q, want %s", url, c.r.named(t, url), want)
+				if want := c.id + whose[i]; c.r.itemAt(t, url) != want {
+					c.errorf("%s leads to %q, want %s", url, c.r.itemAt(t, url), want)
 				}
 			}
 		}
 	}
 	moveBack := func(c *encounter, t *testing.T) {
 		url := firstURL(c.id)
-		if _, err := c.r.whole.service.MoveContent(t.Context(), ownerViewer(), library.MoveContent{ID: c.id, URL: input.Some(&url)}); err != nil {
+		if _, err := c.r.healthy.service.MoveContent(t.Context(), ownerViewer(), library.MoveContent{ID: c.id, URL: input.Some(&url)}); err != nil {
 			c.errorf("moving it back: %v", err)
 		}
 	}
 	back := move
 	back.name += " and back"
 	return []tooLate{
-		{op: create, step: stepClaim, meanwhile: rivals, holds: leads("-rival-0")},
-		{op: create, step: stepDecide, meanwhile: rivals, holds: leads("-rival-0")},
-		{op: move, step: stepClaim, meanwhile: rivals, holds: leads("", "-rival-1")},
-		{op: move, step: stepDecide, meanwhile: rivals, holds: leads("", "-rival-1")},
-		{op: move, step: stepRelease, meanwhile: rivals, holds: leads("-rival-0", "")},
-		{op: back, step: stepRelease, meanwhile: moveBack, holds: func(c *encounter, t *testing.T) {
+		{op: create, step: stepClaim, meanwhile: rivals, check: leads("-rival-0")},
+		{op: create, step: stepDecide, meanwhile: rivals, check: leads("-rival-0")},
+		{op: move, step: stepClaim, meanwhile: rivals, check: leads("", "-rival-1")},
+		{op: move, step: stepDecide, meanwhile: rivals, check: leads("", "-rival-1")},
+		{op: move, step: stepRelease, meanwhile: rivals, check: leads("-rival-0", "")},
+		{op: back, step: stepRelease, meanwhile: moveBack, check: func(c *encounter, t *testing.T) {
 			rival, url := c.rival(0), firstURL(c.id)
-			err := tried(func() error { return createAt(t.Context(), c.r.late(t, lapsed).service, rival, url, &rival) })
-			if c.r.named(t, url) != c.id || fault.ReasonOf(err) != fault.ReasonTaken {
-				c.errorf("%s leads to %q, want %s; another client that takes it: %v", url, c.r.named(t, url), c.id, err)
+			err := tried(func() error { return createAt(t.Context(), c.r.aheadBy(t, lapsed).service, rival, url, &rival) })
+			if c.r.itemAt(t, url) != c.id || fault.ReasonOf(err) != fault.ReasonTaken {
+				c.errorf("%s leads to %q, want %s; another client that takes it: %v", url, c.r.itemAt(t, url), c.id, err)
 			}
 		}},
 	}
@@ -79,29 +79,29 @@ func leaseOperation(name string) operation {
 // lateLeases are requests of leases. Meanwhile others lease the keys and confirm the
 // lease.
 func lateLeases() []tooLate {
-	held := func(c *encounter, t *testing.T) { c.taken(t, c.r.late(t, 2*lapsed), c.keys()...) }
+	held := func(c *encounter, t *testing.T) { c.taken(t, c.r.aheadBy(t, 2*lapsed), c.keys()...) }
 	acquires := func(c *encounter, t *testing.T, d *instance) { _, _ = acquire(t.Context(), d, nil, c.keys()...) }
 	leased := func(c *encounter, t *testing.T) {
-		c.confirms(t, c.acquired(t, c.r.late(t, 2*lapsed), c.keys()...), "")
+		c.confirms(t, c.acquired(t, c.r.aheadBy(t, 2*lapsed), c.keys()...), "")
 	}
 	confirmed := func(c *encounter, t *testing.T) { c.confirms(t, c.former, "") }
 	return []tooLate{
-		{op: leaseOperation("acquire"), step: stepDecide, do: acquires, meanwhile: leased, holds: held},
-		{op: leaseOperation("acquire"), step: stepClaim, do: acquires, meanwhile: leased, holds: held},
-		{op: leaseOperation("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, holds: held},
-		{op: leaseOperation("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, holds: held},
+		{op: leaseOperation("acquire"), step: stepDecide, do: acquires, meanwhile: leased, check: held},
+		{op: leaseOperation("acquire"), step: stepClaim, do: acquires, meanwhile: leased, check: held},
+		{op: leaseOperation("acquire what is overdue"), step: stepFence, do: acquires, meanwhile: confirmed, check: held},
+		{op: leaseOperation("acquire what is overdue"), step: stepTakeOver, do: acquires, meanwhile: leased, check: held},
 		{op: leaseOperation("confirm"), step: stepDecide, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Confirm(t.Context(), c.former)
-		}, meanwhile: leased, holds: func(c *encounter, t *testing.T) {
+		}, meanwhile: leased, check: func(c *encounter, t *testing.T) {
 			c.confirms(t, c.former, fault.ReasonExpired)
 			held(c, t)
 		}},
 		{op: leaseOperation("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
-		}, meanwhile: confirmed, holds: held},
+		}, meanwhile: confirmed, check: held},
 		{op: leaseOperation("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
-		}, meanwhile: leased, holds: held},
+		}, meanwhile: leased, check: held},
 	}
 }
 
@@ -110,7 +110,7 @@ func lateLeases() []tooLate {
 func lateTexts() []tooLate {
 	save, saveAndPublish, publish := textOperations[0], textOperations[1], textOperations[2]
 	again := func(c *encounter, t *testing.T) {
-		if err := tried(func() error { return saveUnpublished(t.Context(), c.r.whole.service, c.id, &c.id) }); err != nil {
+		if err := tried(func() error { return saveUnpublished(t.Context(), c.r.healthy.service, c.id, &c.id) }); err != nil {
 			c.errorf("saving another one: %v", err)
 		}
 	}
@@ -122,10 +122,10 @@ func lateTexts() []tooLate {
 		}
 	}
 	return []tooLate{
-		{op: save, step: stepText, meanwhile: again, holds: texts("1 after working", "0 before current")},
-		{op: save, step: stepDecide, meanwhile: again, holds: texts("1 after working", "0 before current")},
-		{op: saveAndPublish, step: stepDecide, meanwhile: again, holds: texts("1 after working", "0 before current")},
-		{op: publish, step: stepDecide, meanwhile: again, holds: texts("2 after working", "1 after", "0 before current")},
+		{op: save, step: stepText, meanwhile: again, check: texts("1 after working", "0 before current")},
+		{op: save, step: stepDecide, meanwhile: again, check: texts("1 after working", "0 before current")},
+		{op: saveAndPublish, step: stepDecide, meanwhile: again, check: texts("1 after working", "0 before current")},
+		{op: publish, step: stepDecide, meanwhile: again, check: texts("2 after working", "1 after", "0 before current")},
 	}
 }
 
@@ -135,8 +135,8 @@ func lateTexts() []tooLate {
 func TestLateRequests_ChangeNothing(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
-	r.late(t, lapsed)
-	r.late(t, 2*lapsed)
+	r.aheadBy(t, lapsed)
+	r.aheadBy(t, 2*lapsed)
 	t.Run("requests", func(t *testing.T) {
 		var wait sync.WaitGroup
 		defer wait.Wait()
@@ -175,7 +175,7 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	skew := c.skew
 	switch {
 	case c.op.of == &leases && c.op.name != "acquire":
-		c.former = c.acquired(t, c.r.whole, c.keys()...)
+		c.former = c.acquired(t, c.r.healthy, c.keys()...)
 		if c.op.fence > 0 {
 			skew = lapsed
 		}
@@ -198,9 +198,9 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	}
 	l.meanwhile(c, t)
 	p.deliver(t)
-	l.holds(c, t)
-	c.r.whole.takeOver(t, inFlightList)
-	l.holds(c, t)
+	l.check(c, t)
+	c.r.healthy.takeOver(t, inFlightList)
+	l.check(c, t)
 	c.slow = p.wasSlow()
 }
 
@@ -212,7 +212,7 @@ func (r *fixture) playRefusedFence(t *testing.T) {
 	for try := range slowTries + 1 {
 		c.id, c.wrong = fmt.Sprintf("lease of refused-%d", try), nil
 		key := c.keys()[0]
-		c.former = c.acquired(t, r.whole, key)
+		c.former = c.acquired(t, r.healthy, key)
 		p, d := c.meet(t, lapsed)
 		answer := make(chan error, 1)
 		go func() {
@@ -229,7 +229,7 @@ func (r *fixture) playRefusedFence(t *testing.T) {
 		case err := <-answer:
 			c.errorf("the lease was not fenced, but the answer is %v", err)
 		}
-		c.taken(t, r.late(t, 2*lapsed), key)
+		c.taken(t, r.aheadBy(t, 2*lapsed), key)
 		d.close(t)
 		if c.slow = p.wasSlow(); !c.slow {
 			break

@@ -10,20 +10,19 @@ import (
 	"carrel/lease"
 )
 
-// leaseTTL is the time to live of a lease in these tests. An encounter takes less, and
-// after lapsed the lease is over.
+// leaseTTL is the time to live of a lease in these tests. An encounter takes less. By a clock that
+// is lapsed ahead, the lease has expired.
 const leaseTTL = 30 * time.Second
 
-// longTTL is the time to live of a lease that gets its whole time when it has its keys.
-// An operation that takes less than that is not over at lapsed.
+// longTTL is the time to live of a long lease, which gets its full time only when it has its keys.
+// By a clock that is lapsed ahead, such a lease has not expired.
 const longTTL = 10 * time.Minute
 
 var leases = subject{table: "lease", prefix: "lease of "}
 
-// leaseOperations take two keys together, and end the lease that has them. The second
-// decision of a lease that takes keys from an overdue one is the fence of the latter. If
-// the lease is refused, it is its own end; if the lease is long, it is the statement that
-// sets its deadline.
+// leaseOperations acquire two keys together, and confirm or cancel the lease that holds them. The
+// second deciding statement of an acquisition counts as stepFence. It fences the overdue lease
+// whose keys are taken, ends the new lease if that is refused, or sets the deadline of a long one.
 var leaseOperations = []operation{
 	{name: "acquire", of: &leases, steps: []step{stepFix, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
 	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepHolder, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
@@ -85,7 +84,7 @@ func (c *encounter) taken(t *testing.T, d *instance, keys ...string) {
 func (c *encounter) confirms(t *testing.T, end lease.End, outcomes ...fault.Reason) fault.Reason {
 	t.Helper()
 	err := tried(func() error {
-		_, err := c.r.whole.service.leases.Confirm(t.Context(), end)
+		_, err := c.r.healthy.service.leases.Confirm(t.Context(), end)
 		return err
 	})
 	reason := fault.ReasonOf(err)
@@ -99,9 +98,9 @@ func (c *encounter) confirms(t *testing.T, end lease.End, outcomes ...fault.Reas
 // be confirmed.
 func (c *encounter) holds(t *testing.T, end lease.End, keys ...string) {
 	t.Helper()
-	c.taken(t, c.r.whole, keys...)
+	c.taken(t, c.r.healthy, keys...)
 	c.confirms(t, end, "", fault.ReasonConfirmed)
-	c.taken(t, c.r.late(t, lapsed), keys...)
+	c.taken(t, c.r.aheadBy(t, lapsed), keys...)
 }
 
 // meet starts a process whose next statement of the step meets the fault.
@@ -134,7 +133,7 @@ func (c *encounter) acquireFree(t *testing.T) {
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
 	c.checkLease(err)
-	again, repeated := acquire(t.Context(), c.r.whole, &key, c.keys()...)
+	again, repeated := acquire(t.Context(), c.r.healthy, &key, c.keys()...)
 	interrupted := c.died() || c.unknown
 	switch {
 	case err == nil && (repeated != nil || again.Lease.ID != got.Lease.ID):
@@ -148,7 +147,7 @@ func (c *encounter) acquireFree(t *testing.T) {
 	case repeated != nil && fault.CodeOf(repeated) != fault.Unavailable:
 		c.errorf("the repetition of what was interrupted answers %v", repeated)
 	default: // the token of the lease is lost
-		c.confirms(t, c.acquired(t, c.r.late(t, lapsed), c.keys()...), "")
+		c.confirms(t, c.acquired(t, c.r.aheadBy(t, lapsed), c.keys()...), "")
 	}
 }
 
@@ -164,32 +163,32 @@ func (c *encounter) acquireLong(t *testing.T) {
 	if err != nil && (fault.CodeOf(err) != fault.Unavailable || c.unknown && !c.leavesUnknown()) {
 		c.errorf("the answer: %v", err)
 	}
-	again, repeated := acquireFor(t.Context(), c.r.whole, longTTL, &key, c.keys()...)
+	again, repeated := acquireFor(t.Context(), c.r.healthy, longTTL, &key, c.keys()...)
 	switch {
 	case err == nil && (repeated != nil || again.Lease.ID != got.Lease.ID):
 		c.errorf("%s was leased, but the repetition answers %+v, %v", got.Lease.ID, again, repeated)
 	case err == nil:
-		c.taken(t, c.r.late(t, lapsed), c.keys()...)
+		c.taken(t, c.r.aheadBy(t, lapsed), c.keys()...)
 		c.holds(t, endOf(got), c.keys()...)
 	case repeated == nil && again.Token != "":
-		c.taken(t, c.r.late(t, lapsed), c.keys()...)
+		c.taken(t, c.r.aheadBy(t, lapsed), c.keys()...)
 		c.holds(t, endOf(again), c.keys()...)
 	case !c.died():
 		c.errorf("it was refused (%v), but the repetition answers %v", err, repeated)
 	case repeated == nil: // the lease has its deadline, but its token is lost
-		c.taken(t, c.r.late(t, lapsed), c.keys()...)
-		c.confirms(t, c.acquired(t, c.r.late(t, 2*longTTL), c.keys()...), "")
+		c.taken(t, c.r.aheadBy(t, lapsed), c.keys()...)
+		c.confirms(t, c.acquired(t, c.r.aheadBy(t, 2*longTTL), c.keys()...), "")
 	case fault.CodeOf(repeated) != fault.Unavailable:
 		c.errorf("the repetition of what was interrupted answers %v", repeated)
 	default:
-		c.confirms(t, c.acquired(t, c.r.late(t, lapsed), c.keys()...), "")
+		c.confirms(t, c.acquired(t, c.r.aheadBy(t, lapsed), c.keys()...), "")
 	}
 }
 
 // acquireOverdue leases the keys of a lease whose deadline has passed by the clock of the
 // client that takes them, but not by the clocks of others.
 func (c *encounter) acquireOverdue(t *testing.T) {
-	former := c.acquired(t, c.r.whole, c.keys()...)
+	former := c.acquired(t, c.r.healthy, c.keys()...)
 	p, d := c.meet(t, lapsed)
 	got, err := acquire(t.Context(), d, nil, c.keys()...)
 	c.recover(t, p, d)
@@ -202,16 +201,16 @@ func (c *encounter) acquireOverdue(t *testing.T) {
 	}
 	if c.confirms(t, former, "", fault.ReasonConfirmed, fault.ReasonExpired) == fault.ReasonExpired {
 		// By this clock the new lease has lapsed, too.
-		c.confirms(t, c.acquired(t, c.r.late(t, 2*lapsed), c.keys()...), "")
+		c.confirms(t, c.acquired(t, c.r.aheadBy(t, 2*lapsed), c.keys()...), "")
 		return
 	}
-	c.taken(t, c.r.late(t, 2*lapsed), c.keys()...)
+	c.taken(t, c.r.aheadBy(t, 2*lapsed), c.keys()...)
 }
 
 // acquireTaken leases two keys, one of which is held permanently.
 func (c *encounter) acquireTaken(t *testing.T) {
 	held, free := c.keys()[0], c.keys()[1]
-	c.confirms(t, c.acquired(t, c.r.whole, held), "")
+	c.confirms(t, c.acquired(t, c.r.healthy, held), "")
 	p, d := c.meet(t, c.skew)
 	_, err := acquire(t.Context(), d, nil, c.keys()...)
 	c.recover(t, p, d)
@@ -224,23 +223,23 @@ func (c *encounter) acquireTaken(t *testing.T) {
 	case err == nil || fault.CodeOf(err) != fault.Unavailable || !c.mayRefuse():
 		c.errorf("%q is held, but the answer is %v", held, err)
 	}
-	at := c.r.whole
+	at := c.r.healthy
 	if c.died() || c.step == stepFence && c.fault == answerRefused {
-		at = c.r.late(t, lapsed) // the lease could not be ended
+		at = c.r.aheadBy(t, lapsed) // the lease could not be ended
 	}
 	c.confirms(t, c.acquired(t, at, free), "")
-	c.taken(t, c.r.late(t, lapsed), held)
+	c.taken(t, c.r.aheadBy(t, lapsed), held)
 }
 
 // confirm confirms a lease. If its process dies, others take the keys after the deadline.
 func (c *encounter) confirm(t *testing.T) {
-	end := c.acquired(t, c.r.whole, c.keys()...)
+	end := c.acquired(t, c.r.healthy, c.keys()...)
 	p, d := c.meet(t, c.skew)
 	_, err := d.service.leases.Confirm(t.Context(), end)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
 	c.checkLease(err)
-	late := c.r.late(t, lapsed)
+	late := c.r.aheadBy(t, lapsed)
 	var rival *lease.Acquired
 	if c.died() {
 		rival, _ = acquire(t.Context(), late, nil, c.keys()...)
@@ -263,7 +262,7 @@ func (c *encounter) confirm(t *testing.T) {
 
 // cancel gives up a lease.
 func (c *encounter) cancel(t *testing.T) {
-	end := c.acquired(t, c.r.whole, c.keys()...)
+	end := c.acquired(t, c.r.healthy, c.keys()...)
 	p, d := c.meet(t, c.skew)
 	_, err := d.service.leases.Cancel(t.Context(), end)
 	c.recover(t, p, d)
@@ -273,12 +272,12 @@ func (c *encounter) cancel(t *testing.T) {
 	} else if err != nil {
 		c.errorf("it was cancelled, but the answer is %v", err)
 	}
-	at := c.r.whole
+	at := c.r.healthy
 	if err != nil {
-		at = c.r.late(t, lapsed) // the cancellation may have failed
+		at = c.r.aheadBy(t, lapsed) // the cancellation may have failed
 	}
 	next := c.acquired(t, at, c.keys()...)
 	c.confirms(t, end, fault.ReasonCancelled, fault.ReasonExpired)
 	c.confirms(t, next, "")
-	c.taken(t, c.r.late(t, lapsed), c.keys()...)
+	c.taken(t, c.r.aheadBy(t, lapsed), c.keys()...)
 }

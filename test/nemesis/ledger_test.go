@@ -14,7 +14,7 @@ type figures struct {
 	Reads, FailedReads             atomic.Int64
 	Checked                        atomic.Int64 // reads of something that did not change meanwhile
 	GroupChanges                   atomic.Int64 // mutations of groups among the acknowledged
-	Settled, Repeated              atomic.Int64 // of these: repeated after an unknown outcome, and after an acknowledgement
+	Resent, Repeated               atomic.Int64 // of these: repeated after an unknown outcome, and after an acknowledgement
 	ByID, Libraries                throughGroups
 	Lost, Duplicates, Leaks, Wrong atomic.Int64
 
@@ -55,7 +55,7 @@ func (f *figures) String() string {
 		"groups: %d changes acknowledged, %d of them by repetition, %d repeated; items read through groups: %s; libraries: %s",
 		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Checked.Load(),
 		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load(),
-		f.GroupChanges.Load(), f.Settled.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
+		f.GroupChanges.Load(), f.Resent.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
 }
 
 // itemState is what is known about an item.
@@ -105,7 +105,7 @@ type item struct {
 }
 
 // listing is what is known of an entry in a library. If it is listed, it is in the bucket
-// that everybody may read, so that a page from the newest end shows it, also while it
+// that everybody may read, so that a page from the newest end shows it, even while it
 // moves. If it is placed, it is at its current position, so that every page shows it.
 type listing struct{ listed, placed bool }
 
@@ -113,7 +113,7 @@ type listing struct{ listed, placed bool }
 type view struct {
 	itemState
 	changes int
-	still   bool
+	stable  bool
 	listing
 	held bool // the library contains it
 }
@@ -143,7 +143,7 @@ func (i *item) end(v verdict, f fanOut) {
 	i.changes++
 	switch v {
 	case done:
-		i.settle(f)
+		i.apply(f)
 	case refused:
 		i.next = nil
 	case unknown:
@@ -151,8 +151,8 @@ func (i *item) end(v verdict, f fanOut) {
 	}
 }
 
-// settle records that the change has happened.
-func (i *item) settle(f fanOut) {
+// apply records that the change has happened.
+func (i *item) apply(f fanOut) {
 	widened := i.next.public && !i.now.public
 	before := i.listings
 	i.now, i.next, i.listings = *i.next, nil, map[string]listing{}

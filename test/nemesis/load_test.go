@@ -24,7 +24,7 @@ type load struct {
 	history  history
 	names    *names
 	pastes   pastes
-	eased    atomic.Bool // clients make the long pauses
+	slowed   atomic.Bool // clients pause for longPause
 
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
@@ -35,11 +35,11 @@ const (
 	lookers = 3
 	// kept is how many of its latest items a client keeps changing.
 	kept = 12
-	// pace is the pause of a client between two operations, and easy the longer pause while
-	// nodes restart. Without pauses the clients would use the whole machine, and nodes
-	// could hardly restart, the less so the slower the machine is.
-	pace = 100 * time.Millisecond
-	easy = 3 * pace
+	// shortPause is the pause of a client between two operations, and longPause the pause while
+	// nodes restart. Without pauses the clients would use the whole machine, and nodes could
+	// hardly restart, the less so the slower the machine is.
+	shortPause = 100 * time.Millisecond
+	longPause  = 3 * shortPause
 )
 
 // newLoad creates the users and groups.
@@ -88,19 +88,19 @@ func (l *load) any(random *rand.Rand) *process {
 	return l.gateways[random.IntN(len(l.gateways))]
 }
 
-// gatewaysLeft sets the gateways that are used from now on.
-func (l *load) gatewaysLeft(gateways ...*process) {
+// useGateways sets the gateways that are used from now on.
+func (l *load) useGateways(gateways ...*process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gateways = gateways
 }
 
-// pause makes the pause of a client that changes something; clients that read make two.
+// pause returns the pause of a client that changes something. Clients that read pause half as long.
 func (l *load) pause() time.Duration {
-	if l.eased.Load() {
-		return easy
+	if l.slowed.Load() {
+		return longPause
 	}
-	return pace
+	return shortPause
 }
 
 // pauseFor waits for a while.
@@ -278,7 +278,7 @@ func (l *load) answered(a *answer, shows string) bool {
 
 // sees returns whether a viewer that owns nothing may see the item, and whether it must,
 // by what is known of its groups.
-func (v view) sees(viewer string, s span) access {
+func (v view) sees(viewer string, s readWindow) access {
 	sees := exactly(v.exists && (v.public || viewer != "" && slices.Contains(v.members, viewer)))
 	for _, g := range v.groups() {
 		member := s.member(g)
@@ -287,23 +287,23 @@ func (v view) sees(viewer string, s span) access {
 	return sees
 }
 
-// rests reports whether memberships alone decide if the viewer sees the item.
-func (v view) rests(viewer string) bool {
+// onlyThroughGroups reports whether only the viewer's memberships decide whether it sees the item.
+func (v view) onlyThroughGroups(viewer string) bool {
 	return v.exists && !v.public && viewer != "" && !slices.Contains(v.members, viewer) && len(v.groups()) > 0
 }
 
 func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
-	before, ties := i.view(""), l.ledger.ties(viewer)
+	before, relations := i.view(""), l.ledger.relations(viewer)
 	a := l.any(random).post(l.tokens[viewer], readItem, vars{"id": i.id})
-	known := span{ties, l.ledger.ties(viewer)}
+	known := readWindow{relations, l.ledger.relations(viewer)}
 	if !l.answered(a, "content") {
 		return false
 	}
-	if !before.still || before.changes != i.view("").changes {
+	if !before.stable || before.changes != i.view("").changes {
 		return true
 	}
 	sees, shown := before.sees(viewer, known), a.at("content") != nil
-	if before.rests(viewer) {
+	if before.onlyThroughGroups(viewer) {
 		l.figures.ByID.count(sees)
 	}
 	l.figures.checked(sees)
@@ -321,13 +321,13 @@ func (l *load) lookAtItem(i *item, viewer string, random *rand.Rand) bool {
 
 // lookAtLibrary reads the library of a writer or of a group.
 func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.Rand) bool {
-	before, ties := make(map[string]view, len(items)), l.ledger.ties(viewer)
+	before, relations := make(map[string]view, len(items)), l.ledger.relations(viewer)
 	for _, i := range items {
 		before[i.id] = i.view(owner)
 	}
 	direction := []string{"DESC", "ASC"}[random.IntN(2)]
 	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner, "direction": direction})
-	known := span{ties, l.ledger.ties(viewer)}
+	known := readWindow{relations, l.ledger.relations(viewer)}
 	if !l.answered(a, "principal.library.nodes") {
 		return false
 	}
@@ -338,15 +338,15 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		}
 		shown[id] = true
 	}
-	whole := a.at("principal.library.pageInfo.hasNextPage") == false
-	resting := 0
+	complete := a.at("principal.library.pageInfo.hasNextPage") == false
+	onlyThrough := 0
 	for _, i := range items {
 		was := before[i.id]
-		if !was.still || was.changes != i.view(owner).changes {
+		if !was.stable || was.changes != i.view(owner).changes {
 			continue
 		}
 		entry := was.mayList(owner, viewer, known)
-		entry.must = entry.must && whole && (was.placed || was.listed && direction == "DESC")
+		entry.must = entry.must && complete && (was.placed || was.listed && direction == "DESC")
 		switch entry.check(shown[i.id]) {
 		case leak:
 			l.figures.report(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
@@ -357,12 +357,12 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 			continue
 		}
 		l.figures.checked(entry)
-		if was.rests(viewer) && (entry.must || !known.member(owner).must) {
-			resting++
+		if was.onlyThroughGroups(viewer) && (entry.must || !known.member(owner).must) {
+			onlyThrough++
 		}
 	}
 	l.checkOwner(owner, viewer, a.at("principal") != nil, known)
-	if resting > 0 && strings.HasPrefix(owner, "g:") {
+	if onlyThrough > 0 && strings.HasPrefix(owner, "g:") {
 		l.figures.Libraries.count(known.member(owner))
 	}
 	return true
@@ -371,7 +371,7 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 // mayList returns whether a library may list the item for the viewer, and whether it must.
 // The library must contain the item, and either everybody may see it, or the viewer is a
 // member of the group.
-func (v view) mayList(library, viewer string, s span) access {
+func (v view) mayList(library, viewer string, s readWindow) access {
 	if !v.held {
 		return access{}
 	}
@@ -379,7 +379,7 @@ func (v view) mayList(library, viewer string, s span) access {
 }
 
 // checkOwner checks whether a group was shown to the viewer of its library.
-func (l *load) checkOwner(id, viewer string, shown bool, known span) {
+func (l *load) checkOwner(id, viewer string, shown bool, known readWindow) {
 	if !strings.HasPrefix(id, "g:") {
 		return
 	}
@@ -397,11 +397,11 @@ func (l *load) checkOwner(id, viewer string, shown bool, known span) {
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	var wait sync.WaitGroup
-	places := make(chan struct{}, 8)
+	slots := make(chan struct{}, 8)
 	for n, i := range l.ledger.all() {
-		places <- struct{}{}
+		slots <- struct{}{}
 		wait.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			a := l.gateways[n%len(l.gateways)].post(l.tokens[i.owner], readAll, vars{"id": i.id})
 			if a.verdict != done {
 				t.Errorf("reading %s at the end: %v", i.id, a)
@@ -423,8 +423,8 @@ func (l *load) check(t *testing.T) {
 	l.checkPastes(t)
 	l.history.check(t)
 	f := &l.figures
-	for _, delivery := range f.messages {
-		t.Error(delivery)
+	for _, message := range f.messages {
+		t.Error(message)
 	}
 	if f.Lost.Load()+f.Duplicates.Load()+f.Leaks.Load()+f.Wrong.Load() > 0 || f.Acknowledged.Load() == 0 || f.Checked.Load() == 0 {
 		t.Errorf("%d items, %s", len(l.ledger.all()), f)

@@ -10,7 +10,7 @@ import (
 	"carrel/cassandra/cassandratest"
 )
 
-// node is shared by all tests of this package except the nemesis.
+// node is shared by all tests of this package except TestNemesis and TestNodeDeath_AtEveryStep.
 var node cassandratest.Shared
 
 // product is the pair of built binaries; only TestMain sets it.

@@ -18,8 +18,9 @@ import (
 	"carrel/principal"
 )
 
-// lapsed is how far the clock of a late process is ahead. By that clock, every claim and
-// every lease of these tests has lapsed. Nobody waits longer than that for a name.
+// lapsed is how far the clock of the process that takes over names is ahead. By that clock, every
+// claim and every lease of these tests except long ones has lapsed. Nobody waits longer than that
+// for a name.
 const lapsed = 35 * time.Second
 
 // firstURL and secondURL are the URLs that the item of an encounter has or takes.
@@ -31,10 +32,10 @@ var longText = strings.Repeat("a long text\n", 500)
 
 var (
 	named = subject{table: "content", prefix: "c:acme:", make: createNamed, look: (*fixture).lookAtNamed,
-		before: seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)},
+		before: seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)},
 			Names: []string{"first"}, Texts: []string{"0 before current working"}}}
-	wantsLeft = subject{table: "content", prefix: "c:acme:", prepare: leaveClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
-	wantsIdle = subject{table: "content", prefix: "c:acme:", prepare: idleClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
+	takesOrphaned = subject{table: "content", prefix: "c:acme:", prepare: leaveOrphanedClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
+	takesUnused   = subject{table: "content", prefix: "c:acme:", prepare: leaveUnusedClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
 )
 
 // urlOperations take URLs: free ones, one claimed by a creation that never happened, and
@@ -43,9 +44,9 @@ var urlOperations = []operation{
 	{name: "create with a url", of: &named, steps: []step{stepClaim, stepText, stepDecide}, do: createNamed, creates: true,
 		urls: func(id string) []string { return []string{firstURL(id)} }},
 	{name: "move", of: &named, steps: []step{stepRead, stepFormer, stepClaim, stepDecide, stepRelease}, do: moveToSecond, changes: movedToSecond, urls: bothURLs},
-	{name: "create with a url of an unfinished creation", of: &wantsLeft, steps: []step{stepClaim, stepHolder, stepFence, stepTakeOver, stepDecide}, do: createNamed,
+	{name: "create with a url of an unfinished creation", of: &takesOrphaned, steps: []step{stepClaim, stepHolder, stepFence, stepTakeOver, stepDecide}, do: createNamed,
 		creates: true, fence: 1, urls: func(id string) []string { return []string{firstURL(id)} }},
-	{name: "move to a url that was given up", of: &wantsIdle, steps: []step{stepHolder, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
+	{name: "move to a url that was given up", of: &takesUnused, steps: []step{stepHolder, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
 		changes: movedToSecond, fence: 1, urls: bothURLs},
 }
 
@@ -71,14 +72,14 @@ func moveToSecond(ctx context.Context, s *services, id string, key *string) erro
 	return err
 }
 
-// leaveClaim leaves a claim of the first URL, as a creation does whose process has died.
-func leaveClaim(ctx context.Context, r *fixture, id string) error {
+// leaveOrphanedClaim leaves a claim of the first URL, as a creation does whose process has died.
+func leaveOrphanedClaim(ctx context.Context, r *fixture, id string) error {
 	return r.claims.Take(ctx, claim.URL("acme", firstURL(id)), id+"-ghost", 0)
 }
 
-// idleClaim leaves a claim of the second URL, as an item does that was moved to another URL.
-func idleClaim(ctx context.Context, r *fixture, id string) error {
-	if err := create(ctx, r.whole.service, id+"-ghost", nil); err != nil {
+// leaveUnusedClaim leaves a claim of the second URL, as an item does that was moved to another URL.
+func leaveUnusedClaim(ctx context.Context, r *fixture, id string) error {
+	if err := create(ctx, r.healthy.service, id+"-ghost", nil); err != nil {
 		return err
 	}
 	return r.claims.Take(ctx, claim.URL("acme", secondURL(id)), id+"-ghost", 0)
@@ -90,7 +91,7 @@ func (r *fixture) lookAtNamed(t *testing.T, id string) seen {
 	t.Helper()
 	s := r.look(t, id)
 	for name, url := range map[string]string{"first": firstURL(id), "second": secondURL(id)} {
-		if r.named(t, url) == id {
+		if r.itemAt(t, url) == id {
 			s.Names = append(s.Names, name)
 		}
 	}
@@ -101,10 +102,10 @@ func (r *fixture) lookAtNamed(t *testing.T, id string) seen {
 	return s
 }
 
-// named returns the id of the item that a URL leads to, or "".
-func (r *fixture) named(t *testing.T, url string) string {
+// itemAt returns the id of the item that a URL leads to, or "".
+func (r *fixture) itemAt(t *testing.T, url string) string {
 	t.Helper()
-	found, err := r.whole.service.ContentByURL(t.Context(), ownerViewer(), url, nil)
+	found, err := r.healthy.service.ContentByURL(t.Context(), ownerViewer(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,27 +115,27 @@ func (r *fixture) named(t *testing.T, url string) string {
 	return string(found.ID)
 }
 
-// contend lets another client take the URLs of an item whose process has died, when every
-// claim of it has lapsed. A URL that leads to the item is TAKEN, and any other is free.
+// contend lets another client take the URLs of an item whose process has died, after the claims of
+// the item have lapsed. A URL that leads to the item is TAKEN, and any other is free.
 // Then the interrupted operation is repeated with its key.
 func (c *encounter) contend(t *testing.T, key *string, got, after seen) {
 	t.Helper()
-	late := c.r.late(t, lapsed)
+	late := c.r.aheadBy(t, lapsed)
 	for i, url := range c.op.urls(c.id) {
 		rival := c.rival(i)
-		held := c.r.named(t, url)
+		held := c.r.itemAt(t, url)
 		err := tried(func() error { return createAt(t.Context(), late.service, rival, url, &rival) })
-		switch leads := c.r.named(t, url); {
+		switch leads := c.r.itemAt(t, url); {
 		case held != "" && (fault.ReasonOf(err) != fault.ReasonTaken || leads != held):
 			c.errorf("%s led to %s when another client took it (%v), and now leads to %q", url, held, err, leads)
 		case held == "" && (err != nil || leads != rival):
 			c.errorf("%s led to no item, but after %s another client could not take it (%v): it leads to %q", url, lapsed, err, leads)
 		}
 	}
-	err := tried(func() error { return c.op.do(t.Context(), c.r.whole.service, c.id, key) })
+	err := tried(func() error { return c.op.do(t.Context(), c.r.healthy.service, c.id, key) })
 	switch now := c.op.of.look(c.r, t, c.id); {
 	case !now.equal(got):
-		c.errorf("got %v after another client took its URLs, want %v unchanged", got, now)
+		c.errorf("got %v after another client took its URLs, want %v unchanged", now, got)
 	case got.equal(after) && err != nil:
 		c.errorf("the repetition of a successful operation: %v", err)
 	case !got.equal(after) && fault.ReasonOf(err) != fault.ReasonTaken:
@@ -159,7 +160,7 @@ func tried(do func() error) error {
 func TestFaults_AtEveryStepOfNamesAndTexts(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
-	r.late(t, lapsed)
+	r.aheadBy(t, lapsed)
 	r.playAll(t, slices.Concat(urlOperations, textOperations, leaseOperations))
 	r.clean(t)
 }
@@ -169,7 +170,7 @@ func TestFaults_AtEveryStepOfNamesAndTexts(t *testing.T) {
 func (r *fixture) clean(t *testing.T) {
 	t.Helper()
 	r.quiet(t)
-	scrubber := openStill(t, r.options(r.host), scrubbedAfter, everyRule)
+	scrubber := openWithoutWork(t, r.options(r.host), scrubbedAfter, everyRule)
 	defer scrubber.close(t)
 	scrubber.sweep(t)
 	settled, mismatches := scrubber.scrub(t)
@@ -203,7 +204,7 @@ func (r *fixture) quiet(t *testing.T) {
 		}
 	}
 	until(t, runWithin, "the end of everything under way", func() bool {
-		inFlightLists, err := commit.OpenLists(t.Context(), r.whole.store)
+		inFlightLists, err := commit.OpenLists(t.Context(), r.healthy.store)
 		if err != nil {
 			t.Fatal(err)
 		}

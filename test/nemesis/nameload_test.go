@@ -44,7 +44,8 @@ type names struct {
 	refused int // because another client has the name
 }
 
-// prepareNames creates what the clients give names to.
+// prepareNames creates the items to which clients give URLs, and the note to which they add
+// revisions.
 func (l *load) prepareNames(t *testing.T) {
 	t.Helper()
 	l.names = &names{keys: map[string]string{}, saves: map[int]string{}, urls: map[string]string{}}
@@ -71,9 +72,8 @@ func (l *load) nameSomething(owner string, random *rand.Rand) {
 	}
 }
 
-// named sends a mutation through some gateway. It is refused if another client has the
-// name.
-func (l *load) named(owner, query, field string, in vars, random *rand.Rand) *answer {
+// askForName sends a mutation through some gateway. It is refused if another client has the name.
+func (l *load) askForName(owner, query, field string, in vars, random *rand.Rand) *answer {
 	a := l.any(random).post(l.tokens[owner], query, vars{"in": in})
 	l.figures.count(a.verdict)
 	switch a.code {
@@ -103,7 +103,7 @@ func (l *load) lease(owner string, random *rand.Rand) {
 		}
 	}
 	n.mu.Unlock()
-	a := l.named(owner, acquireLease, "acquireLease", vars{"documents": []vars{{"key": keys[0]}, {"key": keys[1]}}, "ttlMs": 10_000}, random)
+	a := l.askForName(owner, acquireLease, "acquireLease", vars{"documents": []vars{{"key": keys[0]}, {"key": keys[1]}}, "ttlMs": 10_000}, random)
 	if a.verdict != done {
 		return
 	}
@@ -113,10 +113,10 @@ func (l *load) lease(owner string, random *rand.Rand) {
 	}
 	end := vars{"id": id, "token": a.at("acquireLease.token")}
 	if random.IntN(10) > 0 {
-		l.named(owner, cancelLease, "cancelLease", end, random)
+		l.askForName(owner, cancelLease, "cancelLease", end, random)
 		return
 	}
-	if a = l.named(owner, confirmLease, "confirmLease", end, random); a.verdict == done {
+	if a = l.askForName(owner, confirmLease, "confirmLease", end, random); a.verdict == done {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.keys[keys[0]], n.keys[keys[1]] = id, id
@@ -132,7 +132,7 @@ func (l *load) move(owner string, random *rand.Rand) {
 	before := n.urls[id]
 	n.urls[id] = ""
 	n.mu.Unlock()
-	a := l.named(owner, moveItem, "moveContent", vars{"id": id, "url": url}, random)
+	a := l.askForName(owner, moveItem, "moveContent", vars{"id": id, "url": url}, random)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch a.verdict {
@@ -147,7 +147,7 @@ func (l *load) move(owner string, random *rand.Rand) {
 func (l *load) save(owner string, random *rand.Rand) {
 	title := fmt.Sprintf("%s %d", owner, random.Uint64())
 	in := vars{"contentId": written, "title": title, "body": title, "publish": random.IntN(2) == 0}
-	a := l.named(owner, saveRevision, "saveRevision", in, random)
+	a := l.askForName(owner, saveRevision, "saveRevision", in, random)
 	if a.verdict != done {
 		return
 	}

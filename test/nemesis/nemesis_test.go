@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	seedFlag    = flag.Uint64("seed", 1, "what the faults and the load of TestNemesis are drawn from")
+	seedFlag    = flag.Uint64("seed", 1, "the seed of the faults and the load of TestNemesis")
 	minutesFlag = flag.Int("minutes", 0, "how long TestNemesis goes on with further rounds of faults; 0: one round")
 )
 
@@ -24,10 +24,10 @@ var (
 const (
 	calm         = time.Second     // between two faults
 	refuseWithin = 5 * time.Second // docs/write-protocol.md: if no compare-and-set was sent
-	// latency is what the way to a gateway and back may add on a machine that runs three
-	// nodes, two gateways and their load on two cores. Where other work slows everything
-	// down, each of the few steps of a refusal may take as long as the longest answer
-	// that needs no store, so strainSteps times that is added.
+	// latency is what the round trip to a gateway may add on a machine that runs three nodes, two
+	// gateways and their load on two cores. Where other work slows everything down, each of the
+	// few steps of a refusal may take as long as the slowest answer that needs no store, so
+	// strainSteps times that duration is added.
 	latency     = time.Second
 	strainSteps = 5
 	// fewest is the minimum number of faults in a run, however long they take.
@@ -91,8 +91,7 @@ var nodeTroubles = []trouble{
 // wait waits while the load goes on.
 func (n *nemesis) wait(d time.Duration) { pauseFor(n.t.Context(), d) }
 
-// gateway returns one of the gateways. The others take into account that it does not
-// serve until back is called.
+// gateway returns one of the gateways. Faults that need all gateways wait until back is called.
 func (n *nemesis) gateway() (g *process, back func()) {
 	n.serving.Lock()
 	return n.gateways[n.chance.IntN(len(n.gateways))], n.serving.Unlock
@@ -166,8 +165,8 @@ func (n *nemesis) restartNodes() error {
 // backAgain starts nodes and waits until the cluster is complete. Otherwise the next
 // fault would take a majority away.
 func (n *nemesis) backAgain(nodes ...int) error {
-	n.load.eased.Store(true)
-	defer n.load.eased.Store(false)
+	n.load.slowed.Store(true)
+	defer n.load.slowed.Store(false)
 	if err := n.cluster.Restart(n.t.Context(), nodes...); err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (n *nemesis) pauseTwo() error {
 			return err
 		}
 	}
-	n.refuses()
+	n.checkRefusals()
 	for _, i := range two {
 		if err := n.cluster.Resume(i); err != nil {
 			return err
@@ -201,14 +200,14 @@ func (n *nemesis) killTwo() error {
 			return err
 		}
 	}
-	n.refuses()
+	n.checkRefusals()
 	return n.backAgain(two...)
 }
 
-// untouched is an item that only refuses tries to change.
+// untouched is an item that only checkRefusals tries to change.
 const untouched = "c:acme:untouched"
 
-// prepare creates what refuses tries to change.
+// prepare creates what checkRefusals tries to change.
 func (n *nemesis) prepare() {
 	g := n.gateways[0]
 	n.eve = g.user(n.t, "eve")
@@ -228,10 +227,9 @@ func (n *nemesis) toRefuse(try int) (text string, in vars) {
 	return deleteItem, vars{"id": untouched}
 }
 
-// refuses tries mutations and reads while a majority is down. Each mutation must be
-// refused in time, with a code that says so, and each read must be refused or return the
-// right data.
-func (n *nemesis) refuses() {
+// checkRefusals tries mutations and reads while a majority is down. Each mutation must be refused
+// in time, with a code that says so, and each read must be refused or return the right data.
+func (n *nemesis) checkRefusals() {
 	l, out := n.load, &n.outage
 	strained := n.strain()
 	slowest := time.Duration(0)
@@ -310,7 +308,7 @@ func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
 		if n.t.Failed() {
-			return // the message about that must not be lost
+			return // a later fault could hide the message about the failure
 		}
 		before, began := n.load.figures.Acknowledged.Load(), time.Now()
 		if err := one.make(n); err != nil {
@@ -376,7 +374,7 @@ func (n *nemesis) print(took time.Duration) {
 	}
 	out := &n.outage
 	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), &n.load.figures)
-	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d readings, %d of them answered%s\n",
+	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d reads, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
 	fmt.Printf("while a node hung, from a second on: %d mutations acknowledged in %s, %.1f a second; over the whole run %.1f a second\n", n.hung.acknowledged,
 		n.hung.over.Round(time.Second), float64(n.hung.acknowledged)/max(1, n.hung.over.Seconds()), float64(n.load.figures.Acknowledged.Load())/took.Seconds())

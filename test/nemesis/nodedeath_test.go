@@ -14,8 +14,8 @@ import (
 const (
 	// deathWithin exceeds the time that a statement waits for the death of the node.
 	deathWithin = 30 * time.Second
-	// allAtTheirSteps is how long all operations may take to reach their steps. Soon
-	// after it they give up what they have not begun to decide.
+	// allAtTheirSteps is how long all operations may take to reach their steps. Soon after that
+	// they give up what they have not begun to decide.
 	allAtTheirSteps = 4 * time.Second
 )
 
@@ -63,7 +63,7 @@ func (d *death) strike(t *testing.T, r *fixture, cluster *cassandratest.Cluster,
 	if err := cluster.Restart(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
-	for _, instance := range []*instance{r.whole, r.late(t, lapsed), r.late(t, 2*lapsed), r.late(t, 2*untilExpiry)} {
+	for _, instance := range []*instance{r.healthy, r.aheadBy(t, lapsed), r.aheadBy(t, 2*lapsed), r.aheadBy(t, 2*untilExpiry)} {
 		until(t, runWithin, "the node again", func() bool {
 			_, err := commit.OpenLists(t.Context(), instance.store)
 			return err == nil
@@ -88,9 +88,9 @@ func TestNodeDeath_AtEveryStep(t *testing.T) {
 	})
 	r := fixtureOn(t, cluster.Hosts[0], "death")
 	defer r.close(t)
-	r.late(t, lapsed)
-	r.late(t, 2*lapsed)
-	r.late(t, 2*untilExpiry)
+	r.aheadBy(t, lapsed)
+	r.aheadBy(t, 2*lapsed)
+	r.aheadBy(t, 2*untilExpiry)
 	d := &death{armed: make(chan *proxy), begin: make(chan struct{}), over: make(chan struct{})}
 	n, met := 0, 0
 	t.Run("steps", func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 // random, so an operation on an existing paste receives both, in one text.
 var (
 	publicPastes = subject{table: "paste", prefix: "paste of ", look: (*fixture).lookAtPaste,
-		before: seen{Version: 1, Title: "before", Width: principal.Public, Names: []string{"listed"}, Texts: []string{"long"}}}
+		before: seen{Version: 1, Title: "before", Visibility: principal.Public, Names: []string{"listed"}, Texts: []string{"long"}}}
 	privatePastes = subject{table: "paste", prefix: "private paste of ", look: (*fixture).lookAtPaste,
-		before: seen{Version: 1, Title: "before", Width: principal.Private, Texts: []string{"long"}}}
+		before: seen{Version: 1, Title: "before", Visibility: principal.Private, Texts: []string{"long"}}}
 )
 
 // pasteOperations create, change, hide, show and delete pastes, and make them expire.
@@ -42,12 +42,12 @@ var pasteOperations = []operation{
 		do: update(func(in *paste.Update) {
 			hide := true
 			in.IsPrivate = input.Some(&hide)
-		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Private, nil }},
+		}), changes: func(s *seen) { s.Version, s.Visibility, s.Names = 2, principal.Private, nil }},
 	{name: "show a paste", of: &privatePastes, steps: []step{stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			hide := false
 			in.IsPrivate = input.Some(&hide)
-		}), changes: func(s *seen) { s.Version, s.Width, s.Names = 2, principal.Public, []string{"listed"} }},
+		}), changes: func(s *seen) { s.Version, s.Visibility, s.Names = 2, principal.Public, []string{"listed"} }},
 	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			at := clock.Of(farAhead)
@@ -102,7 +102,7 @@ func (c *encounter) makePaste(t *testing.T) {
 	t.Helper()
 	var made *paste.Created
 	withRetries(t, func() (err error) {
-		made, err = createPaste(t.Context(), c.r.whole.service, "before", c.op.of == &privatePastes, nil)
+		made, err = createPaste(t.Context(), c.r.healthy.service, "before", c.op.of == &privatePastes, nil)
 		return err
 	})
 	c.id = idAndSecret(made)
@@ -116,7 +116,7 @@ func latePastes() []tooLate {
 	}
 	does := func(name string) func(c *encounter, t *testing.T) {
 		return func(c *encounter, t *testing.T) {
-			if err := tried(func() error { return op(name).do(t.Context(), c.r.whole.service, c.id, nil) }); err != nil {
+			if err := tried(func() error { return op(name).do(t.Context(), c.r.healthy.service, c.id, nil) }); err != nil {
 				c.errorf("%s meanwhile: %v", name, err)
 			}
 		}
@@ -132,13 +132,13 @@ func latePastes() []tooLate {
 	hidden := privatePastes.before
 	hidden.Version = 3
 	return []tooLate{
-		{op: op("change a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
-		{op: op("show a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
-		{op: op("show a paste"), step: stepFeed, meanwhile: does("delete a paste"), holds: is(seen{})},
-		{op: op("show a paste"), step: stepFeed, meanwhile: does("hide a paste"), holds: is(hidden)},
-		{op: op("hide a paste"), step: stepDecide, meanwhile: does("delete a paste"), holds: is(seen{})},
-		{op: op("delete a paste"), step: stepFeed, meanwhile: does("delete a paste"), holds: is(seen{})},
-		{op: op("show a paste"), step: stepDecide, meanwhile: does("show a paste"), holds: is(shown)},
+		{op: op("change a paste"), step: stepDecide, meanwhile: does("delete a paste"), check: is(seen{})},
+		{op: op("show a paste"), step: stepDecide, meanwhile: does("delete a paste"), check: is(seen{})},
+		{op: op("show a paste"), step: stepFeed, meanwhile: does("delete a paste"), check: is(seen{})},
+		{op: op("show a paste"), step: stepFeed, meanwhile: does("hide a paste"), check: is(hidden)},
+		{op: op("hide a paste"), step: stepDecide, meanwhile: does("delete a paste"), check: is(seen{})},
+		{op: op("delete a paste"), step: stepFeed, meanwhile: does("delete a paste"), check: is(seen{})},
+		{op: op("show a paste"), step: stepDecide, meanwhile: does("show a paste"), check: is(shown)},
 	}
 }
 
@@ -152,7 +152,7 @@ func (c *encounter) expirePaste(t *testing.T) {
 	var made *paste.Created
 	title, at := "before", clock.Of(time.Now().Add(untilExpiry))
 	withRetries(t, func() (err error) {
-		made, err = c.r.whole.service.pastes.Create(t.Context(), ownerViewer(), paste.Create{Title: &title, Body: longText, ExpiresAt: &at})
+		made, err = c.r.healthy.service.pastes.Create(t.Context(), ownerViewer(), paste.Create{Title: &title, Body: longText, ExpiresAt: &at})
 		return err
 	})
 	due := commit.Due{At: at, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
@@ -167,7 +167,7 @@ func (c *encounter) expirePaste(t *testing.T) {
 		c.errorf("the paste has expired, but got %v", got)
 	}
 	err = tried(func() error {
-		_, err := c.r.late(t, 2*untilExpiry).service.Expire(t.Context(), due)
+		_, err := c.r.aheadBy(t, 2*untilExpiry).service.Expire(t.Context(), due)
 		return err
 	})
 	if got := c.op.of.look(c.r, t, idAndSecret(made)); err != nil || !got.equal(seen{}) {
@@ -183,7 +183,7 @@ func (r *fixture) lookAtPaste(t *testing.T, id string) seen {
 	var found *paste.Paste
 	if name, _, is := strings.Cut(id, " "); strings.HasPrefix(name, "p:") && is {
 		id = name
-		p, err := r.whole.service.pastes.Paste(t.Context(), name)
+		p, err := r.healthy.service.pastes.Paste(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,13 +200,13 @@ func (r *fixture) lookAtPaste(t *testing.T, id string) seen {
 	if found == nil {
 		return seen{Names: r.listed(t, id)}
 	}
-	bodies, err := r.whole.service.pastes.Bodies(t.Context(), []*paste.Paste{found})
+	bodies, err := r.healthy.service.pastes.Bodies(t.Context(), []*paste.Paste{found})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := seen{Version: found.Version, Title: "before", Width: principal.Public, Expires: found.ExpiresAt != nil, Names: r.listed(t, string(found.ID)), Texts: []string{"lost"}}
+	s := seen{Version: found.Version, Title: "before", Visibility: principal.Public, Expires: found.ExpiresAt != nil, Names: r.listed(t, string(found.ID)), Texts: []string{"lost"}}
 	if found.IsPrivate {
-		s.Width = principal.Private
+		s.Visibility = principal.Private
 	}
 	if *found.Title == afterwards {
 		s.Title = afterwards
@@ -227,7 +227,7 @@ func (r *fixture) pastesTitled(t *testing.T, title string) (titled []*paste.Past
 	size := cursor.MaxPageSize
 	args := cursor.PageArgs{First: &size}
 	for {
-		page, err := r.whole.service.pastes.Latest(t.Context(), args)
+		page, err := r.healthy.service.pastes.Latest(t.Context(), args)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,13 +246,13 @@ func (r *fixture) pastesTitled(t *testing.T, title string) (titled []*paste.Past
 // listed looks for the entry of a paste in every partition of the feed.
 func (r *fixture) listed(t *testing.T, id string) (names []string) {
 	t.Helper()
-	days, err := r.whole.store.ListBuckets(t.Context(), "pastes", timeline.Day(1<<30), timeline.MaxBuckets)
+	days, err := r.healthy.store.ListBuckets(t.Context(), "pastes", timeline.Day(1<<30), timeline.MaxBuckets)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range days {
 		for shard := range d.Shards {
-			l, err := r.whole.store.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
+			l, err := r.healthy.store.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +272,7 @@ const mostPastes = 5000
 func TestFaults_AtEveryStepOfPastes(t *testing.T) {
 	r := newFixture(t)
 	defer r.close(t)
-	r.late(t, 2*untilExpiry)
+	r.aheadBy(t, 2*untilExpiry)
 	r.playAll(t, pasteOperations)
 	r.quiet(t)
 	if report := r.audit(t); !report.Clean() || report.Pastes == 0 {

@@ -38,8 +38,8 @@ type pasteState struct {
 	title           string
 }
 
-// may reports whether a read agrees with a state.
-func (s pasteState) may(found pasteState) bool { return !s.exists && !found.exists || s == found }
+// agrees reports whether what a read has found agrees with a state.
+func (s pasteState) agrees(found pasteState) bool { return !s.exists && !found.exists || s == found }
 
 // pastes are the pastes of a run whose creation was acknowledged.
 type pastes struct {
@@ -53,8 +53,8 @@ func (p *pastes) known() []*pasted {
 	return slices.Clone(p.all)
 }
 
-// still returns what is known of a paste while nobody changes it; ok is false otherwise.
-func (p *pasted) still() (s pasteState, changes int, ok bool) {
+// stable returns what is known of a paste while nobody changes it; ok is false otherwise.
+func (p *pasted) stable() (s pasteState, changes int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pasteState, p.changes, p.next == nil
@@ -125,7 +125,7 @@ func (l *load) lookAtPaste(random *rand.Rand) {
 		return
 	}
 	p := all[max(0, len(all)-1-random.IntN(writers*kept))]
-	before, changes, ok := p.still()
+	before, changes, ok := p.stable()
 	a := l.any(random).post("", readPasteText, vars{"id": p.id})
 	if !l.answered(a, "paste") {
 		return
@@ -135,11 +135,11 @@ func (l *load) lookAtPaste(random *rand.Rand) {
 	if once := slices.Compact(slices.Clone(listed)); len(once) < len(listed) {
 		l.figures.report(&l.figures.Duplicates, "a paste is listed twice on a page of %d", len(listed))
 	}
-	if _, now, _ := p.still(); !ok || now != changes {
+	if _, now, _ := p.stable(); !ok || now != changes {
 		return
 	}
 	l.figures.Checked.Add(1)
-	if found := a.pasteState(); !before.may(found) || found.exists && a.at("paste.body") != longText {
+	if found := a.pasteState(); !before.agrees(found) || found.exists && a.at("paste.body") != longText {
 		l.figures.report(&l.figures.Wrong, "%s was read as %v; known %+v", p.id, a, before)
 	}
 	if (!before.exists || before.private) && slices.Contains(listed, p.id) {
@@ -170,7 +170,7 @@ func (l *load) checkPastes(t *testing.T) {
 	public := 0
 	for _, p := range l.pastes.known() {
 		found := g.must(t, "", readPasteText, vars{"id": p.id}).pasteState()
-		if !p.may(found) && !(p.unknown && p.next.may(found)) {
+		if !p.agrees(found) && !(p.unknown && p.next.agrees(found)) {
 			l.figures.report(&l.figures.Lost, "%s: found %+v, known %+v, next %+v", p.id, found, p.pasteState, p.next)
 		}
 		want := 0

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Every wait for a process is bounded, but so generously that no machine is too slow for
-// it. How long a client waits for an answer only decides what it knows.
+// Every wait for a process is bounded, but so generously that no machine is too slow for it. A
+// client without an answer within answerWithin does not know the outcome, which is no failure.
 const (
 	startWithin  = 2 * time.Minute
 	stopWithin   = 2 * time.Minute
@@ -121,7 +121,7 @@ func (s *site) serve(name string, flags ...string) *process {
 	return s.serveWith(product.plain, name, flags...)
 }
 
-// serveAhead starts one whose clock is 2 s ahead.
+// serveAhead starts a gateway whose clock is 2 s ahead.
 func (s *site) serveAhead(name string) *process { return s.serveWith(product.ahead, name) }
 
 func (s *site) serveWith(binary, name string, flags ...string) *process {

@@ -19,9 +19,9 @@ const (
 	cutBefore     faultKind = "the connection is cut before the request arrives"
 	cutAfter      faultKind = "the connection is cut before the response arrives"
 	stall         faultKind = "all connections stall"
-	answerTimeout faultKind = "done, and a timeout is answered"
-	answerFew     faultKind = "done, and too few nodes to make it known are answered"
-	answerRefused faultKind = "too few nodes, and that is answered"
+	answerTimeout faultKind = "applied, but a timeout is answered"
+	answerFew     faultKind = "applied, but too few nodes for the commit is answered"
+	answerRefused faultKind = "not applied, and too few nodes is answered"
 	loseAll       faultKind = "every response is lost"
 	cutAll        faultKind = "the connection is cut each time"
 	refuseAll     faultKind = "too few nodes, each time"
@@ -61,7 +61,7 @@ type proxy struct {
 	kind    faultKind
 	decided bool // since the fault was armed
 	decides int  // the number of deciding statements since then
-	fence   int  // the number of the one that fences another record; 0 if none does
+	fence   int  // the number of the one that counts as stepFence; 0 if none does
 	claimed bool // a claim was sent, and no decision since
 	fired   int
 	late    int  // late requests that have not arrived yet
@@ -99,7 +99,7 @@ func (p *proxy) arm(table string, s step, f faultKind) {
 	p.decided, p.decides, p.claimed = false, 0, false
 }
 
-// fences sets which of the deciding statements is a fence.
+// fences sets which of the deciding statements counts as stepFence; 0: none.
 func (p *proxy) fences(nth int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

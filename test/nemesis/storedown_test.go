@@ -15,14 +15,14 @@ import (
 	"carrel/cassandra/session"
 )
 
-// TestStoreDown_ErrorsHaveCodes is the row of the hostile table (see scenario) that needs a
-// cluster. However the store fails, a client receives a code and advice on how to go on, and
-// nothing about hosts, statements or the driver.
+// TestStoreDown_ErrorsHaveCodes is the row of the table of hostile input, in test/scenario, that
+// needs a cluster. However the store fails, a client receives a code and advice on how to go on,
+// and nothing about hosts, statements or the driver.
 func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 	t.Parallel()
 	host, keyspace := node.Hosts(t)[0], node.Keyspace(t)
-	whole := newSite(t, []string{host}, keyspace, 1)
-	broken := *whole
+	direct := newSite(t, []string{host}, keyspace, 1)
+	broken := *direct
 	proxy := newProxy(t, host)
 	broken.store = "cassandra://" + proxy.address + "/" + keyspace
 	// Timeouts are short, so that lost answers are given up soon.
@@ -57,8 +57,8 @@ func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 		in    vars
 		codes []string
 	}{
-		{"no answer to a reading", stepRead, loseAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
-		{"connections cut in a reading", stepRead, cutAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
+		{"no answer to a read", stepRead, loseAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
+		{"connections cut in a read", stepRead, cutAll, readItem, vars{"id": "c:acme:x"}, []string{"UNAVAILABLE", "TIMEOUT"}},
 		{"a decision without a response", stepDecide, loseAll, updateItem, title("1"), []string{"OUTCOME_UNKNOWN"}},
 		{"too few nodes for a decision", stepDecide, refuseAll, updateItem, title("2"), []string{"UNAVAILABLE", "CONTENTION"}},
 		{"connections cut in a decision", stepDecide, cutAll, updateItem, title("3"), []string{"OUTCOME_UNKNOWN"}},
@@ -127,15 +127,15 @@ func TestStart_WaitsForEnoughNodes(t *testing.T) {
 			if err := <-started; err != nil {
 				t.Fatal(err)
 			}
-			// The mark of an earlier attempt would look like another process to the next
-			// one.
+			// The presence mark of an earlier attempt would look like another process to the
+			// next attempt.
 			others, err := looker.Others(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			others = slices.DeleteFunc(others, func(o cassandra.Presence) bool { return o.Host != table })
 			if len(others) != 1 {
-				t.Errorf("the marks of one gateway are %v", others)
+				t.Errorf("the presence marks of one gateway are %v", others)
 			}
 			if err := p.end(syscall.SIGTERM); err != nil {
 				t.Error(err)

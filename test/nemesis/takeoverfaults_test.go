@@ -48,7 +48,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 	key := c.id
 	dead, inFlightList := c.leave(t, &key)
 	c.slow = dead.wasSlow()
-	l := c.r.whole.inFlightList(t, inFlightList)
+	l := c.r.healthy.inFlightList(t, inFlightList)
 	if l == nil {
 		c.errorf("the list of the dead process is empty")
 		return
@@ -59,7 +59,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer := commit.InFlightList{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
-		if err := c.r.whole.store.PutInFlightList(t.Context(), newer); err != nil {
+		if err := c.r.healthy.store.PutInFlightList(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +121,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenL
 		if p.disarm() != 1 {
 			c.errorf("the fault hit no statement")
 		}
-		until(t, runWithin, "what comes late", p.arrived)
+		until(t, runWithin, "the arrival of late requests", p.arrived)
 	}
 }
 
@@ -129,7 +129,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenL
 // a fault finish the rest.
 func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *instance) {
 	t.Helper()
-	left := c.r.whole.inFlightList(t, inFlightList)
+	left := c.r.healthy.inFlightList(t, inFlightList)
 	died := c.fault == dieBefore || c.fault == dieAfter
 	switch {
 	case c.op.wakes && left == nil:
@@ -137,9 +137,9 @@ func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *ins
 	case !c.op.wakes && left != nil && !died:
 		c.errorf("the list still exists after it was taken over")
 	}
-	c.r.whole.takeOver(t, inFlightList)
-	c.r.whole.takeOver(t, d.journal.InFlightList())
-	if c.r.whole.inFlightList(t, inFlightList) != nil {
+	c.r.healthy.takeOver(t, inFlightList)
+	c.r.healthy.takeOver(t, d.journal.InFlightList())
+	if c.r.healthy.inFlightList(t, inFlightList) != nil {
 		c.errorf("the list still exists after everything was finished")
 	}
 }
@@ -149,7 +149,7 @@ func (c *encounter) finishLists(t *testing.T, inFlightList commit.ListID, d *ins
 // read drops the unfinished changes of its owner.
 func TestTakeOver_WithoutARuleIsDetected(t *testing.T) {
 	r := newFixture(t)
-	defer r.whole.close(t)
+	defer r.healthy.close(t)
 	for n, c := range []encounter{
 		{op: takenOver("create", dieSending), without: noFence},
 		{op: takenOver("update", dieSending), without: noFence},

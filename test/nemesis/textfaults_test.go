@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	written0 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)}, Texts: []string{"0 before current working"}}
-	written1 = seen{Version: 1, Title: "before", Width: principal.Public, Members: []string{string(owner)},
+	written0 = seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)}, Texts: []string{"0 before current working"}}
+	written1 = seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)},
 		Texts: []string{"1 after working", "0 before current"}}
 	notes = subject{table: "content", prefix: "c:acme:", make: createNote, look: (*fixture).lookAtNamed, before: written0}
 	saved = subject{table: "content", prefix: "c:acme:", make: createSaved, look: (*fixture).lookAtNamed, before: written1}
@@ -68,7 +68,7 @@ func publishSaved(ctx context.Context, s *services, id string, _ *string) error 
 // texts lists the revisions of an item, newest first, each with its state.
 func (r *fixture) texts(t *testing.T, id library.ContentID) (all []string) {
 	t.Helper()
-	s, v := r.whole.service.pages, ownerViewer()
+	s, v := r.healthy.service.pages, ownerViewer()
 	branch, err := s.Branch(t.Context(), v, id, nil, false)
 	if err != nil || branch == nil {
 		t.Fatalf("%s has no branch: %v", id, err)

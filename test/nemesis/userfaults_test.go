@@ -9,7 +9,7 @@ import (
 )
 
 var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look: (*fixture).lookAtUser,
-	before: seen{Version: 1, Title: "before", Width: principal.Public}}
+	before: seen{Version: 1, Title: "before", Visibility: principal.Public}}
 
 // userOperations are mutations of users, made by themselves. A new user has a library,
 // which is marked as complete, besides its entries in the directory of names.
@@ -21,7 +21,7 @@ var userOperations = []operation{
 			_, err := s.UpdateUser(ctx, &principal.Viewer{User: principal.ID(id)},
 				principal.UpdateUser{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
-		}, changes: func(s *seen) { s.Width = principal.Private }},
+		}, changes: func(s *seen) { s.Visibility = principal.Private }},
 }
 
 // lookAtUser reads a user as it sees itself, and its library. A library that is not
@@ -30,19 +30,19 @@ func (r *fixture) lookAtUser(t *testing.T, name string) seen {
 	t.Helper()
 	id := principal.ID(name)
 	v := &principal.Viewer{User: id}
-	found, err := r.whole.service.Principals(t.Context(), v, []principal.ID{id})
+	found, err := r.healthy.service.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found[0] == nil {
 		return seen{}
 	}
-	built, err := r.whole.store.Built(t.Context(), id)
+	built, err := r.healthy.store.Built(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := found[0].Head()
-	s := seen{Version: 1, Title: h.DisplayName, Width: h.Visibility}
+	s := seen{Version: 1, Title: h.DisplayName, Visibility: h.Visibility}
 	if !built {
 		s.Title += ", without a library"
 	}

@@ -43,27 +43,27 @@ func readFrame(r io.Reader) (frame, error) {
 
 func (f frame) op() byte      { return f[4] }
 func (f frame) stream() int16 { return int16(binary.BigEndian.Uint16(f[2:])) }
-func (f frame) body() cell    { return cell(f[headerLength:]) }
+func (f frame) body() unread  { return unread(f[headerLength:]) }
 
-// cell is the unread rest of a body. Missing bytes read as empty: checking the requests
-// of the driver is the node's job, not the proxy's.
-type cell []byte
+// unread is the rest of a body that was not read yet. Missing bytes read as empty: checking the
+// requests of the driver is the node's job, not the proxy's.
+type unread []byte
 
-func (c *cell) cut(n int) []byte {
+func (c *unread) cut(n int) []byte {
 	n = max(0, min(n, len(*c)))
 	part := (*c)[:n]
 	*c = (*c)[n:]
 	return part
 }
 
-func (c *cell) short() int {
+func (c *unread) short() int {
 	if b := c.cut(2); len(b) == 2 {
 		return int(binary.BigEndian.Uint16(b))
 	}
 	return 0
 }
 
-func (c *cell) long() int {
+func (c *unread) long() int {
 	if b := c.cut(4); len(b) == 4 {
 		return int(int32(binary.BigEndian.Uint32(b)))
 	}
@@ -172,9 +172,9 @@ const (
 
 	// The steps of an operation that takes a unique name (docs/unique-names.md).
 	stepFormer   step = "former"    // the claim of the name that is given up is read
-	stepClaim    step = "claim"     // it is inserted, or refused
-	stepHolder   step = "holder"    // the record that has the claim is read
-	stepFence    step = "fence"     // that record is fenced
+	stepClaim    step = "claim"     // the new claim is inserted, or refused
+	stepHolder   step = "holder"    // the record that holds the claim is read
+	stepFence    step = "fence"     // the record that holds the claim is fenced
 	stepTakeOver step = "take over" // the claim is replaced
 	stepRelease  step = "release"   // the claim is removed
 	stepText     step = "text"      // the body of a revision or of a paste is stored
