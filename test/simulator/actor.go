@@ -21,10 +21,10 @@ type Actor struct {
 	slowest, fastest time.Duration
 	// deadlines: the product's time limits apply.
 	deadlines bool
-	// standing counts the tasks that have stopped the monotonic clock, at stoodAt; stood is how long
-	// it has stood still.
-	standing       int
-	stoodAt, stood time.Duration
+	// suspensions counts the tasks that have stopped the monotonic clock, since suspendedAt.
+	// suspendedFor is how long it was stopped before.
+	suspensions               int
+	suspendedAt, suspendedFor time.Duration
 	// setBack is how often the wall clock was set back.
 	setBack int
 	locks   map[string]*lock
@@ -90,22 +90,22 @@ func (a *Actor) clock() time.Time { return epoch.Add(a.s.now + a.skew) }
 
 // Elapsed returns the time of the actor's monotonic clock.
 func (a *Actor) Elapsed() time.Duration {
-	if a.standing > 0 {
-		return a.stoodAt - a.stood
+	if a.suspensions > 0 {
+		return a.suspendedAt - a.suspendedFor
 	}
-	return a.s.now - a.stood
+	return a.s.now - a.suspendedFor
 }
 
-// standStill blocks for d, during which the monotonic clock stands still, as that of a machine does
-// that is suspended. Here other tasks go on.
-func (a *Actor) standStill(ctx context.Context, d time.Duration) {
-	if a.standing == 0 {
-		a.stoodAt = a.s.now
+// suspend blocks for d, and stops the monotonic clock meanwhile, as the suspension of a machine
+// does. Unlike on a suspended machine, other tasks go on.
+func (a *Actor) suspend(ctx context.Context, d time.Duration) {
+	if a.suspensions == 0 {
+		a.suspendedAt = a.s.now
 	}
-	a.standing++
+	a.suspensions++
 	_ = a.After(ctx, d)
-	if a.standing--; a.standing == 0 {
-		a.stood += a.s.now - a.stoodAt
+	if a.suspensions--; a.suspensions == 0 {
+		a.suspendedFor += a.s.now - a.suspendedAt
 	}
 }
 

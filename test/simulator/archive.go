@@ -11,8 +11,7 @@ import (
 	"carrel/principal"
 )
 
-// Archive implements archive.Store for the simulated store, so that copying can be
-// interrupted at any of its steps.
+// Client implements archive.Store, so that a copy can be interrupted at any of its steps.
 var _ archive.Store = (*Client)(nil)
 
 // ReadRows reads rows of a chapter. A position is the number of rows before it.

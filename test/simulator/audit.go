@@ -12,8 +12,7 @@ import (
 	"carrel/principal"
 )
 
-// The kinds of violations. The first five break promises of the protocol to its users, and an
-// ablation must lead to one of them.
+// The kinds of violations. An ablation must lead to one of those in promised (ablations_test.go).
 const (
 	wrongLibrary  = "wrong library"   // the derived rows are not what the headers justify
 	leftOver      = "left over"       // a leaving row, an unsettled position, an entry in flight
@@ -68,7 +67,7 @@ func tenant(id string) string { return strings.Split(id, ":")[1] }
 // flight any more.
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.inFlightLists {
-		if l.holds() {
+		if l.isPending() {
 			report(leftOver, "list %x still holds %s", l.id, entryList(l.blocks))
 		}
 	}

@@ -83,8 +83,8 @@ func (r *run) expiring() bool {
 	return false
 }
 
-// readAll pages through each library as its owner, as an anonymous viewer, and in
-// another drawn way, and compares the pages with the headers.
+// readAll pages through each library as its owner, as an anonymous viewer and as another one, in
+// an order that is drawn, and compares the pages with the headers.
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
 		if r.st.deleted(owner) {
@@ -99,7 +99,7 @@ func (r *run) readAll(p *process) {
 				viewer = ann
 			}
 			w := &reader{view: view{viewer: viewer, owner: owner}}
-			w.drawWay(r.s)
+			w.drawOrder(r.s)
 			w.counts = r.s.chance(300)
 			if err := w.read(r.ctx, p, 1+r.s.pick(2)); err != nil {
 				r.report(wrongPage, "reading %v: %v", w.view, err)

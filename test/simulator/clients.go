@@ -18,7 +18,7 @@ type client struct {
 	p       *process
 }
 
-// process is a simulated gateway.
+// process creates a simulated gateway, whose clock may be off.
 func (r *run) process(name string) *process {
 	s := r.s
 	skew := time.Duration(0)
@@ -130,8 +130,7 @@ func (r *run) operate(p *process, o *Operation) {
 			break
 		}
 	}
-	// If readings do not repair, the reading that answers a repetition may show what the next one
-	// does not.
+	// Without read repair, the read that answers a repetition may show what the next read does not.
 	if o.outcome == answered && o.content != "" && r.st.repairs {
 		r.hist.answered(o)
 	}
@@ -146,7 +145,7 @@ func (r *run) walk(p *process) {
 	s := r.s
 	viewers := []principal.ID{"", ann, bob, cid}
 	w := &reader{view: view{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
-	w.drawWay(s)
+	w.drawOrder(s)
 	r.awaitExpiry(p)
 	if r.copies.Size > 0 {
 		w.owner = r.w.principals[s.pick(2)] // was read before
@@ -160,8 +159,8 @@ func (r *run) walk(p *process) {
 	}
 }
 
-// awaitExpiry has a reader come when an item has just expired or is about to: until it is
-// deleted, readers must hide it themselves.
+// awaitExpiry waits, in some cases, until an item has just expired or is about to: until the item
+// is deleted, readers must hide it themselves.
 func (r *run) awaitExpiry(p *process) {
 	for _, c := range r.st.contents {
 		if c.header.State != commit.Live || c.header.ExpiresAt == nil {

@@ -14,7 +14,7 @@ import (
 
 func byMember(m library.Member, p principal.ID) int { return cmp.Compare(m.Principal, p) }
 
-// read is a read of a partition.
+// read returns what one read of a partition returns.
 func (p *contentPart) read(id library.ContentID, members []principal.ID, key *commit.RequestKey, further ...library.RowKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {

@@ -42,7 +42,7 @@ func (w copyWatcher) CopiedPrincipals(hits, refused, misses int) {
 	}
 }
 
-// CopyWrong implements library.Watcher: the product's own sampler says so.
+// CopyWrong implements library.Watcher: the product's own sampler has found a wrong copy.
 func (w copyWatcher) CopyWrong() {
 	w.r.report(wrongPage, "the sampler has found a copy that was served and not current")
 }
@@ -99,7 +99,7 @@ func (r *run) pauseReader(p *process) {
 	d := time.Duration(r.s.pick(1<<r.s.pick(36))) * time.Nanosecond
 	switch r.s.pick(8) {
 	case 0, 1:
-		p.a.standStill(r.ctx, d)
+		p.a.suspend(r.ctx, d)
 	case 2, 3:
 		_ = p.a.After(r.ctx, d)
 		p.a.setBackBy(min(d, 10*time.Second))

@@ -25,7 +25,7 @@ func (r *run) copyStore() {
 	to := NewStore(r.s)
 	to.Trace = r.st.Trace
 	to.faults = Faults{Budget: 4, Chance: 64, Crashes: 2, Reads: true}
-	// Writes of a process before may arrive while the next one copies.
+	// Writes of an earlier process may arrive while the next one copies.
 	r.s.Between = func() {
 		if n := len(to.late); n > 0 && r.s.chance(r.lateness) {
 			to.arrive(r.s.pick(n))

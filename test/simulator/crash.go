@@ -11,7 +11,7 @@ import (
 // Scenario is an operation that fails at each of its store calls in turn.
 type Scenario struct {
 	Name string
-	// before has operations that run before it, without faults.
+	// before are the operations that run before it, without faults.
 	before []*Operation
 	op     *Operation
 	tune   library.Tuning
@@ -19,8 +19,8 @@ type Scenario struct {
 	// recovery repairs.
 	prepare func(*Store)
 	after   func(ctx context.Context, p *process) error
-	// linger is how long the process lives at least after the answer.
-	linger time.Duration
+	// runFor is how long the process runs at least after the answer.
+	runFor time.Duration
 	// refused: the operation is refused even without faults.
 	refused bool
 }
@@ -31,7 +31,7 @@ type CallPoint struct {
 	Call string
 }
 
-// CrashFaults has the faults of each call.
+// CrashFaults are the faults that each call meets in turn.
 var CrashFaults = [...]Fault{DiesBefore, DiesAfter, DiesLate, Lost, Late}
 
 // crashWorld builds the world of all scenarios.
@@ -73,7 +73,7 @@ func (m *Machine) Record(ctx context.Context, sc *Scenario, seed uint64) ([]Call
 // Crash runs a scenario with a fault at one call. It returns the name of that call, or "" if it was
 // never made.
 func (m *Machine) Crash(ctx context.Context, sc *Scenario, seed uint64, at CallPoint, fault Fault) (string, []Violation) {
-	befell := ""
+	hit := ""
 	found := m.playScenario(ctx, sc, seed, false, func(c *Client) {
 		last := ""
 		c.record = func(call string) { last = call }
@@ -81,11 +81,11 @@ func (m *Machine) Crash(ctx context.Context, sc *Scenario, seed uint64, at CallP
 			if n != at.N {
 				return NoFault
 			}
-			befell = last
+			hit = last
 			return fault
 		}
 	})
-	return befell, found
+	return hit, found
 }
 
 func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, undisturbed bool, watch func(*Client)) []Violation {
@@ -118,8 +118,8 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	if !r.until("the operation", r.idle) {
 		return r.found
 	}
-	r.settling = true
-	r.live(sc.linger)
+	r.ending = true
+	r.live(sc.runFor)
 	r.users[0].p.c.inject, r.users[0].p.c.record = nil, nil
 	r.clear()
 	if !r.seen(noEnd, defect) {

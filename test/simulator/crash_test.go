@@ -15,14 +15,14 @@ import (
 // concurrent steps.
 const crashSeeds = 3
 
-// loseLibrary takes bob's library away, as an operator might.
+// loseLibrary removes bob's library, as an operator might.
 func loseLibrary(st *Store) {
 	lib := st.library(bob)
 	lib.entries, lib.built = nil, cell{}
 }
 
-// byHand is the time at which an operator deletes and inserts rows: later than
-// every state, and by the clocks of the gateways in half a second.
+// byHand is the timestamp with which an operator deletes and inserts rows: later than every state,
+// and half a second ahead of the clocks of the gateways.
 var byHand = int64(clock.Of(epoch.Add(time.Hour + time.Second/2)))
 
 // deleted deletes bob's library by hand: writing the present states again has no visible
@@ -111,7 +111,7 @@ func scenarios() []Scenario {
 		{Name: "update of expiry", op: expire(time.Hour)},
 		{Name: "update of expiry to a former time", before: []*Operation{expire(time.Hour), expire(2 * time.Hour)}, op: expire(time.Hour)},
 		{Name: "delete of what expires", before: []*Operation{expire(time.Hour)}, op: &Operation{kind: opDelete, viewer: ann, content: item}},
-		{Name: "expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon}, linger: 10 * time.Second},
+		{Name: "expiry", op: &Operation{kind: opExpire, viewer: ann, content: item, expires: soon}, runFor: 10 * time.Second},
 		{Name: "share", op: share(cid, library.Viewing)},
 		{Name: "share with a key", op: keyed(share(crew, library.Editing))},
 		{Name: "share promotes", op: share(bob, library.Editing)},
@@ -140,8 +140,8 @@ func scenarios() []Scenario {
 	}
 }
 
-// TestCrashPoints lets every operation fail at every store call in every way,
-// and counts that all of them were covered.
+// TestCrashPoints lets every operation fail at every store call in every way, and checks that all
+// of them were covered.
 func TestCrashPoints(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
@@ -159,14 +159,14 @@ func TestCrashPoints(t *testing.T) {
 				for _, at := range calls {
 					for _, fault := range CrashFaults {
 						points++
-						befell, found := m.Crash(t.Context(), &sc, seed, at, fault)
+						hit, found := m.Crash(t.Context(), &sc, seed, at, fault)
 						for _, v := range found {
 							t.Errorf("%s at call %d, %s: %v", fault, at.N, at.Call, &v)
 						}
-						if befell == at.Call {
+						if hit == at.Call {
 							covered++
 						} else {
-							t.Errorf("%s at call %d, %s: befell %q", fault, at.N, at.Call, befell)
+							t.Errorf("%s at call %d, %s: the fault hit the call %q", fault, at.N, at.Call, hit)
 						}
 					}
 				}

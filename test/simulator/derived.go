@@ -147,7 +147,7 @@ func (c *Client) Recorded(ctx context.Context, owner principal.ID) (bool, error)
 	return recorded, err
 }
 
-// SetBuilt marks both as complete, as of an instant.
+// SetBuilt marks the library and the record of what is shared as complete, as of an instant.
 func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "SetBuilt", "", func() {
 		lib := c.st.library(owner)
@@ -227,7 +227,7 @@ func (c *Client) SharedWith(ctx context.Context, owner principal.ID, after libra
 	return rows, err
 }
 
-// Roles returns owner's rows for ids.
+// Roles returns the roles of owner on items.
 func (c *Client) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	err := c.read(ctx, "Roles", func() {

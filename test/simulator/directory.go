@@ -141,7 +141,7 @@ func (c *Client) DirectoryFilled(ctx context.Context) (bool, error) {
 	return filled, err
 }
 
-// SetDirectoryFilled marks it as complete.
+// SetDirectoryFilled marks the directory as complete.
 func (c *Client) SetDirectoryFilled(ctx context.Context) error {
 	return c.write(ctx, "SetDirectoryFilled", "", func() { c.st.filled = true }, nil)
 }

@@ -8,10 +8,11 @@
 // Machine runs schedules; a run is one of them (schedule.go, draw.go).
 //
 // # The world
+//
 // There are two tenants, t and o. Ann and bob are users of t, cid is one of o, and boss is an
 // administrator of t. Some of them are members of a group; in some schedules a second group is
-// nested in it, or it in that one. One or two items exist at the start; others are created or
-// imported (world.go). Clients make a few operations each: they create, change, share, import,
+// nested in the first one, or contains it. One or two items exist at the start; others are created
+// or imported (world.go). Clients make a few operations each: they create, change, share, import,
 // remove and delete, change groups and names, and read libraries in every order and direction.
 // In many schedules they also try what they have no right to, send a version that is not the
 // current one, transfer an item to somebody else, or repeat an operation with an idempotency
@@ -26,9 +27,14 @@
 // create and switch branches, and suggest and decide, while others change titles, visibility
 // and members (pageplan.go, pagecalls.go). Two hours later the scrubber removes garbage.
 //
+// A third one in eight is about pastes. Clients create, change, hide, show, delete and read pastes,
+// read the list of the newest ones, and follow it (pasteplan.go, pastecalls.go, pastefollower.go).
+// In the end everything that expires has expired (pasteexpiry.go).
+//
 // Schedules from seed 4294967296 on are about pages that are served from copies of headers
-// (copies.go). Readers read the same libraries again and again, while others change them. Their store has three
-// replicas of items, libraries and in-flight lists, each of which is a step of its own (replicas.go).
+// (copies.go). Readers read the same libraries again and again, while others change them. Their
+// store has three replicas of items, libraries and in-flight lists. A call takes one step at each
+// replica (replicas.go).
 //
 // # What goes wrong
 //
@@ -60,6 +66,9 @@
 //   - pagecheck.go: every state of a page is the result of its operation on the one before it.
 //   - pageanswers.go: every answer about a text is true; pageplan.go: in the end rows and texts
 //     match.
+//   - pastehistory.go, pastecheck.go: every state of a paste is what an operation requested, and
+//     every answer about one is true; pasteexpiry.go: in the end rows, bodies and the list match;
+//     pastefollower.go: every follower has received the new public pastes.
 //   - check.go: the product's own audit and its pages agree.
 //
 // The checks know nothing of how the product works. The package calls library.InBucket and

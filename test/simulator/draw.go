@@ -14,7 +14,7 @@ func (r *run) draw() {
 	readers := 2
 	switch s.pick(20) {
 	case 0, 1, 2, 3, 4, 5:
-		// The same few rows again and again, by several, none of them fast.
+		// Several clients change the same few rows again and again, none of them fast.
 		users, slow = 2+s.pick(2), 300
 		r.tune.SnapshotPage = 1
 		r.w.focus = r.w.principals[1+s.pick(len(r.w.principals)-1)]
@@ -30,7 +30,7 @@ func (r *run) draw() {
 		users, slow = 2+s.pick(2), []uint64{0, 300}[s.pick(2)]
 		r.ops = r.w.plan(s, 4, 8, names[:])
 	case 10, 11:
-		// Several share one item at once, through few processes: their shares wait
+		// Several clients share one item at once, through few processes: their shares wait
 		// together and are decided together.
 		users, slow, r.together = 3+s.pick(3), []uint64{0, 300}[s.pick(2)], true
 		r.w.crowded, r.w.contents = true, r.w.contents[:1]
@@ -49,7 +49,7 @@ func (r *run) draw() {
 		r.ops = r.w.plan(s, 2, most, kinds[:])
 	}
 	r.drawFaults()
-	if !r.still {
+	if !r.unfollowed {
 		r.drawFollowers()
 	}
 	if r.seed%3 > 0 {
@@ -67,11 +67,11 @@ func (r *run) draw() {
 	}
 }
 
-// drawDeletions has users and groups be deleted while things are shared with them.
+// drawDeletions draws deletions of users and groups, and changes that share items with them.
 func (r *run) drawDeletions() (users int, slow uint64) {
 	s := r.s
 	users, slow = 2+s.pick(3), []uint64{0, 300}[s.pick(2)]
-	r.w.focus, r.still = bob, true
+	r.w.focus, r.unfollowed = bob, true
 	r.ops = r.w.plan(s, 5, 9, gone[:])
 	return users, slow
 }

@@ -91,8 +91,8 @@ func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
 // entries, whether it has or not.
 func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	var all []timeline.Entry
-	behind := func(e, place timeline.Entry) bool {
-		return slice.Newer == (timeline.Compare(e, place) > 0) && timeline.Compare(e, place) != 0
+	behind := func(e, bound timeline.Entry) bool {
+		return slice.Newer == (timeline.Compare(e, bound) > 0) && timeline.Compare(e, bound) != 0
 	}
 	err := c.read(ctx, "ListEntries", func() {
 		for _, cell := range c.st.feeds {

@@ -21,9 +21,9 @@ type follower struct {
 	view
 	p       *process
 	running bool
-	// held reports that holds was the content of the library once, and has been updated since: it
-	// is false while the library must be read again.
-	held   bool
+	// synced reports that holds contains what was read of the library, with all events since. It is
+	// false while the library must be read again.
+	synced bool
 	holds  []string // as shown, by id
 	cursor *string  // the last one received; nil if the library was empty
 	// leave ends the connection.
@@ -85,21 +85,21 @@ func (r *run) follow(f *follower, p *process) {
 // connect follows until the connection ends. It reports whether the follower has finished.
 func (r *run) connect(ctx context.Context, f *follower) bool {
 	svc, s := f.p.svc, r.s
-	// An empty page has no cursor: then one follows first, and reads after.
-	readsFirst := !f.held && s.chance(512)
+	// An empty page has no cursor. So some clients follow first, and read the page afterwards.
+	readsFirst := !f.synced && s.chance(512)
 	if readsFirst && r.readWhole(ctx, f) != nil {
 		return false
 	}
 	after := f.cursor
-	if !f.held {
+	if !f.synced {
 		after = nil
 	}
 	following, err := svc.Follow(ctx, &principal.Viewer{User: f.viewer}, string(f.owner), after)
 	if err != nil {
-		return r.refused(f, err)
+		return r.connectionEnded(f, err)
 	}
 	defer following.Close()
-	if !readsFirst && !f.held || after == nil {
+	if !readsFirst && !f.synced || after == nil {
 		if r.readWhole(ctx, f) != nil {
 			return false
 		}
@@ -109,12 +109,12 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 		s.current.waited = 0
 		c, err := following.Next(ctx)
 		if err != nil {
-			return r.refused(f, err)
+			return r.connectionEnded(f, err)
 		}
 		t.start, t.end = max(t.start, s.current.waited), s.steps
 		f.apply(c, &t)
 		r.st.tracef("%q receives of %s's library: %+v, holds %v", f.viewer, f.owner, t, f.holds)
-		if !r.settling && s.chance(500) {
+		if !r.ending && s.chance(500) {
 			// The connection breaks, and is made again.
 			_ = f.p.a.After(ctx, time.Duration(s.pick(1<<s.pick(30)))*time.Nanosecond)
 			return false
@@ -127,14 +127,14 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 	}
 }
 
-// refused handles the end of a connection.
-func (r *run) refused(f *follower, err error) bool {
+// connectionEnded handles the end of a connection. It reports whether the follower has finished.
+func (r *run) connectionEnded(f *follower, err error) bool {
 	r.st.tracef("%q no longer follows %s: %v", f.viewer, f.owner, err)
 	switch {
 	case fault.ReasonOf(err) == fault.ReasonResync, fault.ReasonOf(err) == fault.ReasonBadCursor:
-		f.held = false
+		f.synced = false
 	case fault.CodeOf(err) == fault.NotFound:
-		f.held, f.blind = false, true
+		f.synced, f.blind = false, true
 		return true
 	}
 	return false
@@ -156,7 +156,7 @@ func (r *run) readWhole(ctx context.Context, f *follower) error {
 	for _, e := range conn.Edges {
 		f.put(e)
 	}
-	f.held = true
+	f.synced = true
 	r.st.tracef("%q reads the library of %s: %v", f.viewer, f.owner, f.holds)
 	return nil
 }
@@ -204,9 +204,9 @@ func (r *run) restartFollowers() {
 	}
 }
 
-// listen gives followers the time to receive everything, and checks their state then. Nothing
-// is in flight.
-func (r *run) listen() {
+// awaitFollowers gives followers the time to receive everything, and then checks their state.
+// Nothing is in flight.
+func (r *run) awaitFollowers() {
 	if len(r.followers) == 0 {
 		return
 	}
@@ -218,17 +218,17 @@ func (r *run) listen() {
 		return
 	}
 	for _, f := range r.followers {
-		if !f.running || f.p.a.dead || !f.held {
+		if !f.running || f.p.a.dead || !f.synced {
 			continue
 		}
 		if want := r.expectHeld(f); !slices.Equal(want, f.holds) {
-			r.report(wrongFollower, "%q holds %v of %s's library, it has %v", f.viewer, f.holds, f.owner, want)
+			r.report(wrongFollower, "%q holds %v of %s's library, which contains %v", f.viewer, f.holds, f.owner, want)
 		}
 	}
 }
 
-// reconnectFollowers lets the followers reconnect to the last process, after everything was recovered,
-// and checks their state when they have received everything they missed.
+// reconnectFollowers lets the followers reconnect to the last process, after everything was
+// recovered, and checks their state when they have received everything they missed.
 func (r *run) reconnectFollowers() {
 	last := r.procs[len(r.procs)-1]
 	if len(r.followers) == 0 || last.a.dead || last.svc == nil {
@@ -239,7 +239,7 @@ func (r *run) reconnectFollowers() {
 			r.follow(f, last)
 		}
 	}
-	r.listen()
+	r.awaitFollowers()
 }
 
 // expectHeld returns the state that a follower must have when nothing changes any more.
@@ -267,7 +267,7 @@ func (f *follower) check(h *History, report func(kind, format string, args ...an
 		p := readPage{view: f.view, start: t.start, end: t.end}
 		if t.placed {
 			if !h.mayHaveSeen(&p, t.id) {
-				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, which it never might then", f.viewer, t.id, f.owner, t.start, t.end)
+				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, when it was never allowed to see it", f.viewer, t.id, f.owner, t.start, t.end)
 			}
 			delete(removed, t.id)
 			continue

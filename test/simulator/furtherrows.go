@@ -14,7 +14,7 @@ func compareRow(r library.Row, k library.RowKey) int {
 }
 
 // putFurther replaces rows by those with the same keys, and removes those without a value. The
-// list is replaced, never changed.
+// list is replaced, never changed in place.
 func putFurther(list, rows []library.Row) []library.Row {
 	if len(rows) == 0 {
 		return list

@@ -24,9 +24,9 @@ type History struct {
 	replicated bool
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
-	// lost has keys that their holders lost, and other wrong states of leases.
+	// lost describes keys that their holders lost, and other wrong states of leases.
 	lost []string
-	// broken has wrong states of pastes.
+	// broken describes wrong states of pastes.
 	broken []string
 	// connected are the present followers of the public pastes.
 	connected []*pasteFollower
@@ -40,8 +40,9 @@ type contentHistory struct {
 // contentState is a state of an item, in force until the next one.
 type contentState struct {
 	step int
-	// seen is the step from which every quorum reading returns the state, or a later one: without
-	// replicas the step of its decision, with replicas that at which a quorum of them has it.
+	// seen is the step from which every quorum read returns the state, or a later one. Without
+	// replicas that is the step of its decision; with replicas, the step at which a quorum of them
+	// has it.
 	seen    int
 	version int
 	at      time.Duration
@@ -110,8 +111,8 @@ func (h *History) principal(p *principalPart, op *Operation) {
 	c.states = append(c.states, principalState{h.s.steps, p.header, p.members, op})
 }
 
-// answered notes that the states that an operation has made were answered as made: no
-// page shows an older one from now on.
+// answered notes that the states that an operation has made were acknowledged: from now on no page
+// may show an older one.
 func (h *History) answered(o *Operation) {
 	made := -1
 	states := h.of(o.content).states
@@ -185,13 +186,13 @@ func (s *principalState) role(p principal.ID) principal.GroupRole {
 func (h *History) check(ops []*Operation, report func(kind, format string, args ...any)) {
 	for _, o := range ops {
 		if o.lease != nil || o.page != nil || o.paste != nil {
-			continue // see checkLeases and checkPages
+			continue // see checkLeases, checkPages and checkPastes
 		}
 		made := h.made(o)
 		switch o.outcome {
 		case answered:
 			if !h.held(o) {
-				report(lostChange, "%s was answered, and never was so while it ran (steps %d to %d)", o, o.start, o.end)
+				report(lostChange, "%s was answered, but the item or principal was never as requested while it ran (steps %d to %d)", o, o.start, o.end)
 			}
 		case refused:
 			if made > 0 {
@@ -209,7 +210,7 @@ func (h *History) check(ops []*Operation, report func(kind, format string, args 
 	}
 }
 
-// made counts the states that carry the mark of an operation.
+// made counts the states that an operation has made.
 func (h *History) made(o *Operation) int {
 	n := 0
 	switch o.kind {
@@ -408,7 +409,8 @@ func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format 
 	}
 }
 
-// checkFollows checks that a library shows nothing of before the states given.
+// checkFollows checks that a library shows an item as in one of the given states, and not as in an
+// earlier one.
 func (st *Store) checkFollows(since []contentState, o *Operation, owner principal.ID, report func(kind, format string, args ...any)) {
 	shown := false
 	for _, c := range st.library(owner).entries {

@@ -47,9 +47,9 @@ func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, lin
 	return lists, true, err
 }
 
-// holds reports whether the list has changes that have not ended: an empty one, or one of changes
-// that linger, may be kept until its process ends.
-func (l *listCell) holds() bool { return l.live && l.pending }
+// isPending reports whether the list has changes that have not ended: an empty one, or one of
+// changes that linger, may be kept until its process ends.
+func (l *listCell) isPending() bool { return l.live && l.pending }
 
 // hasPending reports whether a list has changes that have not ended.
 func hasPending(blocks [][]byte) bool {
@@ -118,7 +118,7 @@ func (c *Client) DropDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
-// PutCreationIfAbsent fixes the id of a creation.
+// PutCreationIfAbsent stores a creation under its key if there is none, or replaces the one given.
 func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	var current commit.Creation
 	var old *commit.Creation

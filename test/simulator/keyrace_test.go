@@ -37,7 +37,7 @@ func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created
 	if !r.until("the creations", r.idle) {
 		return 0, r.found
 	}
-	r.settling, r.s.jump, r.s.slow = true, 0, 0
+	r.ending, r.s.jump, r.s.slow = true, 0, 0
 	r.st.faults = Faults{}
 	for _, p := range r.procs {
 		p.c.outage = 0

@@ -147,7 +147,7 @@ func planLeases(s *Scheduler, n, keys int) []*Operation {
 				key := "key-" + string(rune('a'+i))
 				o.key = &key
 			}
-			again(s, o, ops[:i])
+			repeatSome(s, o, ops[:i])
 		case opAvailable:
 			o.lease.keys = drawKeys(s, keys)[:1]
 		default:
@@ -165,9 +165,9 @@ func drawKeys(s *Scheduler, n int) []string {
 	return all[:1+s.pick(n)]
 }
 
-// again makes an operation the repetition of an earlier one with an idempotency key in
-// some cases, as a client sends it that was not answered yet. Some have another input.
-func again(s *Scheduler, o *Operation, earlier []*Operation) {
+// repeatSome makes an operation, in some cases, the repetition of an earlier one with an
+// idempotency key, as a client without an answer sends it. Some repetitions have another input.
+func repeatSome(s *Scheduler, o *Operation, earlier []*Operation) {
 	for _, e := range earlier {
 		if e.kind == opAcquire && e.key != nil && s.chance(250) {
 			o.key, o.viewer = e.key, e.viewer

@@ -34,7 +34,7 @@ func (r *run) leaseAnswered(o *Operation) {
 	if o.kind == opAcquire && o.err == nil && o.lease.token != "" {
 		r.leases = append(r.leases, &granted{o.lease.got.ID, o.lease.token, o.lease.got.Deadline})
 		r.hist.ofLease(o.lease.got.ID).answered = true
-		r.st.keysStay()
+		r.st.checkHolders()
 	}
 	if wrong := r.verifyLease(o); wrong != "" {
 		r.report(wrongLease, "%v was answered %v: %s", o, o.err, wrong)
@@ -110,7 +110,7 @@ func (r *run) verifyEnded(o *Operation) string {
 	return r.was(o, c.got.State)
 }
 
-// verifyAvailable checks whether a key is free if the answer says so.
+// verifyAvailable checks an answer that says whether a key is free.
 func (r *run) verifyAvailable(o *Operation) string {
 	key := o.lease.keys[0]
 	switch {
@@ -129,8 +129,8 @@ func (r *run) verifyAcquired(o *Operation) string {
 		return r.verifyGranted(c)
 	}
 	if r.st.struck == c.struck && !o.repeated {
-		// If nothing went wrong, nothing of it remains when it is answered. A store that was slow for
-		// as long as ending a lease may take leaves it, and no key is held by it once the deadline
+		// If no call failed, a refused acquisition leaves no lease that is pending. If the store
+		// was too slow for ending the lease, it remains, but it holds no key once its deadline
 		// has passed.
 		for _, l := range r.hist.leases {
 			if first := l.states[min(1, len(l.states)-1)]; first.op == o && l.now().live() && l.now().deadline > r.latestClock() {
@@ -237,7 +237,7 @@ func madeBy(l *leaseHistory, s *leaseState) string {
 	case o == nil || o.kind != kind:
 		return "which does no such thing"
 	case o.lease.of.id != l.id || o.lease.foreign:
-		return "which has another lease, or not the token"
+		return "which is about another lease, or has another token"
 	case o.outcome == refused:
 		return fmt.Sprintf("which was refused: %v", o.err)
 	}
@@ -286,7 +286,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 			r.report(wrongLease, "the claim of %q points to %s, it is held by %q", c.Name, c.Record, held[c.Name])
 		}
 	}
-	return r.takeTheRest(ctx, p, held)
+	return r.leaseFreeKeys(ctx, p, held)
 }
 
 // lastDeadline returns the last deadline of all leases, in true time.
@@ -311,8 +311,8 @@ func scrubAll(ctx context.Context, svc *repair.Service) error {
 	}
 }
 
-// takeTheRest leases every free key, one at a time: a lone client must get each of them.
-func (r *run) takeTheRest(ctx context.Context, p *process, held map[string]lease.ID) error {
+// leaseFreeKeys leases every free key, one at a time: a lone client must get each of them.
+func (r *run) leaseFreeKeys(ctx context.Context, p *process, held map[string]lease.ID) error {
 	for _, k := range []string{"a", "b", "c", "d", "e"} {
 		got, err := p.leases.Acquire(ctx, &principal.Viewer{User: ann}, lease.Acquire{Documents: []lease.Document{{Key: k}}})
 		taken := fault.ReasonOf(err) == fault.ReasonTaken

@@ -108,9 +108,9 @@ func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 	}
 	l.states = append(l.states, after)
 	if k := st.lacks(l); k != "" && after.state == lease.Pending && after.seq > 1 {
-		h.lost = append(h.lost, fmt.Sprintf("%s: it was given its whole time and lacks the key %q", l.id, k))
+		h.lost = append(h.lost, fmt.Sprintf("%s: its deadline was extended, but it lacks the key %q", l.id, k))
 	}
-	st.keysStay()
+	st.checkHolders()
 }
 
 // readLeaseRow reads the parts of a row that the checks need.
@@ -154,7 +154,7 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 		if after.deadline > after.created.Add(unansweredFor) {
 			return "it lasts longer than it may before it has its keys"
 		}
-		// A late row may reappear, if its time is over.
+		// A row that arrives late may reappear, if its deadline has passed.
 		if ended && after.state == lease.Pending && after.deadline > h.latest() {
 			return "it has ended before"
 		}
@@ -176,12 +176,13 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 	return ""
 }
 
-// mayLast returns why a pending lease must not get its whole time; "": it may. It gets it once,
-// when it has its keys, before its client receives it.
+// mayLast returns why the deadline of a pending lease must not be extended, or "". It is extended
+// once, to the full time that was requested: when the lease has its keys, and before its client
+// receives it.
 func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
 	switch {
 	case before.seq != 1 || after.deadline <= before.deadline:
-		return "nothing has changed, or its time for a second time"
+		return "nothing has changed, or its deadline has changed for a second time"
 	case l.answered:
 		return "a client has received an earlier deadline"
 	}
@@ -196,12 +197,12 @@ func (st *Store) claimChanged(k claim.Key) {
 	c := st.history.ofClaim(k.Name)
 	c.states = append(c.states, claimState{st.history.s.steps, lease.ID(st.claimAt(k).Record)})
 	st.tracef("  claim of %s: %s", k.Name, st.claimAt(k).Record)
-	st.keysStay()
+	st.checkHolders()
 }
 
-// keysStay checks that every holder of keys holds all of them: their claims point to a lease
+// checkHolders checks that every holder of keys holds all of them: their claims point to a lease
 // that is confirmed, or to one that a client has received and that has not ended.
-func (st *Store) keysStay() {
+func (st *Store) checkHolders() {
 	h := st.history
 	for _, l := range h.leases {
 		now := l.now()
@@ -229,7 +230,7 @@ func (st *Store) lacks(l *leaseHistory) string {
 // of its process.
 func (h *History) heldDuring(key string, o *Operation) bool {
 	began := o.lease.began.Add(-backwards)
-	return h.eachHolding(key, o.start, o.end, func(_, _ int, l *leaseState) bool {
+	return h.anyHolding(key, o.start, o.end, func(_, _ int, l *leaseState) bool {
 		return l.state == lease.Confirmed || l.state == lease.Pending && (l.deadline > began || o.repeated)
 	})
 }
@@ -237,15 +238,14 @@ func (h *History) heldDuring(key string, o *Operation) bool {
 // heldThroughout reports whether one lease has held a key as long as an operation ran, and
 // its deadline has passed on no clock.
 func (h *History) heldThroughout(key string, o *Operation) bool {
-	return h.eachHolding(key, o.start, o.end, func(from, to int, l *leaseState) bool {
+	return h.anyHolding(key, o.start, o.end, func(from, to int, l *leaseState) bool {
 		return from <= o.start && to >= o.end && (l.state == lease.Confirmed || l.state == lease.Pending && l.deadline > h.latest())
 	})
 }
 
-// eachHolding calls is for each state of a lease that the claim of a key points to, with
-// the steps from and to which it is the state of the lease that the claim points to. It
-// reports whether is was true once.
-func (h *History) eachHolding(key string, start, end int, is func(from, to int, l *leaseState) bool) bool {
+// anyHolding reports whether match is true for some state of a lease that the claim of a key points
+// to from step start to step end. from and to are the first and the last step of that state.
+func (h *History) anyHolding(key string, start, end int, match func(from, to int, l *leaseState) bool) bool {
 	c := h.ofClaim(key)
 	for i, at := range c.states {
 		until := end
@@ -261,7 +261,7 @@ func (h *History) eachHolding(key string, start, end int, is func(from, to int, 
 			if j+1 < len(l.states) {
 				to = min(to, l.states[j+1].step)
 			}
-			if from <= to && to >= start && from <= end && is(from, to, &l.states[j]) {
+			if from <= to && to >= start && from <= end && match(from, to, &l.states[j]) {
 				return true
 			}
 		}

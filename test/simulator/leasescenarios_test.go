@@ -21,7 +21,7 @@ func leaseScenarios() []Scenario {
 		{Name: "acquireLease of taken keys", before: []*Operation{long}, op: acquire(60_000, &none, "a", "b", "c"), refused: true},
 		{Name: "acquireLease of keys that were given up", before: []*Operation{long, end(opCancel, &none)}, op: long},
 		{Name: "acquireLease of keys whose time is over", before: []*Operation{short}, op: acquire(60_000, &later, "a", "b", "c")},
-		{Name: "acquireLease and its expiry", op: short, linger: 10 * time.Second},
+		{Name: "acquireLease and its expiry", op: short, runFor: 10 * time.Second},
 		{Name: "confirmLease", before: []*Operation{long}, op: end(opConfirm, &none)},
 		{Name: "confirmLease after the deadline", before: []*Operation{short}, op: end(opConfirm, &later), refused: true},
 		{Name: "cancelLease", before: []*Operation{long}, op: end(opCancel, &none)},

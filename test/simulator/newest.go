@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// fillFeeds lists the public content that there is at the start, and marks the feeds as
-// complete: otherwise the first reader has them filled, whatever changes have written.
+// fillFeeds lists the public content that exists at the start, and marks the feeds as complete.
+// Otherwise the first read would fill them from the headers, and hide that changes have not.
 func (r *run) fillFeeds() error {
 	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil), Runtime: sched.NewReal()})
 	for _, c := range r.st.contents {

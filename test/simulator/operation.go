@@ -76,20 +76,20 @@ func (k opKind) ofPrincipal() bool {
 // deletes reports whether the operation deletes a user or a group.
 func (k opKind) deletes() bool { return k == opDeleteUser || k == opDeleteGroup }
 
-// outcomeOf is what a caller knows about its operation.
-type outcomeOf uint8
+// opOutcome is what a caller knows about its operation.
+type opOutcome uint8
 
 const (
-	unanswered outcomeOf = iota // its process died
+	unanswered opOutcome = iota // its process died
 	answered                    // success
 	refused                     // an error that says that nothing was changed
-	uncertain                   // an error that says nothing of that
+	uncertain                   // an error that leaves open whether something was changed
 )
 
 // Operation is one call of a client, with its answer.
 type Operation struct {
 	kind       opKind
-	n          int // its number: names what it writes
+	n          int // its number, which is part of the titles that it writes
 	viewer     principal.ID
 	content    library.ContentID
 	group      principal.ID // or the user that it concerns
@@ -105,11 +105,11 @@ type Operation struct {
 	paste      *pasteCall // where it is about pastes
 
 	start, end int // steps; end 0 while it runs
-	outcome    outcomeOf
+	outcome    opOutcome
 	err        error
 	repeated   bool // it was called more than once
 	concerning bool // the answer said that libraries were concerned
-	complete   bool // and that all follow
+	complete   bool // and that all of them are up to date
 	removed    bool // the answer said that everything of a principal is removed
 }
 
@@ -162,7 +162,7 @@ func (o *Operation) call(ctx context.Context, p *process, s *Scheduler) {
 }
 
 // outcomeOfError returns what an answer says about the change.
-func outcomeOfError(err error) outcomeOf {
+func outcomeOfError(err error) opOutcome {
 	switch {
 	case err == nil:
 		return answered

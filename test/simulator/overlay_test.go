@@ -20,9 +20,9 @@ func TestOverlay_NamesTheAblationThatDoesNotApply(t *testing.T) {
 	last := ablations.All[len(ablations.All)-1]
 	patch := last.Patches[0]
 	for name, edit := range map[string]func(text string) string{
-		"the line is gone":  func(text string) string { return strings.Replace(text, patch.Old, "", 1) },
-		"the line is twice": func(text string) string { return strings.Replace(text, patch.Old, patch.Old+patch.Old, 1) },
-		"as it is":          nil,
+		"the line is gone":     func(text string) string { return strings.Replace(text, patch.Old, "", 1) },
+		"the line is repeated": func(text string) string { return strings.Replace(text, patch.Old, patch.Old+patch.Old, 1) },
+		"as it is":             nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			copied := copyOfSources(t)

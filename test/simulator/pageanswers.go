@@ -129,7 +129,7 @@ func (h *History) pagesDuring(o *Operation) (pages []*pageState) {
 	return pages
 }
 
-// verifyPageRefused checks a conflict: there must have been one.
+// verifyPageRefused checks a refusal: its reason must have existed while the operation ran.
 func (h *History) verifyPageRefused(o *Operation) string {
 	c := o.page
 	conflict := func(is func(s *pageState) bool) string {
@@ -151,7 +151,7 @@ func (h *History) verifyPageRefused(o *Operation) string {
 	case fault.CodeOf(o.err) == fault.Forbidden && o.editsPage():
 		states := h.of(o.content).during(o.start, o.end)
 		if !slices.ContainsFunc(states, func(s contentState) bool { return s.role(o.viewer) < library.Editing }) {
-			return "its actor might edit the item all the time"
+			return "its actor was allowed to edit the item all the time"
 		}
 	case fault.CodeOf(o.err) == fault.NotFound && h.foundThroughout(o):
 		return "all that it names was there all the time"

@@ -155,7 +155,7 @@ func (r *run) look(p *process, o *Operation) {
 	}
 }
 
-// branchIn returns the branch of a call, for a page.
+// branchIn returns the branch that a call names, or else the current one of the page.
 func (c *pageCall) branchIn(now *pageState) int {
 	if c.branch != nil {
 		return *c.branch

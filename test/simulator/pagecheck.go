@@ -45,8 +45,8 @@ func pageFollows(before, after *contentState) (changed bool, err error) {
 	return step.visible, nil
 }
 
-// pageDiffers reports whether a step may be a change of a page: what follows it in the
-// background is not.
+// pageDiffers reports whether a step may be a change of a page. The writes in the background that
+// follow a change do not count.
 func pageDiffers(before, after *contentState) bool {
 	return !samePage(before, after) || before.header.Version != after.header.Version || before.header.Title != after.header.Title
 }
@@ -74,7 +74,7 @@ func describePage(s *pageState) string {
 	return fmt.Sprintf("%t %q %d %d %d %d %v %s", s.begun, s.own, s.last, s.current, s.working, s.open, s.copied, strings.Join(rows, ", "))
 }
 
-// pageStep applies an operation to the page before it, according to BEHAVIOUR 6. The product
+// pageStep applies an operation to the page before it, according to docs/pages.md. The product
 // draws the ids of texts, so they are taken from the result.
 type pageStep struct {
 	o        *Operation
@@ -147,7 +147,7 @@ func (p *pageStep) revise(branch int, locale string, v pageRevision, publish boo
 	return v.number
 }
 
-// show sets the title that visitors see.
+// show sets the title that readers see.
 func (p *pageStep) show(branch int, locale, title string) {
 	if branch != p.want.current {
 		return

@@ -19,8 +19,8 @@ const pageSeed = leaseShare / 2
 // isAboutPages reports whether a seed is that of a schedule about the texts of items.
 func isAboutPages(seed uint64) bool { return seed%leaseShare == pageSeed }
 
-// pageKinds are the operations of such a schedule, with their weights. Items change
-// otherwise, too.
+// pageKinds are the operations of such a schedule, with their weights. Some change items, but not
+// their texts.
 var pageKinds = [...]opKind{opSave, opSave, opSave, opSave, opSave, opSave, opPublish, opPublish, opPublish, opBranch, opBranch, opCurrent, opCurrent,
 	opSuggest, opDecide, opDecide, opDecide, opDecide, opDecide, opText, opText, opTitle, opVisibility, opMembers, opShare, opDelete}
 
@@ -130,8 +130,8 @@ func (r *run) planPages(n int) []*Operation {
 // drawPage draws the input of an operation on a text.
 func drawPage(s *Scheduler, kind opKind, locales int) *pageCall {
 	c := &pageCall{locale: []string{"en", "de"}[s.pick(locales)], aimed: s.chance(800)}
-	branch := func(least uint64) *int {
-		if !s.chance(least) {
+	branch := func(chance uint64) *int {
+		if !s.chance(chance) {
 			return nil
 		}
 		n := 1 + s.pick(2)

@@ -20,7 +20,8 @@ type pageState struct {
 	own                          string // the item's own locale
 	last, current, working, open int
 	copied                       []int // the branch that each branch from 2 on is a copy of
-	// shown is what the head says about the revisions that visitors see.
+	// shown is what the head, the part of the page in the item's header, says about the revisions
+	// that readers see.
 	shown       string
 	lines       []pageLine
 	revisions   []pageRevision
@@ -141,7 +142,7 @@ func readSuggestion(in *commit.Reader, key string) pageSuggestion {
 	return g
 }
 
-// mustShow returns what the head must say about the revisions that visitors see: the title of
+// mustShow returns what the head must say about the revisions that readers see: the title of
 // the one in the item's own locale, and all numbers in order of their locales.
 func (s *pageState) mustShow() string {
 	title, shown := "", ""

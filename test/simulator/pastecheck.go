@@ -62,7 +62,7 @@ func (r *run) verifyCreatedPaste(o *Operation) string {
 	case c.secret == "" && !o.repeated && o.key == nil:
 		return "the secret was not returned"
 	case c.secret != "" && sha256.Sum256([]byte(c.secret)) != first.secret:
-		return "the secret is another one"
+		return "the secret is not the one that is stored"
 	case c.got.CreatedAt != first.created:
 		return "it has another time of creation"
 	case first.title != o.title || first.body != o.pasteBody() || first.author != o.viewer:
@@ -87,7 +87,7 @@ func (r *run) verifyUpdatedPaste(o *Operation) string {
 			(!c.postpones || s.expires == c.expires) && (!c.rewrites || s.body == o.pasteBody())
 	})
 	if !ok {
-		return fmt.Sprintf("the paste was never so while it ran: %+v", r.hist.ofPaste(c.of.id).during(o.start, o.end))
+		return fmt.Sprintf("the paste was never as requested while it ran: %+v", r.hist.ofPaste(c.of.id).during(o.start, o.end))
 	}
 	return ""
 }
@@ -153,7 +153,7 @@ func (r *run) verifyReadPaste(o *Operation) string {
 	if !p.some(o.start, o.end, func(s *pasteState) bool {
 		return s.readable(c.began.Add(-backwards)) && s.version == c.got.Version && s.shows(c.got)
 	}) {
-		return fmt.Sprintf("the paste was never so while it ran: %+v", *c.got)
+		return fmt.Sprintf("the paste was never as it was shown while it ran: %+v", *c.got)
 	}
 	if c.body != nil && !p.some(o.start, o.end, func(s *pasteState) bool { return s.state == commit.Live && s.body == *c.body }) {
 		return fmt.Sprintf("the body was never %.40q while it ran", *c.body)
@@ -198,10 +198,10 @@ func comparePastes(a, b *paste.Paste) int {
 }
 
 // calmPastes returns the pastes that are listed, of which no change is in flight, and that a
-// process must therefore show. A day that another process has started after its end is known
-// everywhere half a minute later. An entry that is put more than listedWithin after its
-// creation by the clock of the reader, where there was none, is known a quarter of a minute
-// later. Such pastes are omitted until then.
+// process must therefore show. Two kinds are omitted for a while. A process may record a day of
+// the feed after that day has ended; others know it half a minute later. And a reader remembers
+// for a quarter of a minute that a time had no entries, so it may miss an entry that was put more
+// than listedWithin after its creation, by the clock of the reader.
 func (r *run) calmPastes(reader *process) []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
@@ -212,7 +212,7 @@ func (r *run) calmPastes(reader *process) []paste.ID {
 		if !now.listed() || !now.readable(r.latestClock()) || r.pasteBusy(p.id) {
 			continue
 		}
-		if latestDay(now.created) < latestDay(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
+		if dayOf(now.created) < dayOf(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
 			continue
 		}
 		late := epoch.Add(p.putAt+reader.a.fastest).Sub(now.created.Time()) > listedWithin
@@ -286,7 +286,7 @@ func (r *run) checkPastes() {
 	}
 }
 
-// fences reports whether a state shows the same as the one before it.
+// fences reports whether a state is a fence, which shows the same as the state before it.
 func (s *pasteState) fences(p *pasteHistory) bool {
 	return slices.ContainsFunc(p.states, func(before pasteState) bool { return before.seq == s.seq-1 && before.version == s.version })
 }

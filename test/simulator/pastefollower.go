@@ -109,7 +109,7 @@ func (r *run) receivePastes(ctx context.Context, f *pasteFollower, following *pa
 			r.report(wrongFollower, "%s was received, and was not public then", got.ID)
 		}
 		f.received = append(f.received, got.ID)
-		if !r.settling && r.s.chance(200) {
+		if !r.ending && r.s.chance(200) {
 			// The connection breaks, and is made again.
 			f.leave()
 			r.followPastes(f)

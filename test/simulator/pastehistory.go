@@ -124,20 +124,20 @@ func readPasteRow(r paste.Row) pasteState {
 	in := commit.NewReader(r.Data)
 	in.Byte() // the version
 	s := pasteState{seq: r.Seq, state: commit.State(in.Byte())}
-	facts := in.Byte()
-	s.private, s.bornPublic = facts&1 != 0, facts&2 != 0
+	flags := in.Byte()
+	s.private, s.bornPublic = flags&1 != 0, flags&2 != 0
 	in.Fill(s.secret[:])
 	s.author = principal.ID(in.Text())
 	s.mts, s.created, s.modified = clock.Instant(in.Int()), clock.Instant(in.Int()), clock.Instant(in.Int())
 	s.version = int(in.Uint())
-	if facts&8 != 0 {
+	if flags&8 != 0 {
 		s.expires = clock.Instant(in.Int())
 	}
-	if facts&4 != 0 {
+	if flags&4 != 0 {
 		s.title = in.Text()
 	}
 	in.Uint() // the length of the body
-	if facts&16 != 0 {
+	if flags&16 != 0 {
 		in.Fill(s.long[:])
 	} else {
 		s.body = in.Text()

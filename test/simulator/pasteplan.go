@@ -46,7 +46,7 @@ func (r *run) drawPastes() {
 		c := r.users[s.pick(len(r.users))]
 		c.queue = append(c.queue, o)
 	}
-	r.after = r.settlePastes
+	r.after = r.expirePastes
 }
 
 // planPastes draws the operations of a schedule that is about pastes.
@@ -142,5 +142,5 @@ func (r *run) awaitPasteEnd(p *process, of *pasted) {
 	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
 }
 
-// latestDay returns the current day by the clock of a process.
-func latestDay(at clock.Instant) int64 { return at.Time().Unix() / 86400 }
+// dayOf returns the day of an instant.
+func dayOf(at clock.Instant) int64 { return at.Time().Unix() / 86400 }

@@ -154,7 +154,7 @@ func (c *Client) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, e
 	return all, err
 }
 
-// DropBodies removes long bodies. The second half of them may go late or never.
+// DropBodies removes long bodies, the second half of them perhaps late or never.
 func (c *Client) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	mine := slices.Clone(refs)
 	drop := func(refs []paste.BodyRef) func() {

@@ -10,7 +10,7 @@ import (
 // checkPauses checks that a hot item moves at most once in a pause. Moves are
 // compared by the timestamps of their states, which processes with different
 // clocks make, so the pause may be shorter by the difference of the clocks. A
-// process that drains makes its moves at once, and ends the check.
+// process that drains makes its moves at once, so later states are not checked.
 func (r *run) checkPauses() {
 	if r.tune.HotMoves == 0 {
 		return // the default, which no schedule reaches

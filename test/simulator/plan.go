@@ -34,7 +34,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 		o := &Operation{n: i + 1, viewer: ann, content: w.contents[s.pick(len(w.contents))]}
 		o.kind = kinds[s.pick(len(kinds))]
 		if o.kind == opCreate || o.kind == opCreateUser || o.kind == opCreateGroup || o.kind == opImport || o.kind.deletes() {
-			// Of what is new there is one.
+			// Each of these happens at most once.
 			if once[o.kind] {
 				o.kind = opTitle
 			}
@@ -67,8 +67,8 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opVisibility:
 		o.visibility = principal.Visibility(1 + s.pick(3))
 	case opExpire:
-		// Some in a day, by one of two times, so that a former one is set again; some
-		// so soon that it ends while others still change it.
+		// Some items expire in a day, at one of two times, so that a former expiry is set again.
+		// Others expire so soon that clients still change them.
 		o.expires = clock.Of(epoch.Add(time.Duration(24+o.n%2) * time.Hour))
 		if s.chance(w.soon) {
 			o.expires = clock.Of(epoch.Add(time.Hour + 4*time.Second + time.Duration(s.pick(20_000_000_000))))
@@ -114,8 +114,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	}
 }
 
-// joiner returns a principal that may be added to a group, or removed: another group among
-// them.
+// joiner returns a principal that may be added to a group, or removed. It may be another group.
 func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {
 	who := []principal.ID{bob, cid}
 	for _, g := range w.groups {
@@ -174,13 +173,13 @@ func (w *world) crowd(s *Scheduler, o *Operation) {
 	}
 }
 
-// rows draws role changes of one or two principals other than ann; none in eight of
-// them remove the role.
-func (w *world) rows(s *Scheduler, none int) []library.Member {
+// rows draws role changes of one or two principals other than ann. On average, removals
+// of eight changes remove the role.
+func (w *world) rows(s *Scheduler, removals int) []library.Member {
 	var list []library.Member
 	if w.focus != "" && s.chance(800) {
 		role := library.ContentRole(1 + s.pick(2))
-		if s.pick(8) < none {
+		if s.pick(8) < removals {
 			role = library.NoRole
 		}
 		return []library.Member{{Principal: w.focus, Role: role}}
@@ -188,7 +187,7 @@ func (w *world) rows(s *Scheduler, none int) []library.Member {
 	for _, p := range w.principals[1:] {
 		if len(list) < 2 && s.chance(512) {
 			role := library.ContentRole(1 + s.pick(2))
-			if s.pick(8) < none {
+			if s.pick(8) < removals {
 				role = library.NoRole
 			}
 			list = append(list, library.Member{Principal: p, Role: role})
@@ -196,7 +195,7 @@ func (w *world) rows(s *Scheduler, none int) []library.Member {
 	}
 	if len(list) == 0 {
 		role := library.Viewing
-		if none > 0 && s.chance(512) {
+		if removals > 0 && s.chance(512) {
 			role = library.NoRole
 		}
 		list = []library.Member{{Principal: w.principals[1], Role: role}}

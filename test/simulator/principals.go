@@ -168,7 +168,7 @@ func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpd
 	}, nil)
 }
 
-// SettleGroup removes leaving rows, of a deleted group all that are named.
+// SettleGroup removes the given rows if they are leaving, or if the group is deleted.
 func (c *Client) SettleGroup(ctx context.Context, s *principal.GroupSettlement) error {
 	leaving, purge := slices.Clone(s.Leaving), s.Purge
 	return c.write(ctx, "SettleGroup", string(s.ID), func() {

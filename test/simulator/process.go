@@ -38,12 +38,12 @@ type process struct {
 	copies listing.HeaderCache
 	linger time.Duration
 	watch  library.Watcher
-	// leaves: it has started to drain.
-	leaves bool
+	// drains: it has started to drain.
+	drains bool
 }
 
-// boot starts the process, or waits until it has started. It does not take over lists: in a
-// cluster others live.
+// boot starts the process, or waits until it has started. It does not take over lists, because the
+// processes that wrote them may be alive.
 func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	if p.started != nil {
 		_, err := p.a.Wait(ctx, p.started, 0)

@@ -8,11 +8,11 @@ import (
 	"carrel/library"
 )
 
-// live lets the live processes finish what they have in flight, without a take-over. linger is how
-// long they live at least.
-func (r *run) live(linger time.Duration) {
-	least, end := r.s.now+linger, r.s.now+time.Hour
-	r.until("the living", func() bool { return r.s.now >= least && r.quiet() || r.s.now > end })
+// live lets the live processes finish what they have in flight, without a take-over. atLeast is how
+// long they run at least.
+func (r *run) live(atLeast time.Duration) {
+	least, end := r.s.now+atLeast, r.s.now+time.Hour
+	r.until("the live processes", func() bool { return r.s.now >= least && r.quiet() || r.s.now > end })
 	if !r.quiet() {
 		for _, p := range r.procs {
 			if p.a.dead {
@@ -23,15 +23,15 @@ func (r *run) live(linger time.Duration) {
 	}
 }
 
-// drain shuts the live processes down: they finish what they have in flight, and make deferred moves
-// immediately.
+// drain shuts the live processes down: they finish what they have in flight, and make deferred
+// moves immediately.
 func (r *run) drain() {
 	r.drained = r.s.steps
 	for _, p := range r.procs {
 		if p.a.dead || p.svc == nil {
 			continue
 		}
-		p.leaves = true
+		p.drains = true
 		p.a.Spawn(nil, func() {
 			if err := p.j.Drain(r.ctx, p.svc); err != nil {
 				r.report(noEnd, "%s does not drain: %v", p.a.name, err)
@@ -50,7 +50,7 @@ func (r *run) drain() {
 func (r *run) draining() int {
 	n := 0
 	for _, p := range r.procs {
-		if p.leaves && !p.a.dead {
+		if p.drains && !p.a.dead {
 			n++
 		}
 	}
@@ -64,13 +64,13 @@ func (st *Store) quiet() bool {
 	if len(st.late) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(st.inFlightLists, (*listCell).holds) && !st.anyQuorumHolds()
+	return !slices.ContainsFunc(st.inFlightLists, (*listCell).isPending) && !st.anyQuorumPending()
 }
 
 func (r *run) inFlightLists() string {
 	list := ""
 	for _, l := range r.st.inFlightLists {
-		if l.holds() {
+		if l.isPending() {
 			list += entryList(l.blocks)
 		}
 	}
@@ -135,7 +135,7 @@ func (r *run) busy(id library.ContentID) bool {
 		}
 	}
 	for _, l := range r.st.inFlightLists {
-		if !l.holds() {
+		if !l.isPending() {
 			continue
 		}
 		entries, _ := commit.Decode(l.blocks) // the product wrote them

@@ -59,7 +59,7 @@ func (i *shownItem) of(owner principal.ID) func(*contentState) bool {
 	}
 }
 
-// reader walks through a library, page by page, by one of the ways.
+// reader walks through a library, page by page, in one of the orders and directions.
 type reader struct {
 	view
 	// descending is newest first; backward pages with last and before.
@@ -82,8 +82,8 @@ type reader struct {
 // bound.
 func (r *reader) towardsNewer() bool { return r.descending == r.backward }
 
-// drawWay draws the order and direction in which a reader walks, and what else it requests.
-func (r *reader) drawWay(s *Scheduler) {
+// drawOrder draws the order and direction in which a reader walks, and what else it requests.
+func (r *reader) drawOrder(s *Scheduler) {
 	r.descending, r.backward = s.chance(600), s.chance(300)
 	r.shared, r.counts = s.chance(128), s.chance(64)
 	if s.chance(128) {
@@ -105,7 +105,8 @@ func (r *reader) query(size int) library.LibraryQuery {
 // read makes the walk, or continues it.
 func (r *reader) read(ctx context.Context, p *process, size int) error {
 	for range 8 {
-		// Each page is a request of its own: a viewer keeps who it is for one.
+		// Each page is a request of its own, and needs a new Viewer, which keeps what one request
+		// has resolved.
 		v := &principal.Viewer{User: r.viewer, Admin: r.admin}
 		q := r.query(size)
 		shown := readPage{view: r.view, start: p.a.s.steps, from: p.a.clock()}
@@ -183,8 +184,8 @@ func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) boo
 	if r.descending {
 		order = cursor.Descending
 	}
-	place, err := p.svc.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
-	return err == nil && !place.Bounded
+	position, err := p.svc.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
+	return err == nil && !position.Bounded
 }
 
 // items returns what the walk showed, in its order.
@@ -207,7 +208,7 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 				report(wrongPage, "%v saw %s twice on one page", p.view, id)
 			}
 			if !h.mayHaveSeen(&p, id) {
-				report(wrongPage, "%v saw %s in steps %d to %d, which it could not then", p.view, id, p.start, p.end)
+				report(wrongPage, "%v saw %s in steps %d to %d, when it was not allowed to see it", p.view, id, p.start, p.end)
 			} else if !h.mayHaveSeenAs(&p, id, p.shown[i].of(p.owner)) {
 				report(wrongPage, "%v saw %s in steps %d to %d as it was not then: %+v", p.view, id, p.start, p.end, p.shown[i])
 			}

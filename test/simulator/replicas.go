@@ -14,7 +14,7 @@ import (
 // own, and a call is answered when a quorum of them has done its part. The others get a write
 // at once, late or never; a write that was not acknowledged gets to any number of them. The
 // Store itself then contains the union of all replicas, and the decisions of conditional
-// writes, which a quorum reading shows only after they were sent to a quorum.
+// writes, which a quorum read shows only after they were sent to a quorum.
 const (
 	replicaCount = 3
 	quorum       = 2
@@ -123,10 +123,10 @@ func (c *Client) spreadNow(m *message, at func(*Store) func(), rest func()) {
 
 // requested returns how many replicas answer a call.
 func (st *Store) requested(call string) int {
-	return quorum // of what a call asks
+	return quorum // whatever the call is
 }
 
-// each has as many replicas do a part of a call as answer it, one step each.
+// each calls read with as many replicas as answer a call, each in a step of its own.
 func (c *Client) each(call string, read func(rep *Store)) {
 	for i, rep := range c.st.shuffled()[:c.st.requested(call)] {
 		if i > 0 {
@@ -162,8 +162,8 @@ func (c *Client) writeContent(ctx context.Context, call string, id library.Conte
 		}
 		return nil
 	}
-	// This applies to a refusal too: the round that finds it out makes its replicas learn the
-	// state that caused it.
+	// This applies to a refusal too: a round of Paxos that refuses a write has read the state that
+	// is the reason, and a quorum has stored that state.
 	c.acknowledge(id)
 	return nil
 }
@@ -181,7 +181,7 @@ func (st *Store) publish(id library.ContentID) {
 	}
 }
 
-// acknowledge has a quorum of the replicas hold the present state of an item.
+// acknowledge stores the present state of an item on a quorum of the replicas.
 func (c *Client) acknowledge(id library.ContentID) {
 	if p := c.st.content(id); p != nil {
 		decided := *p
@@ -211,7 +211,7 @@ func (st *Store) adopt(rep *Store, p contentPart) {
 	}
 }
 
-// part returns an item as a quorum reading shows it; nil if there is none.
+// part returns an item as a quorum read shows it; nil if there is none.
 func (c *Client) part(id library.ContentID) *contentPart {
 	if !c.replicated() {
 		return c.st.content(id)
@@ -233,8 +233,8 @@ func (c *Client) part(id library.ContentID) *contentPart {
 	return newest
 }
 
-// serialPart returns an item as a serial reading shows it, which finishes what is in flight and
-// makes a quorum learn it.
+// serialPart returns an item as a serial read shows it, which finishes the write in flight and
+// stores the result on a quorum.
 func (c *Client) serialPart(id library.ContentID) *contentPart {
 	if c.a != nil {
 		c.st.decide(string(id))
@@ -248,7 +248,7 @@ func (c *Client) serialPart(id library.ContentID) *contentPart {
 	return &seen
 }
 
-// entriesOf returns the entries of a library as a quorum reading shows them.
+// entriesOf returns the entries of a library as a quorum read shows them.
 func (c *Client) entriesOf(owner principal.ID) []*entryCell {
 	if !c.replicated() {
 		return c.st.library(owner).entries
@@ -258,8 +258,8 @@ func (c *Client) entriesOf(owner principal.ID) []*entryCell {
 	return seen.entries
 }
 
-// merge takes over every entry of another replica that is newer. Of two of one timestamp a
-// deletion wins.
+// merge takes over every entry of another replica that is newer. At equal timestamps a deletion
+// wins.
 func (p *libraryPart) merge(other *libraryPart) {
 	for _, theirs := range other.entries {
 		mine := p.entry(theirs.bucket, theirs.entry.Position, theirs.entry.Content)
@@ -269,7 +269,7 @@ func (p *libraryPart) merge(other *libraryPart) {
 	}
 }
 
-// listsSeen returns the lists as a quorum reading of a call shows them.
+// listsSeen returns the lists as a quorum read of a call shows them.
 func (c *Client) listsSeen(call string) []commit.InFlightList {
 	if !c.replicated() {
 		return c.st.currentLists()
@@ -279,8 +279,7 @@ func (c *Client) listsSeen(call string) []commit.InFlightList {
 	return seen.currentLists()
 }
 
-// mergeLists takes over every newer list of another replica. Of two with one timestamp a
-// deletion wins.
+// mergeLists takes over every newer list of another replica. At equal timestamps a deletion wins.
 func (st *Store) mergeLists(other *Store) {
 	for _, theirs := range other.inFlightLists {
 		mine := st.inFlightList(theirs.id)
@@ -290,8 +289,9 @@ func (st *Store) mergeLists(other *Store) {
 	}
 }
 
-// anyQuorumHolds reports whether some quorum of the replicas shows a list with entries.
-func (st *Store) anyQuorumHolds() bool {
+// anyQuorumPending reports whether some quorum of the replicas shows a list with changes that have
+// not ended.
+func (st *Store) anyQuorumPending() bool {
 	for without := range st.replicas {
 		seen := &Store{}
 		for i, rep := range st.replicas {
@@ -299,7 +299,7 @@ func (st *Store) anyQuorumHolds() bool {
 				seen.mergeLists(rep)
 			}
 		}
-		if slices.ContainsFunc(seen.inFlightLists, (*listCell).holds) {
+		if slices.ContainsFunc(seen.inFlightLists, (*listCell).isPending) {
 			return true
 		}
 	}

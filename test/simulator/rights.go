@@ -30,7 +30,7 @@ func (h *History) checkRights(ops []*Operation, report func(kind, format string,
 		}
 	}
 	for _, o := range ops {
-		if o.outcome == refused && o.lease == nil && o.page == nil && o.paste == nil && h.neededNoRefusal(o) {
+		if o.outcome == refused && o.lease == nil && o.page == nil && o.paste == nil && h.wronglyRefused(o) {
 			report(lostChange, "%v was refused with %v, though it was allowed throughout", o, o.err)
 		}
 	}
@@ -148,9 +148,9 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 	return nil
 }
 
-// neededNoRefusal reports whether an operation was refused because of rights or of its version,
-// though its actor managed the item, or it had that version, in every state while it ran.
-func (h *History) neededNoRefusal(o *Operation) bool {
+// wronglyRefused reports whether an operation was refused because of rights or of its version,
+// though its actor managed the item, or the item had that version, in every state while it ran.
+func (h *History) wronglyRefused(o *Operation) bool {
 	byVersion := fault.ReasonOf(o.err) == fault.ReasonVersion
 	if !byVersion && fault.CodeOf(o.err) != fault.Forbidden && fault.CodeOf(o.err) != fault.NotFound {
 		return false

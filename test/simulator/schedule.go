@@ -16,14 +16,15 @@ type Machine struct {
 	Following uint64
 	// Trace, if it is set, is called with every step.
 	Trace func(format string, args ...any)
-	// Played counts schedules, Steps their steps, Commits the states decided.
+	// Played counts schedules, Steps their steps, Commits the states decided, and Faulty the
+	// schedules with faults.
 	Played, Steps, Commits, Faulty int
 	// Reached counts what has happened in them.
 	Reached map[string]int
 }
 
-// leaseShare: the seeds that it divides are those of schedules about the keys of leases,
-// and about nothing else. Of as many seeds one is about texts, and one about pastes.
+// leaseShare: the seeds that it divides are those of schedules about the keys of leases, and about
+// nothing else. Of leaseShare consecutive seeds, one is about texts, and one about pastes.
 const leaseShare = 8
 
 // isAboutLibraries reports whether a seed is that of a schedule about libraries.
@@ -76,12 +77,13 @@ type run struct {
 	brisk bool
 	// together: clients prefer a process that serves others.
 	together bool
-	// still: nobody follows a library.
-	still bool
+	// unfollowed: nobody follows a library.
+	unfollowed bool
 	// impatient is the chance, in 1024, that at a step some client gives up.
 	impatient uint64
 	leave     []context.CancelFunc
-	settling  bool
+	// ending: the operations have ended, and no new faults begin.
+	ending bool
 	// leases are those that clients were given.
 	leases []*granted
 	// pastes are those whose secrets clients have received.
@@ -166,7 +168,7 @@ func (r *run) play() {
 	if !r.until("the operations", r.idle) {
 		return
 	}
-	r.settling, s.jump, s.slow = true, 0, 0
+	r.ending, s.jump, s.slow = true, 0, 0
 	r.st.faults = Faults{}
 	for _, p := range r.procs {
 		p.c.outage = 0
@@ -175,7 +177,7 @@ func (r *run) play() {
 	switch s.pick(5) {
 	case 0, 1:
 		r.live(0)
-		r.listen()
+		r.awaitFollowers()
 	case 2:
 		r.drain()
 	}
@@ -211,7 +213,7 @@ func (r *run) between() {
 		r.s.wakeEnded()
 		r.st.struck++
 	}
-	if r.settling {
+	if r.ending {
 		return
 	}
 	for _, c := range r.users {

@@ -186,8 +186,8 @@ func (s *Scheduler) Run(done func() bool) error {
 func (s *Scheduler) step() {
 	last := len(s.ready) - 1
 	i := last
-	// A task that gave way is the last of the ready ones. Letting it go on makes
-	// longer stretches of one task, which uniform choice rarely does.
+	// A task that gave way is the last of the ready ones. Letting it go on runs one
+	// task for several steps in a row, which uniform choice rarely does.
 	if s.ready[last] != s.latest || !s.chance(s.stick) {
 		i = s.pick(len(s.ready))
 	}
@@ -286,14 +286,14 @@ func (s *Scheduler) passTime() bool {
 	return true
 }
 
-// endAll ends the tasks that which names: they unwind as those of a process
-// that has died.
-func (s *Scheduler) endAll(which func(*task) bool) {
+// endAll ends the tasks for which selected returns true. They unwind as those of a process that has
+// died.
+func (s *Scheduler) endAll(selected func(*task) bool) {
 	for {
 		var victim *task
 		for _, list := range []*[]*task{&s.ready, &s.waiting} {
 			for i, t := range *list {
-				if which(t) {
+				if selected(t) {
 					victim = t
 					*list = append((*list)[:i], (*list)[i+1:]...)
 					break

@@ -63,7 +63,7 @@ func TestScheduler_SeedDecidesTheOrder(t *testing.T) {
 	}
 }
 
-func TestScheduler_Latch(t *testing.T) {
+func TestScheduler_LatchWakesItsWaiters(t *testing.T) {
 	s := scheduler(t, 1)
 	a := s.NewActor("a", 0, 0)
 	l := a.Latch()

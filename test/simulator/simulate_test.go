@@ -77,7 +77,7 @@ func TestSchedules(t *testing.T) { play(t, *fromFlag, *everyFlag, *countFlag) }
 // replicas.
 func TestCopies(t *testing.T) { play(t, copiesFrom, 1, *copiesFlag) }
 
-// play plays every so many schedules from a seed on.
+// play plays count schedules: the one of the seed from, and then of every every-th seed.
 func play(t *testing.T, from, every, count uint64) {
 	if underRace || testing.Short() {
 		count = min(count, sample)

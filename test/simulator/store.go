@@ -48,7 +48,7 @@ type Store struct {
 	announcements []*announcementCell // by process
 	late          []*message          // writes that have not arrived yet
 	// replicas are three replicas of contents, libraries and lists; none: there is one copy of
-	// everything. repairs: quorum readings repair the replicas that they have read.
+	// everything. repairs: quorum reads repair the replicas that they have read.
 	replicas []*Store
 	repairs  bool
 	faults   Faults

@@ -39,7 +39,7 @@ func (c *Client) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text,
 	return texts, err
 }
 
-// DropTexts removes texts. The second half of them may go late or never.
+// DropTexts removes texts, the second half of them perhaps late or never.
 func (c *Client) DropTexts(ctx context.Context, ids []page.TextID) error {
 	mine := slices.Clone(ids)
 	drop := func(ids []page.TextID) func() {

@@ -37,7 +37,7 @@ func (h *History) mayHaveSeen(p *readPage, id library.ContentID) bool {
 	return h.mayHaveSeenAs(p, id, func(*contentState) bool { return true })
 }
 
-// mayHaveSeenAs reports whether it might be shown it in one of some states.
+// mayHaveSeenAs is mayHaveSeen for the states for which as returns true.
 func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*contentState) bool) bool {
 	states := h.of(id).during(p.start, p.end)
 	if !h.alive(p.owner, p.start, p.end) {
@@ -74,10 +74,11 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 	return len(h.of(id).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
 }
 
-// sees implements docs/visibility.md for libraries: the owner and its group's members see all,
-// an administrator of the tenant what it may see itself, the tenant what is LOGGEDIN of the
-// tenant's own, everybody what is PUBLIC; with includeShared also what the viewer has a role
-// on. Roles through groups are read after the item, so they may be of a later state of it.
+// sees implements docs/visibility.md for libraries. The owner, or the members of the group that is
+// the owner, see all items; an administrator of the tenant, those that it may see itself; users of
+// the tenant, its own LOGGEDIN items; everybody, PUBLIC items. With includeShared viewers also see
+// the items that they have a role on. Roles through groups are read after the item, so they may be
+// of a later state of it.
 func (h *History) sees(p *readPage, st *contentState, later []contentState) bool {
 	switch {
 	case st.header.Visibility == principal.Public:

@@ -10,8 +10,8 @@ import (
 	"carrel/principal"
 )
 
-// The principals of every world: two tenants, a group that is in one of them, and
-// in some worlds a group that may be nested in it, or it in that one.
+// The principals of every world: users of two tenants, and a group of one of them. In some worlds
+// there is a second group, inner, which may be nested in the first one, or contain it.
 const (
 	ann   = principal.ID("u:t:ann") // manages what is there at the start
 	bob   = principal.ID("u:t:bob")
@@ -20,12 +20,12 @@ const (
 	guest = principal.ID("g:o:guest")
 	inner = principal.ID("g:t:inner")
 	boss  = principal.ID("u:t:boss") // an administrator of t, who is not stored
-	dan   = principal.ID("u:t:dan")  // is created, as
-	club  = principal.ID("g:t:club")
+	dan   = principal.ID("u:t:dan")  // created by an operation
+	club  = principal.ID("g:t:club") // created by an operation
 )
 
-// item is the content that is there at the start, other or abroad one that may
-// be; later is one that is created, and old one that is imported.
+// item exists at the start, and in some worlds other or abroad. later is created by an operation,
+// and old is imported by one.
 const (
 	item   = library.ContentID("c:t:item")
 	other  = library.ContentID("c:t:other")
@@ -134,7 +134,7 @@ func (st *Store) addGroupMembers(group principal.ID, rows []principal.GroupMembe
 	}
 }
 
-// addContent adds an item that ann manages and that some of the others have.
+// addContent adds an item that ann manages, and that is shared with some of the others.
 func (st *Store) addContent(s *Scheduler, id library.ContentID, principals []principal.ID, at clock.Instant) {
 	members := []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}
 	for _, who := range principals[1:] {

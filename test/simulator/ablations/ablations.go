@@ -36,7 +36,7 @@ type Ablation struct {
 	Patches []Patch
 }
 
-// All has the rules that can be disabled. Patches of the same source are applied in this order: a
+// All lists the rules that can be disabled. Patches of the same source are applied in this order: a
 // later one is applied to the result of an earlier one.
 var All = slices.Concat(protocol, copies)
 
@@ -105,7 +105,7 @@ var protocol = []Ablation{
 	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", Followed, []Patch{
 		{"library/feed/following.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
 	}},
-	{"recovery-silent", "who finishes the change of another writes no changes of libraries", Followed, []Patch{
+	{"recovery-silent", "a process that finishes the change of another one records no changes of libraries", Followed, []Patch{
 		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
 	}},
 	{"lease-confirmed-by-key", "the keys of a lease are confirmed one after the other", Leases, []Patch{
@@ -125,7 +125,7 @@ var protocol = []Ablation{
 	{"refused-lease-pending", "a lease that is refused stays pending", Leases, []Patch{
 		{"lease/acquire.go", "\t\tif before.State != Pending {\n", "\t\tif before.State != Pending || commit.Ablated(\"refused-lease-pending\") {\n"},
 	}},
-	{"repetition-unchecked", "a repetition does not look whether the lease has its keys", Leases, []Patch{
+	{"repetition-unchecked", "a repetition does not check whether the lease holds its keys", Leases, []Patch{
 		{"lease/acquire.go", "if holder != string(l.ID) {", `if holder != string(l.ID) && !commit.Ablated("repetition-unchecked") {`},
 	}},
 	{"claim-unfenced", "a claim is taken over from a record that was not fenced", Leases, []Patch{

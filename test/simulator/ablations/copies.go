@@ -53,6 +53,6 @@ var copies = []Ablation{
 	{"header-at-one", "a header is read from one replica", Copies, nil},
 	{"index-at-one", "an entry of a library counts as written when one replica has it", Copies, nil},
 	{"set-at-one", "what is in flight is read from one replica", Copies, []Patch{
-		{"test/simulator/replicas.go", "\treturn quorum // of what a call asks\n", "\treturn ablatedQuorum(call)\n"},
+		{"test/simulator/replicas.go", "\treturn quorum // whatever the call is\n", "\treturn ablatedQuorum(call)\n"},
 	}},
 }

@@ -10,10 +10,10 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return commit.Ablated(name) }
 
-// firstRows has the rows of locales that saves have read first.
+// firstRows maps each save to the row of the locale that it read on its first try.
 var firstRows sync.Map
 
-// ablatedRow returns the row of the locale that a save has read first.
+// ablatedRow returns the row of the locale that a save read on its first try.
 func (p *pending) ablatedRow(l LocaleRow) LocaleRow {
 	if !ablated("number-read-once") {
 		return l

@@ -22,7 +22,7 @@ func (s *Service) ablatedCommit(ctx context.Context, p *Paste, row Row) (Row, er
 	return s.store.CommitPaste(ctx, row)
 }
 
-// ablatedMTS returns the time of now.
+// ablatedMTS returns the current time instead of that of the state.
 func (s *Service) ablatedMTS(p *Paste) clock.Instant {
 	if ablated("entry-at-wall-clock") {
 		return s.Now()
@@ -51,8 +51,8 @@ func ablatedWithin(within time.Duration) time.Duration {
 	return within
 }
 
-// ablatedBegin reads what was missed, and joins the followers then. It reports whether it
-// has done so.
+// ablatedBegin reads what was missed, and only then joins the followers. It reports whether it has
+// done so.
 func (f *Follower) ablatedBegin(ctx context.Context, position *timeline.Entry) (bool, error) {
 	if !ablated("missed-before-joined") {
 		return false, nil

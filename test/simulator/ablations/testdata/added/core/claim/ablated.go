@@ -14,7 +14,7 @@ func ablatedFence(ctx context.Context, record Record, id string, base int64) (bo
 	return record.Fence(ctx, id, base)
 }
 
-// ablatedMovedOn takes a record that has moved on for one that does not hold the key.
+// ablatedMovedOn treats a record that has changed as one that does not hold the key.
 func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Claim) error {
 	if commit.Ablated("fence-refused-unread") {
 		return nil
@@ -22,7 +22,7 @@ func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Clai
 	return c.excludedByChange(ctx, record, current)
 }
 
-// ablatedWaits reports whether a claim has not lapsed, where that counts.
+// ablatedWaits reports whether the rule is off and a claim has not lapsed.
 func (c *Claims) ablatedWaits(current Claim) bool {
 	return current.Until > c.now() && commit.Ablated("until-of-the-ended")
 }

@@ -12,9 +12,9 @@ import (
 	"carrel/paste"
 )
 
-// settlePastes lets time pass until everything that expires has expired, and then until the
-// rows of what has ended are removed, and checks what remains.
-func (r *run) settlePastes(ctx context.Context, p *process) error {
+// expirePastes lets time pass until everything that expires has expired, and then until the rows
+// of what has ended are removed, and checks what remains.
+func (r *run) expirePastes(ctx context.Context, p *process) error {
 	r.s.now += 2 * time.Hour
 	for _, more := range []time.Duration{0, day + 2*time.Minute} {
 		r.s.now += more
@@ -48,7 +48,7 @@ func (r *run) settlePastes(ctx context.Context, p *process) error {
 	return nil
 }
 
-// listed are the pastes that the feed must have now, the newest first.
+// listed returns the pastes that the feed must contain now, the newest first.
 func (r *run) listed() []*pasteHistory {
 	var all []*pasteHistory
 	for _, p := range r.hist.pastes {
@@ -60,7 +60,7 @@ func (r *run) listed() []*pasteHistory {
 	return all
 }
 
-// entry returns the entry that the feed must have of a paste.
+// entry returns the entry that the feed must contain for a paste.
 func (p *pasteHistory) entry() timeline.Entry {
 	now := p.now()
 	return timeline.Entry{Created: now.created, ID: string(p.id), Until: now.expires}
