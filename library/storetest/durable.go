@@ -19,7 +19,7 @@ func durableAreas() []durableArea {
 			{"It must be durable when it returns, with everything this process wrote before it", durableCommit},
 		}},
 		{"CommitPrincipal", []durableCheck{
-			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", durablePrincipal},
+			{"It must apply whole or not at all, iff Seq is Base, and be durable when it returns", durablePrincipal},
 		}},
 		{"PutInFlightList", []durableCheck{
 			{"It must be durable no later than a Commit of this process that follows it", durableList},

@@ -20,7 +20,7 @@ func groupAreas() []area {
 			{"ApplyGroupIndex writes the derived memberships", applyGroupIndex},
 		}},
 		{"SettleGroup", []check{
-			{"SettleGroup must not change Seq, and must be harmless when repeated", settleGroup},
+			{"It must not change Seq, and must be harmless when repeated", settleGroup},
 		}},
 		{"Memberships", []check{
 			{"Memberships lists the derived memberships of a principal, after a group in order of id", memberships},

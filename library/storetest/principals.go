@@ -12,7 +12,7 @@ import (
 func principalAreas() []area {
 	return []area{
 		{"ReadPrincipal", []check{
-			{"ReadPrincipal must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
+			{"It must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
 			{"header, members in the order requested, and request row are read back", readPrincipal},
 		}},
 		{"ReadPrincipals", []check{
@@ -20,7 +20,7 @@ func principalAreas() []area {
 			{"It must leave out Writers", readPrincipalsBrief},
 		}},
 		{"CommitPrincipal", []check{
-			{"CommitPrincipal must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
+			{"It must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
 			{"the last MaxWriters writers are kept, and a refusal returns them", commitPrincipalWriters},
 		}},
 		{"ScanPrincipals", []check{
