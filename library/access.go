@@ -41,9 +41,9 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 	return false
 }
 
-// resolveByGroups replaces the decisions that depend on more. The viewer sees the items on which
-// its groups have a role and, unless its user was deleted, those on which it has a role itself.
-// idOf returns the id of the item of a decision.
+// resolveByGroups resolves the decisions that depend on the viewer's groups or on whether its user
+// was deleted. The viewer sees the items on which its groups have a role and, unless its user was
+// deleted, those on which it has a role itself. idOf returns the id of the item of a decision.
 func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
 	if err := s.resolveByDeletion(ctx, v, decisions); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, deci
 	return nil
 }
 
-// resolveByDeletion replaces the decisions that depend on whether the viewer's user was deleted.
+// resolveByDeletion resolves the decisions that depend on whether the viewer's user was deleted.
 func (s *Service) resolveByDeletion(ctx context.Context, v *principal.Viewer, decisions []principal.Access) error {
 	if !slices.Contains(decisions, principal.UnlessDeleted) {
 		return nil

@@ -17,14 +17,15 @@ type Node interface{ Tenant() string }
 type LibraryQuery struct {
 	cursor.PageArgs
 	// Descending returns the newest entries first.
-	Descending    bool
+	Descending bool
+	// IncludeShared adds the items outside of the viewer's bucket on which the viewer has a role.
 	IncludeShared bool
 	// Filter restricts the items that are shown; nil: none. Cursors are valid with any filter.
 	Filter *LibraryFilter
 	// The parts of the answer that are needed. Each costs reads, so callers that know the
 	// selection leave out what it does not contain.
 	NoEntries       bool // neither edges nor nodes nor page info: no slice is read
-	OtherSide       bool // also the flag of the side from which the walk comes
+	OtherSide       bool // PageInfo also has the flag of the side that the walk comes from
 	WithPermissions bool // LibraryEdge.Permissions is filled
 }
 
@@ -229,7 +230,7 @@ type API interface {
 	// Nodes returns nodes in the order of ids, which are at most MaxList; more are
 	// BAD_USER_INPUT. A malformed id is nil, at its index.
 	Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]Node, error)
-	// Principals and Contents are Nodes for ids that were checked already, by type.
+	// Principals and Contents are like Nodes. Each takes checked ids of one type.
 	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
 	ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error)
 	Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error)
@@ -240,7 +241,7 @@ type API interface {
 	// GroupRoleOf returns the viewer's strongest role in the group.
 	GroupRoleOf(ctx context.Context, v *principal.Viewer, group principal.ID) (principal.GroupRole, error)
 
-	// Library reads a page. BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while a lost
+	// Library reads a page. Errors: BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while a lost
 	// library is being rebuilt.
 	Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q LibraryQuery) (*LibraryConnection, error)
 	// Prefetch starts to read what Library is about to read in the same operation.
@@ -249,15 +250,16 @@ type API interface {
 	Prefetches() bool
 	LibraryCount(ctx context.Context, c *LibraryConnection) (Count, error)
 	// Follow starts to follow a library, from now on or since the time that a cursor was read.
-	// BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC if the client must read the library again.
+	// Errors: BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC if the client must read the library
+	// again.
 	Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error)
 	Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error)
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)
 
-	// FindPrincipals searches the users and groups of the viewer's tenant. UNAUTHENTICATED,
-	// FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of an older store
-	// is being built.
+	// FindPrincipals searches the users and groups of the viewer's tenant. Errors:
+	// UNAUTHENTICATED, FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of
+	// an older store is being built.
 	FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error)
 
 	CreateUser(ctx context.Context, v *principal.Viewer, in principal.CreateUser) (*principal.User, error)

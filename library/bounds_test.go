@@ -220,8 +220,8 @@ func TestMutation_EveryStepBeforeTheDecisionIsBounded(t *testing.T) {
 	}
 }
 
-// TestMutation_ClockFarAheadIsRefused: a gateway whose clock is far ahead of its store's changes
-// nothing, and reads.
+// TestMutation_ClockFarAheadIsRefused: a gateway whose clock is far ahead of that of its store
+// refuses all mutations, and still serves reads.
 func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)

@@ -130,7 +130,7 @@ func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change 
 		switch {
 		case outs[i].Err != nil:
 		case ctx.Err() != nil:
-			outs[i].Err = fault.Unavailablef(ctx.Err(), "the time of the operation was over before it came to this item, which was not changed; send it again")
+			outs[i].Err = fault.Unavailablef(ctx.Err(), "the operation ran out of time before it reached this item, which was not changed; send it again")
 		default:
 			out, err := change(ctx, v.Apart(), i, b.keyOf(key, b.ids[i]))
 			outs[i] = BulkOutcome{Out: out, Err: b.located(i, err)}

@@ -22,7 +22,7 @@ func bulkFaults(outs []library.BulkOutcome) []string {
 			got[i] = strings.Join(backendtest.Faults(o.Err), ", ")
 		}
 		if o.Err == nil != (o.Out != nil) {
-			got[i] += ", but the outcome is otherwise"
+			got[i] += ", but Out and Err do not fit together"
 		}
 	}
 	return got
@@ -106,8 +106,8 @@ func TestBulk_RefusesFaultsOfTheWholeInput(t *testing.T) {
 	}
 }
 
-// TestBulk_RepetitionFinishesTheRest: a key is that of each item. What was changed is answered as
-// before, and what was not is changed.
+// TestBulk_RepetitionFinishesTheRest: the idempotency key applies to each item separately. Items
+// that were changed are answered as before, and the others are changed.
 func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	h := backendtest.Town(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -139,8 +139,8 @@ func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	h.WantClean()
 }
 
-// TestBulk_ReportsItemsNotReachedInTime: items whose turn has not come are not changed, and the
-// answer says of each which it is.
+// TestBulk_ReportsItemsNotReachedInTime: items that are not reached in time are not changed, and
+// each of them has an error in the answer.
 func TestBulk_ReportsItemsNotReachedInTime(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public)

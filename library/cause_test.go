@@ -28,13 +28,14 @@ func TestCauses_OfMergedChangesAreTheLastOfEachLibrary(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if len(c.first.Of) != first {
-				t.Error("the first causes were changed, which another walk may use")
+				t.Error("then changed the map of the first causes, which another walk may use")
 			}
 		})
 	}
 }
 
-// TestCause_FitsTheRow: a snapshot of a later state than the change.
+// TestCause_FitsTheRow: a snapshot may be of a later state than the change. If the cause does not
+// fit that state, it is not written.
 func TestCause_FitsTheRow(t *testing.T) {
 	active, leaving := Member{Principal: "u:t:a", Seq: 1}, Member{Principal: "u:t:a", Seq: 1, Leaving: true}
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestSharedBy_IsTheLatestSuccessfulShare(t *testing.T) {
 	batch := []*shareJob{job("u:t:ann", "u:t:a", "u:t:b"), job("u:t:bob", "u:t:a"), refused}
 	for p, want := range map[principal.ID]principal.ID{"u:t:a": "u:t:bob", "u:t:b": "u:t:ann", "u:t:c": ""} {
 		if got := sharedBy(batch, p); got != want {
-			t.Errorf("%s was shared with by %q, want %q", p, got, want)
+			t.Errorf("the share with %s is attributed to %q, want %q", p, got, want)
 		}
 	}
 }

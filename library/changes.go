@@ -24,9 +24,10 @@ const (
 	// FullLookEvery is the interval at which every library that is followed is read, announced
 	// or not.
 	FullLookEvery = time.Minute
-	// ChangesKept is the minimum time for which a store keeps changes. It covers the oldest
-	// resumption, whose cursor contains the minute in which it was read, or the full look
-	// before it, the overlap, and a little for the time that reading the changes takes.
+	// ChangesKept is the minimum time for which a store keeps changes. A cursor from which a
+	// follower resumes is at most ResumeWithin old, contains only the minute in which it was
+	// read, and may be dated by a full look before that. The reader then starts ChangesOverlap
+	// earlier. The rest is for the time that reading the changes takes.
 	ChangesKept = ResumeWithin + cursor.ReadUnit + FullLookEvery + ChangesOverlap + 2*time.Minute
 )
 
@@ -109,15 +110,15 @@ type Notifier interface {
 // as long as a slow reader takes.
 const AnnouncementKept = 30 * time.Second
 
-// KeepsChanges is the setting that contains since when a store has the changes of its
+// ChangesSinceSetting is the setting that contains since when a store has the changes of its
 // libraries. It belongs to this one store: a copy of the store has no changes.
-const KeepsChanges = "changes-since"
+const ChangesSinceSetting = "changes-since"
 
 // readChangesSince reads that setting, and stores it if there is none. A store without users and
-// groups has had no change. So it has all changes from its beginning, whatever the clocks are that
-// date its cursors. Any other store may have had changes before a version that records them opened
-// it. It has all changes from the minute after that, by the store's clock, because cursors contain
-// only the minute.
+// groups has had no change. So it has all of its changes, and the setting is 0, which does not
+// depend on the clocks of gateways. Any other store may have had changes before it was opened by a
+// version that records them. Such a store has all changes from the next minute on, by the store's
+// clock, because cursors contain only the minute.
 func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
 	some, err := c.People.ScanPrincipals(ctx, "", 1)
 	if err != nil {
@@ -128,12 +129,12 @@ func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (cl
 		at = clock.Of(storeNow.Time().Truncate(cursor.ReadUnit)).Add(cursor.ReadUnit)
 	}
 	now := binary.BigEndian.AppendUint64(nil, uint64(at))
-	stored, err := commit.PutSettingIfAbsent(ctx, c.Registers, c.Runtime, KeepsChanges, now)
+	stored, err := commit.PutSettingIfAbsent(ctx, c.Registers, c.Runtime, ChangesSinceSetting, now)
 	if err != nil {
 		return 0, err
 	}
 	if len(stored) != len(now) {
-		return 0, fmt.Errorf("the setting %q of the store is not an instant", KeepsChanges)
+		return 0, fmt.Errorf("the setting %q of the store is not an instant", ChangesSinceSetting)
 	}
 	return clock.Instant(binary.BigEndian.Uint64(stored)), nil
 }

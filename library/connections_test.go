@@ -55,9 +55,9 @@ func listGroups(r *backendtest.Rows, id principal.ID) lister {
 	}
 }
 
-// wantStrandedNowhere checks that a client can continue from the end of a list: the empty page
-// after it has cursors of the same position.
-func wantStrandedNowhere(r *backendtest.Rows, list lister, v *principal.Viewer, end *string) {
+// wantEmptyPageAfter checks that a client can continue from the end of a list: the empty page after
+// it has cursors of the same position.
+func wantEmptyPageAfter(r *backendtest.Rows, list lister, v *principal.Viewer, end *string) {
 	r.T.Helper()
 	if end == nil {
 		return // an empty list, read without a cursor
@@ -65,7 +65,7 @@ func wantStrandedNowhere(r *backendtest.Rows, list lister, v *principal.Viewer, 
 	rows, _, info, err := list(v, backendtest.FirstAfter(3, end))
 	r.Must(err)
 	if len(rows) != 0 || info.StartCursor() == nil || info.EndCursor() == nil || *info.EndCursor() != *end || *info.StartCursor() != *end {
-		r.T.Errorf("behind the end there are %v, from %v to %v", rows, info.StartCursor(), info.EndCursor())
+		r.T.Errorf("after the end there are %v, from %v to %v", rows, info.StartCursor(), info.EndCursor())
 	}
 }
 
@@ -86,7 +86,7 @@ func walkList(r *backendtest.Rows, list lister, v *principal.Viewer, size int) [
 			r.T.Error("the page's cursors are not those of its edges")
 		}
 		if !info.HasNextPage {
-			wantStrandedNowhere(r, list, v, end)
+			wantEmptyPageAfter(r, list, v, end)
 			return all
 		}
 		if len(rows) != size {
@@ -131,7 +131,7 @@ func listFixture(t *testing.T) *backendtest.Rows {
 	return r
 }
 
-func TestConnections_Lists(t *testing.T) {
+func TestConnections_ListWhomTheViewerMaySee(t *testing.T) {
 	r := listFixture(t)
 	var public, all []string
 	for i := range 12 {
@@ -172,7 +172,7 @@ func TestConnections_Lists(t *testing.T) {
 	}
 }
 
-func TestConnections_Arguments(t *testing.T) {
+func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 	r := listFixture(t)
 	r.Principal("u:acme:shy", principal.Private)
 	r.Principal("g:acme:shy", principal.Private)
@@ -198,7 +198,7 @@ func TestConnections_Arguments(t *testing.T) {
 			{"negative", things[kind], backendtest.First(-1), fault.Invalid, fault.ReasonBadInput},
 			{"backwards", things[kind], cursor.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
 			{"empty cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("")), fault.Invalid, fault.ReasonBadCursor},
-			{"no cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("abc")), fault.Invalid, fault.ReasonBadCursor},
+			{"not a cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("abc")), fault.Invalid, fault.ReasonBadCursor},
 		} {
 			t.Run(kind+", "+c.name, func(t *testing.T) {
 				r.T = t

@@ -166,9 +166,9 @@ type Member struct {
 	// Since is the MTS of the state in which the principal became a member; 0: unknown, because
 	// it is so long ago.
 	Since clock.Instant
-	// RemovedFrom are the buckets that held the item while the principal was a member before: for a
-	// leaving row, until now; for a member that was added again before its row was dropped, until
-	// then.
+	// RemovedFrom are the buckets that had the item when a membership ended: the last one for a
+	// leaving row, and the one before for a member that was added again before its leaving row was
+	// dropped.
 	RemovedFrom Buckets
 }
 

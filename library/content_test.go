@@ -13,7 +13,7 @@ import (
 	"carrel/principal"
 )
 
-func TestCreateContent(t *testing.T) {
+func TestCreateContent_ChecksInputAndRights(t *testing.T) {
 	h := backendtest.Town(t)
 	link := "https://example.com/"
 	good := library.CreateContent{Kind: library.Link, Title: "t", Link: &link, Visibility: principal.Public}
@@ -47,7 +47,7 @@ func TestCreateContent(t *testing.T) {
 		{"with too many members", backendtest.As("u:acme:ann"), with(func(in *library.CreateContent) {
 			in.Members = make([]library.ContentMemberChange, 101)
 		}), []string{"TOO_MANY members"}},
-		{"as it should be", backendtest.As("u:acme:ann"), with(func(in *library.CreateContent) {
+		{"with members", backendtest.As("u:acme:ann"), with(func(in *library.CreateContent) {
 			in.Members = backendtest.MemberChanges("u:acme:ben=EDITOR", "g:acme:team=VIEWER")
 		}), nil},
 		{"by a global administrator elsewhere", backendtest.Global("u:acme:dora"), with(func(in *library.CreateContent) { in.Tenant = backendtest.Ptr("beta") }), nil},
@@ -68,7 +68,7 @@ func TestCreateContent(t *testing.T) {
 	h.WantClean()
 }
 
-func TestUpdateContent(t *testing.T) {
+func TestUpdateContent_ChecksInputAndRights(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR", "u:acme:dora=VIEWER", "g:acme:team=MANAGER")
 	h.Note("b", principal.Public, "u:acme:ben=VIEWER")
@@ -94,10 +94,10 @@ func TestUpdateContent(t *testing.T) {
 			[]string{"FORBIDDEN visibility", "FORBIDDEN expiresAt"}},
 		{"of another version by an editor", backendtest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("x")), ExpectedVersion: backendtest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
 		{"by an editor", backendtest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a1")), Description: input.Some(backendtest.Ptr("by an editor"))}, nil},
-		{"back by an editor through a group", backendtest.As("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: input.Some(backendtest.Ptr("g"))}, nil},
+		{"by an editor through a group", backendtest.As("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: input.Some(backendtest.Ptr("g"))}, nil},
 		{"of another version", backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a")), ExpectedVersion: backendtest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
 		{"of a note's link", backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Link: input.Some(backendtest.Ptr("https://e.com/"))}, []string{"INVALID link"}},
-		{"to what it is", backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a1")), ExpectedVersion: backendtest.Ptr(2)}, nil},
+		{"to the present values", backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a1")), ExpectedVersion: backendtest.Ptr(2)}, nil},
 		{"by a manager through a group", backendtest.As("u:acme:cleo"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a2"))}, nil},
 		{"by an administrator without a user", backendtest.Admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: input.Some(backendtest.Ptr("d"))}, nil},
 	} {
@@ -164,7 +164,7 @@ func TestUpdateContent_VisibilityMovesTheItemBetweenBuckets(t *testing.T) {
 	}
 }
 
-func TestRemoveFromLibrary(t *testing.T) {
+func TestRemoveFromLibrary_ChecksInputAndRights(t *testing.T) {
 	h := backendtest.Town(t)
 	h.User("u:acme:meg", principal.Public)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:meg=MEMBER")

@@ -143,8 +143,8 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 	return rows, faults
 }
 
-// planRoles plans a change of member rows only, and returns the rows that it changes. An item
-// always has at least one manager.
+// planRoles plans a change of member rows only, and returns the number of rows that it changes. It
+// refuses to remove the last manager.
 func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
 	before := slices.Clone(t.named)
 	for i := range before {

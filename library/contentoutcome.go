@@ -20,7 +20,7 @@ type keptAnswer struct {
 func (a keptAnswer) encode() []byte {
 	b, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // a struct of a number and bytes
+		panic(err) // a number and bytes can always be encoded
 	}
 	return b
 }

@@ -83,7 +83,7 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 		t.Errorf("before the move: version %d, position %d, lastModified %d, moves %d", got.Version, got.Position, got.LastModified, got.Moves)
 	}
 	if st := h.Journal.Stats(); st.Deferred != 1 {
-		t.Errorf("%d deferred moves, want the one that carries all", st.Deferred)
+		t.Errorf("%d deferred moves, want one for all updates", st.Deferred)
 	}
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "hot 39")
 	private := principal.Private
@@ -97,7 +97,7 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	}
 }
 
-func TestUpdateContent_ConcurrentChangesOfOneItem(t *testing.T) {
+func TestUpdateContent_ConcurrentChangesOfOneItemAreAllMade(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
 	for n := range 30 {

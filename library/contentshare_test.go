@@ -18,7 +18,7 @@ import (
 	"carrel/principal"
 )
 
-func TestShareContent(t *testing.T) {
+func TestShareContent_ChecksInputAndRights(t *testing.T) {
 	h := backendtest.Town(t)
 	open := string(h.Note("open", principal.Public))
 	ours := string(h.Note("ours", principal.LoggedIn))
@@ -37,10 +37,10 @@ func TestShareContent(t *testing.T) {
 		{"of what is unseen", backendtest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
 		{"of a private item by its editor", backendtest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
 		{"of more than viewing by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
-		{"of a LOGGEDIN item abroad by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
+		{"of a LOGGEDIN item with another tenant by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
 		{"with oneself, twice", backendtest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
 		{"by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
-		{"abroad by a manager", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
+		{"with another tenant by a manager", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
 		{"that would demote", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
 	}
 }
 
-func TestSetContentMembers(t *testing.T) {
+func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 	h := backendtest.Town(t)
 	id := string(h.Note("a", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
@@ -84,12 +84,12 @@ func TestSetContentMembers(t *testing.T) {
 		{"one twice", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
 		{"by an editor", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
 		{"an unseen one", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
-		{"the last manager out", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
-		{"the last manager down", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
-		{"one out who is not in", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:cleo="), nil},
-		{"a group in", backendtest.As("u:acme:ann"), backendtest.MemberChanges("g:acme:team=MANAGER"), nil},
-		{"oneself out", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:ben="), nil},
-		{"the first manager out, the group stays", backendtest.As("u:acme:cleo"), backendtest.MemberChanges("u:acme:ann="), nil},
+		{"removing the last manager", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
+		{"demoting the last manager", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
+		{"removing somebody who is no member", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:cleo="), nil},
+		{"adding a group", backendtest.As("u:acme:ann"), backendtest.MemberChanges("g:acme:team=MANAGER"), nil},
+		{"removing oneself", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:ben="), nil},
+		{"removing a manager, while a group is manager", backendtest.As("u:acme:cleo"), backendtest.MemberChanges("u:acme:ann="), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Service.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
@@ -191,7 +191,7 @@ func TestShareContent_ReaderMayNotShareALoggedInItemWithAGroup(t *testing.T) {
 		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
 	}
 	backendtest.WantFaults(t, share(backendtest.As("u:acme:ann")))
-	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // who has a role could see it anyway
+	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // the group has a role, so it sees the item anyway
 }
 
 // TestShareContent_ReaderSharesAPublicItemWithAGroup: everybody sees a PUBLIC item anyway.

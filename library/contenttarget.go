@@ -57,9 +57,9 @@ func (s *Service) repeatedOrSeen(ctx context.Context, c *contentChange, t *targe
 	return nil, err
 }
 
-// readState reads rows of one state of an item, in as many reads as the longest
-// IN list requires. The compare-and-set refuses a plan made from mixed states, so
-// it is enough that all reads returned the same seq.
+// readState reads rows of one state of an item. Each read requests at most MaxList members. The
+// compare-and-set refuses a plan made from mixed states, so it is enough that all reads returned
+// the same seq.
 func (s *Service) readState(ctx context.Context, id ContentID, members []principal.ID, request *commit.RequestKey) (*ContentRows, error) {
 	for range commit.MaxTries {
 		var whole *ContentRows

@@ -103,7 +103,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 // TestCreate_KeyBindsForADayFromTheCommit: a creation takes a while from the reading of its key
 // to its commit. The day starts with the latter.
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
-	slow := &besideLastCommit{}
+	slow := &hookedCommits{}
 	h, clock := datedFixture(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
@@ -135,8 +135,8 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	}
 }
 
-// Under a chosen name, too, a key that has expired names a new request: the
-// name is taken by then.
+// After a day a key is forgotten also if the name was chosen: the repetition is a new request, for
+// which the name is taken.
 func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
 	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)

@@ -40,7 +40,8 @@ func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (com
 	return h.Store.CommitPrincipal(ctx, c)
 }
 
-// creations are keyed creations of two inputs, by name; "" generates a name.
+// creations are creations with an idempotency key. Calls with different titles have different
+// inputs. If the name is "", one is generated.
 var creations = []struct {
 	name   string
 	create func(h *backendtest.Fixture, key, name, title string) error
@@ -94,9 +95,9 @@ func countLive(h *backendtest.Fixture) (n int) {
 	return n + r.Contents
 }
 
-// TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce: the second of two inputs comes just
-// before the first creates. One of them creates, and the other one is a mismatch, whatever both
-// create.
+// TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce: a request with the same key and another
+// input comes just before the first request is committed. One of them creates, and the other one
+// gets IDEMPOTENCY_MISMATCH, whatever they create.
 func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 	for _, first := range creations {
 		for _, second := range creations {
@@ -157,7 +158,7 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h.WantClean()
 }
 
-// unwilling is a store that refuses to change anything that exists.
+// unwilling is a store that can be set to refuse commits of live states.
 type unwilling struct {
 	backend.Store
 	refuses bool

@@ -30,7 +30,7 @@ func (s *stuck) Memberships(ctx context.Context, p, after principal.ID, limit in
 	return s.Store.Memberships(ctx, p, after, limit)
 }
 
-// GroupMembersPage fails for who removes the rows of members, which reads serially.
+// GroupMembersPage fails for a removal of member rows, which reads serially.
 func (s *stuck) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	if s.down.Load() && serial {
 		return nil, backendtest.ErrDown
@@ -38,7 +38,8 @@ func (s *stuck) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return s.Store.GroupMembersPage(ctx, group, after, limit, serial)
 }
 
-// stuckTown has ann's items with other people, whose removal does not begin.
+// stuckTown returns a fixture with two items of ann that are shared with others. While its store is
+// down, the removal of a deleted user or group stops before it has removed anything.
 func stuckTown(t *testing.T) (*backendtest.Fixture, *stuck) {
 	s := &stuck{}
 	h := backendtest.Staff(t, func(store backend.Store) backend.Store { s.Store = store; return s })
@@ -84,7 +85,8 @@ func memberIDs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id lib
 	return text
 }
 
-// TestDeleteUser_IsEffectiveAtOnce: nothing is removed yet, and nobody is shown any of it.
+// TestDeleteUser_IsEffectiveAtOnce: before anything is removed, the user is shown to nobody and has
+// no rights.
 func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	h, s := stuckTown(t)
 	bob := func() *principal.Viewer { return backendtest.Bob() }
@@ -200,8 +202,8 @@ func TestDeleteUser_ItemsItManagedAloneRemain(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestDeleteUser_Repeated by the user itself, which does not exist any more.
-func TestDeleteUser_Repeated(t *testing.T) {
+// TestDeleteUser_RepetitionIsAnswered even if the caller is the user that was deleted.
+func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
 	call := func(key *string) (*principal.Deletion, error) {
@@ -224,7 +226,7 @@ func TestDeleteUser_Repeated(t *testing.T) {
 	backendtest.WantFaults(t, err, "NOT_FOUND id")
 }
 
-// late is a store in which something happens before one write of what is derived.
+// late is a store that calls a function of a test before one write of derived rows.
 type late struct {
 	backend.Store
 	item, group atomic.Pointer[func()]
@@ -244,9 +246,9 @@ func (l *late) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdat
 	return l.Store.ApplyGroupIndex(ctx, e)
 }
 
-// TestDeleteUser_BesideAChangeThatMakesItAMember: the change is decided before the deletion, and
-// what is derived of it is written when the removal has ended.
-func TestDeleteUser_BesideAChangeThatMakesItAMember(t *testing.T) {
+// TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows: the change is decided before the deletion,
+// and its derived rows are written after the removal has ended.
+func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 	for name, change := range map[string]func(h *backendtest.Fixture, l *late, do *func()) error{
 		"shareContent": func(h *backendtest.Fixture, l *late, do *func()) error {
 			l.item.Store(do)
@@ -289,7 +291,8 @@ func TestDeleteUser_BesideAChangeThatMakesItAMember(t *testing.T) {
 	}
 }
 
-// TestDeletion_RemainingRowsAreFoundAndRemoved: a deletion of a program that removed nothing.
+// TestDeletion_RemainingRowsAreFoundAndRemoved: the principal was marked as deleted by a program
+// that did not remove its rows.
 func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 	for _, id := range []principal.ID{"u:acme:bob", "g:acme:crew"} {
 		for name, repair := range map[string]func(h *backendtest.Fixture) error{
@@ -328,8 +331,8 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 	}
 }
 
-// TestDeleteUser_GetsNoRoleMeanwhile: while its rows are being removed, a manager may take a deleted
-// user out, and may not give it another role, although it is a member still.
+// TestDeleteUser_GetsNoRoleMeanwhile: while the rows of a deleted user are being removed, it is
+// still a member. A manager may remove it, and may not give it another role.
 func TestDeleteUser_GetsNoRoleMeanwhile(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)

@@ -15,7 +15,7 @@ import (
 	"carrel/principal"
 )
 
-// lateDraft is a store in which something happens before a draft is stored.
+// lateDraft is a store that calls a function of a test before a draft is stored.
 type lateDraft struct {
 	backend.Store
 	do func()
@@ -29,8 +29,9 @@ func (l *lateDraft) PutDraft(ctx context.Context, d page.DraftRow, over *page.Te
 	return l.Store.PutDraft(ctx, d, over)
 }
 
-// TestSaveDraft_OfAUserThatIsDeletedMeanwhile leaves no draft behind.
-func TestSaveDraft_OfAUserThatIsDeletedMeanwhile(t *testing.T) {
+// TestSaveDraft_UserDeletedMeanwhileGetsNoDraft: the draft that was stored after the removal of its
+// user is removed too.
+func TestSaveDraft_UserDeletedMeanwhileGetsNoDraft(t *testing.T) {
 	l := &lateDraft{}
 	h := backendtest.Staff(t, func(s backend.Store) backend.Store { l.Store = s; return l })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
@@ -56,8 +57,9 @@ func (unrecorded) SharedWith(context.Context, principal.ID, library.ContentID, i
 	return nil, nil
 }
 
-// TestDeleteUser_WithoutARecord looks at all items.
-func TestDeleteUser_WithoutARecord(t *testing.T) {
+// TestDeleteUser_WithoutARecordIsRemovedFromAllItems: if the record of what was shared with the
+// user was lost, the removal reads all items.
+func TestDeleteUser_WithoutARecordIsRemovedFromAllItems(t *testing.T) {
 	u := &unrecorded{}
 	h := backendtest.Staff(t, func(s backend.Store) backend.Store { u.Store = s; return u })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
@@ -103,8 +105,9 @@ func (o *namesExported) item(ms []library.ContentMemberChange) {
 	}
 }
 
-// TestExport_WhileAUserIsRemoved names it nowhere.
-func TestExport_WhileAUserIsRemoved(t *testing.T) {
+// TestExport_OmitsAUserWhoseRemovalRuns: the export does not name the user, neither as a user nor
+// as a member.
+func TestExport_OmitsAUserWhoseRemovalRuns(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
 	remove(t, h, backendtest.Root(), "u:acme:bob")
@@ -121,9 +124,9 @@ func TestExport_WhileAUserIsRemoved(t *testing.T) {
 	h.Quiet()
 }
 
-// TestDeleteUser_RenamedBefore: a change of the name that was not finished leaves no row under the
-// former one.
-func TestDeleteUser_RenamedBefore(t *testing.T) {
+// TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName: this includes a change of the name that
+// was not finished before the deletion.
+func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	head := h.Header("u:acme:bob")
 	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}

@@ -28,10 +28,10 @@ type Derived struct {
 // must be e.Header or a newer reading of it.
 //
 // If the row is active and the item is live, its current position is written to the buckets
-// that the visibility allows. Deleted are every unsettled position, in the buckets up to its
-// widest visibility, and the current position in those buckets, up to its widest, to which the
-// item does not belong. Nothing else is deleted: a private item never writes a tombstone to the
-// PUBLIC bucket.
+// that the visibility allows. Every unsettled position is deleted from the buckets up to the
+// widest visibility of that position. The current position is deleted from the buckets, up to its
+// own widest visibility, in which the item does not belong. Nothing else is deleted: a private item
+// never writes a tombstone to the PUBLIC bucket.
 func (e *IndexUpdate) Derive(h *Header, m Member, d *Derived) {
 	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
 	d.WritesChange, d.RemovedFrom, d.Cause = e.WritesChange(m), h.RemovedFrom(m), e.cause(h, m)

@@ -20,7 +20,7 @@ type jammed struct {
 	down  atomic.Bool
 	tries atomic.Int64
 	most  int64
-	// full is closed when as many try as may at once.
+	// full is closed when the maximum number of concurrent tries is reached.
 	full, free chan struct{}
 }
 

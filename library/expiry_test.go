@@ -77,7 +77,7 @@ func mustSetExpiry(h *backendtest.Fixture, id library.ContentID, at *clock.Insta
 	}
 }
 
-// hintsIn lists all hints, after what runs in the background.
+// hintsIn lists all hints once the background work is done.
 func hintsIn(h *backendtest.Fixture) []commit.Due {
 	h.T.Helper()
 	h.Quiet()
@@ -89,7 +89,7 @@ func hintsIn(h *backendtest.Fixture) []commit.Due {
 	return dues
 }
 
-// wantHints compares the hints of one item with the instants wanted.
+// wantHints compares the instants of all hints with those wanted.
 func wantHints(h *backendtest.Fixture, when string, want ...clock.Instant) {
 	h.T.Helper()
 	var got []clock.Instant
@@ -131,8 +131,8 @@ func TestExpiry_FormerHintsAreRemoved(t *testing.T) {
 	wantHints(h, "deletion")
 }
 
-// TestExpiry_LateRemovalKeepsTheNewHint: a late removal, after the former time was set again, does
-// not remove the hint of that.
+// TestExpiry_LateRemovalKeepsTheNewHint: expiresAt is changed and then set back to the former time.
+// The removal of the former hint comes late, and does not remove the new hint of the same time.
 func TestExpiry_LateRemovalKeepsTheNewHint(t *testing.T) {
 	h, s := hinted(t)
 	id := h.Note("a", principal.Public)
@@ -225,7 +225,7 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 	if after.Seq != before.Seq+1 || after.MTS <= lost.MTS || after.Version != before.Version || after.State != commit.Live {
 		t.Errorf("after the hint was checked: %+v", after)
 	}
-	// One hint, once: the next of the same age needs no fence.
+	// The same hint needs no second fence.
 	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
 		t.Errorf("the hint checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
 	}

@@ -1,6 +1,6 @@
 package library
 
-// SharesWaiting is the number of shares of an item that wait to be carried.
+// SharesWaiting returns the number of shares of an item that wait for a commit.
 func (s *Service) SharesWaiting(id ContentID) int {
 	s.shares.mu.Lock()
 	defer s.shares.mu.Unlock()

@@ -29,9 +29,9 @@ func (d *dying) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	return d.Store.PutSettingIfAbsent(ctx, name, value)
 }
 
-// TestNew_AfterTheFirstProcessDied: if the first process on a new store dies between two
+// TestNew_AfterTheFirstProcessDiedOthersStart: if the first process on a new store dies between two
 // settings, the next ones start, read each other's cursors, and resume from them at once.
-func TestNew_AfterTheFirstProcessDied(t *testing.T) {
+func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
 			g := backendtest.NewGateways(t)
@@ -64,8 +64,8 @@ func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []by
 }
 
 // TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges: a store that has a user already may have had
-// changes that were not kept. A cursor of the minute in which it was opened by a version that keeps
-// them cannot be resumed from.
+// changes that were not kept. Nobody can resume from a cursor of the minute in which the store was
+// first opened by a version that keeps changes.
 func TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges(t *testing.T) {
 	h, wall := datedFixture(t, func(s backend.Store) backend.Store { return &unkept{s} })
 	h.User("u:acme:ann", principal.Public)

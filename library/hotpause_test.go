@@ -294,7 +294,7 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 
 // A header that was written before MovedAt was stored does not say when the item
 // moved. Its position is used.
-func TestHotPause_OfAHeaderWithoutMovedAt(t *testing.T) {
+func TestHotPause_WithoutMovedAtBeginsAtThePosition(t *testing.T) {
 	town := newHotTown(t)
 	p := town.processes[0]
 	id := p.hot("hot")

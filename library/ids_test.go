@@ -29,13 +29,13 @@ func FuzzID(f *testing.F) {
 		isPrincipal := idForm.MatchString(lower) && lower[0] != 'c'
 		p, err := principal.ParseID(s)
 		if isPrincipal != (err == nil) {
-			t.Fatalf("ParsePrincipalID(%q) = %q, %v", s, p, err)
+			t.Fatalf("principal.ParseID(%q) = %q, %v", s, p, err)
 		}
 		if err == nil && (string(p) != lower || p.IsUser() == p.IsGroup()) {
-			t.Errorf("ParsePrincipalID(%q) = %q", s, p)
+			t.Errorf("principal.ParseID(%q) = %q", s, p)
 		}
 		if err != nil && fault.CodeOf(err) != fault.Invalid {
-			t.Errorf("ParsePrincipalID(%q): %v", s, err)
+			t.Errorf("principal.ParseID(%q): %v", s, err)
 		}
 		isContent := idForm.MatchString(s) && s[0] == 'c'
 		c, err := library.ParseContentID(s)
@@ -45,7 +45,7 @@ func FuzzID(f *testing.F) {
 		kind := id.KindOf(s)
 		switch {
 		case isContent && kind != id.Content, isPrincipal && kind != id.Kind(lower[0]), !isContent && !isPrincipal && kind != id.Malformed:
-			t.Errorf("KindOfID(%q) = %q", s, kind)
+			t.Errorf("KindOf(%q) = %q", s, kind)
 		}
 		if isPrincipal {
 			parts := strings.SplitN(lower, ":", 3)

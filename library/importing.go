@@ -98,15 +98,15 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 
-// sameItem reports whether an item is stored already. Fields that the line leaves out do not
-// count, nor does what mutations have changed since.
+// sameItem reports whether an imported item is stored already. Fields that the import leaves out
+// do not count, nor does what mutations have changed since.
 func sameItem(old, imported *Content, in *ImportContent) bool {
 	return old.Kind == imported.Kind && old.Title == imported.Title && equalStrings(old.Description, imported.Description) &&
 		equalStrings(old.Link, imported.Link) && (in.URL == nil || old.CanonicalURL == imported.CanonicalURL) && old.Visibility == imported.Visibility &&
 		(in.LastModified == nil || old.LastModified == imported.LastModified)
 }
 
-// importedHeader checks the line and returns the header and the members that it describes.
+// importedHeader checks an imported item, and returns the header and the members that it describes.
 func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	now := s.Now()
 	// ExpiresAt may have passed since the file was written. The journal then expires the item

@@ -24,13 +24,13 @@ func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 	return err
 }
 
-// ApplyIndexQuietly is applyIndex without changes.
+// ApplyIndexQuietly is applyIndex, but writes no changes for followers and does not notify them.
 func (s *Service) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
 	return s.Retry(ctx, func() error { return s.applyNow(ctx, e, func() {}) })
 }
 
-// applyNow is one try. It calls begin when its turn has come. Its time limit keeps its changes
-// within the time at which followers read them.
+// applyNow is one try. It calls begin, which dates the changes, when its turn has come. The time
+// limit ensures that changes are not written so late that followers no longer read them.
 func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) error {
 	if err := s.permits.Take(ctx); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // counter is the row that the changes of these tests increment.
 var counter = library.RowKey{Kind: 200, Key: "counter"}
 
-// counted increments the row of an item, and reports its new value.
+// counted returns the change that increments the row of an item. Its answer is the new value.
 func counted(id library.ContentID, change func(e *library.Edit)) library.ItemChange {
 	return library.ItemChange{
 		ID: id, Path: "contentId", Editors: true,
@@ -43,8 +43,8 @@ func counted(id library.ContentID, change func(e *library.Edit)) library.ItemCha
 	}
 }
 
-// changeItem begins a mutation of a viewer, with an idempotency key unless it is "", and has
-// it change an item.
+// changeItem makes a change of an item as a mutation of a viewer. If key is not "", it is the
+// idempotency key.
 func changeItem(ctx context.Context, svc *repair.Service, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
 	var input struct{ Key *string }
 	if key != "" {
@@ -82,7 +82,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified || seen.Title != "other" {
 		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
 	}
-	// The audit knows pages of package page only.
+	// The page and the row are removed, because the audit knows only those of package page.
 	if _, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	h.WantClean()
 }
 
-func TestChangeItem_Rights(t *testing.T) {
+func TestChangeItem_ChecksTheRightsOfTheViewer(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Private, "u:acme:bob=VIEWER")
 	change := counted(id, nil)
@@ -108,8 +108,8 @@ func TestChangeItem_Rights(t *testing.T) {
 	backendtest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
-// A repetition is answered with the first outcome.
-func TestChangeItem_Repeated(t *testing.T) {
+// A repetition is answered with the first outcome, and writes nothing.
+func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
 	change := counted(id, nil)
@@ -130,8 +130,8 @@ func TestChangeItem_Repeated(t *testing.T) {
 	}
 }
 
-// Changes at the same time of one item, by two processes, lose none.
-func TestChangeItem_OfManyAtOnce(t *testing.T) {
+// No change is lost if two processes change one item concurrently.
+func TestChangeItem_ConcurrentChangesAreAllMade(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
 	services := []*repair.Service{h.Service, h.ServiceAfter(0)}

@@ -34,7 +34,7 @@ func nodesText(nodes []library.Node) []string {
 	return list
 }
 
-func TestNodes(t *testing.T) {
+func TestNodes_UnseenAndMalformedIDsAreNil(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:ann")
 	r.Principal("u:acme:shy", principal.Private)
@@ -75,9 +75,9 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestContents_MoreThanOneListOfTheStore: a loader may request more than one list of a store
-// accepts.
-func TestContents_MoreThanOneListOfTheStore(t *testing.T) {
+// TestContents_MoreThanTheStoreAcceptsAtOnceAreRead: a loader may request more ids than one call of
+// the store accepts.
+func TestContents_MoreThanTheStoreAcceptsAtOnceAreRead(t *testing.T) {
 	r := backendtest.NewRows(t)
 	var principals []principal.ID
 	var contents []library.ContentID

@@ -202,7 +202,7 @@ func requestHash(t *testing.T, h *backendtest.Fixture, partition, key string) st
 	return hex.EncodeToString(row.InputHash[:])
 }
 
-// cleo returns the viewer that may do all mutations.
+// cleo returns the viewer cleo, who may do the mutation.
 func (m *mutation) cleo() *principal.Viewer {
 	if m.admin {
 		return backendtest.Admin("u:acme:cleo")
@@ -260,7 +260,7 @@ func TestMutation_DiscardsReadsOfTheViewer(t *testing.T) {
 		before := reads.n.Load()
 		resolve()
 		if reads.n.Load() == before {
-			t.Error("the groups of before the mutation are used after it")
+			t.Error("groups that were read before the mutation are used after it")
 		}
 	})
 }

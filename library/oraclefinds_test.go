@@ -10,8 +10,9 @@ import (
 	"carrel/principal"
 )
 
-// TestOracle_FormerFailures keeps what test/oracle has found.
-func TestOracle_FormerFailures(t *testing.T) {
+// TestOracle_FormerFailuresDoNotComeBack repeats the cases in which test/oracle once found a wrong
+// answer.
+func TestOracle_FormerFailuresDoNotComeBack(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	note := library.CreateContent{Name: backendtest.Ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
 	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), note); err != nil {

@@ -11,9 +11,9 @@ import (
 	"carrel/principal"
 )
 
-// TestPermissions_WhoSeesAnItem is the complete table of docs/visibility.md: the viewer, the item's
-// visibility, the item's tenant.
-func TestPermissions_WhoSeesAnItem(t *testing.T) {
+// TestPermissions_FollowTheTableOfVisibility checks the complete table of docs/visibility.md: the
+// viewer, the item's visibility, the item's tenant.
+func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:other:sam", principal.GroupMember))
@@ -110,7 +110,7 @@ func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
 	}
 }
 
-func TestPermissions_WhatAViewerMayDo(t *testing.T) {
+func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
 	r.Join("g:acme:managers", true, backendtest.GroupMember("u:other:eve", principal.GroupMember))
@@ -153,8 +153,9 @@ func TestPermissions_WhatAViewerMayDo(t *testing.T) {
 	}
 }
 
-// TestPermissions_ThroughManyGroups: more groups than one list of a store accepts.
-func TestPermissions_ThroughManyGroups(t *testing.T) {
+// TestPermissions_RolesThroughManyGroupsAreFound: the viewer is in more groups than one call of the
+// store accepts.
+func TestPermissions_RolesThroughManyGroupsAreFound(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	r.Item("c:acme:secret", 10, principal.Private,

@@ -9,10 +9,10 @@ import (
 	"carrel/core/sched"
 )
 
-// resume finishes a change that its process may not finish any more: one of a dead process, one of
-// unknown outcome, or one whose fan-out failed. It may run concurrently with its owner and with
-// other processes that recover. After it the entry is obsolete; if it fails, it must be called
-// again.
+// resume finishes a change that its process is perhaps unable to finish: one of a dead process, one
+// of unknown outcome, or one whose fan-out failed. It may run concurrently with the owner of the
+// change and with other processes that recover. If it succeeds, the entry is obsolete; if it fails,
+// it must be called again.
 func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
 	e, err := InFlightOf(entry)
 	if err != nil {

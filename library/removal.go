@@ -110,9 +110,9 @@ func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) e
 	return s.finish(ctx, e)
 }
 
-// takeOutDeleted takes deleted principals out of the item, of those that the walk has found to be
-// members. A removal may have missed them, because the rows derived from them were written after it
-// had begun.
+// takeOutDeleted takes those principals out of the item that the walk has found to be members and
+// that were deleted. Their removal may have missed the item, because the rows from which it finds
+// items were written after it had begun.
 func (w *walk) takeOutDeleted(ctx context.Context) error {
 	gone, err := w.s.DeletedOf(ctx, w.joined)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 
 // The buckets that a change reports in RemovedFrom are shown to readers who may not see the item.
 // So they are exact: they include no bucket in which the item never had an entry in this library.
-// They cannot be derived from the entries that are deleted, because entries are deleted even if
-// they only may exist.
+// They cannot be derived from the entries that are deleted, because a deletion also names entries
+// that may never have existed.
 
-// RemovedFrom returns the buckets of m's library in which the item had an entry and has none in this
-// state.
+// RemovedFrom returns the buckets of m's library in which the item had an entry and has none in
+// this state.
 func (h *Header) RemovedFrom(m Member) Buckets {
 	if m.Seq == 0 {
 		// The item was never there, or its removal was reported before: a row is dropped only after
@@ -60,8 +60,8 @@ func (h *Header) possibleBuckets(p principal.ID) (bs Buckets) {
 }
 
 // heldBuckets returns the buckets in which the item has an entry in the library of m's principal,
-// an active member, or had one when more readers saw it. Of the latter it returns only those that
-// may still have an entry. That the item left the others was reported at the time.
+// an active member. It also returns buckets in which the item had an entry when more readers saw
+// it, if they may still have the entry. For all others the removal was reported when it happened.
 func (h *Header) heldBuckets(m Member) Buckets {
 	was := m.RemovedFrom
 	for _, b := range AllBuckets {

@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// TestNextMember_MembershipBeginsAnew: the buckets that a change reports in RemovedFrom are only those in
-// which the item was while its principal was a member.
+// TestNextMember_MembershipBeginsAnew: a change reports in RemovedFrom only buckets in which the
+// item was while its principal was a member.
 func TestNextMember_MembershipBeginsAnew(t *testing.T) {
 	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
 	h := &Header{

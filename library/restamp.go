@@ -7,9 +7,9 @@ import (
 	"carrel/core/fault"
 )
 
-// Restamp gives an item an equal state with a newer timestamp, with which derived rows can
-// overwrite whatever hides them, if the item's Seq is seq. Otherwise it does nothing. An item
-// that does not exist becomes void, as when a change is fenced.
+// Restamp gives an item an equal state with a newer timestamp if its Seq is seq, and otherwise does
+// nothing. Rows that are derived from the newer state overwrite whatever hides the earlier ones. An
+// item that does not exist becomes void, as when a change is fenced.
 func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})

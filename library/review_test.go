@@ -159,7 +159,7 @@ func TestMembers_HiddenMembersAreNotDisclosed(t *testing.T) {
 		_, err = h.Set(backendtest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
-	// Their managers may, because only they could remove it again.
+	// A manager may change the role of a hidden member, because nobody else could remove it.
 	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
@@ -200,9 +200,9 @@ func TestShareContent_RepetitionHidesUnseenPrincipals(t *testing.T) {
 	}
 }
 
-// TestShareContent_CarriedShareIsInItsActorsLibrary: a share that another one carried is answered
-// once its own actor's library has it, however long others take.
-func TestShareContent_CarriedShareIsInItsActorsLibrary(t *testing.T) {
+// TestShareContent_BatchedShareIsInItsActorsLibrary: a share that was committed together with
+// another one is answered once its own actor's library has the item, however long others take.
+func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 	h, m := meddledFixture(t)
 	id := h.Note("a", principal.Public, "u:acme:cleo=VIEWER")
 	h.Quiet()
@@ -255,9 +255,9 @@ func TestShareContent_CarriedShareIsInItsActorsLibrary(t *testing.T) {
 	h.WantClean()
 }
 
-// TestCreateContent_RepetitionAfterItsExpiry: the instant that a request names may pass before it
-// is repeated; the repetition has the first outcome all the same.
-func TestCreateContent_RepetitionAfterItsExpiry(t *testing.T) {
+// TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome: the expiresAt of a request may pass
+// before the request is repeated. The repetition has the first outcome nevertheless.
+func TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome(t *testing.T) {
 	h := backendtest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{

@@ -17,16 +17,16 @@ import (
 	"carrel/principal"
 )
 
-// besideLastCommit is a store that sends the first commit of an item only after it has run a
-// function of a test.
-type besideLastCommit struct {
+// hookedCommits is a store that runs a function of a test before it sends the next commit of an
+// item.
+type hookedCommits struct {
 	backend.Store
 	mu        sync.Mutex
 	id        library.ContentID
 	meanwhile func()
 }
 
-func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
+func (s *hookedCommits) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.mu.Lock()
 	var meanwhile func()
 	if c.ID == s.id && s.meanwhile != nil {
@@ -40,16 +40,16 @@ func (s *besideLastCommit) Commit(ctx context.Context, c *library.ContentCommit)
 }
 
 // beforeCommit sets a function to run before the next commit of an item is sent.
-func (s *besideLastCommit) beforeCommit(id library.ContentID, meanwhile func()) {
+func (s *hookedCommits) beforeCommit(id library.ContentID, meanwhile func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id, s.meanwhile = id, meanwhile
 }
 
 // batchFixture is a fixture in which shares of one item can be made to wait together.
-func batchFixture(t *testing.T) (*backendtest.Fixture, *besideLastCommit) {
+func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
 	t.Helper()
-	store := &besideLastCommit{}
+	store := &hookedCommits{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
@@ -114,10 +114,10 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	h.WantClean()
 }
 
-// TestShareBatch_KeyedShareCarriesNoOthers: a share with an idempotency key carries no others,
-// because a commit has one request row. If it were refused, the shares that it carries would be
+// TestShareBatch_KeyedShareIsCommittedAlone: a share with an idempotency key leads no batch,
+// because a commit has one request row. If it were refused, the other shares of its batch would be
 // answered as done without being done.
-func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
+func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 	h, store := batchFixture(t)
 	id := h.Note("a", principal.Public)
 	rt := sched.NewReal()
@@ -137,7 +137,7 @@ func TestShareBatch_KeyedShareCarriesNoOthers(t *testing.T) {
 		waitForShares(h, id, 1)
 		_, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(backendtest.Ptr(principal.Private))})
 		if err != nil {
-			t.Errorf("withdrawing the item: %v", err)
+			t.Errorf("making the item PRIVATE: %v", err)
 		}
 	})
 	_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
@@ -164,9 +164,9 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 	return r.patient.Lock(ctx, key, queue)
 }
 
-// TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch: a share that another one carries has the
-// outcome of that one, even if its own time runs out while it waits.
-func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
+// TestShareBatch_ShareHasTheOutcomeOfItsBatch: a share that another one commits has the outcome of
+// that commit, even if its own time runs out while it waits.
+func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchFixture(t)
 	rt := &outOfTurn{patient: patient{h.Runtime}, timesUp: make(chan struct{})}
 	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
@@ -180,11 +180,11 @@ func TestShareBatch_CarriedShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		wg.Go(func() {
 			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
 			if err != nil || out.FanOut.Libraries != 1 {
-				t.Errorf("the share that was carried: %+v, %v", out, err)
+				t.Errorf("the share that another one commits: %+v, %v", out, err)
 			}
 		})
 		waitForShares(h, id, 1)
-		// ben's share loses, and carries the other one when it tries again.
+		// ben's share loses, and commits the other one too when it tries again.
 		if _, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}

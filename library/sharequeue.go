@@ -34,9 +34,9 @@ type shareJob struct {
 	fan       *fanOut
 }
 
-// wait puts a job into the table. A job with an idempotency key is committed alone, because a
-// commit can contain only one request row.
-func (t *shareTable) wait(j *shareJob) {
+// add adds a job to those that wait, unless it has an idempotency key: such a job is committed
+// alone, because a commit can contain only one request row.
+func (t *shareTable) add(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if j.Request == nil {
@@ -79,19 +79,20 @@ func (t *shareTable) take(j *shareJob, batch []*shareJob) []*shareJob {
 	return batch
 }
 
-// isTaken reports whether another job commits j. Once it has returned false, none will.
-func (t *shareTable) isTaken(j *shareJob) bool {
+// withdraw makes sure that no other job commits j later. It returns false if another job has taken
+// j, and commits it.
+func (t *shareTable) withdraw(j *shareJob) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !j.taken {
-		j.taken = true // by no job, so that it is not committed after its caller has given up
+	if j.taken {
 		return false
 	}
+	j.taken = true // by no job, so that it is not committed after its caller has given up
 	return true
 }
 
-// leave removes a job that will not be committed, because its caller has given up.
-func (t *shareTable) leave(j *shareJob) {
+// remove removes a job whose caller no longer waits.
+func (t *shareTable) remove(j *shareJob) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiting[j.id] = slices.DeleteFunc(t.waiting[j.id], func(w *shareJob) bool { return w == j })
@@ -103,8 +104,8 @@ func (t *shareTable) leave(j *shareJob) {
 // share commits j with the jobs that wait with it, or waits while another job commits j.
 func (s *Service) share(ctx context.Context, j *shareJob) error {
 	j.done = s.rt.Latch()
-	s.shares.wait(j)
-	defer s.shares.leave(j)
+	s.shares.add(j)
+	defer s.shares.remove(j)
 	var batch []*shareJob
 	// Other callers may depend on it, so a caller that gives up does not stop it.
 	e, decided, err := s.decide(s.rt.Detach(ctx), j.Budget, j.id, func(ctx context.Context) (*attempt, error) {
@@ -114,10 +115,10 @@ func (s *Service) share(ctx context.Context, j *shareJob) error {
 		return s.planShares(ctx, batch)
 	})
 	if batch == nil {
-		if err != nil && !s.shares.isTaken(j) {
+		if err != nil && s.shares.withdraw(j) {
 			return err
 		}
-		// Another job commits it, whatever became of its own place in the queue.
+		// Another job commits j, even if j did not get its own turn in the queue.
 		_, err := s.rt.Wait(ctx, j.done, 0)
 		return err
 	}

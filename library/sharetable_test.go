@@ -6,27 +6,26 @@ import (
 	"carrel/principal"
 )
 
-// TestShareTable_CancelledShareIsNotCarried: a share whose caller got the answer that it is not
-// made is not made by others later, even if they look before the caller has removed it from the
-// table.
-func TestShareTable_CancelledShareIsNotCarried(t *testing.T) {
+// TestShareTable_WithdrawnShareIsNotTaken: once the caller of a share got the answer that it was
+// not made, no other job commits the share, even if it is still in the table.
+func TestShareTable_WithdrawnShareIsNotTaken(t *testing.T) {
 	table := &shareTable{waiting: map[ContentID][]*shareJob{}}
 	share := func(with principal.ID) *shareJob {
 		return &shareJob{contentChange: contentChange{id: "c:t:a", named: []principal.ID{with}}}
 	}
 	gaveUp, lead := share("u:t:ben"), share("u:t:ann")
-	table.wait(gaveUp)
-	table.wait(lead)
-	if table.isTaken(gaveUp) {
+	table.add(gaveUp)
+	table.add(lead)
+	if !table.withdraw(gaveUp) {
 		t.Fatal("no job has taken it yet")
 	}
 	if batch := table.take(lead, nil); len(batch) != 1 || batch[0] != lead {
-		t.Errorf("%d shares are carried, want the one that did not give up", len(batch))
+		t.Errorf("%d shares are in the batch, want the one that did not give up", len(batch))
 	}
 	if batch := table.take(gaveUp, nil); batch != nil {
-		t.Error("it is carried by its own turn after all")
+		t.Error("a share that was withdrawn leads a batch")
 	}
-	if !table.isTaken(lead) {
-		t.Error("a share that is carried is reported as given up")
+	if table.withdraw(lead) {
+		t.Error("a share that was taken can be withdrawn")
 	}
 }

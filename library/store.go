@@ -126,7 +126,7 @@ type ContentStore interface {
 	// Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error,
 	// and one atomic reading of all rows requested.
 	Read(ctx context.Context, id ContentID, q ContentQuery) (*ContentRows, error)
-	// ReadMany reads the headers of ids with the rows of members, in order of ids. It must see
+	// ReadMany reads the headers of ids with the rows of members, in the order of ids. It must see
 	// everything acknowledged before it was called. It must leave out what only a change needs, as
 	// Trim does.
 	ReadMany(ctx context.Context, ids []ContentID, members []principal.ID) ([]ContentRows, error)
@@ -225,9 +225,9 @@ type LibraryStore interface {
 	PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error
 	// DropRebuildNote must remove the note iff its rebuild started at asOf or before.
 	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
-	// DropLibrary is for a deleted owner. It must remove the marks, the note, the entries and the
-	// record of what was shared, as far as they are as of asOf or before, and SetBuilt and
-	// PutRebuildNote as of an earlier time must not bring them back.
+	// DropLibrary removes the library of a deleted owner. It must remove the marks, the note, the
+	// entries and the record of what was shared, as far as they are as of asOf or before, and
+	// SetBuilt and PutRebuildNote as of an earlier time must not bring them back.
 	DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
 	DropEntries(ctx context.Context, owner principal.ID, es []BucketEntry) error

@@ -45,7 +45,7 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 	faults.Add(err, "id")
 	switch {
 	case !in.URL.Set:
-		faults = append(faults, fault.Invalidf([]string{"url"}, "give the url to move to, or null to take the name away"))
+		faults = append(faults, fault.Invalidf([]string{"url"}, "give the url to move to, or null to remove the url"))
 	case in.URL.Value != nil:
 		in.url, err = checkURL(*in.URL.Value)
 		faults.Add(err, "url")

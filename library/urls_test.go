@@ -23,7 +23,7 @@ import (
 	"carrel/principal"
 )
 
-// urls are items with URLs on a fixture with ann, bob and eve.
+// urls is a fixture with ann, bob and eve, for tests of items with URLs.
 type urls struct {
 	*backendtest.Fixture
 }
@@ -130,7 +130,7 @@ func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 	h.WantClean()
 }
 
-func TestMoveContent_Refusals(t *testing.T) {
+func TestMoveContent_WrongRequestsChangeNothing(t *testing.T) {
 	h := newURLs(t, nil)
 	ann := backendtest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
@@ -222,8 +222,9 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 	return l.Store.Commit(ctx, c)
 }
 
-// TestURL_AbandonedClaimLapses: a claim that its item has not followed reserves the URL for half a
-// minute. After that another item that wants the URL fences the former one and takes it.
+// TestURL_AbandonedClaimLapses: if an item has taken the claim of a URL, but was not changed, the
+// claim reserves the URL for half a minute. After that another item that wants the URL fences the
+// first one and takes the claim.
 func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store := &losing{}
 	h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
@@ -292,7 +293,7 @@ func TestURL_OneOfManyGetsIt(t *testing.T) {
 	h.WantClean()
 }
 
-func TestContentByURL_Refusals(t *testing.T) {
+func TestContentByURL_WrongArgumentsAreRefused(t *testing.T) {
 	h := newURLs(t, nil)
 	ann := backendtest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
@@ -305,7 +306,7 @@ func TestContentByURL_Refusals(t *testing.T) {
 		{"malformed", ann, "acme.example/a", nil},
 		{"empty", ann, "", nil},
 		{"malformed tenant", ann, pageA, backendtest.Ptr("A b")},
-		{"nobody without a tenant", backendtest.Anonymous(), pageA, nil},
+		{"anonymous without a tenant", backendtest.Anonymous(), pageA, nil},
 	} {
 		_, err := h.Service.ContentByURL(t.Context(), c.v, c.url, c.tenant)
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)

@@ -7,7 +7,7 @@ import (
 	"carrel/core/fault"
 )
 
-func TestOneLineFields(t *testing.T) {
+func TestCheckTitle_AcceptsOneLineOfVisibleText(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		value string
@@ -39,7 +39,7 @@ func TestOneLineFields(t *testing.T) {
 	}
 }
 
-func TestDescriptions(t *testing.T) {
+func TestCheckDescription_AcceptsSeveralLines(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		value string
@@ -61,7 +61,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestCheckLink_AcceptsAbsoluteWebURLs(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		value string

@@ -20,7 +20,8 @@ func currentVersion(err error) int {
 	return 0
 }
 
-// TestVersionConflict_ReportsTheCurrentVersion to viewers who may make the change, and to no others.
+// TestVersionConflict_ReportsTheCurrentVersion to viewers who may make the change, and to nobody
+// else.
 func TestVersionConflict_ReportsTheCurrentVersion(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("n", principal.Private, "u:acme:ben=VIEWER")

@@ -8,8 +8,8 @@ import (
 // Watcher receives the figures that operators watch. Its methods are called while requests run,
 // so they must return at once.
 type Watcher interface {
-	// FannedOut reports that a decided change has reached every library that it concerns, and how
-	// long after its decision. complete is false if the rest was left to the background.
+	// FannedOut reports that the fan-out of a change has ended, and how long after the decision of
+	// the change. complete is false if the fan-out failed: the background then does it again.
 	FannedOut(lag time.Duration, complete bool)
 	// FanOut reports that the fan-out of a change starts. The mutation of ctx has caused it, and
 	// need not wait for it; others are the mutations whose changes it includes. The fan-out runs
@@ -34,7 +34,7 @@ type Watcher interface {
 	Delivered()
 }
 
-// Unwatched is the Watcher of a Service that has none.
+// Unwatched is a Watcher that ignores everything.
 type Unwatched struct{}
 
 func (Unwatched) FannedOut(time.Duration, bool) {}

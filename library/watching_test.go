@@ -24,7 +24,7 @@ type watching struct {
 	left int
 
 	following, delivered, cutOff int
-	walks, carried, failed       int
+	walks, merged, failed        int
 }
 
 func (w *watching) Follows(n int) { w.count(func() { w.following += n }) }
@@ -49,7 +49,7 @@ func (w *watching) FanOut(ctx context.Context, others []context.Context) (contex
 	return ctx, func(err error) {
 		w.count(func() {
 			w.walks++
-			w.carried += len(others)
+			w.merged += len(others)
 			if err != nil {
 				w.failed++
 			}
@@ -74,8 +74,8 @@ func TestWatcher_ReportsFanOuts(t *testing.T) {
 	if len(w.lags) != 3 || w.left != 0 {
 		t.Errorf("%d fan-outs were reported, %d of them handed to the background", len(w.lags), w.left)
 	}
-	if w.walks != 3 || w.carried != 0 || w.failed != 0 {
-		t.Errorf("%d fan-outs were started for one mutation each, %d for others too, %d have failed; want 3, 0, 0", w.walks, w.carried, w.failed)
+	if w.walks != 3 || w.merged != 0 || w.failed != 0 {
+		t.Errorf("%d fan-outs were started for one mutation each, %d for others too, %d have failed; want 3, 0, 0", w.walks, w.merged, w.failed)
 	}
 	for _, lag := range w.lags {
 		if lag < 0 || lag > time.Minute {
@@ -132,8 +132,8 @@ func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	h.Quiet()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.walks != 3 || w.carried != 1 || len(w.lags) != 4 {
-		t.Errorf("%d walks for %d changes, %d of them with another; want 3 for 4, 1 of them with another", w.walks, len(w.lags), w.carried)
+	if w.walks != 3 || w.merged != 1 || len(w.lags) != 4 {
+		t.Errorf("%d walks for %d changes, %d of them with another; want 3 for 4, 1 of them with another", w.walks, len(w.lags), w.merged)
 	}
 	h.WantClean()
 }

@@ -182,7 +182,7 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 func copiedRows(rows []Row) []Row {
 	kept := rows[:0:len(rows)]
 	for _, r := range rows {
-		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != library.KeepsChanges {
+		if r.Setting == nil || r.Setting.Name != storeIdentity && r.Setting.Name != library.ChangesSinceSetting {
 			kept = append(kept, r)
 		}
 	}
