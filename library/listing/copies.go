@@ -121,11 +121,11 @@ func weightOf(copied library.ContentRows) int {
 func (r *reading) usesCopies() bool { return r.s.copies != nil && len(r.Members) == 1 }
 
 // openLibrary reads the first slice of a page. If copies are in use, it first reads the in-flight
-// lists, and before that the newest entry: a copy shows the position that the item had when the set
-// was read, so with a bound that was read later a walk could return an item twice.
+// lists, and before them the newest entry: a copy shows the position that the item had when the
+// lists were read, so with a bound that was read later a walk could return an item twice.
 func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
-		r.reading.Done(nil)
+		r.inFlightRead.Done(nil)
 		return r.s.libraries.OpenLibrary(ctx, q, newest)
 	}
 	var last []library.Entry
@@ -135,12 +135,12 @@ func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool)
 			return nil, err
 		}
 	}
-	if r.reading == nil {
-		r.reading = r.s.BeginInFlight(r.v)
+	if r.inFlightRead == nil {
+		r.inFlightRead = r.s.BeginInFlight(r.v)
 	}
 	// Without an in-flight set, every header is read.
 	r.inFlight, _ = r.s.copies.inFlight.Read(ctx)
-	r.reading.Done(r.inFlight)
+	r.inFlightRead.Done(r.inFlight)
 	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
 	if err == nil && len(last) == 1 {
 		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}

@@ -165,7 +165,7 @@ func (h *copying) want(what string, headers []library.ContentID, titles ...strin
 		shown = append(shown, e.Node.Title)
 	}
 	if !slices.Equal(shown, titles) {
-		h.T.Errorf("%s: shown are %q, want %q", what, shown, titles)
+		h.T.Errorf("%s: the page shows %q, want %q", what, shown, titles)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestPages_AreServedFromCopies(t *testing.T) {
 	h.Delete(c)
 	h.want("after an item was deleted", nil, "changed")
 	if h.counts.hits != 3+2+3+2+1 || h.counts.refused != 1 || h.counts.misses != 3 {
-		t.Errorf("counted are %d hits, %d refused, %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
+		t.Errorf("there were %d hits, %d refused and %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
 	}
 }
 
-// What pages show and what does not move an item reaches them at once too.
+// A change that pages show reaches them at once, even if it does not move the item.
 func TestPages_ShowChangesInPlace(t *testing.T) {
 	h := newCopying(t, alwaysOn)
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
@@ -251,7 +251,7 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 	h.reads.fails = false
 	h.want("when they can be read again", nil, titles...)
 	if h.counts.hits != 2+2+2 || h.counts.refused != 2 || h.counts.misses != 2 {
-		t.Errorf("counted are %d hits, %d refused, %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
+		t.Errorf("there were %d hits, %d refused and %d misses", h.counts.hits, h.counts.refused, h.counts.misses)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 			t.Errorf("%s: %d edges", tc.name, len(conn.Edges))
 		}
 		if calls, _ := h.reads.take(); !slices.Equal(calls, tc.want) {
-			t.Errorf("%s: read are %q, want %q", tc.name, calls, tc.want)
+			t.Errorf("%s: the page reads %q, want %q", tc.name, calls, tc.want)
 		}
 	}
 }
@@ -338,7 +338,7 @@ func TestPages_ReadTheHeadersWhereTheViewersRoleCounts(t *testing.T) {
 			t.Fatalf("%d edges", len(conn.Edges))
 		}
 		if calls, read := h.reads.take(); len(read) != 1 || slices.Contains(calls, "in flight") {
-			t.Errorf("read are %q, and the headers of %v", calls, read)
+			t.Errorf("the page reads %q, and the headers of %v", calls, read)
 		}
 	}
 }
@@ -351,7 +351,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 			h.reads.take()
 			h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
 			if calls, read := h.reads.take(); !slices.Equal(calls, []string{"slice", "headers"}) || len(read) != 1 {
-				t.Errorf("with a cache %s, read are %q, and the headers of %v, of %s", name, calls, read, id)
+				t.Errorf("with a cache %s the page reads %q, and the headers of %v, want that of %s", name, calls, read, id)
 			}
 		}
 		st, kept := h.svc.CopyStats()

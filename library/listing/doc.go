@@ -1,5 +1,5 @@
-// Package listing reads the pages of libraries: scans of a bucket, filters and the search for words,
-// cursors, prefetched pages, and copies of headers that serve entries. Which items a viewer sees is
-// decided in package library, which every scan asks. It does not know how an answer is shown, and
-// changes nothing but entries that it finds to be stale, whose repair it requests.
+// Package listing reads the pages of libraries: scans of a bucket, filters and the search for
+// words, cursors, prefetched pages, and copies of headers that serve entries. Package library
+// decides which items a viewer sees. Package listing does not know how an answer is shown. It
+// changes nothing itself: it requests the repair of entries that it finds to be stale.
 package listing

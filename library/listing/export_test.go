@@ -7,12 +7,12 @@ import (
 	"carrel/principal"
 )
 
-// CopyIsWrong is what the sampler asks of a copy that was served.
+// CopyIsWrong calls copyIsWrong.
 func (s *Service) CopyIsWrong(ctx context.Context, owner principal.ID, source library.Bucket, e library.Entry, copied *library.ContentRows) (bool, error) {
 	return s.copyIsWrong(ctx, owner, source, e, copied)
 }
 
-// Finds reports whether a filter for the words of one text matches items with others.
+// Finds reports whether a search for text finds an item with the texts in.
 func Finds(text string, in ...string) (bool, error) {
 	s, err := new(folding).newSearch(text)
 	return s == nil || s.matches(in...), err
@@ -21,7 +21,8 @@ func Finds(text string, in ...string) (bool, error) {
 // Fold returns what a character is compared as.
 func Fold(r rune) string { return fold(r) }
 
-// What Fold returns for characters that are part of no word, and how far a folding keeps what it has computed.
+// Separator is what Fold returns for characters that are part of no word. A folding keeps the
+// computed keys of the characters below FoldedChars.
 const (
 	Separator   = separator
 	FoldedChars = foldedChars

@@ -15,8 +15,8 @@ import (
 	"carrel/principal"
 )
 
-// shelf is ann's library with items that differ in what a filter looks at.
-func shelf(t *testing.T) *backendtest.Rows {
+// filterFixture is ann's library with items that differ in what a filter compares.
+func filterFixture(t *testing.T) *backendtest.Rows {
 	t.Helper()
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:acme:carl", "g:acme:team")
@@ -48,7 +48,7 @@ func shelf(t *testing.T) *backendtest.Rows {
 }
 
 func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
-	r := shelf(t)
+	r := filterFixture(t)
 	ptr := backendtest.Ptr[string]
 	carl := func() *principal.Viewer { return backendtest.As("u:acme:carl") }
 	for _, c := range []struct {
@@ -83,9 +83,9 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 		{"for everyone", backendtest.Anonymous, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide"}},
 		{"for a colleague", backendtest.Bob, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
 		{"for one who has a role", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
-		{"roles are the owner's beside its own", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, true, []string{"guide", "diary"}},
-		{"and wants what it has a role on", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, true, []string{"guide", "plan", "diary"}},
-		{"a hidden creator, with what it has a role on", carl, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, true, nil},
+		{"roles are the owner's, with includeShared", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, true, []string{"guide", "diary"}},
+		{"for one who has a role, with includeShared", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, true, []string{"guide", "plan", "diary"}},
+		{"a hidden creator, with includeShared", carl, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.T = t
@@ -114,8 +114,8 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 	}
 }
 
-func TestFilter_IsChecked(t *testing.T) {
-	r := shelf(t)
+func TestFilter_InvalidIsRefused(t *testing.T) {
+	r := filterFixture(t)
 	ptr := backendtest.Ptr[string]
 	for want, f := range map[string]library.LibraryFilter{
 		"filter.text has at most 200 characters":        {Text: ptr(strings.Repeat("x", 1<<20))},
@@ -152,7 +152,7 @@ func TestFilter_IsChecked(t *testing.T) {
 
 // TestFilter_CursorIsAcceptedWithAnyFilter: a cursor is a position in the library.
 func TestFilter_CursorIsAcceptedWithAnyFilter(t *testing.T) {
-	r := shelf(t)
+	r := filterFixture(t)
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
 	links := &library.LibraryFilter{Kinds: []library.ContentKind{library.Link}}
 	first := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.First(2)})
@@ -196,9 +196,9 @@ func cursorOf(q library.LibraryQuery) *string {
 	return q.Before
 }
 
-// TestFilter_OfAnIncompleteLibrary: a lost library is not mistaken for one in which nothing
-// matches.
-func TestFilter_OfAnIncompleteLibrary(t *testing.T) {
+// TestFilter_OfALostLibraryRebuildsIt: a lost library is not mistaken for one in which nothing
+// matches. It is rebuilt first, or the page is UNAVAILABLE.
+func TestFilter_OfALostLibraryRebuildsIt(t *testing.T) {
 	r, _ := long(t, 3, linkAt())
 	o := newOpenings(r.Store)
 	o.lost = true

@@ -41,8 +41,8 @@ func (s *scans) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	return s.Store.ReadMany(ctx, ids, members)
 }
 
-// long is ann's library of n items of which the filter matches those of a kind, in a store
-// that counts. items are Notes unless change makes them something else.
+// long returns ann's library of n items, in a store that counts what is read. change sets the
+// fields in which the items differ.
 func long(t *testing.T, n int, change func(i int, h *library.Header)) (*backendtest.Rows, *scans) {
 	t.Helper()
 	r := backendtest.NewRows(t)
@@ -65,9 +65,9 @@ func anyLink() *library.LibraryFilter {
 	return &library.LibraryFilter{Kinds: []library.ContentKind{library.Link}}
 }
 
-func linkAt(places ...int) func(i int, h *library.Header) {
+func linkAt(indexes ...int) func(i int, h *library.Header) {
 	return func(i int, h *library.Header) {
-		if slices.Contains(places, i) {
+		if slices.Contains(indexes, i) {
 			h.Kind = library.Link
 		}
 	}
@@ -115,8 +115,8 @@ func TestFilter_ScanIsBounded(t *testing.T) {
 	}
 }
 
-// TestFilter_ScansExactlyTheLimit: the flag is exact where the entries end with what may be
-// scanned.
+// TestFilter_ScansExactlyTheLimit: hasNextPage is exact if the library has as many entries as a
+// page may scan, one less or one more.
 func TestFilter_ScansExactlyTheLimit(t *testing.T) {
 	for n, more := range map[int]bool{1999: false, 2000: false, 2001: true} {
 		r, _ := long(t, n, linkAt())
@@ -185,7 +185,8 @@ func TestFilter_ComparedTextIsBounded(t *testing.T) {
 	}
 }
 
-// TestFilter_HiddenTextsDoNotCount: where a page ends says nothing about what its viewer may not see.
+// TestFilter_HiddenTextsDoNotCount: where a page ends says nothing about items that its viewer may
+// not see.
 func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 	text := strings.Repeat("garden ", 1428)
 	r, _ := long(t, 900, func(i int, h *library.Header) { h.Description = &text })
@@ -247,7 +248,7 @@ func TestFilter_UsesTheLatestRead(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		before, after library.ContentKind
-		indexed       bool // the item is met at its new place
+		indexed       bool // the scan meets the item at its new position
 		want          []string
 	}{
 		{"matches no more", library.Link, library.Note, true, nil},

@@ -119,13 +119,13 @@ func allMovesDuringReading() []movesDuringReading {
 			then: []string{"n03", "n01"},
 		},
 		{
-			name: "and their fan-out is still to come", items: 5, size: 10,
+			name: "before the page, with the fan-out still to come", items: 5, size: 10,
 			set:  func(r *backendtest.Rows, s *interrupted) { stale(r) },
 			want: []string{"n00", "n02", "n04", "n03", "n01"},
 			then: []string{"n03", "n01"},
 		},
 		{
-			name: "all of them", items: 2, size: 10,
+			name: "all items, before they are read", items: 2, size: 10,
 			set: func(r *backendtest.Rows, s *interrupted) {
 				s.beforeItems = func() { moveItem(r, numberedID(0), 900); moveItem(r, numberedID(1), 800) }
 			},
@@ -199,8 +199,8 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 	}
 }
 
-// TestNewestEnd_EveryCursorLeadsToTheRest: this includes the cursor of an edge beyond the
-// newest position of the page's start.
+// TestNewestEnd_EveryCursorLeadsToTheRest: this includes the cursor of an edge beyond the newest
+// position that the bucket had when the page was opened.
 func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
@@ -301,7 +301,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	rest, more, next := readTowardsNewer(r, false, 6, next)
 	wantSame(r, nil, rest)
 	if more || next == nil {
-		t.Fatal("the walk does not end behind its bound, or strands there")
+		t.Fatal("the walk does not end at its bound, or its last page has no cursor")
 	}
 	again, more, _ := readTowardsNewer(r, false, 6, next)
 	wantSame(r, []string{"n15", "n16", "n17", "n18", "n00"}, again)

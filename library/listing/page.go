@@ -25,7 +25,8 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 		return nil, err
 	}
 	if s.usesCopies() && !s.Shown(v, owner) {
-		// The owner may be read from a copy once the in-flight lists are read, before the slice is.
+		// Prefetch reads the in-flight lists before the slice. Once they are read, the owner may be
+		// served from a copy.
 		s.Prefetch(ctx, v, owner, q)
 	}
 	h, err := s.VisiblePrincipal(ctx, v, owner)
@@ -39,7 +40,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if s.remote && !q.NoEntries {
 		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q, filter))
 	}
-	from, err := r.begin(args.Cursor)
+	from, err := r.decode(args.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +70,8 @@ func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection
 	return library.Count{Value: n, Exact: true}, nil
 }
 
-// requireBuilt prevents that a lost library is read as an empty one. It starts the rebuild of such
-// a library, and returns UNAVAILABLE if that takes long.
+// requireBuilt prevents a lost library from being read as an empty one. It starts the rebuild of
+// such a library, and returns UNAVAILABLE if that takes long.
 func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 	built, err := s.libraries.Built(ctx, owner)
 	if err != nil {
@@ -86,6 +87,7 @@ func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
 // rebuilt may retry.
 const RebuildRetryAfter = 5
 
+// ErrNotRebuilt is the cause of an UNAVAILABLE error while a library is being rebuilt.
 var ErrNotRebuilt = errors.New("the rebuild is not done yet")
 
 // BeingRebuilt returns the error for readers of a library that is missing.
@@ -109,8 +111,8 @@ type reading struct {
 	// inFlight is the set of changes that were in flight before the first slice was read. If it is
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
-	// reading is the read of inFlight, for which reads of principals wait; nil if none does.
-	reading *principal.InFlightReading
+	// inFlightRead is the read of inFlight, for which reads of principals wait; nil if none does.
+	inFlightRead *principal.InFlightReading
 }
 
 // start determines which part of owner's library the viewer reads, and in which order. It reads no
@@ -127,8 +129,8 @@ func (s *Service) start(ctx context.Context, v *principal.Viewer, owner principa
 	return &reading{Reading: r, s: s, v: v, owner: owner, order: order}, nil
 }
 
-// begin decodes the cursor that the page starts from; nil without one.
-func (r *reading) begin(cursor *string) (*library.EntryKey, error) {
+// decode decodes the cursor that the page starts from, with its bound; nil without one.
+func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
 	}
@@ -346,8 +348,8 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 // An empty page returns the position from which it was requested, without a bound, so that a
 // client can continue from there; nil if it was requested without a cursor. If the budget ended
 // the page early, the last cursor is the last entry scanned, even if the page shows nothing.
-// The same applies if the items that follow have all moved on: what was scanned would lead to
-// them again and again.
+// The same applies if all items that follow have moved: from an earlier cursor, a client would
+// scan their former entries again and again.
 func (r *reading) ends(w *scan, from *library.EntryKey, edges []*pageEdge) (first, last func() string) {
 	switch {
 	case len(edges) > 0:

@@ -79,7 +79,7 @@ func TestLibrary_BucketDependsOnTheViewer(t *testing.T) {
 	}
 }
 
-func TestLibrary_HiddenOwners(t *testing.T) {
+func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principal("u:acme:ann", principal.Private)
 	r.Principal("g:acme:team", principal.LoggedIn)
@@ -116,7 +116,7 @@ func TestLibrary_HiddenOwners(t *testing.T) {
 	}
 }
 
-func TestLibrary_IncludeShared(t *testing.T) {
+func TestLibrary_IncludeSharedAddsItemsWithARole(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
@@ -152,14 +152,14 @@ func TestLibrary_IncludeShared(t *testing.T) {
 			if plain.Bucket != shared.Bucket {
 				t.Errorf("bucket %v, with includeShared %v", plain.Bucket, shared.Bucket)
 			}
-			// Its pages are as whole as others.
+			// A walk in pages of one shows the same.
 			got := walkAll(r, c.viewer(), "u:acme:ann", library.LibraryQuery{IncludeShared: true, OtherSide: true}, 1, true)
 			wantSame(r, c.shared, got)
 		})
 	}
 }
 
-func TestLibrary_PermissionsOfEdges(t *testing.T) {
+func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
@@ -199,7 +199,7 @@ func TestLibrary_PermissionsOfEdges(t *testing.T) {
 					t.Errorf("%s: the owner's role is %v", e.Node.ID, e.Role)
 				}
 			}
-			// The other way of asking says the same.
+			// PermissionsOf returns the same.
 			alone, err := r.Service.PermissionsOf(t.Context(), c.viewer, ids)
 			r.Must(err)
 			for i := range alone {
@@ -211,7 +211,7 @@ func TestLibrary_PermissionsOfEdges(t *testing.T) {
 	}
 }
 
-func TestLibrary_PageArguments(t *testing.T) {
+func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range 30 {

@@ -68,11 +68,11 @@ func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner prin
 	if err != nil {
 		return nil
 	}
-	from, err := r.begin(args.Cursor)
+	from, err := r.decode(args.Cursor)
 	if err != nil {
 		return nil
 	}
-	r.filter, r.reading = filter, reading
+	r.filter, r.inFlightRead = filter, reading
 	w := r.walk(args, from, q)
 	slice, any := r.sliceOf(w)
 	if !any {

@@ -26,7 +26,7 @@ type openings struct {
 	backend.Store
 	// begun receives each owner whose library is opened, and read each whose slice was read.
 	begun, read chan principal.ID
-	// fails, if it is not nil, is called instead.
+	// fails, if it is not nil, is called before each reading, which is omitted if it fails.
 	fails func(ctx context.Context) error
 	// lost: libraries are reported as incomplete.
 	lost bool
@@ -86,12 +86,12 @@ func (o *openings) set(how func(o *openings)) {
 	how(o)
 }
 
-// fail sets what the next openings do instead.
+// fail sets a function that openings call first, and whose errors they return.
 func (o *openings) fail(how func(ctx context.Context) error) {
 	o.set(func(o *openings) { o.fails = how })
 }
 
-// take returns how many there were since the last call.
+// take returns how many libraries were opened since the last call.
 func (o *openings) take() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,8 +106,8 @@ func (o *openings) take() int {
 	return n
 }
 
-// meets waits for an opening that the test expects.
-func meets(t *testing.T, c <-chan principal.ID, owner string) {
+// waitFor waits until the channel receives an owner, which must be the one given.
+func waitFor(t *testing.T, c <-chan principal.ID, owner string) {
 	t.Helper()
 	select {
 	case got := <-c:
@@ -164,7 +164,7 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 					}
 					v := viewer()
 					h.Service.Prefetch(t.Context(), v, owner, q)
-					meets(t, store.begun, string(owner))
+					waitFor(t, store.begun, string(owner))
 					got, err := h.Service.Library(t.Context(), v, owner, q)
 					if err != nil {
 						t.Fatal(err)
@@ -174,7 +174,7 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 						t.Errorf("%s opens %d libraries", what, n)
 					}
 					if diff := cmp.Diff(shown(want), shown(got)); diff != "" {
-						t.Errorf("%s (-as ever +begun before):\n%s", what, diff)
+						t.Errorf("%s (-without a prefetch +with one):\n%s", what, diff)
 					}
 					if q.Last != nil {
 						q.Before = want.PageInfo.StartCursor()
@@ -213,7 +213,7 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 	})
 	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
 	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q) // it was started already
-	meets(t, store.begun, "u:acme:ann")
+	waitFor(t, store.begun, "u:acme:ann")
 	if _, err := h.Service.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 	}
 	// A page without entries has no use for it.
 	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
-	meets(t, store.begun, "u:acme:ann")
+	waitFor(t, store.begun, "u:acme:ann")
 	for _, entries := range []bool{false, true} {
 		q.NoEntries = !entries
 		if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
@@ -262,7 +262,7 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	v := backendtest.As("u:acme:ben")
 	q := library.LibraryQuery{PageArgs: backendtest.First(20)}
 	here.Service.Prefetch(t.Context(), v, v.User, q)
-	meets(t, store.read, "u:acme:ben")
+	waitFor(t, store.read, "u:acme:ben")
 	clock.Set(g.Start.Add(2 * time.Minute))
 	here.TakeOut(gone, "u:acme:ben")
 	here.Note("late", principal.Private, "u:acme:ben=VIEWER")
@@ -296,7 +296,7 @@ func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 	q := library.LibraryQuery{PageArgs: backendtest.First(20), Descending: true}
 	v := backendtest.As("u:acme:ann")
 	h.Service.Prefetch(t.Context(), v, v.User, q)
-	meets(t, store.read, "u:acme:ann")
+	waitFor(t, store.read, "u:acme:ann")
 	if _, err := h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		store.take()
 		store.fail(fails)
 		h.Service.Prefetch(ctx, v, "u:acme:ann", q)
-		meets(t, store.begun, "u:acme:ann")
+		waitFor(t, store.begun, "u:acme:ann")
 	}
 	t.Run("an error", func(t *testing.T) {
 		v := backendtest.As("u:acme:ann")
@@ -362,7 +362,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		v := backendtest.As("u:acme:ann")
 		store.set(func(o *openings) { o.lost, o.rebuilt = true, 0 })
 		begin(t.Context(), v, nil)
-		meets(t, store.read, "u:acme:ann")
+		waitFor(t, store.read, "u:acme:ann")
 		store.set(func(o *openings) { o.lost = false })
 		if page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
 			t.Errorf("the page answers %v, %v", page, err)
@@ -422,10 +422,10 @@ func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 			defer cancel()
 			c.svc.Prefetch(ctx, backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if c.want {
-				meets(t, store.read, "u:acme:ann")
+				waitFor(t, store.read, "u:acme:ann")
 			}
 			if got := c.svc.Prefetches(); got != c.want || store.take() > 0 != c.want {
-				t.Errorf("Prefetches reports %t, want %t, and is not what Prefetch does", got, c.want)
+				t.Errorf("Prefetches reports %t, want %t, or Prefetch does not do so", got, c.want)
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func (h *copyingPrincipals) wantShown(what string, read []principal.ID, names ..
 	h.reads.takePeople()
 	got, err := h.show(backendtest.Anonymous())
 	if err != nil || !slices.Equal(got, names) {
-		h.T.Errorf("%s: shown are %q, %v; want %q", what, got, err, names)
+		h.T.Errorf("%s: the page shows %q, %v; want %q", what, got, err, names)
 	}
 	people := slices.Sorted(slices.Values(h.reads.takePeople()))
 	if !slices.Equal(people, read) {
@@ -112,7 +112,7 @@ func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
 		t.Errorf("a page reads %q", calls)
 	}
 	if h.counts.people != [3]int{3, 0, 3} {
-		t.Errorf("counted are %v hits, refused and misses", h.counts.people)
+		t.Errorf("there were %v hits, refused and misses", h.counts.people)
 	}
 	h.rename("u:acme:cleo", "Cleopatra")
 	for range 2 {
@@ -193,8 +193,8 @@ func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
 	}
 }
 
-// What a request has changed itself is read after that: the reading of what is in flight may be
-// from before.
+// After a request has changed a principal, it does not use the in-flight lists that it read before:
+// they may not name that change.
 func TestForget_DropsWhatWasInFlight(t *testing.T) {
 	h := newCopyingPrincipals(t, alwaysOn)
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
@@ -213,7 +213,7 @@ func TestForget_DropsWhatWasInFlight(t *testing.T) {
 	}
 }
 
-// A sample finds a copy that was served although a change of its principal did not linger.
+// A sample finds a copy that was served too long, because a change of its principal did not linger.
 func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	ctx, name := t.Context(), "Benjamin"
@@ -223,7 +223,7 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if names, err := h.show(backendtest.Anonymous()); err != nil || !slices.Equal(names, []string{"ann", "cleo", "ben"}) {
-		t.Fatalf("a change that does not linger is not covered by copies: shown are %q, %v", names, err)
+		t.Fatalf("the page shows %q, %v; want the former name, because the change did not linger", names, err)
 	}
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
 		if st, _ := h.svc.CopyStats(); !st.InUse {

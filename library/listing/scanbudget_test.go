@@ -84,7 +84,7 @@ func TestScan_ManyHiddenEntriesEndThePage(t *testing.T) {
 	}
 }
 
-func TestScan_FlagsOfEmptyPages(t *testing.T) {
+func TestScan_FlagsOfEmptyPagesAreExact(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 3)
@@ -148,9 +148,9 @@ func TestScan_FlagsOfEmptyPages(t *testing.T) {
 	})
 }
 
-// TestScan_CursorOfADeletedItem: a cursor marks a position, whatever becomes of the item that was
-// there.
-func TestScan_CursorOfADeletedItem(t *testing.T) {
+// TestScan_CursorOfADeletedItemIsValid: a cursor marks a position, whatever becomes of the item
+// that was there.
+func TestScan_CursorOfADeletedItemIsValid(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 5)

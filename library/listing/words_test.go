@@ -108,9 +108,9 @@ func TestSearch_TextIsBounded(t *testing.T) {
 	}
 }
 
-// TestFold_EveryCharacter: what a character is compared as does not depend on its case, on
-// whether it is composed, and on how often it is folded.
-func TestFold_EveryCharacter(t *testing.T) {
+// TestFold_EveryCharacterHasOneKey: what a character is compared as does not depend on its case, on
+// whether it is composed, or on how often it is folded.
+func TestFold_EveryCharacterHasOneKey(t *testing.T) {
 	keys := func(s string) string {
 		var b strings.Builder
 		for _, r := range s {
@@ -154,7 +154,7 @@ func TestFold_EveryCharacter(t *testing.T) {
 	}
 }
 
-// TestSearch_MatchesItsDefinition compares it with the definition on whole texts.
+// TestSearch_MatchesItsDefinition compares the search with its definition on whole texts.
 func TestSearch_MatchesItsDefinition(t *testing.T) {
 	words := func(s string) []string {
 		s = norm.NFD.String(s)
