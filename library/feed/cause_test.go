@@ -41,7 +41,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 		t.Helper()
 		wantCaused(t, live, event, cause)
 		resumed := h.Follow(ben, "u:acme:ben", before)
-		wantCaused(t, resumed, "+first", "SHARED ann") // delivered again: it is as young as the cursor
+		wantCaused(t, resumed, "+first", "SHARED ann") // delivered again: it is of the same minute as the cursor
 		wantCaused(t, resumed, event, cause)
 		resumed.Close()
 	}
@@ -71,7 +71,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 }
 
 // TestCause_OfRemovalsDependsOnTheViewer: a subscriber without rights on the item does not learn
-// whether it was withdrawn or deleted.
+// whether the item was deleted or is no longer visible.
 func TestCause_OfRemovalsDependsOnTheViewer(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER")
@@ -89,8 +89,8 @@ func TestCause_OfRemovalsDependsOnTheViewer(t *testing.T) {
 	wantCaused(t, admin, "-a", "DELETED ann")
 }
 
-// TestCause_OfADeletionIsForMembers: whose role had ended before does not learn that the item was
-// deleted, even if its library loses the item only with the deletion.
+// TestCause_OfADeletionIsForMembers: a user whose role had ended before does not learn that the
+// item was deleted, even if the item leaves the user's library only with the deletion.
 func TestCause_OfADeletionIsForMembers(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })

@@ -16,7 +16,7 @@ type away struct {
 	library.Notifier
 	called chan struct{} // on calls that fail
 	ending atomic.Bool
-	vain   atomic.Int64 // since then
+	vain   atomic.Int64 // calls that failed since ending was set
 }
 
 func (a *away) Announce(ctx context.Context, what library.Announcement) error {

@@ -189,6 +189,7 @@ func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
 	}
 }
 
+// bound limits the time of a change to that of the last full look.
 func (fd *libraryFeed) bound(c *library.Change) {
 	if fd.full != 0 {
 		c.At = min(c.At, fd.full)
@@ -273,8 +274,9 @@ func (s *Service) firstLook(ctx context.Context, fd *libraryFeed) error {
 	})
 }
 
-// look passes on the changes that others have made since the last look. A full look starts as
-// far back as changes may be late; any other only as far as they usually are.
+// look passes on the changes that others have made since the last look. Changes may be written
+// late. A full look therefore starts ChangesOverlap before the last full look, and any other look
+// starts changesSoon before the last look.
 func (s *Service) look(ctx context.Context, fd *libraryFeed, full bool) error {
 	now, at := s.StoreNow(), s.rt.Elapsed()
 	fd.mu.Lock()

@@ -118,8 +118,8 @@ func followsNobody(globalID string) *fault.Error {
 }
 
 // resync returns the error on which a follower must read the library again.
-func resync(format string) *fault.Error {
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: format + ": read the library again and follow it from there"}
+func resync(why string) *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: why + ": read the library again and follow it from there"}
 }
 
 // readAt returns when the cursor was read from which a follower resumes. It may be of a page in

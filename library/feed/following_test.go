@@ -171,7 +171,7 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 	f.Want("+b2", "+a3", "-c")
 	h.Update(b, "b3", 0)
 	f.Want("+b3")
-	// So is what was delivered within the minute of the cursor, in its present state.
+	// What was delivered within the minute of the cursor is delivered again, in its present state.
 	again := h.Follow(backendtest.As(owner), owner, f.LastCursor)
 	again.Want("+a3", "-c", "+b3")
 	h.Update(a, "a4", 0)
@@ -207,9 +207,9 @@ func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 		{"of a mutation, which has read no library", 0, backendtest.As("u:acme:ann"), owner, shared.Edges[0].Cursor(), []string{"RESYNC"}},
 		{"of another bucket", 0, backendtest.As("u:acme:cleo"), owner, cursor, []string{"BAD_CURSOR"}},
 		{"of another library", 0, backendtest.As("u:acme:cleo"), "u:acme:cleo", cursor, []string{"BAD_CURSOR"}},
-		{"no cursor", 0, backendtest.As(owner), owner, "v99", []string{"BAD_CURSOR"}},
-		{"nobody's", 0, backendtest.As(owner), "u:acme:none", "", []string{"NOT_FOUND"}},
-		{"of whom the viewer does not see", 0, backendtest.As(owner), "u:acme:hid", "", []string{"NOT_FOUND"}},
+		{"not a cursor", 0, backendtest.As(owner), owner, "v99", []string{"BAD_CURSOR"}},
+		{"of a user that does not exist", 0, backendtest.As(owner), "u:acme:none", "", []string{"NOT_FOUND"}},
+		{"of a user whom the viewer does not see", 0, backendtest.As(owner), "u:acme:hid", "", []string{"NOT_FOUND"}},
 		{"of an item", 0, backendtest.As(owner), "c:acme:a", "", []string{"NOT_FOUND"}},
 		{"malformed", 0, backendtest.As(owner), "ben", "", []string{"BAD_USER_INPUT"}},
 	} {

@@ -64,9 +64,9 @@ func TestFollow_LateAnnouncementIsDelivered(t *testing.T) {
 	f.Want("+late")
 }
 
-// TestFollow_NewStoreWithAClockAhead: a store that was created by a gateway whose clock is ahead is
-// followed through others from the first cursor on.
-func TestFollow_NewStoreWithAClockAhead(t *testing.T) {
+// TestFollow_NewStoreOfAClockAheadIsFollowed: a store that was created by a gateway whose clock is
+// ahead is followed through other gateways from the first cursor on.
+func TestFollow_NewStoreOfAClockAheadIsFollowed(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	g.Open(2*time.Minute, false)
 	here, _ := g.Open(0, false)
@@ -79,9 +79,9 @@ func TestFollow_NewStoreWithAClockAhead(t *testing.T) {
 	here.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+missed")
 }
 
-// TestFollow_ClocksMinutesApart: what is changed, read and followed through gateways whose clocks
-// are minutes apart is delivered all the same, as long as the difference is known.
-func TestFollow_ClocksMinutesApart(t *testing.T) {
+// TestFollow_ClocksMinutesApartLoseNoChange: gateways whose clocks are minutes apart deliver all
+// changes, as long as they know by how much their clocks differ.
+func TestFollow_ClocksMinutesApartLoseNoChange(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	right, _ := g.Open(0, false)
 	ahead, _ := g.Open(5*time.Minute, false)
@@ -102,9 +102,9 @@ func TestFollow_ClocksMinutesApart(t *testing.T) {
 	right.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", conn.Edges[0].Cursor()).Want("+a", "+b", "+c")
 }
 
-// TestFollow_CursorOfTheFuture: after a clock was set back, new changes are dated before older
-// cursors.
-func TestFollow_CursorOfTheFuture(t *testing.T) {
+// TestFollow_CursorOfTheFutureIsRefused: after a clock was set back, new changes are dated before
+// older cursors.
+func TestFollow_CursorOfTheFutureIsRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	h.Note("a", principal.Public, owner+"=VIEWER")
@@ -119,7 +119,7 @@ func TestFollow_CursorOfTheFuture(t *testing.T) {
 	backendtest.WantFaults(t, err, "RESYNC")
 }
 
-// trap is a store where something happens just before an item is read.
+// trap is a store that calls a function of a test before the next read of items.
 type trap struct {
 	backend.Store
 	mu     sync.Mutex

@@ -8,10 +8,9 @@ import (
 	"carrel/principal"
 )
 
-// TestFollow_LaterMemberGetsNoRemoval: while the change that withdrew an item is not done
-// everywhere, entries that may exist are deleted in every library to which the item is added.
-// Readers of such a library get no event: it would reveal who has a role on items that they may not
-// see.
+// TestFollow_LaterMemberGetsNoRemoval: while an item is being made PRIVATE, a library to which it
+// is added gets deletions of entries in wider buckets, although it never had such entries. Readers
+// of that library get no event: it would reveal who has a role on items that they may not see.
 func TestFollow_LaterMemberGetsNoRemoval(t *testing.T) {
 	var store *stuck
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })

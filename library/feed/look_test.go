@@ -18,11 +18,11 @@ type gated struct {
 	backend.Store
 	owner principal.ID
 	met   atomic.Bool
-	// read is closed when they have been read for the first time; that reader gets them, or err,
-	// when free is closed.
+	// read is closed when the changes have been read for the first time. The first reader gets
+	// them, or err, when free is closed.
 	read, free chan struct{}
 	err        error
-	// ended has why the reader did not wait for that.
+	// ended receives the error of the first reader's context, if that ends before.
 	ended chan error
 }
 

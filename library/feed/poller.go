@@ -24,6 +24,7 @@ type poller struct {
 	s    *Service
 	read map[commit.ListID]readPosition
 	last time.Duration // of the last reading, on the monotonic clock
+	// full is when the next full look at each library is due, on the monotonic clock.
 	full map[principal.ID]time.Duration
 }
 

@@ -62,7 +62,7 @@ func TestFollow_FindsChangesOfOthersAfterTheClockIsSetBack(t *testing.T) {
 	clock.Set(g.Start)
 	its.Set(g.Start)
 	other.Note("late", principal.Private)
-	// A minute passes again and again, by both clocks: after each it looks.
+	// A minute passes several times, by both clocks. After each the gateway makes a full look.
 	for n := range 5 {
 		for range 4 {
 			waitForPause(clock, t)
@@ -103,7 +103,7 @@ func TestAnnouncements_EndAfterTheClockIsSetBack(t *testing.T) {
 			}
 			waitForPause(clock, t)
 		}
-		t.Fatalf("announced are %v, want %d", announced(), n)
+		t.Fatalf("the announcements name %v, want %d principals", announced(), n)
 	}
 	awaits(2)
 	clock.Set(g.Start)
