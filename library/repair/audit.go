@@ -65,7 +65,7 @@ type holdings struct {
 	groups  int
 }
 
-// ledger is what every principal must have.
+// ledger has the counts of all principals.
 type ledger map[principal.ID]*holdings
 
 func (l ledger) of(p principal.ID) *holdings {
@@ -75,7 +75,8 @@ func (l ledger) of(p principal.ID) *holdings {
 	return l[p]
 }
 
-func (o *holdings) holds(h *library.Header, owner principal.ID) {
+// add counts an item that owner has a role on.
+func (o *holdings) add(h *library.Header, owner principal.ID) {
 	o.shared++
 	for _, b := range library.AllBuckets {
 		if library.InBucket(b, h.Visibility, h.ID, owner) {
@@ -223,7 +224,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 			if members++; m.Role == library.Manages {
 				managers++
 			}
-			must.of(m.Principal).holds(h, m.Principal)
+			must.of(m.Principal).add(h, m.Principal)
 		}
 		if len(page.Members) < rebuildPage {
 			if h.State == commit.Live && (h.Members != members || h.Managers != managers) {

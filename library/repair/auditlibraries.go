@@ -43,7 +43,8 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 	})
 }
 
-// auditLibraries checks every derived row, and counts whether one is missing.
+// auditLibraries checks every derived row, and compares their numbers with those required, so that
+// it finds missing rows too.
 func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledger) error {
 	return s.eachPrincipal(ctx, func(p principal.ID) error {
 		holds := must[p]

@@ -116,11 +116,12 @@ func (s *Service) takeOutDeleted(ctx context.Context, h *library.Header, members
 			active = append(active, m.Principal)
 		}
 	}
-	return s.leave(ctx, active, func(p principal.ID) error { return s.LeaveItem(ctx, h.ID, p) })
+	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.LeaveItem(ctx, h.ID, p) })
 }
 
-// leave calls out for those of principals that are deleted and whose removal is not in flight.
-func (s *Service) leave(ctx context.Context, ps []principal.ID, out func(principal.ID) error) (n int, err error) {
+// eachDeleted calls out with each of ps that is deleted and whose removal is not in flight. It
+// returns how many there were.
+func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, out func(principal.ID) error) (n int, err error) {
 	gone, err := s.DeletedOf(ctx, ps)
 	if err != nil || len(gone) == 0 {
 		return 0, err

@@ -9,17 +9,17 @@ import (
 // repairDirectory writes the rows of the directory that a principal's header derives, and
 // checks that they are there.
 func (s *Service) repairDirectory(ctx context.Context, p principal.ID) error {
-	return s.restamping(ctx, func(late bool) (int64, error) {
-		h, err := s.headerOf(ctx, p, late)
+	return s.restamping(ctx, func(again bool) (int64, error) {
+		h, err := s.headerOf(ctx, p, again)
 		if err != nil || h.Seq == 0 {
-			return settled, err
+			return nothingWrong, err
 		}
 		if err := s.ApplyDirectory(ctx, h, ""); err != nil {
-			return settled, err
+			return nothingWrong, err
 		}
 		missing, err := s.missing(ctx, h)
 		if err != nil || missing == 0 {
-			return settled, err
+			return nothingWrong, err
 		}
 		return h.Seq, nil
 	}, func(seq int64) error { return s.RestampPrincipal(ctx, p, seq) })
@@ -75,25 +75,25 @@ func (s *Service) repairIfMissing(ctx context.Context, p principal.ID) (int, err
 // and checks that it is gone.
 func (s *Service) dropUnjustified(ctx context.Context, row principal.DirectoryRow) error {
 	key := []principal.DirectoryKey{row.DirectoryKey}
-	return s.restamping(ctx, func(late bool) (int64, error) {
+	return s.restamping(ctx, func(again bool) (int64, error) {
 		rows, err := s.directory.ReadDirectory(ctx, row.Principal, key)
 		if err != nil || rows[0].MTS == 0 {
-			return settled, err
+			return nothingWrong, err
 		}
-		h, err := s.headerOf(ctx, row.Principal, late)
+		h, err := s.headerOf(ctx, row.Principal, again)
 		if err != nil || inDirectory(&row, h) {
-			return settled, err
+			return nothingWrong, err
 		}
 		err = s.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
-		if err == nil && late {
+		if err == nil && again {
 			// It was inserted by hand, with a later timestamp. Treat its name as the former name.
 			err = s.ApplyDirectory(ctx, h, row.Name)
 		}
 		if err != nil {
-			return settled, err
+			return nothingWrong, err
 		}
 		if rows, err = s.directory.ReadDirectory(ctx, row.Principal, key); err != nil || rows[0].MTS == 0 {
-			return settled, err
+			return nothingWrong, err
 		}
 		return h.Seq, nil
 	}, func(seq int64) error { return s.RestampPrincipal(ctx, row.Principal, seq) })

@@ -18,7 +18,7 @@ import (
 )
 
 // TestFind_IgnoresWrongRows: rows that no header justifies show no principal, the audit reports
-// them, and a rebuild of the directory repairs it.
+// them, and a rebuild of the directory corrects them.
 func TestFind_IgnoresWrongRows(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
@@ -97,10 +97,9 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestFillDirectory: the directory of a store that was created before there was one is filled
-// at the first search, once. Principals that are created meanwhile get their rows by that
-// change.
-func TestFillDirectory(t *testing.T) {
+// TestFillDirectory_OlderStoreIsFilledOnce: the directory of a store that was created before there
+// was one is filled at the first search.
+func TestFillDirectory_OlderStoreIsFilledOnce(t *testing.T) {
 	older := &olderStore{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { older.Store = s; return older })
 	older.without.Store(true)
@@ -135,8 +134,8 @@ func TestFillDirectory(t *testing.T) {
 	h.WantAudited()
 }
 
-// olderStore drops what a version without a directory would not have written, or fails to write
-// it.
+// olderStore is a store that can be set to ignore writes of the directory, as if an older version
+// without a directory used it, or to fail such writes.
 type olderStore struct {
 	backend.Store
 	without, down atomic.Bool

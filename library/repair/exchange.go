@@ -45,7 +45,7 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 	return s.pages.ImportDraft(ctx, in)
 }
 
-// ImportPaste stores a paste of a file. It returns the errors of paste.Service.Import.
+// ImportPaste stores an imported paste. It returns the errors of paste.Service.Import.
 func (s *Service) ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error) {
 	return s.pastes.Import(ctx, in)
 }

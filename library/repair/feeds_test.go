@@ -86,7 +86,7 @@ func TestFeeds_AreRepaired(t *testing.T) {
 			damage(t, h)
 			h.WantNothingInFlight()
 			r, err := h.Service.Audit(t.Context())
-			// That of the private paste is found from both sides.
+			// The entry of the private paste is reported twice: for the paste and for the feed.
 			if err != nil || r.Mismatches != 4 || r.Pastes != 2 {
 				t.Errorf("the audit: %+v, %v; want 4 mismatches", r, err)
 			}
@@ -162,7 +162,8 @@ func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
 	wantNewest(t, h.ServiceAfter(time.Hour))
 }
 
-// TestScrub_RemovesPastesWithoutHints ends and removes them.
+// TestScrub_RemovesPastesWithoutHints: the scrubber ends a paste that has expired and whose hint
+// was lost, and removes it a day later.
 func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
 	h := backendtest.New(t, nil)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))

@@ -10,22 +10,22 @@ import (
 // repairMembership updates the record of p's membership in a group from the group's own row,
 // and checks that it is correct.
 func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) error {
-	return s.restamping(ctx, func(late bool) (int64, error) {
-		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: late})
+	return s.restamping(ctx, func(again bool) (int64, error) {
+		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: again})
 		if err != nil {
-			return settled, err
+			return nothingWrong, err
 		}
 		if rows.Header.Seq != 0 {
 			err = s.Retry(ctx, func() error {
 				return s.people.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
 			})
 			if err != nil {
-				return settled, err
+				return nothingWrong, err
 			}
 		}
 		recorded, err := s.recordedRole(ctx, p, group)
 		if err != nil || recorded == roleIn(&rows.Header, rows.Members[0]) {
-			return settled, err
+			return nothingWrong, err
 		}
 		return rows.Header.Seq, nil
 	}, func(seq int64) error { return s.RestampPrincipal(ctx, group, seq) })
@@ -121,7 +121,7 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 			active = append(active, m.Principal)
 		}
 	}
-	left, err := s.leave(ctx, active, func(p principal.ID) error { return s.LeaveGroup(ctx, group, p) })
+	left, err := s.eachDeleted(ctx, active, func(p principal.ID) error { return s.LeaveGroup(ctx, group, p) })
 	if repaired += left; err != nil {
 		return "", members, repaired, err
 	}

@@ -45,7 +45,7 @@ func named(t *testing.T) *backendtest.Fixture {
 	return h
 }
 
-// dropAllClaims makes a store of an earlier version.
+// dropAllClaims drops all claims, as if the store were one of an earlier version.
 func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 	t.Helper()
 	all, err := h.Store.ScanClaims(t.Context(), claim.Key{}, 100)
@@ -59,8 +59,8 @@ func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 	}
 }
 
-// A store of an earlier version has no claims. The audit reports that; the scrubber, a
-// rebuild, and the end of a copy make them.
+// A store of an earlier version has no claims. The audit reports that. The scrubber, RebuildAll and
+// DeriveAll make the claims.
 func TestNames_WithoutClaimsGetThem(t *testing.T) {
 	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service) int{
 		"scrubbing": func(t *testing.T, s *repair.Service) int { _, n := scrubEverything(t, s); return n },

@@ -22,7 +22,7 @@ type damagedLists struct {
 	damaged bool
 }
 
-var errDamaged = errors.New("no form that is known")
+var errDamaged = errors.New("the form of the list is unknown")
 
 func (d *damagedLists) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	inFlightLists, err := d.Store.InFlightLists(ctx)
@@ -135,8 +135,8 @@ func TestScrub_UnreadableListDoesNotStopIt(t *testing.T) {
 	}
 }
 
-// TestScrub_LeavesItemsOfReadableListsAlone: items on a list that can be read are not repaired,
-// as usual.
+// TestScrub_LeavesItemsOfReadableListsAlone: as usual, the scrubber does not repair items that are
+// on a list that can be read.
 func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	h, store, rows := damagedFixture(t)
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {

@@ -8,8 +8,8 @@ import (
 	"carrel/principal"
 )
 
-// Pages is what package page does for repairs and imports: it knows the texts, and what the further rows of
-// items contain.
+// Pages is what package page does for repairs and imports: it knows the texts, and what the further
+// rows of items contain.
 type Pages interface {
 	// ScrubTexts checks the next texts after one, at most limit, and removes those that no row
 	// refers to. last is the last text that it has checked.

@@ -69,7 +69,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 			now, err := s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32)
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
-		// It was deleted during the rebuild, or by a clock that is ahead.
+		// The library was deleted during the rebuild, or with a timestamp in the future.
 		if err := s.Pause(ctx, pause); err != nil {
 			return 0, 0, err
 		}
@@ -85,7 +85,8 @@ type rebuild struct {
 	// wasComplete reports that the library was marked as complete before this try.
 	wasComplete bool
 	rebuildProgress
-	looked int // since the progress was stored, as rebuildKeepAfter counts
+	// looked counts the items and pages since the progress was stored (see rebuildKeepAfter).
+	looked int
 }
 
 // run does the rest of a try, and reports whether the library is complete.

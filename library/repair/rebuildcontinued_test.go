@@ -105,7 +105,7 @@ func TestLibraryCount_OfALostLibraryIsNotZero(t *testing.T) {
 	}
 }
 
-func TestRebuildLibrary(t *testing.T) {
+func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 	h := backendtest.Town(t)
 	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
 	b := h.Note("b", principal.Private, "u:acme:ben=VIEWER")

@@ -112,7 +112,8 @@ func (r *rebuild) write(ctx context.Context) error {
 	return r.s.Retry(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
-// passed records that everything up to an item is restored; n items were.
+// passed records that everything up to an item is restored. n is the number of items that were
+// restored since the last call.
 func (r *rebuild) passed(ctx context.Context, after library.ContentID, n int) error {
 	r.After = after
 	if r.looked += rebuildPageCost + n; r.looked < rebuildKeepAfter {

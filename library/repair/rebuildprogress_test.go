@@ -143,7 +143,7 @@ func (h *rebuildFixture) gateway(ahead time.Duration) (*repair.Service, *rebuild
 	return svc, store
 }
 
-// damage removes the entries of these items from the library, and adds strays.
+// damage removes the entries of these items from the library.
 func (h *rebuildFixture) damage(items ...int) {
 	h.T.Helper()
 	for _, n := range items {
@@ -174,7 +174,7 @@ func (h *rebuildFixture) strays() {
 	}
 }
 
-// from returns a function that fails from a count on.
+// from returns a function that fails for all numbers from least on.
 func from(least int) func(int) error {
 	return func(n int) error {
 		if n >= least {
@@ -184,7 +184,7 @@ func from(least int) func(int) error {
 	}
 }
 
-// interrupt starts a rebuild that fails at the repair of the item of a number.
+// interrupt runs a rebuild that fails when it repairs its at-th item.
 func (h *rebuildFixture) interrupt(at int, unrecorded bool) {
 	h.T.Helper()
 	svc, store := h.gateway(0)
@@ -192,7 +192,7 @@ func (h *rebuildFixture) interrupt(at int, unrecorded bool) {
 	h.fails(svc)
 }
 
-// fails rebuilds, and is interrupted.
+// fails runs a rebuild, which must fail.
 func (h *rebuildFixture) fails(svc *repair.Service) {
 	h.T.Helper()
 	if _, _, err := svc.Rebuild(h.T.Context(), rebuildOwner); !errors.Is(err, backendtest.ErrDown) {
@@ -315,8 +315,8 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 	h.WantClean()
 }
 
-// TestRebuild_IsDatedByTheClockOfTheStore: the progress of a gateway whose clock is ahead would
-// outlast a deletion of the library.
+// TestRebuild_IsDatedByTheClockOfTheStore: if the progress were dated by a clock that is ahead, it
+// would survive a deletion of the library.
 func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildFixture(t)
 	const ahead = 10 * time.Minute
@@ -396,7 +396,7 @@ func TestRebuild_CanStartOver(t *testing.T) {
 			store.unrecorded = true
 			return nil
 		}},
-		{name: "the record was missing, and is there", unrecorded: true, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
+		{name: "the record was missing, and is complete again", unrecorded: true, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress cannot be read", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			return h.Store.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))

@@ -61,9 +61,10 @@ func (h *rebuildFixture) deleteLibrary() {
 	}
 }
 
-// TestRebuild_ByTwoGateways: two gateways rebuild one lost library at the same time. The second
-// one continues what the first has started, and completes it; the first one notices that.
-func TestRebuild_ByTwoGateways(t *testing.T) {
+// TestRebuild_TwoGatewaysContinueOneRebuild: two gateways rebuild one lost library at the same
+// time. The second one continues what the first has started, and completes it; the first one
+// notices that.
+func TestRebuild_TwoGatewaysContinueOneRebuild(t *testing.T) {
 	h := newRebuildFixture(t)
 	h.lost.lose(rebuildOwner)
 	first, slow := h.gateway(0)

@@ -32,40 +32,41 @@ const repairAtOnce = 16
 // repairItem updates an item in p's library and record to its state, and checks that they show
 // it.
 func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.ContentID) error {
-	return s.restamping(ctx, func(late bool) (int64, error) {
-		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
+	return s.restamping(ctx, func(again bool) (int64, error) {
+		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: again})
 		if err != nil {
-			return settled, err
+			return nothingWrong, err
 		}
 		h := rows.Header
-		if late {
+		if again {
 			// A row that was inserted by hand may be in any bucket.
 			h.Widest = principal.Public
 		}
 		if h.Seq != 0 {
 			err := s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
 			if err != nil {
-				return settled, err
+				return nothingWrong, err
 			}
 		}
 		differs, err := s.differs(ctx, &rows.Header, rows.Members[0])
 		if err != nil || !differs {
-			return settled, err
+			return nothingWrong, err
 		}
 		return rows.Header.Seq, nil
 	}, func(seq int64) error { return s.Restamp(ctx, id, seq) })
 }
 
-// settled is the result of a step of restamping when everything is correct.
-const settled int64 = -1
+// nothingWrong is the result of a step of restamping when the derived rows are correct.
+const nothingWrong int64 = -1
 
-// restamping repeats step until it returns settled, and restamps the state of the seq that it
-// returns. late reports that step was called before.
-func (s *Service) restamping(ctx context.Context, step func(late bool) (int64, error), raise func(seq int64) error) error {
+// restamping repeats step until it returns nothingWrong. step repairs derived rows, and returns the
+// seq of their state if they are still wrong: restamp gives that state a newer timestamp. again
+// reports that step was called before.
+func (s *Service) restamping(ctx context.Context, step func(again bool) (int64, error), restamp func(seq int64) error) error {
 	pause := repairPause
 	for n := range repairTries {
 		seq, err := step(n > 0)
-		if err != nil || seq == settled {
+		if err != nil || seq == nothingWrong {
 			return err
 		}
 		if n > 0 {
@@ -74,7 +75,7 @@ func (s *Service) restamping(ctx context.Context, step func(late bool) (int64, e
 			}
 			pause *= 2
 		}
-		if err := raise(seq); err != nil {
+		if err := restamp(seq); err != nil {
 			return err
 		}
 	}
@@ -133,24 +134,24 @@ func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket,
 // dropStray removes the entry with a key from p's library, unless the item's state justifies
 // it.
 func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) error {
-	return s.restamping(ctx, func(late bool) (int64, error) {
+	return s.restamping(ctx, func(again bool) (int64, error) {
 		e, found, err := s.entryAt(ctx, p, b, at)
 		if err != nil || !found {
-			return settled, err
+			return nothingWrong, err
 		}
-		rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: late})
+		rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: again})
 		if err != nil || justified(e, b, p, rows) {
-			return settled, err
+			return nothingWrong, err
 		}
 		err = s.Retry(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
-		if err == nil && late {
+		if err == nil && again {
 			err = s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
 		}
 		if err != nil {
-			return settled, err
+			return nothingWrong, err
 		}
 		if _, found, err = s.entryAt(ctx, p, b, at); err != nil || !found {
-			return settled, err
+			return nothingWrong, err
 		}
 		return rows.Header.Seq, nil
 	}, func(seq int64) error { return s.Restamp(ctx, at.Content, seq) })

@@ -111,7 +111,7 @@ func TestRebuild_OfACompleteLibraryChangesNothing(t *testing.T) {
 	}
 	for n, after := range states() {
 		if after.Seq != before[n].Seq || after.MTS != before[n].MTS {
-			t.Errorf("%s was raised from %d to %d", ids[n], before[n].Seq, after.Seq)
+			t.Errorf("%s went from seq %d to %d", ids[n], before[n].Seq, after.Seq)
 		}
 	}
 	h.WantClean()
@@ -178,7 +178,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 				t.Error("the scrubber does not see it")
 			}
 			h.WantClean()
-			if err := c.do(t, h.Store, raisedAbove(t, h, item), rows.Members[0]); err != nil {
+			if err := c.do(t, h.Store, currentHeader(t, h, item), rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
 			if r, err := h.Service.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired == 0 || r.Contents != 1 || r.Principals != 7 {
@@ -192,8 +192,8 @@ func TestScrubber_RepairsRows(t *testing.T) {
 	}
 }
 
-// raisedAbove is the header of an item as it is now.
-func raisedAbove(t *testing.T, h *backendtest.Fixture, id library.ContentID) library.Header {
+// currentHeader reads the header of an item.
+func currentHeader(t *testing.T, h *backendtest.Fixture, id library.ContentID) library.Header {
 	t.Helper()
 	rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{})
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // ScrubReport is the result of a step of the scrubber.
 type ScrubReport struct {
 	Next ScrubPosition // where the next step starts
-	// Settled counts items with unsettled positions that no change in flight will settle, or that
-	// some library or record showed wrongly.
+	// Settled counts what interrupted changes have left behind: items with unsettled positions or
+	// wrong entries, claims that have expired, leases and pastes whose hints were lost, and texts
+	// that no row refers to.
 	Settled int
 	// Mismatches counts derived rows that were wrong or missing.
 	Mismatches int
@@ -70,8 +71,7 @@ const (
 const scrubItems = 50
 
 // Scrub makes the next step of the scrubber of this process, which starts again at the end. It
-// returns how many items it has settled, and how many derived rows were wrong. Steps must not
-// run concurrently.
+// returns the counts of the report: Settled and Mismatches. Steps must not run concurrently.
 func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error) {
 	r, err := s.ScrubFrom(ctx, s.scrubbed, scrubItems)
 	if err == nil {
