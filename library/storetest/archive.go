@@ -165,7 +165,7 @@ func (s *archiveEnv) write() *written {
 	w.item = s.newItem("item", principal.LoggedIn, a)
 	w.item.share(b, library.Editing)
 	w.item.move()
-	w.item.turn(principal.Private)
+	w.item.setVisibility(principal.Private)
 	w.item.remove(b)
 	requested := s.request(1)
 	w.item.write(func(c *library.ContentCommit) {
@@ -194,14 +194,15 @@ func (s *archiveEnv) write() *written {
 	for _, r := range []library.Row{row(3, "1", "one"), row(4, "1", "two")} {
 		w.add(archive.ChapterContents, archive.Row{ContentRow: &archive.RowAt{Content: w.item.head.ID, Row: r}})
 	}
-	s.writeCircle(w, a, b)
+	s.writeGroup(w, a, b)
 	s.writeRest(w)
 	return w
 }
 
 func (w *written) add(c archive.Chapter, r archive.Row) { w.rows[c] = append(w.rows[c], r) }
 
-func (s *archiveEnv) writeCircle(w *written, a, b principal.ID) {
+// writeGroup writes a group with a leaving member and an answered request.
+func (s *archiveEnv) writeGroup(w *written, a, b principal.ID) {
 	s.Helper()
 	w.principalRows = s.newPrincipal(s.group("circle"), a)
 	w.principalRows.put(b, principal.GroupMember, true)
@@ -216,7 +217,7 @@ func (s *archiveEnv) writeCircle(w *written, a, b principal.ID) {
 	w.add(archive.ChapterPrincipals, archive.Row{Request: &archive.RequestAt{Principal: w.principalRows.head.ID, RequestRow: second}})
 }
 
-// writeRest writes the small rows.
+// writeRest writes rows of all other chapters.
 func (s *archiveEnv) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}

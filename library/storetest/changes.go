@@ -16,8 +16,8 @@ func changeAreas() []area {
 		{"Changes", []check{
 			{"Changes lists the changes of owner's library after one, in their order", changesOrder},
 			{"It must list every change for ChangesKept after its At", changesKept},
-			{"libraries whose owners' ids are prefixes of each other are apart", changesOwners},
-			{"a change has the state and the buckets that the item has left", changesTell},
+			{"libraries whose owners' ids are prefixes of each other are separate", changesOwners},
+			{"a change has the state and the buckets that the item has left", changesBuckets},
 			{"the change of a leaving row has the buckets that the item was in", changesLeaving},
 			{"a change has the cause that the update of the index has for its library", changesCause},
 			{"an unknown library has none", changesUnknown},
@@ -123,7 +123,7 @@ func changesOwners(s *env) {
 	}
 }
 
-func changesTell(s *env) {
+func changesBuckets(s *env) {
 	a, b, at := s.user("a"), principal.UserID("elsewhere", s.tenant), s.later()
 	it := s.newItem("item", principal.Private, a, b)
 	var inside, outside []library.Change
@@ -160,9 +160,9 @@ func changesTell(s *env) {
 	step(principal.Public)
 	settle()
 	step()
-	it.turn(principal.Public)
+	it.setVisibility(principal.Public)
 	step()
-	it.turn(principal.Private)
+	it.setVisibility(principal.Private)
 	step(principal.LoggedIn, principal.Public)
 	it.remove(a)
 	at++
@@ -170,8 +170,8 @@ func changesTell(s *env) {
 	inside = append(inside, it.changeOf(at, principal.Private, principal.LoggedIn, principal.Public))
 	s.same("changes", s.changes(a, library.ChangeKey{At: start}, 100), inside)
 	s.same("changes in another tenant", s.changes(b, library.ChangeKey{At: start}, 100), outside)
-	// The item was never in a wider bucket for a member that came when fewer readers saw it, and a
-	// principal that never had a row has no changes.
+	// In the library of a member that was added while the item was PRIVATE, the item was never in a
+	// wider bucket. A principal that never had a row has no changes.
 	it.share(s.user("late"), library.Viewing)
 	it.applyAt(at+1, s.user("late"))
 	s.same("changes of one who came late", s.changes(s.user("late"), library.ChangeKey{At: start}, 100), []library.Change{it.changeOf(at + 1)})
@@ -199,8 +199,8 @@ func changesLeaving(s *env) {
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change{it.changeOf(at, principal.Private)})
 }
 
-// Causes are listed as they were written, also those of which only a part is known, and
-// none where a cause does not fit what the row has become.
+// A cause is listed as it was written, even if only a part of it is known. If it does not fit the
+// member row, the change has none.
 func changesCause(s *env) {
 	a, b, c, at := s.user("a"), s.user("b"), s.user("c"), s.later()
 	it := s.newItem("item", principal.Private, a, b, c)
@@ -238,8 +238,8 @@ func changesQuiet(s *env) {
 	s.same("changes", s.changes(a, library.ChangeKey{}, 10), []library.Change(nil))
 }
 
-// Whatever overtakes an index update, those who wait for its state get a change: a store may
-// write the change of the newer state instead.
+// An index update that comes after one of a newer state has a change too, because followers may
+// wait for it. A store may write the newer state into that change.
 func changesOlder(s *env) {
 	a, at := s.user("a"), s.later()
 	it := s.newItem("item", principal.Public, a)

@@ -92,7 +92,7 @@ func commitSupersede(s *env) {
 	if len(it.head.Unsettled) != 4 {
 		s.Fatalf("unsettled: %+v", it.head.Unsettled)
 	}
-	it.turn(principal.Private)
+	it.setVisibility(principal.Private)
 	it.wantStored("item after a change of visibility, which supersedes nothing")
 }
 
@@ -120,7 +120,7 @@ func commitBesideSettle(s *env) {
 func commitWriters(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for range commit.MaxWriters + 5 {
-		it.turn(principal.Private)
+		it.setVisibility(principal.Private)
 	}
 	it.wantStored("item")
 	rows := s.read(it.head.ID, library.ContentQuery{})

@@ -18,7 +18,7 @@ func contentAreas() []area {
 			{"members are in the order requested, with Seq 0 if there is no row", readMembers},
 			{"a request row is read by its key, nil if there is none", readRequest},
 			{"every field of a header is read back", readEveryField},
-			{"ids that are prefixes of each other are apart", readPrefixes},
+			{"ids that are prefixes of each other are separate", readPrefixes},
 		}},
 		{"ReadMany", []check{
 			{"It must see everything acknowledged before it was called", readManyFresh},

@@ -30,7 +30,7 @@ func feedAreas() []area {
 		}},
 		{"ListEntries", []check{
 			{"ListEntries must list the entries of a partition between two positions, each with the Until of the put that has won, at most as many as the limit of the slice", listEntries},
-			{"partitions contain nothing of each other", listOtherPartitions},
+			{"partitions are separate", listOtherPartitions},
 		}},
 	}
 }

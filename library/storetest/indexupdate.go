@@ -16,7 +16,7 @@ func applyIndexAreas() []area {
 		{"a LOGGEDIN item is only in the PRIVATE bucket of another tenant", applyTenant},
 		{"a move leaves one entry, at the new position", applyMove},
 		{"every unsettled position is deleted, not only the last", applyUnsettled},
-		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyTurn},
+		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyVisibility},
 		{"a leaving, a missing and a deleted member lose every entry", applyGone},
 		{"an entry has the mts of its state and the owner's role", applyEntry},
 		{"only Reverse writes the record of what was shared", applyReverse},
@@ -42,8 +42,8 @@ func applyOlder(s *env) {
 		change func(it *item)
 	}{
 		{"move", func(it *item) { it.move() }},
-		{"change to private", func(it *item) { it.turn(principal.Private) }},
-		{"change to public", func(it *item) { it.turn(principal.Public) }},
+		{"change to private", func(it *item) { it.setVisibility(principal.Private) }},
+		{"change to public", func(it *item) { it.setVisibility(principal.Public) }},
 		{"share", func(it *item) { it.share(b, library.Viewing) }},
 		{"remove", func(it *item) { it.remove(b) }},
 		{"move and settle", func(it *item) {
@@ -109,7 +109,7 @@ func applyTenant(s *env) {
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	it.applyIndex(stranger)
 	s.wantLibrary(stranger, buckets(principal.Public, it.entryOf(stranger)))
-	it.turn(principal.LoggedIn)
+	it.setVisibility(principal.LoggedIn)
 	it.applyIndex(stranger)
 	s.wantLibrary(stranger, buckets(principal.Private, it.entryOf(stranger)))
 }
@@ -134,7 +134,7 @@ func applyUnsettled(s *env) {
 	it.applyIndex(a)
 	first := it.snapshot(a)
 	it.move()
-	it.turn(principal.Private)
+	it.setVisibility(principal.Private)
 	it.move()
 	it.move()
 	it.applyIndex(a)
@@ -143,21 +143,21 @@ func applyUnsettled(s *env) {
 	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 }
 
-func applyTurn(s *env) {
+func applyVisibility(s *env) {
 	a := s.user("a")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
 	for _, v := range []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public, principal.LoggedIn, principal.Private} {
-		it.turn(v)
+		it.setVisibility(v)
 		it.applyIndex(a)
 		s.wantLibrary(a, buckets(v, it.entryOf(a)))
 	}
 	// A public entry that no index update has removed is removed by the next one, though the
 	// visibility was private in between.
-	it.turn(principal.Public)
+	it.setVisibility(principal.Public)
 	it.applyIndex(a)
-	it.turn(principal.LoggedIn)
-	it.turn(principal.Private)
+	it.setVisibility(principal.LoggedIn)
+	it.setVisibility(principal.Private)
 	it.applyIndex(a)
 	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 }

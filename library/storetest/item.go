@@ -93,11 +93,12 @@ func moved(c *library.ContentCommit, v principal.Visibility) {
 	c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
 	h.Position, h.LastModified, h.MovedAt, h.Version = h.MTS, h.MTS, h.MTS+1, h.Version+1
 	h.Widest = v
-	turned(h, v)
+	changeVisibility(h, v)
 }
 
-// turned gives a header a visibility, and records which bucket readers no longer see the item.
-func turned(h *library.Header, v principal.Visibility) {
+// changeVisibility sets the visibility of a header, and records which readers no longer see the
+// item.
+func changeVisibility(h *library.Header, v principal.Visibility) {
 	if h.Visibility >= principal.LoggedIn && v < principal.LoggedIn {
 		h.LoggedInUntil = h.MTS
 	}
@@ -107,12 +108,12 @@ func turned(h *library.Header, v principal.Visibility) {
 	h.Visibility = v
 }
 
-// turn changes the visibility without moving the item, as for a hot item.
-func (it *item) turn(v principal.Visibility) {
+// setVisibility changes the visibility without moving the item, as for a hot item.
+func (it *item) setVisibility(v principal.Visibility) {
 	it.s.Helper()
 	it.write(func(c *library.ContentCommit) {
 		c.Header.Widest = max(v, c.Header.Widest)
-		turned(&c.Header, v)
+		changeVisibility(&c.Header, v)
 	})
 }
 

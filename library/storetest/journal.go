@@ -60,7 +60,7 @@ func (s *env) mine(all []commit.InFlightList) []commit.InFlightList {
 	return all
 }
 
-// block returns a block of a list: stores do not look into blocks.
+// block returns a block of a list. Its bytes are arbitrary, because stores do not decode blocks.
 func (s *env) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
 func putInFlightList(s *env) {
@@ -113,7 +113,7 @@ func listLarge(s *env) {
 	s.same("lists after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
 
-// inFlight also reads all lists first: a store may not know the processes before.
+// inFlight first reads all lists: a store may know the processes only after that.
 func inFlight(s *env) {
 	one, two := s.listID(1), s.listID(2)
 	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}

@@ -27,7 +27,7 @@ func leaseAreas() []area {
 }
 
 // leased returns a lease of this subtest. Its data is not a valid row of package lease, because
-// stores must not look into it.
+// stores must not decode it.
 func (s *env) leased(n int, seq int64) lease.Row {
 	return lease.Row{
 		ID: lease.ID(fmt.Sprintf("l:%s:%d", s.tenant, n)), Seq: seq,

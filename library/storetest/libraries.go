@@ -15,8 +15,8 @@ func libraryAreas() []area {
 			{"PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
 			{"From is not included, Bound is, and neither needs an entry there", pageEdges},
 			{"entries at the same position are in order of id", pageTies},
-			{"buckets are apart", pageBuckets},
-			{"owners whose ids are prefixes of each other are apart", pageOwners},
+			{"buckets are separate", pageBuckets},
+			{"owners whose ids are prefixes of each other are separate", pageOwners},
 			{"an unknown library is empty", pageUnknown},
 			{"instants before 1970 sort before later ones", pageEarly},
 		}},
@@ -358,7 +358,8 @@ func dropEntries(s *env) {
 	})
 }
 
-// shareAll applies items of these names, reverse rows too, to p's library.
+// shareAll creates items of these names, shares them with p, and writes p's entries and record. It
+// returns the record.
 func (s *env) shareAll(p principal.ID, names ...string) []library.Shared {
 	var all []library.Shared
 	for n, name := range names {

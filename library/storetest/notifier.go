@@ -29,7 +29,7 @@ type notifierCheck struct {
 func notifierChecks() []notifierCheck {
 	return []notifierCheck{
 		{"Announce must replace what the process announced before, unless that has a later Stamp", notifierReplaces},
-		{"Announcements must return those of all processes that were acknowledged within the last AnnouncementKept", notifierNotifies},
+		{"Announcements must return those of all processes that were acknowledged within the last AnnouncementKept", notifierReturnsAll},
 	}
 }
 
@@ -80,7 +80,7 @@ func notifierReplaces(t *testing.T, b library.Notifier) {
 	}
 }
 
-func notifierNotifies(t *testing.T, b library.Notifier) {
+func notifierReturnsAll(t *testing.T, b library.Notifier) {
 	one, two := announced("notifier-1", int64(start)), announced("notifier-2", int64(start)+1)
 	for _, a := range []library.Announcement{one, two} {
 		if err := b.Announce(t.Context(), a); err != nil {

@@ -129,8 +129,8 @@ func readPastes(s *env) {
 	s.same("many rows, one of them twice", got, want)
 }
 
-// readPastesByWrongRefs reads a paste by all kinds of references after each of its changes, also
-// after changes of its data to and from what cannot be read.
+// readPastesByWrongRefs reads a paste by all kinds of references after each of its changes, also if
+// its data can no longer be read, or can be read again.
 func readPastesByWrongRefs(s *env) {
 	other := s.pasted(9, 1)
 	s.commitPaste(other)

@@ -156,7 +156,7 @@ func raceIndexUpdates(s *env) {
 			case 1:
 				it.move()
 			case 2:
-				it.turn(principal.Visibility(1 + n%3))
+				it.setVisibility(principal.Visibility(1 + n%3))
 			case 3:
 				it.remove(b)
 			}

@@ -1,7 +1,7 @@
 // Package storetest is the conformance suite of backend.Store. It depends on the interface
-// only, so that every backend, the simulated one included, runs it unchanged. Its subtests have
-// the words of the contracts as names, and a test of this package checks that every "must" of
-// the contracts has one.
+// only, so that every backend, the simulated one included, runs it unchanged. Subtests are named
+// with the words of the comments on the store interfaces, and a test of this package checks that
+// every sentence of these comments with a "must" has a subtest.
 package storetest
 
 import (
