@@ -3,7 +3,6 @@ package principal
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"carrel/core/commit"
@@ -19,9 +18,9 @@ type Copying struct {
 	// Size is the number of copies that are kept, and MaxAge the age until which they are served.
 	Size   int
 	MaxAge time.Duration
-	// One in SampleEvery headers that were served from copies is compared with the stored one,
-	// which may take SampleWithin.
-	SampleEvery  int64
+	// Sampler chooses which headers that were served from copies are compared with the stored ones,
+	// which may take SampleWithin each.
+	Sampler      *copies.Sampler
 	SampleWithin time.Duration
 	// Served is called with three numbers of headers: served from copies, with copies that were
 	// refused, and without copies.
@@ -35,8 +34,7 @@ type Copying struct {
 // show of the principal stays on a list until all copies of the former state are too old.
 type headerCopies struct {
 	Copying
-	cache  *copies.Cache[ID, Header]
-	served atomic.Int64
+	cache *copies.Cache[ID, Header]
 }
 
 // ServeCopies makes the Service keep copies of headers, and serve them to requests for which the
@@ -93,7 +91,7 @@ func (s *Service) fromCopies(ctx context.Context, v *Viewer, ids []ID, headers [
 		case ok && !set.MayHaveChanged(commit.Principal, string(id)):
 			hits++
 			headers[i] = copied
-			if c.served.Add(1)%c.SampleEvery == 0 {
+			if c.Sampler.Choose() {
 				s.sampleHeader(ctx, id, copied)
 			}
 		default:

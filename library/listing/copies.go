@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"carrel/core/commit"
@@ -27,14 +26,13 @@ type HeaderCache struct {
 	// twice as long.
 	MaxAge time.Duration
 	// One in SampleEvery entries that were served from copies is compared with its header. 0 means
-	// 100.
+	// the default of copies.NewSampler.
 	SampleEvery int
 }
 
 // The defaults of a HeaderCache, and how long a sample may take.
 const (
 	cacheFloor   = 30
-	sampleEvery  = 100
 	sampleWithin = 10 * time.Second
 	// principalsShare is the number of copies of items' headers for each copy of a principal's
 	// header.
@@ -50,8 +48,7 @@ type headerCopies struct {
 	inFlight *commit.InFlightReader
 	cache    *copies.Cache[copyKey, library.ContentRows]
 	inUse    *copies.Switch
-	every    int64
-	served   atomic.Int64
+	sampler  *copies.Sampler
 	watch    library.Watcher
 }
 
@@ -67,27 +64,23 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 	if !c.Remote || c.HeaderCache.Size <= 0 {
 		return nil
 	}
-	floor, every := cacheFloor, sampleEvery
+	floor := cacheFloor
 	if c.HeaderCache.AlwaysOn {
 		floor = 0
-	}
-	if c.HeaderCache.SampleEvery > 0 {
-		every = c.HeaderCache.SampleEvery
 	}
 	return &headerCopies{
 		inFlight: commit.NewInFlightReader(ctx, c.InFlightLists, c.Runtime),
 		cache:    copies.NewCache[copyKey](c.Runtime, c.HeaderCache.Size, cmp.Or(c.HeaderCache.MaxAge, copies.MaxAge), weightOf),
-		inUse:    copies.NewSwitch(floor), every: int64(every), watch: c.Watch,
+		inUse:    copies.NewSwitch(floor), sampler: copies.NewSampler(c.Runtime, c.HeaderCache.SampleEvery), watch: c.Watch,
 	}
 }
 
 // copyPrincipals makes the Service of principals serve headers from copies too, while pages are
 // served from copies.
-func (s *Service) copyPrincipals(maxAge time.Duration, size int) {
-	c := s.copies
+func (s *Service) copyPrincipals(c HeaderCache) {
 	s.ServeCopies(principal.Copying{
-		InFlight: c.inFlight, Size: (size + principalsShare - 1) / principalsShare, MaxAge: cmp.Or(maxAge, copies.MaxAge),
-		SampleEvery: c.every, SampleWithin: sampleWithin, Served: s.watch.CopiedPrincipals,
+		InFlight: s.copies.inFlight, Size: (c.Size + principalsShare - 1) / principalsShare, MaxAge: cmp.Or(c.MaxAge, copies.MaxAge),
+		Sampler: copies.NewSampler(s.rt, c.SampleEvery), SampleWithin: sampleWithin, Served: s.watch.CopiedPrincipals,
 		Wrong: func(ctx context.Context, id principal.ID) { s.servedWrong(ctx, slog.String("principal", string(id))) },
 	})
 }
@@ -194,7 +187,7 @@ func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []lib
 		case ok && !r.inFlight.Has(commit.Content, string(e.Content)):
 			hits++
 			rows[i] = copied
-			if c.served.Add(1)%c.every == 0 {
+			if c.sampler.Choose() {
 				r.sample(ctx, e, copied)
 			}
 		default:

@@ -51,7 +51,7 @@ func New(ctx context.Context, c Config) *Service {
 		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding),
 	}
 	if s.copies != nil {
-		s.copyPrincipals(c.HeaderCache.MaxAge, c.HeaderCache.Size)
+		s.copyPrincipals(c.HeaderCache)
 	}
 	return s
 }
