@@ -143,39 +143,50 @@ func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool)
 
 // items returns the items of entries, in their order, with the rows of r.Members.
 func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.ContentRows, error) {
-	rows := make([]library.ContentRows, len(es))
-	missing := make([]int, 0, len(es))
-	if r.usesCopies() {
-		missing = r.fromCopies(ctx, es, rows, missing)
-	} else {
-		for i := range es {
-			missing = append(missing, i)
-		}
+	if len(es) == 0 {
+		return nil, nil
 	}
+	ids := make([]library.ContentID, 0, len(es))
+	if !r.usesCopies() {
+		for i := range es {
+			ids = append(ids, es[i].Content)
+		}
+		return r.read(ctx, ids)
+	}
+	rows := make([]library.ContentRows, len(es))
+	missing := r.fromCopies(ctx, es, rows)
 	if len(missing) == 0 {
 		return rows, nil
 	}
-	ids := make([]library.ContentID, len(missing))
-	for n, i := range missing {
-		ids[n] = es[i].Content
+	for _, i := range missing {
+		ids = append(ids, es[i].Content)
 	}
 	began := copies.Now(r.s.rt)
-	read, err := r.s.contents.ReadMany(ctx, ids, r.Members)
+	read, err := r.read(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read the items of a library: %w", err)
+		return nil, err
 	}
 	for n, i := range missing {
 		rows[i] = read[n]
-		if h := &read[n].Header; r.usesCopies() && h.State == commit.Live {
+		if h := &read[n].Header; h.State == commit.Live {
 			r.s.copies.cache.Put(copyKey{h.ID, r.owner}, read[n], h.MTS, began)
 		}
 	}
 	return rows, nil
 }
 
+// read reads items, with the rows of r.Members.
+func (r *reading) read(ctx context.Context, ids []library.ContentID) ([]library.ContentRows, error) {
+	rows, err := r.s.contents.ReadMany(ctx, ids, r.Members)
+	if err != nil {
+		return nil, fmt.Errorf("read the items of a library: %w", err)
+	}
+	return rows, nil
+}
+
 // fromCopies fills in the copies that may serve their entries, and returns the indexes of all
 // other entries.
-func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []library.ContentRows, missing []int) []int {
+func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []library.ContentRows) (missing []int) {
 	c, now := r.s.copies, copies.Now(r.s.rt)
 	hits, refused := 0, 0
 	for i, e := range es {
