@@ -31,6 +31,8 @@ type encounter struct {
 	unknown bool
 	wrong   []string
 	slow    bool
+	// late reports that the operation had not reached its step when the node was killed.
+	late bool
 }
 
 func (c *encounter) errorf(format string, args ...any) {
@@ -152,6 +154,11 @@ func (c *encounter) check(err error, got, before, after seen) {
 		if !c.leavesUnknown() {
 			c.errorf("the outcome is unknown although the process could have finished the change: %v", err)
 		}
+	case c.unknown && c.late:
+		// The node died at an earlier step, which may be any.
+		if !got.equal(after) && !got.equal(before) {
+			c.errorf("the change is half done: %v", got)
+		}
 	case c.unknown && c.death != nil && !slices.Contains(undecided, c.step) && c.step != stepDecide:
 		// The reads for the answer fail too.
 		if !got.equal(after) {
@@ -181,7 +188,7 @@ func (c *encounter) leavesUnknown() bool {
 // mayRefuse reports whether it is certain that nothing happened, so that the operation
 // may be refused.
 func (c *encounter) mayRefuse() bool {
-	return slices.Contains(undecided, c.step) || c.step == stepDecide && (c.fault == answerRefused || c.death != nil)
+	return c.late || slices.Contains(undecided, c.step) || c.step == stepDecide && (c.fault == answerRefused || c.death != nil)
 }
 
 // recover finishes what the fault interrupted: in the process itself if it is alive,
@@ -190,6 +197,7 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *instance) {
 	t.Helper()
 	if c.death != nil {
 		<-c.death.over
+		c.late = p.busy.Load()
 	}
 	switch c.fault {
 	case loseAll:
@@ -204,7 +212,7 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *instance) {
 		if c.step == stepRelease { // comes after the answer
 			until(t, metWithin, "the fault", func() bool { return p.met() > 0 })
 		}
-		if p.disarm() != 1 {
+		if p.disarm() != 1 && !c.late {
 			c.errorf("the fault hit no statement")
 		}
 		// Closing the connections would drop requests that have not arrived.

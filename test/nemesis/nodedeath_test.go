@@ -51,6 +51,7 @@ func (d *death) strike(t *testing.T, r *fixture, cluster *cassandratest.Cluster,
 		case <-p.held:
 			met++
 		case <-limit:
+			p.busy.Store(true)
 			limit = time.After(0)
 		}
 	}

@@ -3,6 +3,7 @@ package nemesis
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -50,6 +51,7 @@ type proxy struct {
 	letGo    chan struct{} // closed when the request that is held back may be sent
 	answered chan struct{} // closed when the node has answered it
 	held     chan struct{} // closed when a statement waits for the node to be killed
+	busy     atomic.Bool   // no statement waited when the node was killed
 
 	mu      sync.Mutex
 	texts   map[string]string // of prepared statements
