@@ -120,26 +120,30 @@ func (c *headerCopies) hasAny(rt sched.Runtime, ids []ID) bool {
 
 // sampleHeader compares a copy that was served with the stored header, in the background.
 func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
-	life := s.rt.Detach(ctx)
+	life, served := s.rt.Detach(ctx), copies.Now(s.rt)
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(life, s.copies.SampleWithin)
 		defer cancel()
-		if wrong, err := s.headerIsWrong(ctx, id, &copied); err == nil && wrong {
+		if wrong, err := s.headerIsWrong(ctx, id, &copied, served); err == nil && wrong {
 			s.copies.Wrong(ctx, id)
 		}
 	})
 }
 
-// headerIsWrong reports whether a copy was served that must not have been: the stored header shows
+// headerIsWrong reports whether the copy that was served must not have been: the stored header shows
 // something else, and no list names its principal. It reads the lists last, so that they name a
-// change that was made after the copy was served.
-func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
+// change that was made after the copy was served. It reports nothing if that took so long that the
+// entry of such a change may have left its list, for example because the machine was suspended.
+func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header, served copies.Time) (bool, error) {
 	stored, err := s.store.ReadPrincipals(ctx, []ID{id})
 	if err != nil || stored[0].MTS <= copied.MTS || copied.looksLike(&stored[0]) {
 		return false, err
 	}
 	set, err := s.copies.InFlight.Read(ctx)
-	return err == nil && !set.MayHaveChanged(commit.Principal, string(id)), err
+	if err != nil || set.MayHaveChanged(commit.Principal, string(id)) {
+		return false, err
+	}
+	return copies.Now(s.rt).Age(served) < s.copies.MaxAge, nil
 }
 
 // Copies returns the number of copies of headers that are kept.

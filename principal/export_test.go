@@ -1,8 +1,12 @@
 package principal
 
-import "context"
+import (
+	"context"
 
-// HeaderIsWrong is headerIsWrong for tests.
+	"carrel/core/copies"
+)
+
+// HeaderIsWrong is headerIsWrong for a copy that was served just now.
 func (s *Service) HeaderIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
-	return s.headerIsWrong(ctx, id, copied)
+	return s.headerIsWrong(ctx, id, copied, copies.Now(s.rt))
 }

@@ -48,8 +48,8 @@ type Time struct {
 // Now returns the present moment.
 func Now(rt sched.Runtime) Time { return Time{rt.Elapsed(), rt.Now()} }
 
-// age returns how old a copy made at then is at t.
-func (t Time) age(then Time) time.Duration {
+// Age returns how old a copy made at then is at t.
+func (t Time) Age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }
 
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 		return value, false, false
 	}
 	found := e.Value.(*copied[K, V])
-	if found.mts < mts || now.age(found.at) >= c.age {
+	if found.mts < mts || now.Age(found.at) >= c.age {
 		return value, false, true
 	}
 	c.used.MoveToFront(e)

@@ -1,17 +1,21 @@
 package listing_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/core/copies"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
 	"carrel/library/repair"
@@ -236,5 +240,58 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 	defer h.counts.mu.Unlock()
 	if h.counts.wrong != 1 {
 		t.Errorf("it is reported %d times, want once", h.counts.wrong)
+	}
+}
+
+// slowSamples holds reads of one principal, which samples make, until goOn is closed.
+type slowSamples struct {
+	*pageReads
+	goOn chan struct{}
+}
+
+func (s *slowSamples) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+	if len(ids) == 1 && ids[0] == "u:acme:ben" {
+		<-s.goOn
+	}
+	return s.pageReads.ReadPrincipals(ctx, ids)
+}
+
+// advancingClock is a Runtime whose monotonic clock the test advances.
+type advancingClock struct {
+	*sched.Real
+	by atomic.Int64
+}
+
+func (c *advancingClock) Elapsed() time.Duration {
+	return c.Real.Elapsed() + time.Duration(c.by.Load())
+}
+
+// A change that is made after a copy was served leaves the lists at last. A sample that takes longer
+// does not know that the copy was right, so it does not report it.
+func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
+	for _, took := range []time.Duration{copies.MaxAge - time.Minute, copies.MaxAge} {
+		h := newCopyingPrincipals(t, alwaysOn)
+		rt := &advancingClock{Real: sched.NewReal()}
+		slow := &slowSamples{&pageReads{Store: h.Store}, make(chan struct{})}
+		h.svc = backendtest.Open(t, backend.Config{
+			Store: slow, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+			HeaderCache: listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1}, Watch: h.counts,
+		})
+		for range 2 {
+			if _, err := h.show(backendtest.Anonymous()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := "Benjamin"
+		_, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+		if err = errors.Join(err, h.Journal.Beat(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		rt.by.Add(int64(took))
+		close(slow.goOn)
+		rt.Close() // waits for the samples
+		if st, _ := h.svc.CopyStats(); st.InUse != (took == copies.MaxAge) {
+			t.Errorf("a sample that took %s: copies are in use: %v", took, st.InUse)
+		}
 	}
 }
