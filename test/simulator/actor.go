@@ -25,6 +25,7 @@ type Actor struct {
 	// suspendedFor is how long it was stopped before.
 	suspensions               int
 	suspendedAt, suspendedFor time.Duration
+	wasSuspended              bool
 	// setBack is how often the wall clock was set back.
 	setBack int
 	locks   map[string]*lock
@@ -99,6 +100,7 @@ func (a *Actor) Elapsed() time.Duration {
 // suspend blocks for d, and stops the monotonic clock meanwhile, as the suspension of a machine
 // does. Unlike on a suspended machine, other tasks go on.
 func (a *Actor) suspend(ctx context.Context, d time.Duration) {
+	a.wasSuspended = true
 	if a.suspensions == 0 {
 		a.suspendedAt = a.s.now
 	}

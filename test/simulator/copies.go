@@ -94,16 +94,22 @@ func (r *run) drawCopies() {
 }
 
 // pauseReader has a reader pause, so that copies become old. Some machines are suspended meanwhile,
-// and the wall clocks of some are set back.
+// and the wall clocks of some are set back. No machine meets both: the age of a copy is right while
+// one of the two clocks is.
 func (r *run) pauseReader(p *process) {
 	d := time.Duration(r.s.pick(1<<r.s.pick(36))) * time.Nanosecond
 	switch r.s.pick(8) {
 	case 0, 1:
-		p.a.suspend(r.ctx, d)
+		if p.a.setBack == 0 {
+			p.a.suspend(r.ctx, d)
+			return
+		}
 	case 2, 3:
 		_ = p.a.After(r.ctx, d)
-		p.a.setBackBy(min(d, 10*time.Second))
-	default:
-		_ = p.a.After(r.ctx, d)
+		if !p.a.wasSuspended {
+			p.a.setBackBy(min(d, 10*time.Second))
+		}
+		return
 	}
+	_ = p.a.After(r.ctx, d)
 }
