@@ -35,14 +35,14 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 }
 
 // Confirm implements principal.Store with one read for each group.
-func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
-	confirmed := make([]principal.GroupMemberRow, len(claims))
+	confirmed := make([]principal.GroupMemberRow, len(memberships))
 	var groups []confirmation
 	latest := make(map[principal.ID]int)
-	for i, c := range claims {
+	for i, c := range memberships {
 		n, known := latest[c.Group]
 		if !known || len(groups[n].members) == maxInList {
 			n = len(groups)

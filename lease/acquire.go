@@ -60,7 +60,8 @@ func CollidingKeys(err error) []string {
 //
 // Errors: UNAUTHENTICATED; FORBIDDEN if the viewer's user does not exist; the faults of the
 // input; TAKEN, with a Collision as its cause; CONTENTION if others keep requesting the same
-// keys; those of the store. After an error the keys are free again.
+// keys; those of the store. After an error the keys are free again, at the latest after
+// provisionalTTL if the store fails meanwhile.
 func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) (*Acquired, error) {
 	defer v.Forget()
 	m, err := s.people.BeginAsUser(ctx, v, commit.Call{Name: "acquireLease", Input: &in, Key: &in.IdempotencyKey, Faults: in.check()})

@@ -70,8 +70,7 @@ type Lease struct {
 	Writers []commit.EntryID
 }
 
-// ExpiresAt returns the time until which the lease holds its keys; nil if it holds them
-// permanently.
+// ExpiresAt returns the deadline of the lease; nil if it is confirmed.
 func (l *Lease) ExpiresAt() *clock.Instant {
 	if l.State == Confirmed {
 		return nil

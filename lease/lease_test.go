@@ -71,8 +71,7 @@ func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 	}
 }
 
-// wantNoClaims waits until only the claims of the addresses of ann and bob remain, and none of
-// leases or interrupted changes.
+// wantNoClaims waits for the releases, and checks that no claim of a lease remains.
 func (h leases) wantNoClaims() {
 	h.T.Helper()
 	h.Runtime.Close() // waits for the releases

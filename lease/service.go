@@ -75,8 +75,8 @@ func (s *Service) write(l *Lease) *commit.Attempt {
 	}
 }
 
-// ended returns the ended state of a lease. It keeps the keys until their claims are
-// released, but not the values.
+// ended returns the ended state of a lease. It still names the keys, so that their claims can be
+// released, but has no values.
 func (l *Lease) ended(as State) *Lease {
 	after := *l
 	after.Seq, after.State = l.Seq+1, as

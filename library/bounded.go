@@ -37,6 +37,11 @@ func (b *bounded) Principals(ctx context.Context, v *principal.Viewer, ids []pri
 	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]principal.Principal, error) { return b.API.Principals(ctx, v, ids) })
 }
 
+// ContentByURL implements API.
+func (b *bounded) ContentByURL(ctx context.Context, v *principal.Viewer, url string, tenant *string) (*Content, error) {
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (*Content, error) { return b.API.ContentByURL(ctx, v, url, tenant) })
+}
+
 // Contents implements API.
 func (b *bounded) Contents(ctx context.Context, v *principal.Viewer, ids []ContentID) ([]*Content, error) {
 	return sched.InTime(ctx, b.rt, func(ctx context.Context) ([]*Content, error) { return b.API.Contents(ctx, v, ids) })

@@ -85,7 +85,8 @@ type Content struct {
 	Visibility   principal.Visibility
 	Creator      principal.ID
 	CreatedAt    clock.Instant
-	// LastModified changes with title, description, link and visibility.
+	// LastModified changes with title, description, link and visibility, and when readers see another
+	// text.
 	LastModified clock.Instant
 	Version      int            // from 1; incremented with each change of LastModified
 	ExpiresAt    *clock.Instant // nobody sees the item after it

@@ -211,7 +211,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
 }
 
-// contentPartition reads the partition of an item for its creation. The claim of a creation is
+// contentPartition reads the partition of an item for its creation. A creation reserves its id with
 // the void state that a fence writes, together with the request row.
 func (s *Service) contentPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	id := ContentID(globalID)

@@ -40,8 +40,8 @@ type Following interface {
 	// Next returns the next change. Its error is RESYNC if the library must be read again, and
 	// that of ctx when it ends.
 	Next(ctx context.Context) (LibraryChange, error)
-	// BillTo charges the cost of resolving the viewer's groups since the last call to v, the
-	// viewer of one event.
+	// BillTo charges to v, the viewer of one event, what resolving the viewer's groups has cost since
+	// BillTo was last called.
 	BillTo(v *principal.Viewer)
 	Close()
 }

@@ -110,8 +110,8 @@ func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) e
 	return s.finish(ctx, e)
 }
 
-// takeOutDeleted takes those principals out of the item that the walk has found to be members and
-// that were deleted. Their removal may have missed the item, because the rows from which it finds
+// takeOutDeleted takes deleted principals out of the item: those that the walk has found to be
+// members. Their removal may have missed the item, because the rows from which it finds
 // items were written after it had begun.
 func (w *walk) takeOutDeleted(ctx context.Context) error {
 	gone, err := w.s.DeletedOf(ctx, w.joined)

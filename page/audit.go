@@ -126,7 +126,7 @@ func (a *audit) rows(ctx context.Context, kind library.RowKind, see func(library
 
 // branch checks the row of a branch, or of a locale in one.
 func (a *audit) branch(r library.Row) error {
-	number, locale, isLine := strings.Cut(r.Key, "/")
+	number, locale, isLocale := strings.Cut(r.Key, "/")
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (a *audit) branch(r library.Row) error {
 	if !a.head.HasBranch(n) {
 		a.wrong("branch %d has rows, but its page has %d branches", n, a.head.Last)
 	}
-	if !isLine {
+	if !isLocale {
 		// Branch 1 has no row.
 		if want := max(a.branches, 1) + 1; n != want {
 			a.wrong("branch %d has no row", want)

@@ -121,10 +121,10 @@ func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in 
 	if err != nil {
 		return nil, err
 	}
-	ownLine := func(h *library.Header) []library.RowKey {
+	ownLocale := func(h *library.Header) []library.RowKey {
 		return []library.RowKey{localeKey(in.Branch, guessHead(h).Locale)}
 	}
-	return s.changeBranch(ctx, c, ownLine, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
+	return s.changeBranch(ctx, c, ownLocale, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
 		if err := e.head.requireBranch(in.Branch, "branch"); err != nil {
 			return 0, err
 		}

@@ -41,7 +41,8 @@ type arrivals struct {
 	// seen are the pastes that were delivered, or were in the feed before the first follower.
 	seen  map[ID]bool
 	order []ID // of seen, oldest first
-	// polled opens after the first poll; nil while nobody polls.
+	// polled opens when followers may begin: after the first poll, or at once if no other process uses
+	// the store. It is nil before the first follower, and after polling has ended.
 	polled sched.Latch
 }
 

@@ -14,8 +14,9 @@ const (
 	// keptFor is how long the row of a paste is kept after its end, so that late writers
 	// find it.
 	keptFor = 24 * time.Hour
-	// bodyKeptFor is how long a former body is kept for readers that have read the row before
-	// the change, and how long a new body may wait for its row.
+	// bodyKeptFor is how long after a change of its body a paste is tidied. Tidying keeps bodies that
+	// the row does not name while they are younger than half of that: a reader may have read the
+	// former row, and the row of a new body may not be written yet.
 	bodyKeptFor = time.Hour
 	// attemptWithin is longer than any attempt to write a row takes.
 	attemptWithin = time.Minute

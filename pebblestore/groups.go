@@ -12,7 +12,7 @@ import (
 )
 
 // Confirm implements principal.Store. All rows come from one snapshot.
-func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -21,8 +21,8 @@ func (s *Store) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pri
 	if err != nil {
 		return nil, wrapError("confirm memberships", err)
 	}
-	rows := make([]principal.GroupMemberRow, len(claims))
-	for i, c := range claims {
+	rows := make([]principal.GroupMemberRow, len(memberships))
+	for i, c := range memberships {
 		rows[i].Principal = c.Member
 		if err = v.confirm(c.Group, &rows[i]); err != nil {
 			break

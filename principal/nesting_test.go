@@ -131,12 +131,12 @@ func (s *roundsStore) MembershipsOf(ctx context.Context, q principal.Memberships
 	return lists, err
 }
 
-func (s *roundsStore) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+func (s *roundsStore) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	s.mu.Lock()
 	s.confirms++
-	s.claim += len(claims)
+	s.claim += len(memberships)
 	s.mu.Unlock()
-	return s.Store.Confirm(ctx, claims)
+	return s.Store.Confirm(ctx, memberships)
 }
 
 func (s *roundsStore) GroupMembersPage(ctx context.Context, g, after principal.ID, limit int, serial bool) (*principal.Rows, error) {

@@ -72,7 +72,7 @@ type Store interface {
 	GroupMembersPage(ctx context.Context, group, after ID, limit int, serial bool) (*Rows, error)
 	// Confirm reads the groups' own rows, in the order requested. Confirm must show no row of a
 	// group that is deleted.
-	Confirm(ctx context.Context, claims []MemberOf) ([]GroupMemberRow, error)
+	Confirm(ctx context.Context, memberships []MemberOf) ([]GroupMemberRow, error)
 	// CommitPrincipal writes c by compare-and-set. It must apply whole or not at all, iff Seq is
 	// Base, and be durable when it returns.
 	CommitPrincipal(ctx context.Context, c *Commit) (commit.Verdict, error)

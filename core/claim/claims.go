@@ -17,7 +17,7 @@ const (
 	maxTries = 8
 	// maxReissues is how many times a write is sent while its outcome is unknown.
 	maxReissues = 5
-	// maxFences is how many times Take fences a record that keeps changing.
+	// maxFences is how many times Take tries to exclude the record that has a claim.
 	maxFences = 5
 
 	pauseAtLeast = 5 * time.Millisecond

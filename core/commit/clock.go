@@ -14,7 +14,7 @@ import (
 const AheadAtMost = 10 * time.Second
 
 // RequireClock returns an error if the clock is too far ahead to change anything.
-// Reads are still served: no decided change depends on clocks.
+// Reads are still served, because they assign no timestamps.
 func (g *Engine) RequireClock() error {
 	if g.ahead() <= AheadAtMost {
 		return nil

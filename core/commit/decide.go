@@ -12,9 +12,9 @@ import (
 // Times and numbers of the write protocol (docs/write-protocol.md).
 const (
 	MaxTries      = 8                // lost races before CONTENTION
-	maxReissues   = 10               // of one compare-and-set whose outcome is unknown
+	maxSends      = 10               // of one compare-and-set whose outcome is unknown
 	reissueWithin = 8 * time.Second  // for resolving an unknown outcome
-	answerAtLast  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
+	answerWithin  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
 	PrepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
 	earlyWithin   = 2 * time.Second  // for each read before that
 	maxQueue      = 256              // mutations of one item that wait in one process
@@ -110,7 +110,7 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 		}
 	}
 	// From here on a client that disconnects does not cancel the change.
-	detached, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerAtLast)
+	detached, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerWithin)
 	defer cancel()
 	applied, err := g.compareAndSet(detached, a)
 	switch {
@@ -135,7 +135,7 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
 	until := g.rt.Elapsed() + reissueWithin
 	var unknown error
-	for n := 0; n < maxReissues; n++ {
+	for n := 0; n < maxSends; n++ {
 		if n > 0 {
 			if g.rt.Elapsed() >= until || g.rt.After(ctx, g.jitter()) != nil {
 				break

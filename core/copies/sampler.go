@@ -23,8 +23,8 @@ type Sampler struct {
 	next   atomic.Int64 // when the next copy may be chosen, on the monotonic clock
 }
 
-// NewSampler returns a Sampler that chooses one of so many copies. With 0 it chooses one of 100, but
-// at most 20 a second, because each comparison reads a row.
+// NewSampler returns a Sampler that chooses every n-th copy, where n is every. If every is 0, it
+// chooses each hundredth, but at most 20 a second, because each comparison reads a row.
 func NewSampler(rt sched.Runtime, every int) *Sampler {
 	if every == 0 {
 		return &Sampler{rt: rt, every: sampleEvery, pause: samplePause}

@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// List is all faults of one class in an input, in the order of the input.
+// List is all faults of an input, in the order of the input.
 type List []*Error
 
 // Error joins the messages.

@@ -22,11 +22,11 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 	}{
 		{heartbeat, func(ctx context.Context, _ Service) error { return j.Beat(ctx) }, "writing the in-flight list"},
 		{pollEvery, func(ctx context.Context, s Service) error { j.startDue(ctx, s, changes, j.rt.Elapsed()); return nil }, "finishing changes"},
-		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() }, "repairing libraries"},
+		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() }, "repairing derived rows"},
 		{pollEvery, func(ctx context.Context, s Service) error {
 			_, err := j.startExpiries(ctx, s, expiries)
 			return errors.Join(err, expiries.failed())
-		}, "expiring items"},
+		}, "ending what has expired"},
 		{pollEvery, newWatch(j).step, "taking over in-flight lists"},
 		{scrubEvery, j.scrub, "scrubbing"},
 	}
@@ -37,7 +37,7 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 			defer ended[i].Open()
 			for j.rt.After(ctx, l.every) == nil {
 				if err := l.step(ctx, s); err != nil && ctx.Err() == nil {
-					j.log.WarnContext(ctx, "background work failed and will be tried again", "what", l.what, "error", err)
+					j.log.WarnContext(ctx, "background work failed", "what", l.what, "error", err)
 				}
 			}
 		})
@@ -213,7 +213,7 @@ func (j *Journal) scrub(ctx context.Context, s Service) error {
 		n.ScrubMismatches += int64(mismatches)
 	})
 	if settled+mismatches > 0 {
-		j.log.WarnContext(ctx, "the scrubber repaired libraries", "items", settled, "mismatches", mismatches)
+		j.log.WarnContext(ctx, "the scrubber repaired rows", "settled", settled, "mismatches", mismatches)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"carrel/core/fault"
 )
 
-// Limits of the list of one process. The list is written whole, as one mutation of at
-// most maxBytes, which is less than a node accepts by default (16 MiB).
+// Limits of the pending changes on the list of one process. The list is written whole, as one
+// mutation, which must be smaller than what a node accepts by default (16 MiB).
 const (
 	// maxUndecided limits the changes that are not known to be decided (docs/write-protocol.md).
 	maxUndecided = 1000
@@ -33,7 +33,7 @@ func (j *Journal) checkSpace(e commit.Entry) error {
 	case undecided >= maxUndecided:
 		return fault.Unavailablef(nil, "too many changes are pending; try again in a moment")
 	case len(j.entries) >= maxEntries || size > maxBytes:
-		return fault.Unavailablef(nil, "too many changes wait for libraries that cannot be written; nothing was changed, try again later")
+		return fault.Unavailablef(nil, "too many earlier changes could not be completed yet; nothing was changed, try again later")
 	}
 	return nil
 }

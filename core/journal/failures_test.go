@@ -17,7 +17,7 @@ import (
 	"carrel/principal"
 )
 
-// partial is a domain in which work on some items and principals fails.
+// partial is a domain in which all work on the item bad fails.
 type partial struct {
 	domain
 	bad library.ContentID

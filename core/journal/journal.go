@@ -35,8 +35,8 @@ type Service interface {
 	Expire(ctx context.Context, due commit.Due) (bool, error)
 	// Repair repairs a derived row that a reader has found to be wrong.
 	Repair(ctx context.Context, r commit.Repair) error
-	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how
-	// many items it has settled, and how many rows were wrong.
+	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how many
+	// items, claims, leases, pastes and texts it has settled, and how many rows were wrong.
 	Scrub(ctx context.Context) (settled, mismatches int, err error)
 }
 
@@ -104,7 +104,8 @@ func New(ctx context.Context, store commit.JournalStore, rt sched.Runtime, log *
 func (j *Journal) InFlightList() commit.ListID { return j.inFlightList }
 
 // Begin puts e on the list, and returns once a write of the list that contains e was
-// acknowledged. If the error is UNAVAILABLE, e is not on the list and never will be.
+// acknowledged. After an error e is not on the list. The stored list may contain e until its next
+// write, which is harmless.
 func (j *Journal) Begin(ctx context.Context, e commit.Entry) error {
 	j.mu.Lock()
 	if err := j.checkSpace(e); err != nil {
@@ -331,8 +332,8 @@ type Stats struct {
 	// Repairs of rows that readers have found to be wrong: requested, dropped because too
 	// many were waiting, and done.
 	RepairsRequested, RepairsDropped, RepairsDone int64
-	// What the scrubber has found: items that were still unsettled, and entries that were wrong;
-	// and how many steps it has made.
+	// What the scrubber has found: items, claims, leases, pastes and texts that were still unsettled,
+	// and entries that were wrong; and how many steps it has made.
 	ScrubSettled, ScrubMismatches, ScrubSteps int64
 }
 

@@ -45,15 +45,15 @@ func (c *clockwork) pass(d time.Duration) {
 	c.elapsed += d
 }
 
-// domain records the calls of the journal; the first failing ones fail.
+// domain records the calls of the journal. As many as failing says fail first.
 type domain struct {
-	mu               sync.Mutex
-	failing          int
-	resumed          []commit.EntryID
-	moved, expired   []library.ContentID
-	scrubs           []scrubStep
-	repaired         []principal.ID
-	movesBeforeMerge func()
+	mu             sync.Mutex
+	failing        int
+	resumed        []commit.EntryID
+	moved, expired []library.ContentID
+	scrubs         []scrubStep
+	repaired       []principal.ID
+	whileMoving    func()
 }
 
 var errDown = errors.New("the store is down")
@@ -86,8 +86,8 @@ func (d *domain) RunDue(_ context.Context, e commit.Entry) (bool, error) {
 	d.mu.Lock()
 	d.moved = append(d.moved, library.ContentID(e.Key))
 	d.mu.Unlock()
-	if d.movesBeforeMerge != nil {
-		d.movesBeforeMerge()
+	if d.whileMoving != nil {
+		d.whileMoving()
 	}
 	return true, nil
 }
@@ -239,8 +239,8 @@ func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 	step(time.Second, 0) // fails once
 	step(0, 0)           // and waits
 	// An update that is deferred while the move runs must not be lost with it.
-	d.movesBeforeMerge = func() {
-		d.movesBeforeMerge = nil
+	d.whileMoving = func() {
+		d.whileMoving = nil
 		e := change(9)
 		e.Key, e.Due = "c:acme:hot", due.Add(time.Minute)
 		if err := j.Begin(t.Context(), e); err != nil {

@@ -12,8 +12,8 @@ const (
 )
 
 // Retry calls do, which may be repeated, until it succeeds, stop reports true, or it
-// has failed six times, which takes about five seconds. It returns do's last error, or the
-// error of ctx if ctx ends during a pause.
+// has failed six times, with pauses of 2.4 seconds in all. It returns do's last error, or the error of
+// ctx if ctx ends during a pause.
 func Retry(ctx context.Context, rt Runtime, stop func() bool, do func() error) error {
 	pause := retryPause
 	for n := 1; ; n++ {

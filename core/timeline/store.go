@@ -6,7 +6,8 @@ import (
 	"carrel/core/clock"
 )
 
-// Feed names a feed: "pastes", or "content:" and a tenant.
+// Feed names a feed: "pastes", or "content:" and a tenant. "complete:" and a kind names the mark that
+// all feeds of that kind are complete.
 type Feed string
 
 // Day is a day in UTC, counted from 1970-01-01.

@@ -87,8 +87,8 @@ func (f *Follower) gone(ctx context.Context, r *library.Reading, n *pending, row
 	return r.Showed(ctx, n.Change, rows)
 }
 
-// BillTo charges the cost of resolving the follower's groups since the last call to v, the
-// viewer of one event.
+// BillTo charges to v, the viewer of one event, what resolving the follower's groups has cost since
+// BillTo was last called.
 func (f *Follower) BillTo(v *principal.Viewer) {
 	f.resolved.MoveTo(v)
 }

@@ -109,8 +109,8 @@ func (fs *feeds) owners() []principal.ID {
 }
 
 // join makes f a follower of its library's feed, which it creates if there is none. first means
-// that the caller must start the feed's first look, as of now, which is at by the monotonic
-// clock.
+// that the caller must start the feed's first look. now and at are the present time, by the wall clock
+// and by the monotonic clock.
 func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sched.Latch) (fd *libraryFeed, first bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -122,8 +122,8 @@ func resync(why string) *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: why + ": read the library again and follow it from there"}
 }
 
-// readAt returns when the cursor was read from which a follower resumes. It may be of a page in
-// either order, with or without includeShared, or of an event.
+// readAt returns the time of reading that a cursor contains; a follower resumes from that time. The
+// cursor may be of a page in either order, with or without includeShared, or of an event.
 func (f *Follower) readAt(from string) (clock.Instant, error) {
 	s := f.s
 	p, err := s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, false), string(f.owner)), from)
@@ -142,7 +142,7 @@ func (f *Follower) readAt(from string) (clock.Instant, error) {
 	}
 	if p.Read > now.Add(library.ChangesOverlap) {
 		// A clock was set back: changes since then are dated before this time.
-		return 0, resync("this cursor was read at a time in the future")
+		return 0, resync("this cursor contains a time in the future")
 	}
 	return p.Read, nil
 }

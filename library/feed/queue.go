@@ -46,8 +46,8 @@ func (n pending) and(m pending) pending {
 	return m
 }
 
-// laterCause is the cause of the newer state of the two, and of one state the one that is
-// known. An update in place, which no library shows, has a cause that is not known.
+// laterCause returns the cause of the newer of two states. If both are the same state, it returns the
+// later cause that is known. An update in place, which no library shows, has a cause that is not known.
 func laterCause(n, m pending) library.Cause {
 	was, is := max(n.MTS, n.updated), max(m.MTS, m.updated)
 	if is > was || is == was && m.Cause.Reason != library.UnknownReason {

@@ -2,12 +2,12 @@ package feed
 
 import "carrel/library"
 
-// recent remembers a value for each of a limited number of items, the ones seen last. An item that
+// recent remembers a value for each of a limited number of items, the ones added last. An item that
 // was forgotten counts as new.
 type recent[V any] struct {
 	most  int
 	kept  map[library.ContentID]V
-	order []library.ContentID // the one seen first comes first
+	order []library.ContentID // the one added first comes first
 }
 
 // find returns the value of an item.

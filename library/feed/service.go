@@ -25,7 +25,7 @@ type Service struct {
 	notifier  library.Notifier // nil: no other process uses the store
 	publisher *publisher       // nil if notifier is
 	feeds     feeds
-	// life is the context of background work. Its end cancels nothing.
+	// life is the context of background work. It never ends.
 	life context.Context
 }
 

@@ -152,7 +152,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 	return nil
 }
 
-// eachPrincipal calls see for all users and groups that exist, each once.
+// eachPrincipal calls see for all users and groups, deleted ones too, each once.
 func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
 	var after principal.ID
 	for {

@@ -81,8 +81,8 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 	return nil
 }
 
-// auditClaim reports a name whose claim points to another record. This happens in a store of an
-// earlier version until it is scrubbed or rebuilt.
+// auditClaim reports a name that has no claim, or whose claim points to another record. A store of an
+// earlier version may lack claims until it is scrubbed or rebuilt.
 func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, record, what string) error {
 	if k == (claim.Key{}) {
 		return nil

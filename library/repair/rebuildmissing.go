@@ -148,7 +148,7 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 	}
 	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerWithin)
 	if err == nil && ended {
-		s.rebuilds.take(p) // other callers that wait for the outcome may start a new rebuild
+		s.rebuilds.take(p) // callers that were told to repeat the request start a new rebuild
 		return run.restored, run.removed, run.err
 	}
 	s.rebuilds.markUnread(p, run)

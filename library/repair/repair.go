@@ -64,10 +64,13 @@ const nothingWrong int64 = -1
 // reports that step was called before.
 func (s *Service) restamping(ctx context.Context, step func(again bool) (int64, error), restamp func(seq int64) error) error {
 	pause := repairPause
-	for n := range repairTries {
+	for n := 0; ; n++ {
 		seq, err := step(n > 0)
 		if err != nil || seq == nothingWrong {
 			return err
+		}
+		if n == repairTries {
+			return hiddenByHand()
 		}
 		if n > 0 {
 			if err := s.Pause(ctx, pause); err != nil {
@@ -79,7 +82,6 @@ func (s *Service) restamping(ctx context.Context, step func(again bool) (int64, 
 			return err
 		}
 	}
-	return hiddenByHand()
 }
 
 // hiddenByHand returns the error for derived rows that cannot be repaired.
