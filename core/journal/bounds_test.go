@@ -69,7 +69,7 @@ func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 	if err := j.Begin(t.Context(), change(1)); err != nil {
 		t.Errorf("the last one within the limit: %v", err)
 	}
-	const want = "libraries that cannot be written"
+	const want = "earlier changes could not be completed"
 	if err := j.Begin(t.Context(), change(2)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
 		t.Errorf("beyond the number: %v", err)
 	}
