@@ -28,7 +28,7 @@ const chosen = process.argv.slice(2);
 const browser = await start();
 const fixture = { ...(await openFixture(browser, base)), base };
 
-let failed = 0;
+const failures = [];
 for (const [name, scene] of Object.entries(scenes)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   const began = performance.now();
@@ -38,11 +38,13 @@ for (const [name, scene] of Object.entries(scenes)) {
     if (fixture.faults.length > 0) throw new Error(`the page had errors:\n${fixture.faults.join('\n')}`);
     console.log(`${name}: passed in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   } catch (fault) {
-    failed += 1;
-    console.error(`${name}: ${fault.message ?? fault}`);
-    if (fixture.faults.length > 0) console.error(`the page had errors:\n${fixture.faults.join('\n')}`);
+    const errors = fixture.faults.length > 0 ? `\nthe page had errors:\n${fixture.faults.join('\n')}` : '';
+    failures.push(`${name}: ${fault.message ?? fault}${errors}`);
+    console.error(failures.at(-1));
     await Promise.all(browser.contexts().map((context) => context.close()));
   }
 }
 await browser.close();
-process.exit(failed > 0 ? 1 : 0);
+// A report of a failed run often has its last lines only, so they name what failed.
+if (failures.length > 0) console.error(`${failures.length} scenes failed:\n${failures.join('\n')}`);
+process.exit(failures.length > 0 ? 1 : 0);
