@@ -187,11 +187,11 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One write for the day, and one for each of its shards that has a hint.
-	if dues := asked["put dues ok"]; dues < 3 || dues > 1+dueShards {
-		t.Errorf("putting twenty dues of one day took %d writes", dues)
+	if dues := asked["write hints ok"]; dues < 3 || dues > 1+dueShards {
+		t.Errorf("putting the hints of twenty items of one day took %d writes", dues)
 	}
-	delete(asked, "put dues ok")
-	if diff := cmp.Diff(map[string]int{"put a content applied": 20, "fix a creation applied": 1}, asked); diff != "" {
+	delete(asked, "write hints ok")
+	if diff := cmp.Diff(map[string]int{"put a content applied": 20, "record a creation applied": 1}, asked); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	var left int
@@ -289,7 +289,7 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch r.Operation {
-		case "put a content", "read a content", "put a principal", "read a principal", "fix a setting", "put a setting", "put a block", "fix a creation":
+		case "put a content", "read a content", "put a principal", "read a principal", "record a setting", "put a setting", "put a block", "record a creation":
 			if change != nil {
 				change()
 			}

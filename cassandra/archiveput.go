@@ -204,7 +204,7 @@ func (p *restoring) due(d commit.Due) {
 type restoreDues struct{ session.Batch }
 
 func (w *restoreDues) put(ctx context.Context, s *Store) error {
-	return s.session.WriteBatch(ctx, "put dues", &w.Batch)
+	return s.session.WriteBatch(ctx, "write hints", &w.Batch)
 }
 
 // restoreTable is a table whose partitions have a header and other rows.

@@ -128,7 +128,7 @@ func bytesPart(part []byte) ([]any, error) { return []any{part}, nil }
 // cluster sorts days.
 const dayZero = 1 << 31
 
-// duePartOf returns the key of a partition of dues, which sorts as in the cluster.
+// duePartOf returns the key of a partition of hints, which sorts as in the cluster.
 func duePartOf(day time.Time, shard int8) []byte {
 	days := day.Unix() / (24 * 60 * 60)
 	return append(binary.BigEndian.AppendUint32(nil, uint32(days+dayZero)), byte(shard))
@@ -165,7 +165,7 @@ func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)},
 // beforeAllInstants is before the instant of any due.
 const beforeAllInstants int64 = math.MinInt64
 
-// dueRow decodes the key of a due: its instant and the item.
+// dueRow decodes the key of a hint: its instant and the item.
 func dueRow(row []byte) ([]any, error) {
 	switch {
 	case len(row) == 0:

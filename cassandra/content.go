@@ -155,7 +155,8 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 		case row.kind == kindHeader:
 			rows.Header = row.header(id)
 		case len(rows.Members) < limit:
-			// A partition always has a header. Without one this would return one row too many.
+			// The limit of the statement counts the header, which every partition has. If it were
+			// missing, the last member would be dropped here.
 			rows.Members = append(rows.Members, row.member())
 		}
 	})
@@ -165,7 +166,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 	return rows, nil
 }
 
-// With base 0 the condition is bound to null, which means that no header must exist. The map
+// With base 0 the condition is seq = null, which means that no header may exist. The map
 // writers has a fixed number of elements, and overwriting one writes no tombstone. The elements of
 // unsettled are added and removed, and each removal would leave a tombstone that every read of the
 // header passes. Assigning the whole map writes one tombstone, which replaces that of the previous
@@ -238,7 +239,7 @@ func headerValues(h *library.Header) []any {
 	}
 }
 
-// baseOf returns the value for the condition on seq: null if no header must exist.
+// baseOf returns the value for the condition on seq: null if no header may exist.
 func baseOf(base int64) any {
 	if base == 0 {
 		return nil

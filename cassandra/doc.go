@@ -7,7 +7,7 @@
 // domains declare, but none of their rules: permissions, positions and the consequences of a change
 // are decided by the packages above it.
 //
-// Authoritative rows are written only by compare-and-set on one partition. Derived rows carry the
+// Authoritative rows are changed only by compare-and-set on one partition. Derived rows carry the
 // timestamp of the state that they were derived from, so they may be written late, twice and in any
 // order.
 package cassandra

@@ -46,7 +46,7 @@ func shardOf(row string) int8 {
 
 // PutDue implements commit.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
-	const doing = "write a due"
+	const doing = "write a hint"
 	day := dayOf(d.At)
 	err := session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
@@ -63,7 +63,7 @@ func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 
 // DropDue implements commit.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
-	err := s.session.WriteStamped(ctx, "drop a due", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
+	err := s.session.WriteStamped(ctx, "remove a hint", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 	if err == nil {
 		s.dues.dropped(d)
 	}
@@ -81,7 +81,7 @@ func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, err
 		days []dueDay
 		d    dueDay
 	)
-	err := s.session.Read(ctx, session.Query{Operation: "read dues", Stmt: selectDays, Args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
+	err := s.session.Read(ctx, session.Query{Operation: "read hints", Stmt: selectDays, Args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&d.day, &d.noted) {
 			return false
 		}
@@ -100,7 +100,7 @@ func (s *Store) readDues(ctx context.Context, p *duePartition, from duePosition,
 		row  string
 		mts  *int64
 	)
-	r := session.Query{Operation: "read dues", Stmt: selectDue, Args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
+	r := session.Query{Operation: "read hints", Stmt: selectDue, Args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &row, &mts) {
 			return false

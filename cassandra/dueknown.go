@@ -14,7 +14,7 @@ import (
 // before its read position. If there are more, a full read starts at once and finds them.
 const mostDuesKept = 1000
 
-// duePosition is a position in a partition of dues: right after a hint, or before all hints of an
+// duePosition is a position in a partition of hints: right after a hint, or before all hints of an
 // instant.
 type duePosition struct {
 	at  clock.Instant
@@ -36,7 +36,7 @@ type knownDue struct {
 	call int
 }
 
-// duePartition is the state of this process for one partition of dues.
+// duePartition is the state of this process for one partition of hints.
 type duePartition struct {
 	day   time.Time
 	shard int8
@@ -61,7 +61,7 @@ type dueDayState struct {
 	parts [dueShards]duePartition
 }
 
-// dueScan remembers how far the dues have been read, and which exist.
+// dueScan remembers how far the hints have been read, and which exist.
 type dueScan struct {
 	scanning sync.Mutex // held by DueUntil; guards the walks except near.position
 

@@ -147,7 +147,7 @@ func (s *Store) readSlice(ctx context.Context, p *duePartition, w *dueWalk, from
 			p.skipped = true
 			s.dues.passed(w, next)
 		}
-		return from, fmt.Errorf("cannot read the dues of %s, shard %d, from %s to %s: %w", p.day.Format(time.DateOnly), p.shard, from.at, to, err)
+		return from, fmt.Errorf("cannot read the hints of %s, shard %d, from %s to %s: %w", p.day.Format(time.DateOnly), p.shard, from.at, to, err)
 	}
 	w.failures, w.slice = 0, min(2*w.slice, p.most)
 	if len(rows) >= limit {

@@ -94,7 +94,7 @@ func TestDueScan_FindsHintsAfterManyTombstones(t *testing.T) {
 	next := hintAt(t, other, now.Add(time.Second), id)
 	counts.take()
 	wantDues(t, s, "a hint that becomes due", now.Add(time.Second), early, late, next)
-	if n := counts.take()["read dues ok"]; n != 1+dueShards {
+	if n := counts.take()["read hints ok"]; n != 1+dueShards {
 		t.Errorf("%d reads, want one of the days and one per shard", n)
 	}
 }

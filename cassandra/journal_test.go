@@ -150,7 +150,7 @@ func TestDueScan_ReadsDaysWithHintsOnly(t *testing.T) {
 	}
 	until(first.Add(-day))
 	until(first.Add(2*day), old)
-	if n := until(first.Add(200*day), old)["read dues ok"]; n != 1+dueShards {
+	if n := until(first.Add(200*day), old)["read hints ok"]; n != 1+dueShards {
 		t.Errorf("%d reads for one day with a hint within 200", n)
 	}
 	if err := s.DropDue(t.Context(), old); err != nil {
@@ -162,7 +162,7 @@ func TestDueScan_ReadsDaysWithHintsOnly(t *testing.T) {
 	if n := until(first.Add(4 * day))["forget a day ok"]; n != 1 {
 		t.Error("a day that is long over was not forgotten")
 	}
-	if n := until(first.Add(299 * day))["read dues ok"]; n != 1 {
+	if n := until(first.Add(299 * day))["read hints ok"]; n != 1 {
 		t.Errorf("%d reads for 299 days without hints", n)
 	}
 	// A day that is noted again while it is being forgotten stays.

@@ -22,7 +22,7 @@ const (
 // PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
 func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	const doing = "fix a creation"
+	const doing = "record a creation"
 	var (
 		applied bool
 		current map[string]any
@@ -59,10 +59,10 @@ const (
 )
 
 // PutSettingIfAbsent implements commit.RegisterStore. A setting never changes, so it is read
-// first, and a conditional write is made only if there is none. So a gateway can start even if too
-// few nodes are up for a conditional write.
+// first, and a conditional write is made only if there is none. So a gateway that has started
+// before can start again while too few nodes are up for a conditional write.
 func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
-	const doing = "fix a setting"
+	const doing = "record a setting"
 	var stored []byte
 	found := false
 	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectSetting, Args: []any{name}}, func(iter *gocql.Iter) bool {

@@ -155,10 +155,10 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 		{"the deletion of a name", "drop a row of the directory", func(ctx context.Context) error {
 			return s.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
-		{"a due", "write a due", func(ctx context.Context) error {
+		{"a hint", "write a hint", func(ctx context.Context) error {
 			return s.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"the deletion of a due", "drop a due", func(ctx context.Context) error {
+		{"the removal of a hint", "remove a hint", func(ctx context.Context) error {
 			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
 		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "list", next()) }},

@@ -18,7 +18,7 @@ import (
 // TelemetryFlags say where traces and metrics are sent. OpenTelemetry's own environment
 // variables apply if a flag is not given.
 type TelemetryFlags struct {
-	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that receives traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318. Nothing is sent without it." placeholder:"URL"`
+	OTLPEndpoint     string        `name:"otlp-endpoint" help:"Collector that receives traces and metrics by OTLP over HTTP, such as http://127.0.0.1:4318. Without it, nothing is sent unless OpenTelemetry's own variables are set." placeholder:"URL"`
 	OTLPHeadersFile  string        `name:"otlp-headers-file" help:"File with headers for the collector, one on each line, such as Authorization: Bearer ..." placeholder:"FILE"`
 	OTLPMetricsEvery time.Duration `name:"otlp-metrics-every" help:"How often metrics are sent to the collector; 0s sends none." default:"1m" placeholder:"TIME"`
 	TraceRatio       float64       `name:"trace-ratio" help:"Share of the traces that begin here which is recorded, from 0 to 1. A trace of a caller is recorded if the caller records it." default:"0.01" placeholder:"RATIO"`

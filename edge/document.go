@@ -161,7 +161,7 @@ func (c *compiler) parseRefusal(err error) *refusal {
 	case strings.Contains(message, "exceeded token limit"):
 		return refuseDocument(codeTokenLimit, fmt.Sprintf("The query has more than %d tokens.", c.limits.Tokens))
 	case strings.Contains(message, "exceeded maximum nesting depth"):
-		return refuseDocument(codeDepthLimit, fmt.Sprintf("The operation is more than %d fields deep.", c.limits.Depth))
+		return refuseDocument(codeDepthLimit, "The query is nested too deeply.")
 	}
 	if e, ok := err.(*gqlerror.Error); ok {
 		return &refusal{status: statusSyntax, errs: c.presentable(gqlerror.List{e}, codeParseFailed)}

@@ -117,7 +117,7 @@ func acceptPart(part string) (name string, q float64) {
 // browsers send a preflight request before they send one from another site.
 func checkContentType(h http.Header) *refusal {
 	if encodings := h["Content-Encoding"]; len(encodings) > 1 || len(encodings) == 1 && !strings.EqualFold(encodings[0], "identity") {
-		return refuse(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "A request body is sent without a content encoding.")
+		return refuse(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "A request body must not have a content encoding.")
 	}
 	types := h["Content-Type"]
 	if len(types) == 1 && (types[0] == "application/json" || types[0] == "application/json; charset=utf-8") {
@@ -130,5 +130,5 @@ func checkContentType(h http.Header) *refusal {
 			return nil
 		}
 	}
-	return refuse(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "A request body is application/json, in UTF-8.")
+	return refuse(http.StatusUnsupportedMediaType, codeUnsupportedMedia, "A request body must be application/json in UTF-8.")
 }

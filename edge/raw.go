@@ -27,8 +27,7 @@ func (h *Handler) Raw(read RawText) http.Handler {
 	})
 }
 
-// serveRaw answers a request for a raw text. It returns the code of its refusal, empty if
-// it was answered.
+// serveRaw answers a request for a raw text, and returns the code of its refusal, or codeOK.
 func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText) (code string) {
 	if refused := h.rates.account("", r).begin(); refused != nil {
 		return refuseRaw(w, refused)
@@ -59,7 +58,7 @@ func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte(*text)) // the client may be gone
 	}
-	return ""
+	return codeOK
 }
 
 // refuseRaw answers with a line of text, and returns the code of the refusal.

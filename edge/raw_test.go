@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
 )
@@ -28,7 +31,10 @@ func rawText(_ context.Context, id string) (*string, error) {
 }
 
 func TestRaw_ServesTextsAsPlainText(t *testing.T) {
-	e := newEdge(t, nil)
+	var codes []string
+	e := newEdge(t, func(c *Config) {
+		c.Observe = func(_, code string, _ time.Duration) { codes = append(codes, code) }
+	})
 	h := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly(), Raw: e.handler.Raw(rawText)})
 	for _, c := range []struct {
 		method, path string
@@ -66,6 +72,10 @@ func TestRaw_ServesTextsAsPlainText(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/p/broken/raw", nil))
 	if w.Code != 503 || strings.Contains(w.Body.String(), "SELECT") || !strings.Contains(e.log.String(), "SELECT secret") {
 		t.Errorf("an internal error: %d %s, log %s", w.Code, w.Body, e.log.String())
+	}
+	want := []string{codeOK, codeOK, codeOK, codeNotFound, codeNotFound, codeUnavailable, codeInternal}
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("the codes that were observed: %s", diff)
 	}
 	if used := e.handler.AnswerBytes(); used != 0 {
 		t.Errorf("%d bytes are still reserved", used)

@@ -128,7 +128,7 @@ func (r *valueReader) text(typ *ast.Type) string {
 	if len(raw) > maxWordBytes && typ != nil {
 		switch name := typ.Name(); name {
 		case "String":
-		case "_Any": // an unknown representation is answered on its own, with the others
+		case "_Any": // a representation that is too long gets an error of its own, beside the others
 			return string(raw[1:maxWordBytes])
 		default:
 			r.tooLong = name

@@ -164,8 +164,8 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 	return path, want
 }
 
-// sizes returns how many objects each field requests, and how many entries a filter scans, indexed
-// as in document.sized, for both the limits and the cost; -1 means null. It refuses numbers above
+// sizes returns how many objects each field requests, and how many entries a filter scans, for both
+// the limits and the cost. Its indexes are those of document.sized; -1 means null. It refuses numbers above
 // the limit of any field. The Service makes the final checks of page arguments.
 func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal) {
 	asked := make([]int, len(d.sized))

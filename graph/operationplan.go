@@ -49,7 +49,7 @@ var readsOf = map[string][]string{
 	"byKey": {"Content"},
 }
 
-// idsOf maps the fields of Query whose argument that identifies the object is not id to its name.
+// idsOf names the argument that identifies the object, for the fields of Query where it is not id.
 var idsOf = map[string]string{"contentByUrl": "url", "byKey": "key"}
 
 // IsPlanned reports whether a plan can start with a field of Query.

@@ -181,7 +181,7 @@ type Limits struct {
 	DefaultPageSize        int  // edges
 	MaxPageSize            int  // edges
 	MaxDepth               int  // levels of fields, including the leaf
-	MaxCost                int  // points
+	MaxCost                int  // cost of an operation; a query takes a tenth of it in points
 	MaxShareTargets        int  // principals
 	MaxBodyBytes           int  // bytes of a request
 	MaxAnswerBytes         int  // bytes of the data of an answer

@@ -8,8 +8,8 @@ import (
 // errRow reports that a stored value has a form that this version does not write.
 var errRow = errors.New("a value of an unknown format")
 
-// rowVersion is the first byte of every value. It lets a later version distinguish its values from
-// these.
+// rowVersion is the first byte of the values, except for those that consist of their key or of a
+// single number. It lets a later version distinguish its values from these.
 const rowVersion = 1
 
 // appendText appends a string with its length in front.

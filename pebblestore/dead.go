@@ -47,7 +47,8 @@ func (s *Store) flushDead() {
 			return
 		case <-s.dead.flush:
 		}
-		// This waits for the lock that a failed write may keep (see apply).
+		// After a failed write a lock of Pebble may never be released, and AsyncFlush would wait for
+		// it. So it is not called when the store has failed.
 		s.writing.Lock()
 		if s.broken.Load() != nil {
 			s.writing.Unlock()

@@ -191,7 +191,7 @@ func appendDay(b []byte, day timeline.Day) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(day)^(1<<31))
 }
 
-// appendBucketKey appends the key of the row of a day.
+// appendBucketKey appends the key of the row that counts the shards of a day.
 func appendBucketKey(b []byte, feed timeline.Feed, day timeline.Day) []byte {
 	return appendDay(appendPartition(b, tableBucket, string(feed)), day)
 }

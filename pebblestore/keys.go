@@ -212,7 +212,7 @@ func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
 	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }
 
-// appendBucket appends the common prefix of all keys of a bucket.
+// appendBucket appends the common prefix of all keys of a visibility bucket of a library.
 func appendBucket(b []byte, owner principal.ID, bucket library.Bucket) []byte {
 	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket))
 }
@@ -329,8 +329,8 @@ func appendExpiryKey(b []byte, until clock.Instant, key []byte) []byte {
 func appendAfter(k []byte) []byte { return append(k, 0) }
 
 // prefixEnd turns a prefix that ends in a byte below 0xff, in place, into the smallest key after
-// all keys with that prefix. All prefixes here end so: in a table's byte, the end of a string, a
-// kind or a bucket.
+// all keys with that prefix. Every prefix of a scan ends in such a byte: in that of a table, the end
+// of a string, a kind or a bucket.
 func prefixEnd(k []byte) []byte {
 	k[len(k)-1]++
 	return k

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// Values. Each begins with rowVersion; numbers are varints, instants and what
-// may be negative zigzag varints, strings have their length in front, and the
-// last part of a row may run to its end.
+// Values begin with rowVersion. Numbers are varints; instants, and numbers that may be negative, are
+// zigzag varints. A string follows its length; the last string of a row may extend to its end
+// instead.
 
 // appendWriters appends the writers of the last states.
 func appendWriters(b []byte, ws []commit.Writer) []byte {

@@ -27,7 +27,7 @@ import (
 // the header of an item, and only a fixed set of kinds of changes in in-flight lists. Format 3 had
 // no claims, URLs, further rows of items, page texts or drafts. Format 4 had no pastes, and no
 // feeds, which are filled when they are found missing. Format 5 had the rows of pastes by id only.
-// They are moved when they are changed.
+// Such a row is moved when it is changed.
 const (
 	formatVersion = 6
 	oldestFormat  = 1

@@ -34,7 +34,7 @@ func (s *Store) open() (*view, error) {
 }
 
 // openRange opens a view of the rows whose keys are in [v.key, v.end) as set by bounds. It returns
-// a nil view if the database is empty in that range.
+// a nil view if the range is empty because v.key is not before v.end.
 func (s *Store) openRange(bounds func(v *view)) (*view, error) {
 	v := s.views.Get().(*view)
 	bounds(v)

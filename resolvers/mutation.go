@@ -25,8 +25,8 @@ func optional[T any](o graphql.Omittable[T]) input.Optional[T] {
 	return input.Optional[T]{Set: set, Value: v}
 }
 
-// given returns the value of a field that has a default. The zero value stands for an explicit
-// null, which the domain refuses.
+// given returns the value of a field that has a default. An explicit null becomes the zero value:
+// the domain refuses it, except for a Boolean, where it means false.
 func given[T any](v *T) T {
 	if v == nil {
 		var zero T

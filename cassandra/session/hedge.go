@@ -9,9 +9,9 @@ import (
 
 // Limits of hedging.
 const (
-	// defaultHedgeAfter is how long an idempotent statement waits for its node
-	// before it is sent to a second node too. It is above silentAfter, so that a
-	// node that hangs is known to be silent by then.
+	// defaultHedgeAfter is about how long an idempotent statement waits for its node before it is
+	// sent to a second node too: a timer that statements share may fire after half of it. It is
+	// above silentAfter, so that a node that hangs is known to be silent by then.
 	defaultHedgeAfter = 500 * time.Millisecond
 	// hedgeShare is the part of the gate's limit (1/8) that second attempts may use:
 	// a cluster that is slow as a whole must not get twice the work.
@@ -159,7 +159,8 @@ func (g *group[T]) hedge() {
 	now := time.Now()
 	for i := range g.calls {
 		c := &g.calls[i]
-		// A call that was started together with the timer may have started a little later.
+		// The timer is that of the first call, and later calls may have waited for less. Those
+		// that have waited for less than half of the time are left to the next timer.
 		if c.first == nil || c.done || c.hedged || now.Sub(c.started) < g.h.after/2 {
 			continue
 		}

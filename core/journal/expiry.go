@@ -126,7 +126,7 @@ func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 }
 
 // forgetDropped forgets the expiries whose hints are no longer in the store, because
-// another process has dropped them. dues are all hints that are due.
+// another process has removed them. dues are the hints of everything that is due.
 func (j *Journal) forgetDropped(dues []commit.Due) {
 	stored := make(map[dueKey]bool, len(dues))
 	for _, d := range dues {

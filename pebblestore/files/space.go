@@ -61,7 +61,7 @@ func (s *Space) CheckFree(now clock.Instant) error {
 	// Measure before refusing: an earlier measurement may be out of date, and at first there is none.
 	if s.measure(now) < s.reserve {
 		return &fault.Error{Code: fault.Unavailable, RetryAfter: 60,
-			Msg: "the disk of the store is almost full: nothing can be added or changed until space is freed; deleting still works"}
+			Msg: "the disk of the store is almost full: nothing can be added or changed until space is freed; items can still be deleted"}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (g *gateway) largeItem(ctx context.Context, n, members int) error {
 		binary.BigEndian.PutUint64(writer[:], uint64(h.Seq))
 		verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Base: h.Seq - 1, Header: h, Writer: writer, Members: added})
 		if err != nil || !verdict.Applied {
-			return fmt.Errorf("add members to %s: applied %t, %w", id, verdict.Applied, err)
+			return fmt.Errorf("add members to %s: applied %t, %v", id, verdict.Applied, err)
 		}
 		err = parallel(len(added), func(i int) error {
 			return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], Reverse: true})

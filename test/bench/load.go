@@ -125,7 +125,7 @@ func start(ctx context.Context, program string, args ...string) (*process, error
 	p.first = strings.TrimSpace(p.first)
 	if err != nil {
 		p.stop()
-		return nil, fmt.Errorf("%s ended before it said anything: %w", program, err)
+		return nil, fmt.Errorf("%s ended before it said anything: %v", program, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }() // ends with the process
 	return p, nil

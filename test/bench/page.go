@@ -190,7 +190,7 @@ func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error
 		defer body.Release()
 		r := &graph.Request{Op: operation(), Pages: pages, Body: body}
 		if answered, _ := schema.Answer(auth.WithViewer(ctx, &principal.Viewer{User: owner}), r); !answered || len(body.Chunks()) != 1 {
-			return fmt.Errorf("the plan did not answer the page: %w", body.Err())
+			return fmt.Errorf("the plan did not answer the page: %v", body.Err())
 		}
 		return whole(http.StatusOK, body.Chunks()[0])
 	}, nil

@@ -108,7 +108,7 @@ func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, er
 func (g *gateway) cursorOfPaste(ctx context.Context, at clock.Instant) (string, error) {
 	es, err := timeline.New(timeline.Config{Store: g.store, Runtime: g.runtime}).Since(ctx, "pastes", timeline.Entry{Created: at}, 1)
 	if err != nil || len(es) == 0 {
-		return "", fmt.Errorf("no paste since %s: %w", at, err)
+		return "", fmt.Errorf("no paste since %s: %v", at, err)
 	}
 	return g.pastes.CursorAt(es[0]), nil
 }

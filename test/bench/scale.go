@@ -114,7 +114,7 @@ func (g *gateway) sharedItem(ctx context.Context, n, members int, changes bool) 
 	binary.BigEndian.PutUint64(writer[:], uint64(n))
 	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: rows})
 	if err != nil || !verdict.Applied {
-		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
+		return fmt.Errorf("make %s: applied %t, %v", id, verdict.Applied, err)
 	}
 	e := library.IndexUpdate{Header: &h, Rows: rows, Reverse: true}
 	if changes {

@@ -158,7 +158,7 @@ func (g *gateway) describedItem(ctx context.Context, owner principal.ID, n int, 
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
 	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
 	if err != nil || !verdict.Applied {
-		return fmt.Errorf("make %s: applied %t, %w", id, verdict.Applied, err)
+		return fmt.Errorf("make %s: applied %t, %v", id, verdict.Applied, err)
 	}
 	return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
 }

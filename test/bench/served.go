@@ -59,7 +59,7 @@ func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (
 	}
 	if err := json.Unmarshal([]byte(s.first), &started); err != nil || started.Addr == "" {
 		s.stop()
-		return nil, fmt.Errorf("the first line of the gateway is %q: %w", s.first, err)
+		return nil, fmt.Errorf("the first line of the gateway is %q: %v", s.first, err)
 	}
 	s.address, s.admin = started.Addr, started.Admin
 	return s, nil
@@ -110,5 +110,5 @@ func (s *served) metric(ctx context.Context, name string) (int64, error) {
 			return int64(number), err
 		}
 	}
-	return 0, fmt.Errorf("/metrics does not contain %s: %w", name, lines.Err())
+	return 0, fmt.Errorf("/metrics does not contain %s: %v", name, lines.Err())
 }

@@ -42,7 +42,7 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 	defer p.stop()
 	var started struct{ Addr string }
 	if err := json.Unmarshal([]byte(p.first), &started); err != nil {
-		return fmt.Errorf("the first line of the gateway is %q: %w", p.first, err)
+		return fmt.Errorf("the first line of the gateway is %q: %v", p.first, err)
 	}
 	idle, _, err := residentOf(p.command.Process.Pid)
 	if err != nil {

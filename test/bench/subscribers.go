@@ -105,7 +105,7 @@ func (a *audience) listen(read func() error) {
 			return
 		}
 		select {
-		case a.lost <- fmt.Errorf("a subscription has ended: %w", err):
+		case a.lost <- fmt.Errorf("a subscription has ended: %v", err):
 		default: // another error was first
 		}
 	})

@@ -197,7 +197,8 @@ export async function shortcutKeys({ openAs, base }) {
   expect(await dialog(page).count(), 0, 'dialogs opened by typing');
   await search.fill('e');
   const found = page.locator('.principals li');
-  await found.nth(1).waitFor();
+  // The results of an earlier text stay until those of this one are there.
+  await found.first().filter({ hasText: 'Eli Evans' }).waitFor();
   await page.getByRole('heading', { level: 1, name: 'Search' }).click();
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('j');
