@@ -10,9 +10,6 @@ import (
 	"carrel/library"
 )
 
-// clusterPastes is how many pastes the large list on a cluster has.
-const clusterPastes = 100_000
-
 // measureClusterPastes compares pages of pastes by the size of the list, by their
 // position in it and by what has happened at its newest end, and compares creations with
 // those of items.
@@ -24,7 +21,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 		}
 	}()
 	counts := newTally()
-	for _, size := range []int{1_000, clusterPastes} {
+	for _, size := range []int{1_000, o.pastes} {
 		g, err := o.clusterOfPastes(ctx, fmt.Sprint("pastes", size), size, counts)
 		if err != nil {
 			return err
@@ -32,7 +29,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 		lists = append(lists, g)
 	}
 	few, many := lists[0], lists[1]
-	if err := compareClusterPages(ctx, t, few, many); err != nil {
+	if err := compareClusterPages(ctx, t, few, many, o.pastes); err != nil {
 		return err
 	}
 	if err := few.countPastePage(ctx, t, counts); err != nil {
@@ -73,7 +70,7 @@ func (o *options) clusterOfPastes(ctx context.Context, name string, size int, co
 
 // compareClusterPages reads the newest pages of a short and of a long list, and the oldest day
 // of the long one.
-func compareClusterPages(ctx context.Context, t *table, few, many *gateway) error {
+func compareClusterPages(ctx context.Context, t *table, few, many *gateway, pastes int) error {
 	newestOfFew, err := few.viaPastes(ctx, "")
 	if err != nil {
 		return err
@@ -97,7 +94,7 @@ func compareClusterPages(ctx context.Context, t *table, few, many *gateway) erro
 	of := func(c cost) float64 { return float64(c.wall) / float64(costs[0].wall) }
 	t.title("A page of 20 pastes on Cassandra (wall time, the whole edge)")
 	t.figure("the newest of 1000", micros(costs[0].wall))
-	t.ratio(fmt.Sprintf("the newest of %d", clusterPastes), micros(costs[1].wall), of(costs[1]), wantedFlat)
+	t.ratio(fmt.Sprintf("the newest of %d", pastes), micros(costs[1].wall), of(costs[1]), wantedFlat)
 	t.ratio("in the oldest day of them", micros(costs[2].wall), of(costs[2]), wantedFlat)
 	return nil
 }

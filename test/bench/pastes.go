@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/cursor"
+	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/timeline"
 	"carrel/library"
@@ -86,10 +87,26 @@ func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant
 		var id [16]byte
 		g.runtime.Random(id[:])
 		title := fmt.Sprintf("Paste %d", first+i)
-		_, err := g.pastes.Import(ctx, paste.Import{
-			ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters", CreatedAt: &created, ExpiresAt: expires})
-		return err
+		in := paste.Import{ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters", CreatedAt: &created, ExpiresAt: expires}
+		return g.again(ctx, func() error {
+			_, err := g.pastes.Import(ctx, in)
+			return err
+		})
 	})
+}
+
+// again calls f until it succeeds, at most five times. A cluster under the load of an import may
+// miss a deadline.
+func (g *gateway) again(ctx context.Context, f func() error) (err error) {
+	for range 5 {
+		if err = f(); fault.CodeOf(err) != fault.Unavailable && !fault.MayHaveCommitted(err) {
+			return err
+		}
+		if err := g.runtime.After(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 const pastesQuery = `{ latestPastes(first: 20%s) { edges { cursor node { id title createdAt expiresAt version } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
