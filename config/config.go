@@ -98,8 +98,8 @@ func CheckFiles(files ...FileFlag) error {
 	return nil
 }
 
-// Check returns a UsageError for the first wrong setting, before anything is opened. It does not
-// check the name of the store, as gateway.TargetOf does.
+// Check returns a UsageError for the first wrong setting, before anything is opened. It leaves the
+// check of the store's name to gateway.TargetOf.
 func (c *Config) Check() error {
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
 		if _, _, err := net.SplitHostPort(a.addr); err != nil {

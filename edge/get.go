@@ -50,7 +50,7 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 }
 
 // checkGET refuses a GET that a page of another site may have caused without a preflight request:
-// one with a cookie or that comes from another site, unless it has a header that such a page cannot
+// one that has a cookie or comes from another site, unless it has a header that such a page cannot
 // add.
 func checkGET(r *http.Request) *refusal {
 	_, cookies := r.Header["Cookie"]

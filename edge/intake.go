@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// firstBytes is how many bytes of a body or message are read before a buffer for the rest is
+// firstBytes is how many bytes of a body or message are read before a buffer for the whole is
 // allocated, so that a client that announces a megabyte and sends nothing ties up no memory. Few
-// requests are longer, so the buffers for the rest have their own pool.
+// requests are longer, so these buffers have their own pool.
 const firstBytes = 64 << 10
 
 // intake is a reusable buffer into which one body or message is read.

@@ -13,7 +13,7 @@ import (
 	"carrel/core/input"
 )
 
-// named returns the limits that an operator may set, by the names in the API's documentation.
+// named returns the limits that an operator may set, by their names for --limit.
 func (l *Limits) named() map[string]any {
 	return map[string]any{
 		"body": &l.BodyBytes, "values": &l.Values, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,

@@ -34,10 +34,9 @@ type accepted struct {
 }
 
 // negotiate chooses from the Accept headers the media type with the highest q. If two are equal it
-// chooses application/graphql-response+json if that is named, and application/json otherwise. It
-// chooses events only if the client prefers them to everything else: clients list them in every
-// request, but need them for subscriptions only. defaultMedia is the media type for clients without
-// a preference.
+// chooses application/graphql-response+json if that is named, application/json if only that is
+// named, and defaultMedia if neither is. It chooses events only if the client prefers them to
+// everything else: clients list them in every request, but need them for subscriptions only.
 func negotiate(accept []string, defaultMedia mediaType) accepted {
 	if len(accept) == 0 {
 		return accepted{media: defaultMedia}

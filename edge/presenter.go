@@ -15,8 +15,9 @@ import (
 	"carrel/core/fault"
 )
 
-// presenter decides what clients see of an error. It only shows errors of the domain: any other
-// error becomes "Internal error." with an id by which its details are in the log.
+// presenter decides what clients see of an error. It shows errors of the domain, unknown outcomes,
+// timeouts and cancellations. Any other error becomes "Internal error." with an id by which its
+// details are in the log.
 type presenter struct {
 	log *slog.Logger
 	// random fills b. The ids of errors are made from it.

@@ -138,7 +138,7 @@ func endUnclearFraming(h http.Handler) http.Handler {
 	})
 }
 
-// Server returns an HTTP server that slow or endless clients cannot block.
+// Server returns an HTTP server that clients cannot block with slow or endless requests.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           endUnclearFraming(limitHeader(h, l.HeaderBytes)),

@@ -165,8 +165,9 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 }
 
 // sizes returns how many objects each field requests, and how many entries a filter scans, for both
-// the limits and the cost. Its indexes are those of document.sized; -1 means null. It refuses numbers above
-// the limit of any field. The Service makes the final checks of page arguments.
+// the limits and the cost. Its indexes are those of document.sized; -1 stands for a page size that
+// is null or missing. It refuses numbers above the limits. The Service makes the final checks of
+// page arguments.
 func (d *document) sizes(values map[string]any, limits *Limits) ([]int, *refusal) {
 	asked := make([]int, len(d.sized))
 	for _, arg := range d.lists {

@@ -17,8 +17,8 @@ import (
 	"carrel/observe"
 )
 
-// nodesTimeout is the longest default timeout of a node for a request, read_request_timeout of
-// Cassandra 5.
+// nodesTimeout is the longest default timeout of a node for a read or write by key,
+// read_request_timeout of Cassandra 5. Range scans have a longer one, but write nothing.
 const nodesTimeout = 5 * time.Second
 
 const clusterName = "cassandra://HOST[,HOST]/KEYSPACE"

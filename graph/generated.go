@@ -349,7 +349,7 @@ scalar Cursor
 
 "An object with a global id."
 interface Node {
-  "The global id: u:<tenant>:<name>, g:<tenant>:<name>, c:<tenant>:<name>, or l: or p: and 32 hexadecimal digits."
+  "The global id: u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>; l: or p: and 32 hexadecimal digits; or such digits alone, for a suggestion."
   id: ID!
 }
 
@@ -1196,7 +1196,7 @@ type Limits {
   pingSeconds: Int!
   "The estimated bytes of memory of the cache of validated documents."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, a hundredth of the number of libraries that it concerns, and 1 for each key that it leases or gives up; a wrong secret of a paste takes 90 more. Each operation takes at least 1. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
+  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, or 10 for each item if it takes several, or a tenth of its cost if that is more. It also takes a hundredth of the number of libraries that it concerns, and 1 for each key that it leases or gives up; a wrong secret of a paste takes 90 more. Each operation takes at least 1. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
   viewerPointsPerMinute: Int
   "The same for the anonymous requests of one address."
   addressPointsPerMinute: Int
@@ -1268,7 +1268,7 @@ type FanOut {
   libraries: Int!
 }
 
-"The mutations. Each is applied as a whole or not at all. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error."
+"The mutations. Each is applied as a whole or not at all, except that shareContents and deleteContents change each item separately. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error."
 type Mutation {
   "Creates a user. Allowed for administrators of the tenant, and for the holder of a token with the new user's id."
   createUser(

@@ -7,8 +7,8 @@ import (
 	"carrel/principal"
 )
 
-// Payloads of mutations. If UserErrors is not empty, all other fields but CollidingKeys and
-// ClientMutationID are nil.
+// Payloads of mutations. If UserErrors is not empty, all other fields but CollidingKeys, Requested
+// and ClientMutationID are nil.
 
 // CreateUserPayload is the result of createUser.
 type CreateUserPayload struct {

@@ -85,7 +85,7 @@ func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error
 	return x, nil
 }
 
-// sending is the part that all exporters share: the timeout and the log.
+// sending is the part that all exporters share: the context that Close cancels, and the log.
 type sending struct {
 	life context.Context
 	log  *exportLog

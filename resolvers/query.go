@@ -173,5 +173,5 @@ func (q queries) principalOf(ctx context.Context, prefetch prefetching, id strin
 }
 
 func malformed(field string) error {
-	return fault.BadInputf("%s: the id is malformed; ids have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
+	return fault.BadInputf("%s: the id is malformed; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
 }
