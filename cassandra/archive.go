@@ -54,7 +54,8 @@ type rowReader func(*gocql.Iter) (r archive.Row, at rowPosition, ok bool, err er
 // beforeAllTokens is smaller than the token of any partition.
 const beforeAllTokens int64 = math.MinInt64
 
-// archivePage is the number of rows in a page. A row may have tens of kilobytes.
+// archivePage is the number of rows in a page. Most rows are small, a header may have tens of
+// kilobytes, and a text or the body of a paste up to 512 KiB.
 const archivePage = 100
 
 // ReadRows implements archive.Store.

@@ -49,9 +49,9 @@ const (
 	restoreTries = 3
 )
 
-// PutRows implements archive.Store. It makes one decision for the rows of each partition, so a
-// copy makes as many as there are items, restoreWidth at a time. Rows that have expired are
-// skipped.
+// PutRows implements archive.Store. It writes restoreWidth partitions at a time. For a partition of
+// an item, a user or a group it makes one decision for each restoreRows rows, so a copy makes at
+// least as many decisions as there are headers. Rows that have expired are skipped.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := ctx.Err(); err != nil {
 		return session.NotSent(err)

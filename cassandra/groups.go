@@ -34,7 +34,8 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 	return rows, nil
 }
 
-// Confirm implements principal.Store with one read for each group.
+// Confirm implements principal.Store with one read for each group, or several if more than
+// maxInList of its members are asked for.
 func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
@@ -100,8 +101,9 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 
 const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 
-// SettleGroup implements principal.Store with one conditional batch, unless rows have changed since
-// they were read.
+// SettleGroup implements principal.Store with conditional batches of at most settleRows rows, or
+// purgeRows rows of a deleted group. A batch is sent again only if rows have changed since they
+// were read.
 func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
 	if t.Purge {
 		return s.purgeMembers(ctx, t)

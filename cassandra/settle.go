@@ -35,7 +35,8 @@ const (
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 
-// Settle implements library.ContentStore with one conditional batch, unless rows have changed since
+// Settle implements library.ContentStore with conditional batches of at most settleRows member
+// rows, or purgeRows rows of a deleted item. A batch is sent again only if rows have changed since
 // they were read.
 func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	if t.Purge || t.Final {

@@ -20,7 +20,7 @@ type Store struct {
 	// vouching decides whether the in-flight lists that were read are complete.
 	vouching vouching
 
-	// Reads of whole headers that concurrent requests share.
+	// Reads of what pages show of items and principals, which concurrent requests share.
 	contents   *session.SharedReads[contentKey, *library.ContentRows]
 	principals *session.SharedReads[principal.ID, *principal.Header]
 }

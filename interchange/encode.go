@@ -20,7 +20,7 @@ type Writer struct {
 // NewWriter returns a Writer that writes to w, with one call of w.Write for each line.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Write writes one line. It does not check it, as Parse does.
+// Write writes one line. Unlike Parse, it does not check the line.
 func (w *Writer) Write(l *Line) error {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)

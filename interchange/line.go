@@ -70,8 +70,9 @@ func (l *Line) ID() string {
 	return l.Members.ID
 }
 
-// names calls visit for everything that must be stored before the line: the principals that it
-// names, and for a line of members the item or group that they are members of.
+// names calls visit for what must be stored before the line: the principals that it names, the item
+// or group of a line of members, and the item of a draft. It leaves out the author of a paste and
+// who decided on a suggestion, because lines of users have ended before lines of those types begin.
 func (l *Line) names(visit func(id string)) {
 	switch l.Type {
 	case TypeGroup:

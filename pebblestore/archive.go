@@ -216,8 +216,8 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 	return r, errKey
 }
 
-// PutRows implements archive.Store. The write is not synced: the copy note that is written after
-// it is.
+// PutRows implements archive.Store. It does not sync its write: PutCopyNote, which follows, syncs
+// both.
 func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	if err := s.enter(ctx); err != nil {
 		return err

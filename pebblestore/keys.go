@@ -50,8 +50,8 @@ import (
 //	'n' host                                next number of a host's id blocks
 //	'O' instant, paste                      paste, by its creation
 //	'o' paste                               the instant in the key of that paste; or the paste
-//	                                        itself, as formats before 6 have stored it, and
-//	                                        where that instant is not known
+//	                                        itself, if a format before 6 has stored it or that
+//	                                        instant is not known
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
 //	'p' principal, kindRequest, hash        answered request of a principal
@@ -330,7 +330,7 @@ func appendAfter(k []byte) []byte { return append(k, 0) }
 
 // prefixEnd turns a prefix that ends in a byte below 0xff, in place, into the smallest key after
 // all keys with that prefix. Every prefix of a scan ends in such a byte: in that of a table, the end
-// of a string, a kind or a bucket.
+// of a string, a kind, a bucket, a list or a shard, or in the last byte of a name in UTF-8.
 func prefixEnd(k []byte) []byte {
 	k[len(k)-1]++
 	return k

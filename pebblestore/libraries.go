@@ -80,7 +80,7 @@ func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
 	return &library.EntryKey{Position: position, Content: library.ContentID(content)}, err
 }
 
-// sliceBounds sets the iterator's bounds to those of the slice.
+// sliceBounds sets v.key and v.end to the bounds of the slice.
 func (v *view) sliceBounds(p *library.Slice) {
 	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket)
 	v.end = prefixEnd(append(v.end[:0], v.key...))
@@ -196,8 +196,8 @@ func (s *Store) isDeleted(p principal.ID) (bool, error) {
 	return err == nil && h.State == commit.Deleted, err
 }
 
-// DropLibrary implements library.LibraryStore. It removes the whole record of what is shared, because
-// only entries carry the time of their states.
+// DropLibrary implements library.LibraryStore. It ignores asOf and removes everything, because the
+// owner is deleted for good and the rows of the record carry no time.
 func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// Values begin with rowVersion. Numbers are varints; instants, and numbers that may be negative, are
-// zigzag varints. A string follows its length; the last string of a row may extend to its end
-// instead.
+// Values begin with rowVersion; codec.go names the exceptions. Numbers are varints; instants, and
+// numbers that may be negative, are zigzag varints. A string follows its length; the last string of
+// a row may extend to its end instead.
 
 // appendWriters appends the writers of the last states.
 func appendWriters(b []byte, ws []commit.Writer) []byte {

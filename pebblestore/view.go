@@ -14,7 +14,7 @@ type view struct {
 	it *pebble.Iterator
 	// key and end are scratch space for the keys to look up.
 	key, end []byte
-	// values holds the values of several rows, one after the other, and ends the end of each.
+	// values holds the values of several rows, one after the other. ends holds the end of each.
 	values []byte
 	ends   []int
 }
@@ -22,8 +22,8 @@ type view struct {
 // open opens a view for reading single rows of any table.
 func (s *Store) open() (*view, error) {
 	v := s.views.Get().(*view)
-	// The rows that a page reads with a header are mostly in the same block. So the filters of the
-	// oldest level, where most rows are, cost more than they save.
+	// UseL6Filters stays off: the rows that a page reads with a header are mostly in the same block,
+	// so the filters of the oldest level, where most rows are, cost more than they save.
 	it, err := s.db.NewIter(&pebble.IterOptions{})
 	if err != nil {
 		s.views.Put(v)
