@@ -10,7 +10,8 @@ import (
 )
 
 // accessTo decides who sees an item. Look-ups by id, mutations, pages and subscriptions all call
-// it, and nothing else decides this. docs/visibility.md has the rules.
+// it. Only the feed of public content does not (publicNow): everybody sees all of its items.
+// docs/visibility.md has the rules.
 //
 // h is the header that was read for id, and own the member row through which the viewer has a
 // role. own is the zero Member if there is no such row or the viewer is not signed in. With

@@ -124,8 +124,8 @@ type Header struct {
 	// MTS is max(now, previous+1) in microseconds: the write timestamp of
 	// everything derived from this state. No two states share one.
 	MTS clock.Instant
-	// Position is the item's position in libraries. It equals LastModified, except for hot
-	// items, whose moves are deferred.
+	// Position is the item's position in libraries. It equals LastModified, except while a move of
+	// the item is deferred (see deferUntil).
 	Position clock.Instant
 	// Widest is the widest visibility the item has had at Position.
 	Widest principal.Visibility

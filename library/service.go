@@ -98,7 +98,7 @@ type Service struct {
 
 // New returns the Service of libraries, and makes it the handler of the changes of
 // content. It reads a setting of the store, and stores it if the store has none.
-// PublishTo must be called before the first request.
+// PublishTo, KeepPages and BeforeLatest must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,

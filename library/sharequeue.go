@@ -26,7 +26,7 @@ type shareJob struct {
 	indexes       []int // of named in the input
 
 	done      sched.Latch
-	taken     bool // another job commits this one; under shareTable.mu
+	taken     bool // in a batch, or withdrawn; under shareTable.mu
 	err       error
 	first     *keptAnswer // of the request, if it was answered before
 	decided   bool

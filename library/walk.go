@@ -99,8 +99,8 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 	return nil
 }
 
-// everyone updates the libraries of all members, page by page. Each page is a snapshot of its
-// own: after each member the walk continues with the newest snapshot.
+// everyone updates the libraries of all members, page by page. Each page is a snapshot of its own,
+// so a page may be of a newer state than the one before it.
 func (w *walk) everyone(ctx context.Context) error {
 	var after principal.ID
 	for {

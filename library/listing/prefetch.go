@@ -105,8 +105,8 @@ type prefetch struct {
 	panicked error
 }
 
-// result waits for what was read. It panics if the prefetch has panicked: its callers report
-// panics, and the task of the prefetch has no caller.
+// result returns what was read, once done is open. It panics if the prefetch has panicked: its
+// callers report panics, and the task of the prefetch has no caller.
 func (p *prefetch) result() *opened {
 	if p.panicked != nil {
 		panic(p.panicked)

@@ -23,9 +23,9 @@ const (
 // About 20,000 entries are rebuilt in that time.
 const rebuildAnswerWithin = 8 * time.Second
 
-// Limits of rebuilds that readers have started: how many run in this process at a time, so that
-// they leave capacity for other requests, and how many may wait or have failed just now. Beyond
-// that, readers get an error and may retry.
+// Limits of rebuilds that readers and rebuildLibrary have started: how many run in this process at
+// a time, so that they leave capacity for other requests, and how many may wait or have failed just
+// now. Beyond that, callers get an error and may retry.
 const (
 	rebuildsAtOnce = 4
 	rebuildsKnown  = 1000
@@ -35,7 +35,7 @@ const (
 type rebuildTable struct {
 	mu      sync.Mutex
 	running map[principal.ID]*rebuildRun
-	// done are rebuilds that ended after the mutation that started them had been answered: the
+	// done are rebuilds that ended after a mutation that waited for them had been answered: the
 	// next mutation returns their outcome.
 	done map[principal.ID]*rebuildRun
 }

@@ -33,7 +33,7 @@ type Service struct {
 	log           *slog.Logger
 
 	rebuilds rebuildTable
-	// rebuildTurns are for the rebuilds that readers have started.
+	// rebuildTurns are for the rebuilds that readers and rebuildLibrary have started.
 	rebuildTurns *sched.Permits
 	// filling records whether the directory is known to be complete.
 	filling directoryRun
