@@ -56,7 +56,7 @@ type Service struct {
 }
 
 // New returns the Service of users and groups, and makes it the handler of
-// their changes. OnCreated and BeforeSearch must be called before its first request.
+// their changes. OnCreated, OnDeleted and BeforeSearch must be called before its first request.
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
