@@ -64,7 +64,7 @@ type Lease struct {
 	Deadline  clock.Instant
 	Documents []Document
 	// Request is the request that created the lease; nil if it had no idempotency key, or the
-	// lease was refused.
+	// lease was refused because it did not get its keys (see partition).
 	Request *commit.RequestRow
 	// Writers wrote the states, the latest last.
 	Writers []commit.EntryID
