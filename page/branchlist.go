@@ -62,10 +62,10 @@ func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.
 	return &BranchConnection{wrap(es, func(e Edge[*Branch]) BranchEdge { return BranchEdge{e} }), info}, nil
 }
 
-// count returns the numbers from from to to, inclusive.
-func count(from, to int) []int {
+// count returns the numbers from first to last, inclusive.
+func count(first, last int) []int {
 	var ns []int
-	for n := from; n <= to; n++ {
+	for n := first; n <= last; n++ {
 		ns = append(ns, n)
 	}
 	return ns

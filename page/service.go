@@ -94,7 +94,7 @@ func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.
 	return nil
 }
 
-// inline is the maximum size in bytes of a body that is stored in the row of its revision.
+// inline is the maximum size in bytes of a body that is stored in the row of its revision or draft.
 const inline = 4 << 10
 
 // putBody stores a body that a row will refer to.
