@@ -34,7 +34,8 @@ interface Following<Change> {
 
 // follow keeps a subscription open, and returns a function that ends it.
 //
-//   subscribe(after, { opened, next, error, complete })  starts a subscription, returns a stop
+//   subscribe(after, { opened, next, error, complete })
+//                   starts a subscription, and returns a function that ends it
 //   newest()        the newest cursor that is known, or null
 //   apply(event)    applies a change
 //   reread()        reads the library again, because changes were missed; the promise is
