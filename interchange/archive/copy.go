@@ -19,7 +19,7 @@ import (
 // takes one sync.
 const copyPage = 500
 
-// textsPage is that number for texts, each of which may take 512 KiB.
+// textsPage is that number for texts and long bodies, each of which may take 512 KiB.
 const textsPage = 32
 
 // storeIdentity is the setting that identifies a store. It is not copied, because a copy is
@@ -158,7 +158,7 @@ func eachRow(ctx context.Context, a Store, from Chapter, after []byte, see func(
 			continue
 		}
 		limit := copyPage
-		if c == ChapterTexts {
+		if c == ChapterTexts || c == ChapterBodies {
 			limit = textsPage
 		}
 		for {
