@@ -31,7 +31,7 @@ import (
 
 // runServer serves the API with cfg until ctx ends, and then finishes the running requests. The
 // first line on out is JSON with the addresses. The following lines are the log and, in
-// development, the tokens of the demo viewers.
+// development, the addresses of the pages and the tokens of the demo viewers.
 func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error) {
 	output := observe.NewOutput(out)
 	log := observe.NewLogger(output)

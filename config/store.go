@@ -21,5 +21,5 @@ type ClusterFlags struct {
 	DataCentre   string        `name:"dc" help:"Data centre whose nodes are used." placeholder:"NAME"`
 	Global       bool          `help:"Decide across data centres (QUORUM, SERIAL) instead of within one (LOCAL_QUORUM, LOCAL_SERIAL). Set it alike for all gateways of a keyspace."`
 	Replication  []string      `help:"Replicas of a keyspace that migrate creates, 3 in every data centre by default: a number for every data centre, or DC=NUMBER, repeatable. If the keyspace exists with other numbers, migrate changes nothing and fails." sep:"," placeholder:"[DC=]NUMBER"`
-	Timeout      time.Duration `help:"Timeout of one request. It must be longer than the nodes' own timeouts, which are up to 5s by default." default:"6s" placeholder:"TIME"`
+	Timeout      time.Duration `help:"Timeout of one request. It must be longer than the nodes' own timeouts for reads and writes by key, which are up to 5s by default." default:"6s" placeholder:"TIME"`
 }
