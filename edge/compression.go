@@ -78,7 +78,7 @@ func takesGzip(h http.Header) bool {
 	return gzipped > 0 && gzipped >= plain
 }
 
-// compressAssets compresses scripts, styles, fonts and text images. It does not compress pages,
+// compressAssets compresses scripts, styles, fonts and SVG images. It does not compress pages,
 // because they contain a nonce.
 func compressAssets(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(zipFrom),

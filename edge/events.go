@@ -173,7 +173,7 @@ func (s *eventStream) emitEvent(done *executed) {
 	s.send("next", done.pieces(nil))
 }
 
-// refuseByEvents answers a client that only accepts events.
+// refuseByEvents sends a refusal to a client that prefers events.
 func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 	eventHeader(w.Header())
 	w.WriteHeader(http.StatusOK)

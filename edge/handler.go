@@ -168,8 +168,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case x.opened:
 		return // the stream reports its own outcome
 	case refused != nil && x.stream && refused.ofRequest():
-		// A client that only accepts events gets the refusal as an event, because it would treat
-		// another status as a lost connection and retry.
+		// A client that prefers events gets the refusal as an event, because it would treat another
+		// status as a lost connection and retry.
 		x.code = firstCode(refused.errs)
 		h.refuseByEvents(w, refused)
 	case refused != nil:

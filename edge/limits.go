@@ -54,8 +54,8 @@ type Limits struct {
 	// AnswerMemory limits the memory of all answers that are being built or sent, in bytes
 	// (UNAVAILABLE). The gateway sets it to a quarter of the memory of its process.
 	AnswerMemory int
-	// PageSize limits the entries of a page (BAD_USER_INPUT). It is the same constant that the
-	// Service uses.
+	// PageSize limits the entries of a page (BAD_USER_INPUT). It is at most the limit of the
+	// Service.
 	PageSize int
 	// IDs limits the ids or representations of one field (BAD_USER_INPUT). ShareTargets limits the
 	// principals that one mutation names (TOO_MANY); the Service enforces it. Neither exceeds the

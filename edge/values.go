@@ -9,8 +9,9 @@ import (
 	"carrel/edge/jsontext"
 )
 
-// maxWordBytes is the maximal length of the JSON of an id, a cursor, a date or an enum value. Those
-// of the contract have at most 200 characters, each of at most six bytes when escaped.
+// maxWordBytes is the maximal length of the JSON of an id, a cursor, a date or an enum value. The
+// longest of them, a cursor of a list ordered by name, has fewer than 500 characters, each of at
+// most six bytes when escaped.
 const maxWordBytes = 4 << 10
 
 // readVariables decodes the variables that an operation declares from a JSON object. Their types
