@@ -25,12 +25,13 @@ type PageInfo struct {
 }
 
 // StartCursor returns the cursor of the first edge. For a page without edges it returns the
-// cursor with which the page was requested, or nil without one. If the read budget cut the
-// page short, it returns the cursor of the first scanned entry.
+// position from which the page was requested, or nil if it was requested without a cursor. If the
+// read budget cut the page short, the end of the page at which the reading stopped has the position
+// of the last scanned entry instead; if there are no edges, the other end has that of a scanned
+// entry too.
 func (p *PageInfo) StartCursor() *string { return cursorOrNil(p.Start) }
 
-// EndCursor returns the cursor of the last edge, by the same rules. If the read budget cut
-// the page short, it returns the cursor of the last scanned entry.
+// EndCursor returns the cursor of the last edge, by the same rules.
 func (p *PageInfo) EndCursor() *string { return cursorOrNil(p.End) }
 
 func cursorOrNil(seal func() string) *string {

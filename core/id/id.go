@@ -33,7 +33,7 @@ const (
 	Suggestion Kind = 's'
 )
 
-// kinds are the kinds of ids. A new kind needs a row here.
+// kinds are the kinds of ids that begin with a letter. A new one needs a row here.
 var kinds = [...]struct {
 	kind Kind
 	// folded ids are written in lower case, and read in any case.

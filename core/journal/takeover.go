@@ -99,8 +99,9 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 }
 
 // TakeOver finishes every entry of a list and then deletes the list as it was read. A list that its
-// owner has written since stays, and every compare-and-set of an entry on the deleted list is
-// fenced. If an entry cannot be finished, the list stays, but the other entries are finished.
+// owner has written since stays. When a list is deleted, no compare-and-set of its entries can be
+// applied any more. If an entry cannot be finished, the list stays, but the other entries are
+// finished.
 // Entries of kinds that linger then linger on this process's list.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)

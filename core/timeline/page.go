@@ -84,8 +84,8 @@ type scan[T any] struct {
 	found []Found[T]
 	// more reports that an entry follows that is shown or may be.
 	more bool
-	// first and last are the first and the last entry of the page: of those shown, or of
-	// those scanned if the scan was cut short.
+	// first and last are the first and the last entry shown. If the scan was cut short, last is the
+	// last entry scanned, and so is first if none is shown.
 	first, last Entry
 	scanned     bool
 }
