@@ -42,8 +42,8 @@ func (bs Buckets) With(b Bucket) Buckets { return bs | 1<<b }
 
 // ChangeKey orders the changes of a library: by At, then by Content, then by MTS.
 type ChangeKey struct {
-	// At is the clock of the writer as it began to write, different for each
-	// write of a process.
+	// At is the clock of the writer as it began to write. It is different for each write of a
+	// process, unless its clock was set back.
 	At      clock.Instant
 	Content ContentID
 	// MTS is the timestamp of the state that was applied.

@@ -98,8 +98,9 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 
-// sameItem reports whether an imported item is stored already. Fields that the import leaves out
-// do not count, nor does what mutations have changed since.
+// sameItem reports whether an imported item is stored already: with the same kind, title,
+// description, link and visibility and, if the import has them, the same URL and LastModified.
+// Other fields are not compared.
 func sameItem(old, imported *Content, in *ImportContent) bool {
 	return old.Kind == imported.Kind && old.Title == imported.Title && equalStrings(old.Description, imported.Description) &&
 		equalStrings(old.Link, imported.Link) && (in.URL == nil || old.CanonicalURL == imported.CanonicalURL) && old.Visibility == imported.Visibility &&

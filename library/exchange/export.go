@@ -43,7 +43,7 @@ type Config struct {
 	Runtime    sched.Runtime
 }
 
-// Exporter exports what is stored.
+// Exporter exports users, groups, items and their texts.
 type Exporter struct {
 	principals *principal.Service
 	people     principal.Store
@@ -57,10 +57,10 @@ func New(c Config) *Exporter {
 	return &Exporter{principals: c.Principals, people: c.People, contents: c.Contents, pages: c.Pages, rt: c.Runtime}
 }
 
-// Export writes everything that readers can see: users, groups, items, roles, and texts with
-// their branches, revisions, suggestions and drafts. Importing it into an empty store restores
-// all of it, positions in libraries included. It omits answered requests, the keys of cursors,
-// deleted and expired items, and the changes of libraries that subscriptions resume from.
+// Export writes users, groups, items, roles, and texts with their branches, revisions,
+// suggestions and drafts. Importing it into an empty store restores all of it, positions in
+// libraries included. It omits answered requests, the keys of cursors, deleted and expired items,
+// and the changes of libraries that subscriptions resume from.
 //
 // The same state is exported in the same way, each type in the order in which the store lists
 // ids, so that two exports can be compared. Export holds one page of items in memory, whatever

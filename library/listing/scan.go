@@ -169,7 +169,8 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 	return q, true
 }
 
-// boundAt returns a key after everything at the position and before it, because no id is empty.
+// boundAt returns a key that follows all entries at the position and at older ones, and precedes
+// all others, because no id is empty.
 func boundAt(p clock.Instant) *library.EntryKey { return &library.EntryKey{Position: p + 1} }
 
 // took adds the entries of a slice, which was limited to limit, to the pending ones.

@@ -14,8 +14,8 @@ type ExportSink interface {
 	Paste(p paste.Import) error
 }
 
-// Export exports everything that is stored, in an order in which it can be imported: users,
-// groups, items, texts and drafts, then pastes without their secrets.
+// Export exports users, groups, items, texts and drafts, then pastes without their secrets. They
+// can be imported in this order. Leases are not exported.
 func (s *Service) Export(ctx context.Context, to ExportSink) error {
 	if err := s.exports.Export(ctx, to); err != nil {
 		return err

@@ -86,9 +86,10 @@ func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error
 // have expired get their hint again. Then it walks through the principals, removes from their
 // libraries what no header justifies, and updates memberships from the groups and the directory
 // from their names; then the directory; then the claims, of which it removes those without an
-// owner; then the leases, for which it makes missing claims and hints; then the texts of pages,
-// of which it removes those that no row refers to; then the pastes, for which it makes missing
-// entries in the feed and missing hints. The report counts what it finds.
+// owner; then the leases, for which it makes missing claims; then the texts of pages, of which it
+// removes those that no row refers to; then the pastes, whose entries in the feed it corrects. For
+// leases and pastes whose hints were lost it does what the hints would have caused. The report
+// counts what it finds.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPosition, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, budget: scrubLooks}
 	var err error
