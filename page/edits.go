@@ -30,7 +30,7 @@ type branchLocale struct {
 
 func (p branchLocale) rowKey() library.RowKey { return localeKey(p.Branch, p.Locale) }
 
-// edit is a change of a page that is being planned. Its methods are pure functions.
+// edit is a change of a page that is being planned. Its methods change only the edit itself.
 type edit struct {
 	head    Head
 	rows    []library.Row
@@ -98,8 +98,9 @@ func (e *edit) save(at branchLocale, l LocaleRow, row revisionRow, publish bool)
 	return n, nil
 }
 
-// publish makes an existing revision the current one of its branch and locale. It changes nothing
-// if it is current already. title is the title of the item.
+// publish makes an existing revision the current one of its branch and locale. If it is current
+// already, at most the title of the item changes: it becomes that of the revision again. title is
+// the present one.
 func (e *edit) publish(at branchLocale, l LocaleRow, number int, row revisionRow, title string) (changed bool) {
 	own := at.Branch == e.head.Current && at.Locale == e.head.Locale
 	if l.Current == number && !(own && row.Title != title) {

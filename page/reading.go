@@ -404,7 +404,7 @@ func (g *Suggestion) bodyText() text { return g.text }
 
 func (d *Draft) bodyText() text { return d.row.Text }
 
-// bodies reads the bodies of texts that are not in their rows.
+// bodies returns the bodies of texts. It reads those that are not in their rows.
 func (s *Service) bodies(ctx context.Context, texts []text) ([]string, error) {
 	bodies := make([]string, len(texts))
 	var ids []TextID

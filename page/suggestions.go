@@ -32,7 +32,8 @@ type SuggestionOutcome struct {
 	Libraries int
 }
 
-// SuggestRevision proposes a text to the editors of an item. Everybody who sees the item may do so.
+// SuggestRevision proposes a text to the editors of an item. Every signed-in viewer who sees the
+// item may do so.
 func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in SuggestRevision) (*SuggestionOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
