@@ -20,6 +20,6 @@
 //	{"type":"paste","id":"p:...","title":"Trace","body":"...","isPrivate":true,"author":"u:demo:ann","createdAt":"...","modifiedAt":"...","expiresAt":"...","version":2}
 //
 // A line is one object of at most MaxLine bytes of UTF-8. It is stored completely or not at all. It
-// may refer only to objects in the store or in earlier lines. Importing a file into an empty store
-// and exporting it writes the same lines.
+// may refer only to objects in the store or in earlier lines. If an export is imported into an
+// empty store, an export of that store has the same lines.
 package interchange

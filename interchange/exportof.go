@@ -14,8 +14,9 @@ import (
 	"carrel/principal"
 )
 
-// ExportOf writes the data of one user: its profile, the groups and items that it is a member of or
-// has created, its drafts, and the branches, revisions, suggestions and pastes that it has written.
+// ExportOf writes the data of one user: its profile, the groups that it is a member of, the items
+// that it is a member of or has created, its drafts, and the branches, revisions, suggestions and
+// pastes that it has written.
 // The output is for people, and not for Import: lists of members contain only the user, and an item
 // that the user has created and may not see any more has no title, description, link and URL.
 // groups are the groups that the user is a member of. ExportOf reads everything that from exports.

@@ -160,8 +160,8 @@ type outcome struct {
 }
 
 // ledger counts outcomes in the order of the lines, although they arrive in any order. early has
-// the outcomes that arrived before that of an earlier line; there are at most as many as running
-// lines.
+// the outcomes that arrived before that of an earlier line. While one line is slow, the lines after
+// it go on, so there may be many.
 type ledger struct {
 	size     int64
 	opts     Options
