@@ -237,7 +237,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (He
 	id := c.header.ID
 	var before *Rows
 	err := s.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
-		before, err = s.fixName(ctx, m.Request, &c)
+		before, err = s.recordName(ctx, m.Request, &c)
 		return err
 	})
 	if err != nil {
@@ -263,9 +263,9 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (He
 	return rows.Header, nil
 }
 
-// fixName returns the rows of a creation under a chosen name if it is a repetition. Otherwise it
+// recordName returns the rows of a creation under a chosen name if it is a repetition. Otherwise it
 // checks whether the creation is allowed, and records its idempotency key for this name.
-func (s *Service) fixName(ctx context.Context, req *commit.Request, c *creation) (*Rows, error) {
+func (s *Service) recordName(ctx context.Context, req *commit.Request, c *creation) (*Rows, error) {
 	id := c.header.ID
 	if req == nil {
 		return nil, c.allowed(ctx)

@@ -32,7 +32,7 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	return &User{*own[0]}, nil
 }
 
-// IsDeleted reports whether the viewer's user was deleted. The token of such a user reads as
+// IsDeleted reports whether the viewer's user was deleted. Such a viewer may read as much as
 // one whose user does not exist.
 func (s *Service) IsDeleted(ctx context.Context, v *Viewer) (bool, error) {
 	if !v.SignedIn() {
