@@ -5,8 +5,9 @@ import (
 	"carrel/library"
 )
 
-// A mutation's payload reports how many libraries or keys the change concerned, which determines
-// its price. It is 0 if nothing was changed.
+// A mutation's payload reports how many libraries the change concerned, or how many keys were
+// requested or released. This determines the price of the mutation. The number of libraries is 0 if
+// the mutation was refused.
 
 func concerned(f *library.FanOut) int {
 	if f == nil {
