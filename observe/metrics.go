@@ -35,7 +35,7 @@ type Metrics struct {
 	lag        *prometheus.HistogramVec
 	hidden     *prometheus.CounterVec
 	copies     *prometheus.CounterVec
-	// principalCopies counts headers of users and groups, copies entries of libraries.
+	// principalCopies counts headers of users and groups, and copies counts entries of libraries.
 	principalCopies *prometheus.CounterVec
 	wrongCopies     prometheus.Counter
 	followers       prometheus.Gauge
