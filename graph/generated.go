@@ -355,13 +355,13 @@ interface Node {
 
 "The position of a page in its connection. Both flags are exact in both directions of paging."
 type PageInfo @shareable {
-  "Whether more edges follow the last edge."
+  "Whether more edges follow the last edge. It is also true if the read budget ended before the page was full, and more may follow."
   hasNextPage: Boolean!
   "Whether other edges come before the first edge."
   hasPreviousPage: Boolean!
   "The cursor of the first edge. On an empty page, the position that the page was requested from; null if it was requested without a cursor."
   startCursor: Cursor
-  "The cursor of the last edge; on an empty page, the same as startCursor. A client that has read up to the newest entry continues from it later to get the entries that have moved since. If the read budget ends before the page is full, it is the position of the last entry scanned."
+  "The cursor of the last edge; on an empty page, the same as startCursor. A client that has read up to the newest entry continues from it later to get the entries that have moved since. If the read budget ends before the page is full, it is the position of the last entry scanned, also on an empty page."
   endCursor: Cursor
 }
 
