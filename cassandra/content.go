@@ -167,10 +167,9 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 }
 
 // With base 0 the condition is seq = null, which means that no header may exist. The map
-// writers has a fixed number of elements, and overwriting one writes no tombstone. The elements of
-// unsettled are added and removed, and each removal would leave a tombstone that every read of the
-// header passes. Assigning the whole map writes one tombstone, which replaces that of the previous
-// assignment.
+// writers has a fixed number of elements, and overwriting one writes no tombstone. Settling removes
+// elements of unsettled, and each removal leaves a tombstone that every read of the header passes.
+// A move assigns the whole map, which writes one tombstone that replaces the earlier ones.
 const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,

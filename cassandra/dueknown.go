@@ -65,7 +65,7 @@ type dueDayState struct {
 type dueScan struct {
 	scanning sync.Mutex // held by DueUntil; guards the walks except near.position
 
-	mu   sync.Mutex // guards days, near.position, ahead and known
+	mu   sync.Mutex // guards the fields below, near.position, ahead, known and since
 	days map[time.Time]*dueDayState
 	call int
 	now  clock.Instant

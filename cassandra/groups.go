@@ -239,7 +239,7 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 }
 
 // quotaOf reads p's memberships within both limits. One statement is nearly always enough: only if
-// p has more memberships than it reads are they read tenant by tenant.
+// p has more memberships than it reads are those in p's own tenant read separately from the others.
 func (s *Store) quotaOf(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
 	all, err := s.Memberships(ctx, p, "", own+others+1)
 	if err != nil {

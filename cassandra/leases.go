@@ -37,7 +37,7 @@ func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 	return row, nil
 }
 
-// CommitLease implements lease.Store. A refused statement does not return all columns, so the row
+// CommitLease implements lease.Store. A refused replacement does not return all columns, so the row
 // is read.
 func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	stmt, args := insertLease, []any{string(r.ID), r.Seq, notNull(r.Data)}

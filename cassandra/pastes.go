@@ -30,7 +30,7 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 	return s.readPaste(ctx, id, true)
 }
 
-// ReadPastes implements paste.Store. It reads each partition once, all at the same time.
+// ReadPastes implements paste.Store with one read for each paste, session.Width of them at a time.
 // CreatedAt is not used: the id is the key.
 func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	rows := make([]paste.Row, len(refs))
@@ -64,7 +64,7 @@ func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.
 	return row, nil
 }
 
-// CommitPaste implements paste.Store. A refused statement does not return all columns, so the row
+// CommitPaste implements paste.Store. A refused replacement does not return all columns, so the row
 // is read.
 func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	stmt, args := insertPaste, []any{string(r.ID), r.Seq, notNull(r.Data)}

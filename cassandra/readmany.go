@@ -12,8 +12,8 @@ import (
 
 const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
 
-// ReadMany implements library.ContentStore. It reads each partition once, all of them at the same
-// time, which costs a page less than one statement for all.
+// ReadMany implements library.ContentStore. It reads each partition once, session.Width of them at
+// a time, which costs a page less than one statement for all.
 func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)

@@ -22,8 +22,8 @@ const (
 const claimPause = 500 * time.Millisecond
 
 // schemaClaim is the right to change the schema, which only one migration at a time has. It expires
-// two minutes after its last renewal. A statement takes at most one and a half, including the wait
-// for schema agreement.
+// two minutes after its last renewal. A statement takes longer only if the nodes do not agree on
+// the schema: the driver and Define wait a minute each for that. Then the next renewal fails.
 type schemaClaim struct {
 	s     *Store
 	owner string

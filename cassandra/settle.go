@@ -119,8 +119,8 @@ func instants(is []clock.Instant) []int64 {
 	return ns
 }
 
-// purge removes member rows of a deleted item and finally all columns of its header but seq, mts,
-// state and writers. It changes nothing if the item is not deleted.
+// purge removes member rows and further rows of a deleted item, and finally all columns of its
+// header but seq, mts, state and writers. It changes nothing if the item is not deleted.
 func (s *Store) purge(ctx context.Context, t *library.Settlement) error {
 	var rows []rowKey
 	if t.Purge {

@@ -56,8 +56,8 @@ func StartWith(ctx context.Context, nodes int, lines string) (*Cluster, error) {
 }
 
 // StartDurable starts one node that keeps everything acknowledged when it is killed, even if
-// CASSANDRA_HOSTS is set. Nodes of Start lose the writes of the last second and their latest
-// tables.
+// CASSANDRA_HOSTS is set. Nodes of Start may lose the writes of the last second, and a single one
+// also its latest tables.
 func StartDurable(ctx context.Context) (*Cluster, error) {
 	return startWith(ctx, 1, settings{Durable: true})
 }

@@ -102,7 +102,7 @@ func (n *node) arguments() ([]string, error) {
 		"-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra-foreground=yes",
 		"-Djava.io.tmpdir=" + temporary(n.dir), "-XX:-UsePerfData",
-		// All nodes of the cluster start together, so waiting for gossip to settle is unnecessary.
+		// A node need not wait for gossip to settle: AwaitAll waits until the nodes see each other.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.consistent.rangemovement=false",

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// Secured is a node that requires a password, presents a certificate and requires one from clients.
-// Its user is cassandra, with the password cassandra. All fields but Hosts are paths of PEM files.
+// Secured is a node that requires a password. Over TLS it presents a certificate and requires one
+// from clients; it also accepts connections without TLS. Its user is cassandra, with the password
+// cassandra. All fields but Hosts are paths of PEM files.
 type Secured struct {
 	Hosts []string
 	// CA has signed the certificates of the node and of Cert. Stranger has signed neither.

@@ -75,8 +75,9 @@ func (s *Session) DecideReturning(ctx context.Context, operation string, c *Batc
 	return applied, current, err
 }
 
-// DecideOne is Decide for one statement. It returns the current row if the statement was
-// not applied; the row is empty if there is none.
+// DecideOne is Decide for one statement. If the statement was not applied, it also returns current
+// values: the whole row for IF NOT EXISTS, otherwise only the columns of the condition. They are
+// empty if there is no row.
 func (s *Session) DecideOne(ctx context.Context, operation, stmt string, args ...any) (applied bool, current map[string]any, err error) {
 	err = s.request(ctx, operation, func() (sent, error) {
 		current = make(map[string]any)

@@ -16,11 +16,11 @@ const backgroundDeadline = 15 * time.Second
 // gate limits the statements in flight and those that wait to be sent. So a slow cluster gets no
 // more work than it can do, and a statement that would wait too long fails at once.
 //
-// A page makes some twenty statements in three rounds. If they were sent in the order of arrival, a
-// busy cluster would answer parts of many pages, and hardly a whole one. So the gate first sends
-// the statement whose operation has the earliest deadline, and therefore started first. If too many
-// wait, it rejects the statement with the latest deadline, whose operation has made the least
-// progress.
+// A page with creators makes some forty statements in three rounds. If they were sent in the order
+// of arrival, a busy cluster would answer parts of many pages, and hardly a whole one. So the gate
+// first sends the statement whose operation has the earliest deadline, and therefore started first.
+// If too many wait, it rejects the statement with the latest deadline, whose operation has made the
+// least progress.
 type gate struct {
 	limit      int           // statements that may be in flight
 	maxWaiting int           // statements that may wait

@@ -127,9 +127,9 @@ func (p *liveness) quiet(now time.Duration) bool {
 // silent reports whether a request has been unanswered for longer than silentAfter.
 func (p *liveness) silent(now time.Duration) bool { return p.pending.Load() && p.quiet(now) }
 
-// anySilent reports whether a statement may be sent to a silent node. Nodes that are
-// down do not count, nor do entries that the driver made before it knew a node's id:
-// their requests stay unanswered.
+// anySilent reports whether a node that the driver would use is silent. Nodes that are down do not
+// count, nor does the entry for requests that were sent before the driver knew the node's id: they
+// stay unanswered.
 func (n *nodes) anySilent(now time.Duration) (found bool) {
 	n.live.Range(func(id, value any) bool {
 		p := value.(*liveness)
