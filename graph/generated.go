@@ -353,7 +353,7 @@ interface Node {
   id: ID!
 }
 
-"The position of a page in its connection. Both flags are exact in both directions of paging."
+"The position of a page in its connection. Both flags are exact in both directions of paging. Only if the read budget ends first, a flag is true although there may be no more edges."
 type PageInfo @shareable {
   "Whether more edges follow the last edge. It is also true if the read budget ended before the page was full, and more may follow."
   hasNextPage: Boolean!
@@ -1218,7 +1218,7 @@ type UserError {
   field: [String!]
   "The kind of the error."
   code: UserErrorCode!
-  "For CONFLICT, the current version of the item, draft or paste, which differs from expectedVersion; 0 for a draft that is not stored. Null for all other errors."
+  "For CONFLICT, the current version of the item, draft or paste, which differs from expectedVersion; 0 for a draft that is not stored. Null for all other errors, and for a suggestion."
   currentVersion: Int
 }
 
@@ -1232,7 +1232,7 @@ enum UserErrorCode {
   FORBIDDEN
   "The name, URL or key is already in use."
   TAKEN
-  "The object has changed since expectedVersion was read."
+  "The object has changed since expectedVersion was read, or the suggestion was decided before."
   CONFLICT
   "At least one manager must remain."
   LAST_MANAGER
