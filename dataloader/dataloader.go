@@ -4,7 +4,7 @@
 // There is no timer. A resolver that returns a list announces the ids that its elements may load
 // (Expect). The first element that loads its id loads all announced ids in one call, and the others
 // find their results in the cache. If no field loads an id, nothing is read. So a page costs at
-// most one call, and so does a single object.
+// most one call of each loader, and so does a single object.
 //
 // Results are cached by id, for one operation and one viewer. They come from the Services, never
 // from a Store, so a loader returns nothing that the viewer may not see.

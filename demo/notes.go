@@ -34,7 +34,7 @@ type suggestion struct{ locale, author, title, body, note string }
 // draft is the unpublished draft of a note.
 type draft struct{ locale, author, title, body string }
 
-// notes writes the notes, each a day after the one before. The last one is three days old,
+// notes writes the notes, each a day after the one before. The last one is four days old,
 // so that the packages that were changed since come before it.
 func (s *story) notes() {
 	all := demoNotes()

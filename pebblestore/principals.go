@@ -326,7 +326,8 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 }
 
 // memberships reads the memberships of one principal with an iterator over the whole table. When
-// the limit of a tenant is reached, it seeks past the groups of that tenant.
+// a limit is reached, it seeks past the groups that the limit is for: those of p's own tenant, or
+// those that sort before or after them.
 func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Membership, err error) {
 	from, to := principal.OwnGroups(p)
 	v.key = appendPartition(v.key[:0], tableMembership, string(p))

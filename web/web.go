@@ -43,8 +43,8 @@ const (
 	pagesMark   = "CARREL-PAGES"
 )
 
-// appRoot is the path of the reference client. Every path below it that is not a file is
-// answered with its page.
+// appRoot is the path of the reference client. Every path below it that is neither a file nor in
+// its folder assets is answered with its page.
 const appRoot = "/app"
 
 // Viewer is a demo viewer, as whom a page can send requests.

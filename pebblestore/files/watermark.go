@@ -19,8 +19,8 @@ const WatermarkName = "TIDE"
 // acknowledged. The watermark does: a store that does not reach it has lost data and is not opened,
 // so that no more is lost.
 //
-// The file is written after each acknowledged write and not synced. So it survives a crash of the
-// process, and after a power loss it is at worst too low.
+// The file is written after each synced write, before that is acknowledged, and is not synced
+// itself. So it survives a crash of the process, and after a power loss it is at worst too low.
 type Watermark struct {
 	fs     vfs.FS
 	dir    string
