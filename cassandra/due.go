@@ -12,6 +12,9 @@ import (
 	"carrel/core/commit"
 )
 
+// A hint in this package is a commit.Due, a row of the table due. It has nothing to do with the
+// hints that Cassandra's coordinators keep for nodes that are down.
+
 // dueShards is the number of partitions of a day.
 const dueShards = 16
 

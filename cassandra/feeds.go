@@ -27,7 +27,7 @@ const (
  WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
 )
 
-// lastDay is after every day that has a bucket.
+// lastDay is after every day of a feed.
 var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // dateOf returns a day in the form that the driver accepts.

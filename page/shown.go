@@ -6,9 +6,9 @@ import (
 	"carrel/library"
 )
 
-// Shown returns the text of an item, as Texts does, without reading anything. That is possible for
-// queries with TitleOnly for the text that visitors see, if there is none that fits or it is in the
-// item's own locale. Otherwise ok is false.
+// Shown returns the text of an item, as Texts does, without reading anything. That is possible if q
+// has TitleOnly and asks for the text that visitors see, and if the text that matches q best is in
+// the item's own locale, or no text matches. Otherwise ok is false.
 func (s *Service) Shown(c *library.Content, q *TextQuery) (r *Revision, ok bool, err error) {
 	if !q.TitleOnly || q.Strict || q.Working || q.Branch != nil || q.Number != nil {
 		return nil, false, nil

@@ -80,8 +80,9 @@ func (a *additions) check(ctx context.Context, p ID) (refused, err error) {
 	return fault.TooManyf(nil, "groups nest through at most %d levels; with %s in %s they would nest deeper", maxLevels, p, a.group), nil
 }
 
-// checkDirect counts p's direct memberships in groups of the same kind: of its own
-// tenant, or of others.
+// checkDirect returns TOO_MANY if p has as many direct memberships as allowed. If own, the group is
+// in p's own tenant, and only memberships in groups of that tenant count; otherwise only those in
+// groups of other tenants.
 func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 	n := 0
 	for _, m := range c.direct {

@@ -86,9 +86,10 @@ func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
 
 // changePrincipal decides a mutation of one principal's partition and updates what is derived from
 // it. plan gets the rows of members and may run several times. The result has those rows after the
-// change; a repetition gets them without a call of plan. The derived memberships of the members
-// that it acknowledges are written, even if another process decided these members and died before
-// it wrote them. For a repetition, this applies to those of joining who are still members.
+// change; a repetition gets them without a call of plan. When changePrincipal returns without an
+// error, the derived memberships of those to whom the plan gives a role, or who have it already,
+// are written, even if another process gave them the role and died before it wrote their
+// memberships. For a repetition, this applies to those of joining who are still members.
 //
 // Errors: those of Decide and of plan; OUTCOME_UNKNOWN also if a membership was decided and
 // could not be written in time.

@@ -16,8 +16,8 @@ import (
 )
 
 // The directory is an index by which users and groups are found. It is derived from their
-// headers and contains the prefixes of what a person may type. Its rows are only hints: every
-// reader checks them against the header.
+// headers. Its rows contain the texts that a typed prefix is compared with, cut to directoryKey
+// bytes. They are only hints: every reader checks them against the header.
 
 // Limits of the directory. A search text is at most as long as a display name may be. A row is
 // no larger than a position in a cursor; what is longer is compared with the header. Names have

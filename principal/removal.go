@@ -164,8 +164,8 @@ func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
 	return s.ApplyMembers(ctx, rows)
 }
 
-// takeOutDeleted takes out of a group the active ones of members whose principals are deleted. It is
-// called after the rows derived from members were written.
+// takeOutDeleted removes from a group those of members that are active although their principals
+// are deleted. It is called after the rows derived from members were written.
 func (s *Service) takeOutDeleted(ctx context.Context, group ID, members []GroupMemberRow) error {
 	var active []ID
 	for _, m := range members {

@@ -13,8 +13,8 @@ import (
 // WatermarkName is the name of a small file next to Pebble's.
 const WatermarkName = "TIDE"
 
-// Watermark records, in a file, up to which of Pebble's sequence numbers writes have been
-// acknowledged, outside of Pebble's files. Pebble treats a damaged end of its log like one that a
+// Watermark records, in a file that is not one of Pebble's, up to which of Pebble's sequence
+// numbers writes have been acknowledged. Pebble treats a damaged end of its log like one that a
 // crash has cut off, and opens without the rest; nothing in its files shows that the rest had been
 // acknowledged. The watermark does: a store that does not reach it has lost data and is not opened,
 // so that no more is lost.
