@@ -25,10 +25,11 @@ type PageInfo struct {
 }
 
 // StartCursor returns the cursor of the first edge. For a page without edges it returns the
-// position from which the page was requested, or nil if it was requested without a cursor. If the
-// read budget cut the page short, the end of the page at which the reading stopped has the position
-// of the last scanned entry instead; if there are no edges, the other end has that of a scanned
-// entry too.
+// position from which the page was requested, or nil if it was requested without a cursor.
+//
+// The read budget may end a page early. Then the cursor of the end at which the reading stopped is
+// the position of the last scanned entry. If such a page has no edges, the cursor of its other end
+// is the position of a scanned entry too.
 func (p *PageInfo) StartCursor() *string { return cursorOrNil(p.Start) }
 
 // EndCursor returns the cursor of the last edge, by the same rules.

@@ -228,13 +228,13 @@ func (w *walk) unknown(found gap) (longest clock.Instant) {
 	return longest
 }
 
-// around returns the smallest span that contains h, unless that is empty, and the span from
-// from to to.
-func around(h gap, from, to clock.Instant) gap {
+// around returns the smallest span that contains h and the span between two instants. An empty h is
+// ignored.
+func around(h gap, first, end clock.Instant) gap {
 	if h.empty() {
-		return gap{from: from, to: to}
+		return gap{from: first, to: end}
 	}
-	return gap{from: min(h.from, from), to: max(h.to, to)}
+	return gap{from: min(h.from, first), to: max(h.to, end)}
 }
 
 // between returns the span between two instants, without both of them.

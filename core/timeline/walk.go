@@ -15,7 +15,7 @@ const (
 	sliceSlack = 3
 	// sliceSpread is how many standard deviations are read beyond that share: ids fall into
 	// partitions at random, and a partition without enough entries costs another round trip.
-	// With four, that happens to one in some hundred pages of 20 entries.
+	// With four, that happens to one in a few hundred pages of 20 entries.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000

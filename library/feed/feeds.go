@@ -125,7 +125,7 @@ func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sc
 	return fd, first
 }
 
-// leave removes f from its feed, and the feed after its last follower.
+// leave removes f from its feed. If f was the last follower, it removes the feed too.
 func (fs *feeds) leave(f *Follower) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -156,9 +156,9 @@ func (fs *feeds) remove(fd *libraryFeed) {
 	}
 }
 
-// pass passes a change on, unless one with the same content was passed on before. Everything that
-// others wrote before the last full look was passed on, so the cursor of an event may cover changes
-// up to then, but no later ones.
+// pass passes a change on, unless its state or a later one of the item was passed on before, and
+// its RemovedFrom too. Everything that others wrote before the last full look was passed on, so the
+// cursor of an event may cover changes up to then, but no later ones.
 func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()

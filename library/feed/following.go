@@ -41,7 +41,7 @@ type Follower struct {
 	global  bool
 	bucket  library.Bucket
 	asOwner bool
-	members []principal.ID // whose rows are read with an item, as of a reading
+	members []principal.ID // whose rows are read with an item (library.Reading.Members)
 	feed    *libraryFeed
 
 	mu      sync.Mutex
@@ -64,9 +64,9 @@ type Follower struct {
 // delivery is what a follower was last sent about an item.
 type delivery struct {
 	placed bool
-	// state is the state of the header that was delivered. applied is the newest state that the
-	// library had when it was delivered, which may be older: until the library has it, a page may
-	// omit the item, so the change is delivered once more.
+	// state is the state of the header that was delivered. applied is the newest state that had
+	// reached the library by then. It may be older than state. Until state has reached the library,
+	// a page may omit the item, so the change is delivered once more.
 	state, applied clock.Instant
 	// back is a state, newer than one delivered as removed, in which the item was in the bucket
 	// again. A page may have shown it meanwhile.

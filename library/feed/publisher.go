@@ -133,9 +133,10 @@ func (a *publisher) tried(next library.Announcement, written, last bool) (over b
 	return last
 }
 
-// take returns the announcement to write. ok is false if there is nothing new, or nothing that
-// readers have not had the time to read. What was never written is never too old, even if the
-// process was suspended for long.
+// take returns the announcement to write. It drops what has been announced for longer than
+// announceFor, which all readers have had the time to read. ok is false if nothing is new, or
+// nothing is left. What was never written is never too old, even if the process was suspended for
+// long.
 func (a *publisher) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -88,7 +88,7 @@ func (c *conditions) setCreator(createdBy string) (err error) {
 	return err
 }
 
-// match reports whether an item meets the conditions. rows were read with the owner's.
+// match reports whether an item meets the conditions. rows contain the owner's member row.
 func (c *conditions) match(rows *library.ContentRows) bool {
 	h := &rows.Header
 	return oneOf(c.kinds, h.Kind) && oneOf(c.visibilities, h.Visibility) && oneOf(c.roles, rows.Members[0].Role) &&

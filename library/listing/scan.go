@@ -51,7 +51,7 @@ type scan struct {
 	ended       bool // the bucket has no more
 	over        bool // a scan towards newer entries has reached the end
 	behind      bool // items that have moved do not fit into the page, and follow on the next one
-	cut         bool // the budget was used up before
+	cut         bool // the budget was used up before enough was found or the bucket ended
 	moved       bool // a fresh page has found an item at another position than its entry's
 }
 

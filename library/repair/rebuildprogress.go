@@ -15,10 +15,9 @@ import (
 )
 
 // A rebuild stores its progress in a note with the library, so that it is continued after a
-// restart, or by another gateway. What was restored before the note was written was restored
-// after the rebuild had started. If the library is deleted by hand, the store loses the note
-// too. So while the note exists, everything up to After is in the library, and a rebuild whose
-// note is gone starts again.
+// restart, or by another gateway. A deletion of the library by hand, at any time after the start of
+// the rebuild, deletes the note too. So while the note exists, everything up to After, which was
+// restored after that start, is in the library. A rebuild whose note is gone starts again.
 //
 // Two gateways may rebuild one library at the same time: they continue the rebuild that started
 // last, and both store their progress in it.

@@ -159,8 +159,9 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucke
 	}, func(seq int64) error { return s.Restamp(ctx, at.Content, seq) })
 }
 
-// without returns a header that derives no entry with a key that no entry should have, in any
-// bucket: as if the item had just moved away from it.
+// without returns a copy of h from which the deletion of an unjustified entry is derived, in every
+// bucket that may have it. at is the key of the entry. If that is not the item's position, the copy
+// is as if the item had just moved away from there.
 func without(h *library.Header, at library.EntryKey) *library.Header {
 	w := *h
 	if at.Position == h.Position {
