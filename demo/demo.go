@@ -94,8 +94,8 @@ func (s *story) plan(packages []Package) {
 	}
 }
 
-// managerOf returns the manager of the topic with number n: the managers take turns. It is Ann for
-// encoding, which the examples of GraphiQL change as her.
+// managerOf returns the manager of the topic with number n: the managers take turns. The
+// manager of encoding is always Ann, because the examples of GraphiQL change its items as Ann.
 func managerOf(topic string, n int) string {
 	if topic == "encoding" {
 		return ann

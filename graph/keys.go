@@ -19,7 +19,7 @@ func (k *ParsedKey) Kind() urlname.Kind { return k.Key.Kind }
 // CanonicalKey returns the key in its canonical form.
 func (k *ParsedKey) CanonicalKey() string { return k.Key.String() }
 
-// URL returns the part that identifies the item.
+// URL returns the part that identifies the item: its URL, or its id if it has none.
 func (k *ParsedKey) URL() string { return k.Content }
 
 // BranchNumber returns the number of the branch, or nil in the key of a content.

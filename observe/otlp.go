@@ -64,8 +64,8 @@ func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	sent := &exportLog{log: c.Log, now: time.Now, secrets: secretsOf(c.Traces.Headers, c.Metrics.Headers), count: m.exported, failing: map[string]*outage{}}
 	x := &Export{log: c.Log, sent: sent, stop: stop}
-	// The OpenTelemetry libraries report errors that they cannot return to a handler, which is
-	// global to the process.
+	// The OpenTelemetry libraries have one handler for the whole process, to which they pass the
+	// errors that they cannot return.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { sent.ended("other", err) }))
 	who, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),

@@ -87,7 +87,7 @@ func (r revisions) Body(ctx context.Context, rev *page.Revision) (string, error)
 	return r.body(ctx, rev)
 }
 
-// Author returns the viewer.
+// Author returns the author of a draft. It is the viewer: nobody else sees a draft.
 func (drafts) Author(ctx context.Context, d *page.Draft) (*principal.User, error) {
 	return user(ctx, d.Author)
 }

@@ -33,10 +33,10 @@ var dist embed.FS
 //go:embed form.html
 var form string
 
-// The placeholders in the pages, which vite.config.js and the pages write. Each answer replaces the
-// first by its nonce, the second by "demo" or "none", which says whether there are demo viewers,
-// and the third by the names of the pages that are served, such as "graphiql app", so that they
-// link only to pages that exist.
+// The placeholders in the built pages, which come from vite.config.js and from the sources of the
+// pages. Each answer replaces the first by its nonce, the second by "demo" or "none", which says
+// whether there are demo viewers, and the third by the names of the pages that are served, such as
+// "graphiql app", so that they link only to pages that exist.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"

@@ -180,7 +180,7 @@ function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['ed
 
 // cursorBefore returns the cursor of the entry before another one, after which a list starts with
 // the latter; null at the beginning of the library. If the entry before was not read, it returns
-// otherwise.
+// the value of the parameter otherwise.
 function cursorBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
   const index = edges.findIndex(({ node }) => node.id === id);
   const before = edges[index - 1];

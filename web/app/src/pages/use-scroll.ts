@@ -36,7 +36,7 @@ export function useScrollAnchor(list: List, atBeginning: boolean) {
       const still = seen.current.find(({ id }) => elementOf(list.current, id));
       const element = still && elementOf(list.current, still.id);
       if (element) {
-        // On the page, not in the window: scrolling moves nothing on the page.
+        // Positions are those on the page and not in the window, so scrolling does not change them.
         const moved = element.getBoundingClientRect().top + scrollY - still.onPage;
         if (Math.abs(moved) > 0.5) scrollBy({ top: moved, behavior: 'instant' });
       }
@@ -67,8 +67,8 @@ export function useFirstInView(list: List, onScrollEnd: (id: string) => void) {
   }, [list]);
 }
 
-// useNearView calls onNear when an end of the list is near the view, and again
-// each time that changes has another value while it is.
+// useNearView calls onNear when an end of the list is near the view. While it stays there, onNear is
+// called again whenever the parameter changes has a new value.
 export function useNearView(end: RefObject<HTMLElement | null>, onNear: () => void, changes: string) {
   const latest = useRef(onNear);
   latest.current = onNear;
