@@ -16,8 +16,8 @@ const countCost = 100
 // totalCost is the cost of the total of a list of principals, which reads up to 1,000 rows.
 const totalCost = 100
 
-// price is the cost of a selection set: each for every entry of the page that contains the set, and
-// once for the page as a whole.
+// price is the cost of a selection set. The field each is the cost for every entry of the page that
+// contains the set, and the field once is the cost for the page as a whole.
 type price struct{ each, once int }
 
 // costing estimates how many objects an operation reads at most. Every object field costs 1, the

@@ -19,7 +19,7 @@ type streams struct {
 	// was not accepted yet. The oldest is first.
 	pending map[string][]*socket
 	closed  bool
-	empty   chan struct{} // closed once closed and none is open
+	empty   chan struct{} // closed as soon as the field closed is set and no stream is open
 	// held is the number of streams of each owner, and subscriptions the number of subscriptions
 	// that run over them.
 	held, subscriptions map[string]int

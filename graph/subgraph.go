@@ -58,8 +58,9 @@ func compose(def *ast.Definition) {
 }
 
 // SubgraphResolver must be implemented by a ResolverRoot too. gqlgen reserves the names _entities
-// and _service for its own plugin, which starts a goroutine for each reference and removes its
-// index from the error, and so it leaves both out of QueryResolver.
+// and _service for its own plugin, and therefore leaves both fields out of QueryResolver. The
+// plugin is not used: it starts a goroutine for each reference, and its errors do not contain the
+// index of the reference.
 type SubgraphResolver interface {
 	// Entities returns the objects of references in their order.
 	Entities(ctx context.Context, representations []*Representation) ([]library.Node, error)

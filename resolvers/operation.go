@@ -70,7 +70,9 @@ func (r *reading) begin(ctx context.Context) bool {
 	case kind == id.User || kind == id.Group:
 		return r.preparePage(ctx)
 	}
-	// The field node is planned for items only. All other fields are null for these kinds.
+	// The id is that of an item, a lease, a paste or a suggestion. Of these, the plan of the field
+	// node can write only items. The fields user, group and principal are null for all of them, and
+	// content for all but items.
 	return r.plan.Field != "node" || id.KindOf(r.id) == id.Content
 }
 

@@ -251,39 +251,39 @@ func (s *Sealer) key(id byte) *cursorKey {
 	return nil
 }
 
-// Seal returns the cursor of a position, bound to the connection of bound.
-func (s *Sealer) Seal(bound []byte, p Position) string {
+// Seal returns the cursor of a position. binding is the result of Binding for its connection.
+func (s *Sealer) Seal(binding []byte, p Position) string {
 	var text [Usual]byte
-	return string(s.AppendSeal(text[:0], bound, p))
+	return string(s.AppendSeal(text[:0], binding, p))
 }
 
 // AppendSeal appends the text of Seal to b.
-func (s *Sealer) AppendSeal(b, bound []byte, p Position) []byte {
+func (s *Sealer) AppendSeal(b, binding []byte, p Position) []byte {
 	k := s.keys[0]
 	w := k.sealBuffers.Get().(*sealBuffer)
 	defer k.sealBuffers.Put(w)
-	w.whole = p.append(append(w.whole[:0], bound...))
+	w.whole = p.append(append(w.whole[:0], binding...))
 	w.mac.Reset()
 	w.mac.Write(w.whole)
 	w.sum = w.mac.Sum(w.sum[:0])
 	nonce := w.sum[:cursorNonce]
 	w.bytes = append(w.bytes[:0], cursorVersion, k.id)
 	w.bytes = append(w.bytes, nonce...)
-	w.bytes = k.aead.Seal(w.bytes, nonce, w.whole[len(bound):], bound)
+	w.bytes = k.aead.Seal(w.bytes, nonce, w.whole[len(binding):], binding)
 	return cursorText.AppendEncode(b, w.bytes)
 }
 
-// Open decodes a cursor bound to the connection of bound, for a page in order.
-func (s *Sealer) Open(bound []byte, order Order, cursor string) (Position, error) {
-	p, err := s.OpenAny(bound, cursor)
+// Open decodes a cursor for a page in the given order. It refuses a cursor with another binding.
+func (s *Sealer) Open(binding []byte, order Order, cursor string) (Position, error) {
+	p, err := s.OpenAny(binding, cursor)
 	if err == nil && p.Order != AnyOrder && p.Order != order {
 		return Position{}, badCursor()
 	}
 	return p, err
 }
 
-// OpenAny decodes a cursor bound to the connection of bound, of any order.
-func (s *Sealer) OpenAny(bound []byte, cursor string) (Position, error) {
+// OpenAny is like Open, for a cursor of any order.
+func (s *Sealer) OpenAny(binding []byte, cursor string) (Position, error) {
 	if cursor == "" || len(cursor) > longestCursor {
 		return Position{}, badCursor()
 	}
@@ -300,7 +300,7 @@ func (s *Sealer) OpenAny(bound []byte, cursor string) (Position, error) {
 		return Position{}, badCursor()
 	}
 	sealed := b[cursorHead+cursorNonce:]
-	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, bound)
+	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, binding)
 	if err != nil {
 		return Position{}, badCursor()
 	}
