@@ -122,8 +122,8 @@ func bytesKey(iter *gocql.Iter) ([]byte, bool) {
 	return slices.Clone(key), ok
 }
 
-// bytesPart returns part as it is. Before all rows it is empty: the driver sends nil as null, which
-// no comparison accepts.
+// bytesPart returns part, or an empty slice if part is nil, which stands for the position before
+// all rows. The driver would send nil as null, which no comparison accepts.
 func bytesPart(part []byte) ([]any, error) { return []any{append([]byte{}, part...)}, nil }
 
 // A day is stored as the number of days since 1970 with the sign bit inverted, which sorts as the

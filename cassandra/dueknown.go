@@ -57,7 +57,8 @@ type duePartition struct {
 
 // dueDayState is the state of this process for a day.
 type dueDayState struct {
-	noted int64 // the note of the day when the last full read started
+	// noted is the write time of the note of the day, as it was when the last full read started.
+	noted int64
 	parts [dueShards]duePartition
 }
 

@@ -220,8 +220,8 @@ func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(
 // so the content of a name never changes.
 func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	h := w.Header()
-	// This is the policy for workers, which get the one of their script, and for
-	// images that are opened as a page. Neither needs to load anything.
+	// This policy applies to a worker if the file is its script, and to an image that is opened as a
+	// page. Neither needs to load anything.
 	h.Set("Content-Security-Policy", basePolicy)
 	h.Set("Content-Type", mediaType(r.URL.Path))
 	h.Set("Cache-Control", "no-cache")

@@ -212,8 +212,8 @@ func orDefault[T comparable](v, def T) T {
 }
 
 // oneDataCentre accepts the nodes of one data centre, by default that of the first node. Nodes of
-// others must not be used even if these fail, because local decisions of two data centres do not
-// see each other.
+// other data centres must not be used even if this one fails, because local decisions of two data
+// centres do not see each other.
 type oneDataCentre struct {
 	mu   sync.Mutex
 	name string

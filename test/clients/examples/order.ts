@@ -45,7 +45,7 @@ function isNewer(a: Position, b: Position): boolean {
 
 export interface Place {
   index: number;
-  // The end with more pages beyond which the entry may belong: what lies between is not loaded.
+  // If the entry may belong on a page that is not loaded: the end of the list where that page is.
   beyond: 'newest' | 'oldest' | null;
 }
 
