@@ -142,8 +142,8 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 }
 
 // checkExpiry refuses an instant that has passed. For a request with an idempotency key it is
-// called once the request is known not to be a repetition: the instant may have passed between
-// the two.
+// called once the request is known not to be a repetition: a repetition gets the first answer
+// again, even if the instant has passed since.
 func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	if at != nil && *at <= now {
 		return fault.Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")

@@ -72,7 +72,7 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	if err != nil {
 		return nil, err
 	}
-	// A record that was lost meanwhile names no items, not even those still to come.
+	// If the record was lost meanwhile, it does not name the items that are still to be restored.
 	if kept != nil && kept.Unrecorded == !recorded && asOf < kept.At.Add(rebuildContinued) {
 		return &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: *kept}, nil
 	}

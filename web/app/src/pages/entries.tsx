@@ -180,10 +180,10 @@ function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['ed
 
 // cursorBefore returns the cursor of the entry before another one, after which a list starts with
 // the latter; null at the beginning of the library. If the entry before was not read, it returns
-// the value of the parameter otherwise.
-function cursorBefore({ edges, pageInfo }: LibraryEdges, id: string, otherwise: string | null): string | null {
+// fallback.
+function cursorBefore({ edges, pageInfo }: LibraryEdges, id: string, fallback: string | null): string | null {
   const index = edges.findIndex(({ node }) => node.id === id);
   const before = edges[index - 1];
   if (before) return before.cursor;
-  return index === 0 && !pageInfo.hasPreviousPage ? null : otherwise;
+  return index === 0 && !pageInfo.hasPreviousPage ? null : fallback;
 }

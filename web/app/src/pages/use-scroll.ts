@@ -68,8 +68,8 @@ export function useFirstInView(list: List, onScrollEnd: (id: string) => void) {
 }
 
 // useNearView calls onNear when an end of the list is near the view. While it stays there, onNear is
-// called again whenever the parameter changes has a new value.
-export function useNearView(end: RefObject<HTMLElement | null>, onNear: () => void, changes: string) {
+// called again whenever trigger changes.
+export function useNearView(end: RefObject<HTMLElement | null>, onNear: () => void, trigger: string) {
   const latest = useRef(onNear);
   latest.current = onNear;
   useEffect(() => {
@@ -83,7 +83,7 @@ export function useNearView(end: RefObject<HTMLElement | null>, onNear: () => vo
     );
     observer.observe(element);
     return () => observer.disconnect();
-  }, [end, changes]);
+  }, [end, trigger]);
 }
 
 // coveredAbove returns the height at the top of the window that headings cover.
