@@ -163,8 +163,8 @@ func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 }
 
 // mergeInFlight returns a merged with b, a change of the same item. Principals are listed also
-// with ScopeAll: the row of one of them may be removed before the walk, by another walk that
-// did not write what was shared with it.
+// with ScopeAll: the row of one of them may be removed before the walk, by another walk that did
+// not update the record of what is shared with that principal.
 func mergeInFlight(a, b InFlight) InFlight {
 	a.Base = max(a.Base, b.Base)
 	a.Reverse = a.Reverse || b.Reverse

@@ -48,9 +48,9 @@ type Following interface {
 
 // Publisher notifies followers of what is written into their libraries.
 type Publisher interface {
-	// Stamp returns the key of the changes of a write that starts now.
+	// Stamp returns the ChangeKey.At of the changes of a write that starts now.
 	Stamp(now clock.Instant) clock.Instant
-	// IndexApplied is called when an index update with a key was acknowledged.
+	// IndexApplied is called when an index update that writes changes was acknowledged.
 	IndexApplied(e *IndexUpdate)
 	// Updated is called for an update whose move is deferred: it changes no library until then.
 	Updated(id ContentID)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// removalPage is how many items a removal reads at once, and leavesAtOnce in how many of
-	// them it takes a deleted principal out at once.
+	// removalPage is how many items a removal reads at once. It takes a deleted principal out of
+	// leavesAtOnce of them at a time.
 	removalPage  = 100
 	leavesAtOnce = 32
 

@@ -102,7 +102,7 @@ type IndexUpdate struct {
 	Rows []Member
 	// Reverse also writes the rows that record what was shared with whom.
 	Reverse bool
-	// At is the key of the changes that are written; 0: none are written.
+	// At is the ChangeKey.At of the changes that are written; 0: none are written.
 	At clock.Instant
 	// Causes are those of the changes.
 	Causes Causes

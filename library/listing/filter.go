@@ -106,8 +106,9 @@ func descriptionOf(h *library.Header) string {
 // oneOf reports whether v is in the list, or the list is nil.
 func oneOf[T comparable](list []T, v T) bool { return list == nil || slices.Contains(list, v) }
 
-// applyFilter makes the page show what meets the conditions. If the viewer does not see the creator
-// that they name, createdBy of each item is null for it, so that none matches.
+// applyFilter makes the page show what meets the conditions. If they name a creator whom the viewer
+// does not see, no item matches, because the viewer gets null as the createdBy of that creator's
+// items.
 func (r *reading) applyFilter(ctx context.Context, c *conditions) error {
 	r.filter = c
 	if c == nil || c.creator == "" {

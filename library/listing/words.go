@@ -113,8 +113,8 @@ const foldedChars = 0x40000
 // separator is the key of characters that belong to no word.
 const separator = " "
 
-// first folds the first character of a text, which has n bytes. The key is empty for an accent,
-// and separator if the character ends a word.
+// first folds the first character of a text; n is the number of bytes of that character. The key
+// is empty for an accent, and separator if the character ends a word.
 func (f *folding) first(text string) (key string, n int) {
 	r, n := rune(text[0]), 1
 	if r >= utf8.RuneSelf {
