@@ -353,7 +353,7 @@ interface Node {
   id: ID!
 }
 
-"The position of a page in its connection. Both flags are exact in both directions of paging. Only if the read budget ends first, a flag is true although there may be no more edges."
+"The position of a page in its connection. Both flags are exact in both directions of paging, with one exception: if the read budget is used up before it is known whether there are more edges, the flag is true."
 type PageInfo @shareable {
   "Whether more edges follow the last edge. It is also true if the read budget ended before the page was full, and more may follow."
   hasNextPage: Boolean!

@@ -27,8 +27,8 @@ func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err erro
 }
 
 // sweep makes a lease expire if its deadline has passed, removes the claims of an ended
-// lease, and removes its row a day later. It reports whether the hint of a time can be
-// removed: if the deadline is later, the lease has another hint for it.
+// lease, and removes its row a day later. hint is the time of a hint, and done reports whether
+// that hint can be removed: if the deadline is later, the lease has another hint for the deadline.
 func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done bool, err error) {
 	if l, err = s.expireIfOverdue(ctx, l); err != nil {
 		return false, err

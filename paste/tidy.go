@@ -43,8 +43,8 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 
 // tidy deletes an expired paste, removes bodies that its row does not refer to, and removes the
 // row a day after its end. at is the time of a hint, and done reports whether that hint can be
-// removed. The hint is kept if the paste still has to expire then, because the clock was set back
-// meanwhile.
+// removed. If the clock was set back meanwhile, so that the paste expires at the time of the hint
+// but has not expired yet, the hint is kept.
 func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bool, err error) {
 	if p.State == commit.Live && p.expired(s.Now()) {
 		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
