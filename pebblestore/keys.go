@@ -39,7 +39,7 @@ import (
 //	'f'                                     format version of this store
 //	'g' member, group                       group that a principal is in (derived)
 //	'H' minute, owner, instant, content, mts
-//	                                        author and kind of that change (derived)
+//	                                        author and kind of a change of a library (derived)
 //	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)

@@ -22,12 +22,12 @@ import (
 )
 
 // formatVersion is the format that this code writes. It is raised by a change that older code
-// cannot read, or would not keep in order. Formats from oldestFormat on can be read. Format 1 had
-// no directory, which is filled when it is found missing. Format 2 had no time of the last move in
-// the header of an item, and only a fixed set of kinds of changes in in-flight lists. Format 3 had
-// no claims, URLs, further rows of items, page texts or drafts. Format 4 had no pastes, and no
-// feeds, which are filled when they are found missing. Format 5 had the rows of pastes by id only.
-// Such a row is moved when it is changed.
+// cannot read, or whose rows it would not maintain. Formats from oldestFormat on can be read.
+// Format 1 had no directory, which is filled when it is found missing. Format 2 had no time of the
+// last move in the header of an item, and only a fixed set of kinds of changes in in-flight lists.
+// Format 3 had no claims, URLs, further rows of items, page texts or drafts. Format 4 had no
+// pastes, and no feeds, which are filled when they are found missing. Format 5 had the rows of
+// pastes by id only. Such a row is moved when it is changed.
 const (
 	formatVersion = 6
 	oldestFormat  = 1

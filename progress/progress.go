@@ -157,8 +157,8 @@ func Plain(w io.Writer, now func() time.Time) func(Report) {
 // pace measures the rate of progress since it began, and the time since the last line.
 type pace struct{ begun, last time.Time }
 
-// since returns the units per second. ok is false if the time since ok was last true is shorter than
-// every.
+// since returns the units per second. ok is false if less time than every has passed since the last
+// call for which it was true.
 func (p *pace) since(now time.Time, done int, every time.Duration) (perSecond float64, ok bool) {
 	if now.Sub(p.last) < every {
 		return 0, false

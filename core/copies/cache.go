@@ -48,7 +48,7 @@ type Time struct {
 // Now returns the present moment.
 func Now(rt sched.Runtime) Time { return Time{rt.Elapsed(), rt.Now()} }
 
-// Age returns how old a copy made at then is at t.
+// Age returns the age at t of a copy that was made at then.
 func (t Time) Age(then Time) time.Duration {
 	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
 }

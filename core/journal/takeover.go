@@ -101,8 +101,8 @@ func (j *Journal) Recover(ctx context.Context, s Service) error {
 // TakeOver finishes every entry of a list and then deletes the list as it was read. A list that its
 // owner has written since stays. When a list is deleted, no compare-and-set of its entries can be
 // applied any more. If an entry cannot be finished, the list stays, but the other entries are
-// finished.
-// Entries of kinds that linger then linger on this process's list.
+// finished. If Linger was called for the kind of an entry, the entry then lingers on this process's
+// list.
 func (j *Journal) TakeOver(ctx context.Context, s Service, l commit.OpenList) error {
 	w := newWorkers(j.rt)
 	for _, e := range l.Entries {
