@@ -101,13 +101,13 @@ func reasonsOfRoles(h *Header, changed []Member) Causes {
 	return Causes{Of: of}
 }
 
-// madeBy sets the author of the change for each library. It calls by in any order.
-func (c *Causes) madeBy(by func(owner principal.ID) principal.ID) {
+// madeBy sets the author of the change for each library. It calls authorOf in any order.
+func (c *Causes) madeBy(authorOf func(owner principal.ID) principal.ID) {
 	if c.All.Reason != UnknownReason {
-		c.All.By = by("")
+		c.All.By = authorOf("")
 	}
 	for p, cause := range c.Of {
-		cause.By = by(p)
+		cause.By = authorOf(p)
 		c.Of[p] = cause
 	}
 }

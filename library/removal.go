@@ -59,7 +59,7 @@ func (s *Service) leaveItems(ctx context.Context, h *principal.Header) error {
 	return nil
 }
 
-// recordedItems returns the next items after one that are recorded as shared with p.
+// recordedItems reads what is recorded as shared with p: removalPage items after a given one.
 func (s *Service) recordedItems(ctx context.Context, p principal.ID, after ContentID) (ids []ContentID, last ContentID, more bool, err error) {
 	shared, err := s.libraries.SharedWith(ctx, p, after, removalPage)
 	for _, sh := range shared {
@@ -69,7 +69,7 @@ func (s *Service) recordedItems(ctx context.Context, p principal.ID, after Conte
 	return ids, last, len(shared) == removalPage, err
 }
 
-// heldItems returns those of the next items after one that have a row of p.
+// heldItems reads removalPage items after a given item, and returns those that have a row of p.
 func (s *Service) heldItems(ctx context.Context, p principal.ID, after ContentID) (held []ContentID, last ContentID, more bool, err error) {
 	ids, err := s.contents.ScanContents(ctx, after, removalPage)
 	if err != nil || len(ids) == 0 {

@@ -37,25 +37,25 @@ func (h *hedges) enter() bool {
 func (h *hedges) leave() { <-h.slots }
 
 // hedged is hedgedAll for one call.
-func hedged[T any](ctx context.Context, h *hedges, once func(*attempt) (T, error)) (value T, err error) {
-	err = hedgedAll(ctx, h, 1, 1, func(t *attempt, _ int) (T, error) { return once(t) }, func(_ int, v T) { value = v })
+func hedged[T any](ctx context.Context, h *hedges, try func(*attempt) (T, error)) (value T, err error) {
+	err = hedgedAll(ctx, h, 1, 1, func(t *attempt, _ int) (T, error) { return try(t) }, func(_ int, v T) { value = v })
 	return value, err
 }
 
-// hedgedAll calls once for 0 to n-1, at most width at a time, and take with each result. If a call
+// hedgedAll calls try for 0 to n-1, at most width at a time, and take with each result. If a call
 // takes long, hedgedAll makes a second attempt in parallel, with a context that prefers another
 // node, and uses the first result. It fails if both attempts fail, with the first error. The
 // context of all attempts ends with hedgedAll.
 //
 // All calls share one timer and one context. A page has up to forty statements, and a timer for
 // each would cost CPU although nodes rarely hang.
-func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, once func(t *attempt, i int) (T, error), take func(i int, v T)) error {
+func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, try func(t *attempt, i int) (T, error), take func(i int, v T)) error {
 	if n == 0 {
 		return nil
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	g := &group[T]{h: h, ctx: ctx, once: once, take: take, calls: make([]hedgedCall, n), pending: n, finished: make(chan struct{})}
+	g := &group[T]{h: h, ctx: ctx, try: try, take: take, calls: make([]hedgedCall, n), pending: n, finished: make(chan struct{})}
 	for range min(n, width) {
 		go g.work()
 	}
@@ -71,7 +71,7 @@ func hedgedAll[T any](ctx context.Context, h *hedges, n, width int, once func(t 
 type group[T any] struct {
 	h    *hedges
 	ctx  context.Context
-	once func(t *attempt, i int) (T, error)
+	try  func(t *attempt, i int) (T, error)
 	take func(i int, v T)
 	next atomic.Int64
 
@@ -113,7 +113,7 @@ func (g *group[T]) work() {
 
 // run makes an attempt and records its result.
 func (g *group[T]) run(t *attempt, i int) {
-	v, err := recoverPanic(func() (T, error) { return g.once(t, i) })
+	v, err := recoverPanic(func() (T, error) { return g.try(t, i) })
 	err = wrapPanic(err)
 	g.mu.Lock()
 	defer g.mu.Unlock()

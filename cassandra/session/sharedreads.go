@@ -25,7 +25,7 @@ func NewSharedReads[K comparable, V any](s *Session) *SharedReads[K, V] {
 // may have the same one. read sends one statement (ReadOnce); it is called a second time if a node
 // is slow.
 func (r *SharedReads[K, V]) ReadMany(ctx context.Context, keys []K, read func(ctx context.Context, key K) (V, error), take func(i int, value V)) error {
-	once := func(t *attempt, i int) (V, error) {
+	try := func(t *attempt, i int) (V, error) {
 		send := func(ctx context.Context) (V, error) { return read(ctx, keys[i]) }
 		if t.hedged {
 			// A second attempt must not wait for the shared read that the first one waits for.
@@ -33,5 +33,5 @@ func (r *SharedReads[K, V]) ReadMany(ctx context.Context, keys []K, read func(ct
 		}
 		return r.sharing.read(t, keys[i], send)
 	}
-	return hedgedAll(ctx, r.session.hedges, len(keys), Width, once, take)
+	return hedgedAll(ctx, r.session.hedges, len(keys), Width, try, take)
 }

@@ -29,8 +29,8 @@ const Width = 64
 // WriteEach calls send for 0 to n-1, Width of them at a time. send makes one Write with
 // its own timestamp; it is called a second time if a node is slow.
 func (s *Session) WriteEach(ctx context.Context, n int, send func(ctx context.Context, i int) error) error {
-	once := func(t *attempt, i int) (struct{}, error) { return struct{}{}, send(t, i) }
-	return hedgedAll(ctx, s.hedges, n, Width, once, func(int, struct{}) {})
+	try := func(t *attempt, i int) (struct{}, error) { return struct{}{}, send(t, i) }
+	return hedgedAll(ctx, s.hedges, n, Width, try, func(int, struct{}) {})
 }
 
 // Batch is a list of statements for one partition, which are applied together.

@@ -122,15 +122,15 @@ func (h *gaps) note(feed Feed, found gap, since mark) {
 	k.all = all
 }
 
-// cut removes the instants of entries that the caller has read from all gaps.
+// cut removes from all gaps the instants of entries that the caller has read.
 func (h *gaps) cut(feed Feed, entries ...Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.of(feed).cut(entries...)
 }
 
-// put removes the instant of an entry that this process has put from all gaps, including
-// gaps that a reader is about to note.
+// put removes from all gaps, including those that a reader is about to note, the instant of an
+// entry that this process has put.
 func (h *gaps) put(feed Feed, e Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -112,8 +112,8 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 // that was in the library all the time.
 //
 // If not all of them fit into the page, it shows none of them and is not the last page: they
-// follow on the next one, at their new entries. An item that was shown would appear twice. On a
-// page before the end they are omitted for the same reason.
+// follow on the next one, at their new entries. The next page shows all of them, so one that this
+// page showed too would appear twice. For the same reason, a page before the end omits them.
 func (w *scan) atTheEnd() {
 	inPlace := len(w.found)
 	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {

@@ -119,9 +119,9 @@ func (s *Service) takeOutDeleted(ctx context.Context, h *library.Header, members
 	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.LeaveItem(ctx, h.ID, p) })
 }
 
-// eachDeleted calls out with each of ps that is deleted and whose removal is not in flight. It
+// eachDeleted calls remove with each of ps that is deleted and whose removal is not in flight. It
 // returns how many there were.
-func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, out func(principal.ID) error) (n int, err error) {
+func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, remove func(principal.ID) error) (n int, err error) {
 	gone, err := s.DeletedOf(ctx, ps)
 	if err != nil || len(gone) == 0 {
 		return 0, err
@@ -134,7 +134,7 @@ func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, out func(p
 		if lists.Principals[p] {
 			continue
 		}
-		if err := out(p); err != nil {
+		if err := remove(p); err != nil {
 			return n, err
 		}
 		n++
