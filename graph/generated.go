@@ -1240,11 +1240,11 @@ enum UserErrorCode {
   NOT_A_MEMBER
   "A limit was exceeded."
   TOO_MANY
-  "It has expired."
+  "The lease has expired."
   EXPIRED
-  "It was cancelled before."
+  "The lease was cancelled before."
   CANCELLED
-  "It was confirmed before."
+  "The lease was confirmed before."
   CONFIRMED
   "The secret is wrong."
   WRONG_SECRET

@@ -179,7 +179,7 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 	}, types)
 }
 
-// page compiles a field library. It returns nil if the field cannot be planned.
+// page compiles a field with the name library. It returns nil if the field cannot be planned.
 func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
 	p := &PageField{field: f, plan: c.pages.plan(c.op, f)}
 	if p.plan.Unplanned || !p.bind(c.ctx, c.op) {

@@ -63,7 +63,7 @@ func (a *argument) of(variables map[string]any) (value any, given bool, err erro
 	return a.fixed, false, nil
 }
 
-// PageField is a field library of an OperationPlan.
+// PageField is a field of an OperationPlan that has the name library, and so returns a page.
 type PageField struct {
 	field     graphql.CollectedField
 	plan      *PagePlan
