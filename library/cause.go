@@ -73,7 +73,7 @@ func (c *Cause) ReasonOrNull() *ChangeReason {
 // Causes are the causes of one change of an item, by library. The process that makes the change
 // knows them; a process that finishes it instead does not.
 type Causes struct {
-	// All is that of the libraries that Of does not have.
+	// All is the cause for the libraries that are not in Of.
 	All Cause
 	Of  map[principal.ID]Cause
 	// LastModified is that of the state that the change has made. A later one shows that the item

@@ -25,9 +25,10 @@ const (
 	// or not.
 	FullLookEvery = time.Minute
 	// ChangesKept is the minimum time for which a store keeps changes. A cursor from which a
-	// follower resumes is at most ResumeWithin old, contains only the minute in which it was
-	// read, and may be dated by a full look before that. The reader then starts ChangesOverlap
-	// earlier. The rest is for the time that reading the changes takes.
+	// follower resumes is at most ResumeWithin old, and contains only the minute of its time. In
+	// the cursor of an event, that may be the time of the last full look, up to FullLookEvery
+	// before the event. The reader then starts ChangesOverlap earlier. The rest is for the time
+	// that reading the changes takes.
 	ChangesKept = ResumeWithin + cursor.ReadUnit + FullLookEvery + ChangesOverlap + 2*time.Minute
 )
 

@@ -167,9 +167,9 @@ type Member struct {
 	// Since is the MTS of the state in which the principal became a member; 0: unknown, because
 	// it is so long ago.
 	Since clock.Instant
-	// RemovedFrom are the buckets that had the item when a membership ended: the last one for a
-	// leaving row, and the one before for a member that was added again before its leaving row was
-	// dropped.
+	// RemovedFrom are the buckets that had the item when the membership ended. In the row of a
+	// member that was added again before its leaving row was dropped, they are those of its former
+	// membership.
 	RemovedFrom Buckets
 }
 
