@@ -226,7 +226,7 @@ type LibraryStore interface {
 	// DropRebuildNote must remove the note iff its rebuild started at asOf or before.
 	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropLibrary removes the library of a deleted owner. It must remove the marks, the note, the
-	// entries and the record of what was shared, as far as they are as of asOf or before, and
+	// entries and the record of what was shared, except what is newer than asOf, and afterwards
 	// SetBuilt and PutRebuildNote as of an earlier time must not bring them back.
 	DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// DropEntries must remove an entry iff its MTS is the one given.
