@@ -130,7 +130,7 @@ func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
 	})
 }
 
-// headerIsWrong reports whether the copy that was served must not have been: the stored header shows
+// headerIsWrong reports whether the copy should not have been served: the stored header shows
 // something else, and no list names its principal. It reads the lists last, so that they name a
 // change that was made after the copy was served. It reports nothing if that took so long that the
 // entry of such a change may have left its list, for example because the machine was suspended.

@@ -88,8 +88,8 @@ func WholeRecords(b []byte) int {
 	}
 }
 
-// recordIn reports whether a whole record starts anywhere after the first byte of b, which is at an
-// offset of the file.
+// recordIn reports whether a whole record starts anywhere in b after its first byte. offset is where
+// b starts in the file.
 func recordIn(b []byte, offset int) bool {
 	for at := 1; at+manifestHeader <= len(b); at++ {
 		head := b[at : at+manifestHeader]
