@@ -105,7 +105,7 @@ func (s *dueScan) day(d dueDay) *dueDayState {
 	read, full := true, false
 	for i := range state.parts {
 		p := &state.parts[i]
-		// This happens after a clock that ran ahead was corrected.
+		// The position may be in the future after a clock that ran ahead was corrected.
 		if now := (duePosition{at: max(s.now+1, p.first)}); now.before(p.near.position) {
 			p.near.position = now
 		}

@@ -208,7 +208,7 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	})
 }
 
-// API returns the Service of libraries with bounds on what one call may take.
+// API returns the Service of libraries with a time limit for each query.
 func (g *Gateway) API() library.API { return library.Bounded(g.Library, g.runtime) }
 
 // PageAPI returns the Service of pages, whose queries are limited in the same way.

@@ -93,7 +93,7 @@ type outcome byte
 const (
 	outcomeRefused     outcome = iota // the statement itself is at fault
 	outcomeEnded                      // our context ended; the request may still be executed
-	outcomeUnavailable                // too few replicas or no node; only a decision may be partly done
+	outcomeUnavailable                // too few replicas or no node: not executed, except perhaps part of a decision
 	outcomeOverloaded                 // the coordinator accepts no more requests
 	outcomeTimeout                    // the node or its replicas did not answer in time
 	outcomeLost                       // the connection broke

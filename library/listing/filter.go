@@ -11,8 +11,9 @@ import (
 )
 
 // Limits of a filtered page. It ends when it has scanned MaxFilterScan entries, including those
-// for the flag of its other side, or compared maxFilterTexts bytes of titles and descriptions.
-// Reading an entry takes 3 us of CPU on the embedded store, and comparing a byte 10 ns.
+// that it scans to learn whether there is anything on the other side of its cursor, or compared
+// maxFilterTexts bytes of titles and descriptions. Reading an entry takes 3 us of CPU on the
+// embedded store, and comparing a byte 10 ns.
 const (
 	MaxFilterScan  = 2_000
 	maxFilterTexts = 4 << 20

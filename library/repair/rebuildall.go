@@ -141,7 +141,8 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	if err != nil {
 		return err
 	}
-	// Nothing of a deleted principal is kept: the store ignores a mark as of an earlier time.
+	// A deleted principal gets no mark. If it is deleted after this check, the store ignores the
+	// mark, which is older than the deletion.
 	if gone, err := r.s.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
 		return err
 	}
