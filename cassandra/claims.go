@@ -132,8 +132,8 @@ func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]c
 	if err != nil {
 		return nil, err
 	}
-	// The slice starts at the token of after, so it returns after itself, and keys with the same
-	// token that were returned before it.
+	// The slice starts at the token of the given key, so it returns that key too, and keys with
+	// the same token that were returned before it.
 	if at := slices.IndexFunc(all, func(c claim.Claim) bool { return c.Key == after }); at >= 0 {
 		all = all[at+1:]
 	}

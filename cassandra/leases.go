@@ -83,7 +83,7 @@ func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]le
 	if err != nil {
 		return nil, err
 	}
-	// The slice starts at the token of after, so it returns after itself, and ids with the same
+	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
 	// token that were returned before it.
 	if at := slices.IndexFunc(all, func(r lease.Row) bool { return r.ID == after }); at >= 0 {
 		all = all[at+1:]

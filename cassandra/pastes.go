@@ -110,7 +110,7 @@ func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]pa
 	if err != nil {
 		return nil, err
 	}
-	// The slice starts at the token of after, so it returns after itself, and ids with the same
+	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
 	// token that were returned before it.
 	if at := slices.IndexFunc(all, func(r paste.Row) bool { return r.ID == after }); at >= 0 {
 		all = all[at+1:]

@@ -30,8 +30,8 @@ func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit in
 	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }
 
-// scan lists at most limit partition keys that follow after. The slice starts at the token of
-// after, so that no other key with the same token is skipped.
+// scan lists at most limit partition keys that follow a given one. The slice starts at its token,
+// so that no other key with the same token is skipped.
 func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, after ID, limit int) ([]ID, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, af
 	if err != nil {
 		return nil, err
 	}
-	// Keys up to after were returned before.
+	// The given key and those before it were returned by earlier calls.
 	if at := slices.Index(ids, after); after != "" && at >= 0 {
 		ids = ids[at+1:]
 	}

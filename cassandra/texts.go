@@ -99,7 +99,7 @@ func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]
 	if err != nil {
 		return nil, err
 	}
-	// The slice starts at the token of after, so it returns after itself, and ids with the same
+	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
 	// token that were returned before it.
 	if at := slices.IndexFunc(texts, func(t page.Text) bool { return t.ID == after }); at >= 0 {
 		texts = texts[at+1:]

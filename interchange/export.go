@@ -17,8 +17,8 @@ type Source interface {
 	Export(ctx context.Context, to repair.ExportSink) error
 }
 
-// Export writes everything that from exports to w, as lines that Import accepts in this order.
-// If progress is not nil, it is called after each line with the number of lines and of bytes.
+// Export writes everything that the source exports to w, as lines that Import accepts in this
+// order. If progress is not nil, it is called after each line with the number of lines and of bytes.
 // Export returns the number of lines written.
 func Export(ctx context.Context, from Source, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
 	if progress == nil {

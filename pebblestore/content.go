@@ -326,7 +326,7 @@ func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit
 	return contents, nil
 }
 
-// scanPartitions lists the ids of a table's partitions that follow after.
+// scanPartitions lists the ids of a table's partitions that follow a given one.
 func (s *Store) scanPartitions(ctx context.Context, table byte, after string, limit int) ([]string, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err

@@ -287,7 +287,7 @@ func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after librar
 }
 
 // pairs calls row for the rows of a table of pairs whose first part is first, in order of the
-// second part, starting after after.
+// second part, beginning behind a given one.
 func (s *Store) pairs(ctx context.Context, table byte, first, after string, limit int, row func(second string, role byte)) error {
 	if err := s.enter(ctx); err != nil {
 		return err
