@@ -39,8 +39,8 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 
 // next waits for the next result. It returns nil at the end. The result is valid until the next
 // call. If no memory is free, the subscription ends, and its client resubscribes and misses
-// nothing. An event is charged like a query, and afterwards: the balance may become negative, which
-// only affects new operations.
+// nothing. Resolved groups are charged afterwards: the balance may become negative, which only
+// affects new operations.
 func (r *results) next() *executed {
 	r.op.release()
 	switch {
@@ -60,10 +60,10 @@ func (r *results) next() *executed {
 	r.op.share()
 	ctx = r.handler.collectErrors(r.handler.contextOf(ctx, r.caller))
 	resp := r.subscription.Next(ctx)
+	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	if resp == nil {
 		return nil
 	}
-	r.op.account.bill(r.op.price + resolvingPrice(auth.ViewerFrom(ctx)))
 	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
 	done, err := r.handler.outcome(r.op, resp)
 	if err != nil {

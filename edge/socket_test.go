@@ -399,9 +399,9 @@ func TestSocket_EveryMessageIsBilled(t *testing.T) {
 }
 
 // TestSocket_CompleteIsBilledWithItsSubscribe: the price of starting an operation includes ending
-// it. Each subscription of this test takes a point for its start and one for its event.
+// it.
 func TestSocket_CompleteIsBilledWithItsSubscribe(t *testing.T) {
-	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 18 })
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 10 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
 	for n := range 8 {
 		c.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{ticks}"}}`, n))

@@ -162,34 +162,3 @@ func TestResults_NextIsNotCalledAfterTheEnd(t *testing.T) {
 		t.Errorf("got %v, and Next was called %d times", done, s.nexts)
 	}
 }
-
-// TestResults_EachEventIsCharged: an event reads the same objects as a query with its fields. The end
-// of a subscription costs nothing.
-func TestResults_EachEventIsCharged(t *testing.T) {
-	s, e := newTickingEdge(t, nil)
-	account := e.handler.rates.account("u:acme:ann", nil)
-	op, refused := e.handler.operation(params{query: "subscription{ticks}", hasQuery: true}, account)
-	if refused != nil {
-		t.Fatal(refused.errs)
-	}
-	op.price = 7 * point
-	before := account.balance()
-	r := e.handler.results(t.Context(), auth.Caller{}, op)
-	defer r.end()
-	for n := range 3 {
-		go func() { s.events <- n }()
-		if r.next() == nil {
-			t.Fatal("there is no event")
-		}
-		if spent := before - account.balance(); spent != 7*(n+1) {
-			t.Errorf("%d events cost %d points, want 7 each", n+1, spent)
-		}
-	}
-	close(s.events)
-	if r.next() != nil {
-		t.Error("the subscription does not end")
-	}
-	if spent := before - account.balance(); spent != 21 {
-		t.Errorf("after the end %d points are spent, want 21", spent)
-	}
-}
