@@ -294,13 +294,13 @@ export async function keptAfterFailure({ api, openAs }) {
   // A failure of the library's header is shown beside the item.
   await ann.getByText('This could not be refreshed').nth(1).waitFor();
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
-  await entry(ann, 'Read since').waitFor();
   broken = false;
   headless = false;
   // One button may refresh what both are for, so the second one may be gone before it is clicked.
   const retry = ann.getByRole('button', { name: 'Try again' });
   for (let tries = 0; tries < 5 && (await retry.count()) > 0; tries += 1) await retry.first().click({ timeout: 5000 }).catch(() => {});
   await ann.waitForFunction(() => document.querySelectorAll('.outdated').length === 0);
+  await entry(ann, 'Read since').waitFor();
   await ann.context().close();
 }
 
