@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { InMemoryCache } from '@apollo/client';
-import { applyChange, createCache, fillTimesOf, forgetItem, heldRange, takeOut, type LibraryChange, type View } from '../src/data/cache.ts';
-import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type EntryFragment, type LibraryPageQuery, type LibraryPageQueryVariables } from '../src/generated/operations.ts';
+import { applyChange, createCache, forgetItem, heldRange, takeOut, type LibraryChange, type View } from '../src/data/cache.ts';
+import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type EntryFragment, type ItemQuery, type LibraryPageQuery, type LibraryPageQueryVariables } from '../src/generated/operations.ts';
 
 const id = 'g:demo:reading';
 const view: View = { id, direction: 'DESC', shared: false };
@@ -146,8 +146,39 @@ test('a change beyond the loaded entries is not shown', () => {
 test('an older record never replaces a newer one', () => {
   const cache = createCache();
   write(cache, [edge('a', 5, { title: 'new', version: 3 })]);
-  applyChange(cache, view, placed('a', 5, { title: 'old', version: 2 }));
+  assert.equal(applyChange(cache, view, placed('a', 5, { title: 'old', version: 2 })).moved, false);
   assert.deepEqual(titles(read(cache)), ['new']);
+});
+
+test('an answer that was read before a change does not undo it', () => {
+  const cache = createCache();
+  write(cache, [edge('b', 2), edge('a', 1)]);
+  applyChange(cache, view, placed('a', 9, { title: 'new', version: 2 }));
+  const older: NonNullable<ItemQuery['content']> = {
+    ...node('a', 1, { createdBy: { __typename: 'User', id: 'u:demo:ann', displayName: 'Ann' } }),
+    url: '/demo/a',
+    createdAt: '2026-11-21T08:00:00.000000Z',
+    expiresAt: null,
+    viewerRole: 'MANAGER',
+    viewerCanShare: true,
+    viewerCanEdit: true,
+    viewerCanManage: true,
+    members: { __typename: 'ContentMemberConnection', edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false, endCursor: null } },
+  };
+  cache.writeQuery({ query: ItemDocument, variables: { id: 'c:demo:a' }, data: { content: older } });
+  const found = cache.readQuery({ query: ItemDocument, variables: { id: 'c:demo:a' } })?.content;
+  assert.deepEqual([found?.title, found?.version, found?.lastModified], ['new', 2, node('a', 9).lastModified]);
+  assert.deepEqual([found?.url, found?.createdBy?.displayName], ['/demo/a', 'Ann'], 'what only the answer has');
+  assert.deepEqual(titles(read(cache)), ['new', 'b']);
+});
+
+test('an entry that was read before its item changed moves with the event', () => {
+  const cache = createCache();
+  write(cache, [edge('a', 9, { title: 'new', version: 2 })], { direction: 'ASC' });
+  write(cache, [edge('b', 2), edge('a', 1)]);
+  assert.deepEqual(titles(read(cache)), ['b', 'new']);
+  assert.equal(applyChange(cache, view, placed('a', 9, { title: 'new', version: 2 })).moved, true);
+  assert.deepEqual(titles(read(cache)), ['new', 'b']);
 });
 
 test('a removal removes the entry from the view of its event only', () => {
@@ -173,7 +204,6 @@ test('a deleted item is in no list', () => {
 test('an entry whose item the reader changed moves with the event', () => {
   const cache = createCache();
   write(cache, [edge('b', 2), edge('a', 1)]);
-  fillTimesOf(cache, view);
   // The answer to a mutation updates the item, and moves no entry.
   write(cache, [edge('a', 9, { version: 2 })], { direction: 'ASC' });
   assert.deepEqual(titles(read(cache)), ['b', 'a']);

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { byDay, dropEntry, fillTimes, holdsPosition, joinPage, mostHeld, placeEntry, type Edge, type Page, type PageArguments } from '../src/data/entries.ts';
+import { byDay, dropEntry, holdsPosition, joinPage, mostHeld, placeEntry, type Edge, type Page, type PageArguments } from '../src/data/entries.ts';
 
 type Entry = Edge & { node: { lastModified: string } };
 
@@ -213,14 +213,6 @@ test('a walk towards the newest end continues until a page is empty', () => {
   const up = joinPage(middle, page([edge('c', 3)], { next: true }), { ...desc, before: 'b@2' });
   assert.equal(up.pageInfo.hasPreviousPage, true);
   assert.equal(joinPage(up, page([]), { ...desc, before: 'c@3' }).pageInfo.hasPreviousPage, false);
-});
-
-test('edges without a time get that of their item, once', () => {
-  const { time: _, ...bare } = edge('a', 1);
-  const held = joinPage(undefined, page([bare, edge('b', 2)]), asc);
-  const filled = fillTimes(held, () => time(7));
-  assert.deepEqual(filled.edges.map((e) => e.time), [time(7), time(2)]);
-  assert.equal(fillTimes(filled, () => time(8)), filled);
 });
 
 test('the same event twice changes nothing more', () => {

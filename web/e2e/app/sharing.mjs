@@ -333,6 +333,38 @@ export async function latePage({ api, openAs }) {
   await ann.context().close();
 }
 
+// olderAnswer: an answer that was read before a change, and arrives after it, does not undo the
+// change. Later answers would correct it, so they fail.
+export async function olderAnswer({ api, openAs }) {
+  const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, visibility: PRIVATE, title: "Overtaken", description: "It was slow."}) { content { id } userErrors { message } } }');
+  const ann = await openAs('Ann');
+  await live(ann);
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  let late;
+  await ann.route('**/graphql', async (route) => {
+    if (route.request().postDataJSON().operationName !== 'Item') return route.fallback();
+    if (late) return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    late = route.fetch();
+    const response = await late;
+    await released;
+    return route.fulfill({ response });
+  });
+  const asked = ann.waitForRequest((request) => request.postDataJSON()?.operationName === 'Item');
+  await entry(ann, 'Overtaken').getByRole('link').click();
+  await asked;
+  await late;
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Up to date"}) { userErrors { message } } }', { id: made.createContent.content.id });
+  await entry(ann, 'Up to date').waitFor();
+  release();
+  // Only the answer knows with whom the item is shared.
+  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(ann).getByRole('heading', { name: 'Up to date' }).waitFor();
+  await entry(ann, 'Up to date').waitFor();
+  expect(await entry(ann, 'Overtaken').count(), 0, 'entries with the former title');
+  await ann.context().close();
+}
+
 // lostConnection: changes during an interruption of the socket are shown after it.
 export async function lostConnection({ api, openAs, base }) {
   const sockets = [];

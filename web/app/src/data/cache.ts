@@ -1,9 +1,10 @@
 // The cache of what was read: one record for each user, group and item, so that a change shows
 // wherever the item does, and one range of entries for each view of a library.
-import { InMemoryCache, type ApolloCache, type FieldPolicy, type Reference } from '@apollo/client';
+import type { ApolloCache, FieldPolicy, Reference } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
-import { dropEntry, fillTimes, joinPage, placeEntry, type Edge, type EntryRange, type PageArguments } from './entries.ts';
-import { ChangedFragmentDoc, EntryFragmentDoc, type EntryFragment, type LibraryChangedSubscription, type LibraryPageQueryVariables } from '../generated/operations.ts';
+import { dropEntry, joinPage, placeEntry, type Edge, type EntryRange, type PageArguments } from './entries.ts';
+import { NewestItemsCache } from './newest-items.ts';
+import { EntryFragmentDoc, type EntryFragment, type LibraryChangedSubscription, type LibraryPageQueryVariables } from '../generated/operations.ts';
 
 // LibraryChange is one event of libraryChanged.
 export type LibraryChange = LibraryChangedSubscription['libraryChanged'];
@@ -30,11 +31,12 @@ interface Head {
 }
 
 // Incoming is a page before it is joined.
-type Incoming = Pick<HeldRange, '__typename' | 'pageInfo'> & { edges: readonly Omit<HeldEdge, 'key'>[] };
+type Incoming = Pick<HeldRange, '__typename' | 'pageInfo'> & { edges: readonly Omit<HeldEdge, 'key' | 'time'>[] };
 
 // createCache returns an empty cache with the policies for libraries and look-ups by id.
 export function createCache() {
-  return new InMemoryCache({
+  const library = libraryPolicy((key) => cache.timeRead(key));
+  const cache = new NewestItemsCache({
     possibleTypes: { Principal: ['User', 'Group'], Node: ['User', 'Group', 'Content'] },
     typePolicies: {
       Query: {
@@ -45,11 +47,12 @@ export function createCache() {
           principals: relayStylePagination(['tenant', 'prefix']),
         },
       },
-      User: { fields: { library: libraryPolicy, groups: relayStylePagination() } },
-      Group: { fields: { library: libraryPolicy, members: relayStylePagination() } },
+      User: { fields: { library, groups: relayStylePagination() } },
+      Group: { fields: { library, members: relayStylePagination() } },
       Content: { fields: { members: relayStylePagination() } },
     },
   });
+  return cache;
 }
 
 // known resolves a look-up by id to the record that another query has read.
@@ -64,25 +67,26 @@ function known(typename: (id: string) => string): FieldPolicy<Reference> {
   };
 }
 
-const libraryPolicy: FieldPolicy<HeldRange | Head, Incoming | Head> = {
-  // The number of entries is read by itself, and must not replace the entries.
-  keyArgs: (args) => (args?.first === 0 ? 'library:head' : ['orderBy', ['direction'], 'includeShared']),
-  read(existing, { canRead, readField }) {
-    if (!existing?.edges) return existing;
-    // A deleted item is in no list any more.
-    return { ...existing, edges: existing.edges.filter((edge) => canRead(readField('node', edge))) };
-  },
-  merge(existing, incoming, { args }) {
-    if (!incoming.edges) return incoming;
-    // The items' lastModified cannot be read here: if the library's owner has created one of the
-    // items, the record of the owner is merged before those of the items. fillTimesOf reads it
-    // when all records are in the cache.
-    const edges = incoming.edges.map((edge) => ({ ...edge, key: edge.node.__ref }));
-    const asked: PageArguments = { direction: args?.orderBy.direction, after: args?.after, before: args?.before };
-    const joined = joinPage(existing?.edges && existing, { edges, pageInfo: incoming.pageInfo }, asked);
-    return { __typename: incoming.__typename, shared: args?.includeShared, ...joined };
-  },
-};
+// libraryPolicy joins the pages of a library. timeRead returns the time of an item's last change in
+// the page that is being written.
+function libraryPolicy(timeRead: (key: string) => string | undefined): FieldPolicy<HeldRange | Head, Incoming | Head> {
+  return {
+    // The number of entries is read by itself, and must not replace the entries.
+    keyArgs: (args) => (args?.first === 0 ? 'library:head' : ['orderBy', ['direction'], 'includeShared']),
+    read(existing, { canRead, readField }) {
+      if (!existing?.edges) return existing;
+      // A deleted item is in no list any more.
+      return { ...existing, edges: existing.edges.filter((edge) => canRead(readField('node', edge))) };
+    },
+    merge(existing, incoming, { args }) {
+      if (!incoming.edges) return incoming;
+      const edges = incoming.edges.map((edge) => ({ ...edge, key: edge.node.__ref, time: timeRead(edge.node.__ref) ?? '' }));
+      const asked: PageArguments = { direction: args?.orderBy.direction, after: args?.after, before: args?.before };
+      const joined = joinPage(existing?.edges && existing, { edges, pageInfo: incoming.pageInfo }, asked);
+      return { __typename: incoming.__typename, shared: args?.includeShared, ...joined };
+    },
+  };
+}
 
 // heldRange returns the range that is kept for a view, or undefined.
 export function heldRange(cache: ApolloCache, view: View): HeldRange | undefined {
@@ -92,13 +96,6 @@ export function heldRange(cache: ApolloCache, view: View): HeldRange | undefined
     return range;
   });
   return found[0];
-}
-
-// fillTimesOf sets the times of a view's entries that have none yet. It is called after every page
-// that was read, before its items can change.
-export function fillTimesOf(cache: ApolloCache, view: View) {
-  const timeOf = (key: string) => cache.readFragment({ id: key, fragment: ChangedFragmentDoc })?.lastModified;
-  eachRange(cache, view, (range) => fillTimes(range, timeOf));
 }
 
 // Outcome is what applyChange has changed.
@@ -120,18 +117,17 @@ export function applyChange(cache: ApolloCache, view: View, change: LibraryChang
   }
   const { __typename, cursor, node } = change.edge;
   const key = keyOf(cache, node.id);
-  const placed: HeldEdge & { time: string } = { __typename, cursor, node: { __ref: key }, key, time: node.lastModified };
+  const placed: HeldEdge = { __typename, cursor, node: { __ref: key }, key, time: node.lastModified };
   const outcome = { id: node.id, moved: false, shown: false, newest: false };
   // In one batch, so that nobody sees the present item at its former position.
   cache.batch({
     update() {
-      fillTimesOf(cache, view);
-      writeNewer(cache, node);
+      writeItem(cache, node);
       eachRange(cache, view, (range) => {
         const next = placeEntry(range, placed);
         outcome.moved = next.pageInfo !== range.pageInfo;
         outcome.shown = next.edges.includes(placed);
-        outcome.newest = next.edges.every(({ time }) => time !== undefined && time <= placed.time);
+        outcome.newest = next.edges.every(({ time }) => time <= placed.time);
         return next;
       });
     },
@@ -151,17 +147,13 @@ export function forgetItem(cache: ApolloCache, id: string) {
   cache.gc();
 }
 
-// writeNewer stores a record unless the cache has a newer version of it.
-function writeNewer(cache: ApolloCache, node: EntryFragment) {
-  const id = keyOf(cache, node.id);
-  const held = cache.readFragment({ id, fragment: EntryFragmentDoc });
-  if (held && held.version > node.version) return;
-  cache.writeFragment({ id, fragment: EntryFragmentDoc, data: node });
+function writeItem(cache: ApolloCache, node: EntryFragment) {
+  cache.writeFragment({ id: keyOf(cache, node.id), fragment: EntryFragmentDoc, data: node });
 }
 
 // keepItems keeps items that a search has found, for pages that show one of them.
 export function keepItems(cache: ApolloCache, edges: readonly { node: EntryFragment }[]) {
-  cache.batch({ update: () => edges.forEach(({ node }) => writeNewer(cache, node)) });
+  cache.batch({ update: () => edges.forEach(({ node }) => writeItem(cache, node)) });
 }
 
 // keyOf returns the cache's key of an item's record.

@@ -17,7 +17,7 @@ export type Direction = 'ASC' | 'DESC';
 export type Edge = {
   cursor: string;
   key: string;
-  time?: string | undefined;
+  time: string;
 };
 
 interface PageInfo {
@@ -114,10 +114,10 @@ const endOf = (edges: readonly Edge[]) => edges.at(-1)?.cursor ?? null;
 // range, and the library continues there, it is removed, and read when the reader scrolls there.
 // If it was the only entry, the range keeps its position, and is read from there. Old events, and
 // events of entries that have not moved, change nothing but newest.
-export function placeEntry<E extends Edge, Held extends EntryRange<E>>(held: Held, edge: E & { time: string }): Held {
+export function placeEntry<E extends Edge, Held extends EntryRange<E>>(held: Held, edge: E): Held {
   const current = { ...held, newest: edge.cursor };
   const before = held.edges.find(({ key }) => key === edge.key);
-  if (before?.time && before.time >= edge.time) return current;
+  if (before && before.time >= edge.time) return current;
   const rest = dropEntry(current, edge.key);
   const { edges } = rest;
   const index = indexFor(rest, edge);
@@ -142,20 +142,14 @@ export function placeEntry<E extends Edge, Held extends EntryRange<E>>(held: Hel
 
 // indexFor returns the index at which an entry belongs, in the order of the gateway: by time,
 // then by key.
-function indexFor({ direction, edges }: EntryRange<Edge>, edge: Edge & { time: string }): number {
+function indexFor({ direction, edges }: EntryRange<Edge>, edge: Edge): number {
   const sign = direction === 'DESC' ? -1 : 1;
-  const index = edges.findIndex((other) => sign * (compare(edge.time, other.time ?? edge.time) || compare(edge.key, other.key)) < 0);
+  const index = edges.findIndex((other) => sign * (compare(edge.time, other.time) || compare(edge.key, other.key)) < 0);
   return index < 0 ? edges.length : index;
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-// fillTimes sets the times of edges that have none yet.
-export function fillTimes<Held extends Page<Edge>>(held: Held, timeOf: (key: string) => string | undefined): Held {
-  if (held.edges.every(({ time }) => time)) return held;
-  return { ...held, edges: held.edges.map((edge) => (edge.time ? edge : { ...edge, time: timeOf(edge.key) })) };
 }
 
 // dropEntry removes an item. The cursors at the ends stay, because a cursor is valid even after

@@ -1,9 +1,9 @@
 // One view of a library: reading a range of its entries, extending the range at either end, and
 // following changes.
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import type { ApolloClient, DocumentNode } from '@apollo/client';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { applyChange, fillTimesOf, heldRange, type LibraryChange, type Outcome, type View } from '../data/cache.ts';
+import { applyChange, heldRange, type LibraryChange, type Outcome, type View } from '../data/cache.ts';
 import { ItemDocument, LibraryHeadDocument, LibraryPageDocument, type LibraryPageQuery } from '../generated/operations.ts';
 import { holdsPosition } from '../data/entries.ts';
 import { explain } from '../data/faults.ts';
@@ -65,9 +65,6 @@ export function useEntries(view: View, at: string | null) {
   );
 
   const library = data?.principal?.library;
-  useLayoutEffect(() => {
-    if (library) fillTimesOf(client.cache, { id, direction, shared });
-  }, [client, library, id, direction, shared]);
   const ends = useEnds({ view, library, reread });
   return { library, error: hasBadCursor ? null : error, lostPosition, retry: () => refetch(), reread, keeping, ...ends };
 }
