@@ -4,6 +4,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
+# A file of a recipe that failed is deleted, so that the next run makes it again.
+.DELETE_ON_ERROR:
 
 # make run: the address to listen at, and the folder of the store.
 ADDR ?= 127.0.0.1:8080

@@ -176,3 +176,24 @@ func TestMakefile_ListsExistingTests(t *testing.T) {
 		}
 	}
 }
+
+// TestMakefile_DeletesTargetsOfFailedRecipes runs a recipe that fails after it has written its
+// target. If the target stayed, the next run would take it for complete: web/dist/index.html is
+// written before the reference client is built.
+func TestMakefile_DeletesTargetsOfFailedRecipes(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	text = append(text, "\nhalf-made:\n\t@touch half-made; false\n"...)
+	if err := os.WriteFile(path.Join(folder, "Makefile"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "make", "-C", folder, "half-made").CombinedOutput(); err == nil {
+		t.Fatalf("make succeeded, although its recipe failed: %s", out)
+	}
+	if _, err := os.Stat(path.Join(folder, "half-made")); err == nil {
+		t.Error("the target of the failed recipe is still there")
+	}
+}
