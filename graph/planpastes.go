@@ -26,14 +26,14 @@ type pastesPage struct {
 
 // WritePastes writes a page of pastes, the result of the field that ctx resolves, as a part of
 // body, which may be nil. If ok is false, the generated code must write it, because something is
-// selected that only a resolver can answer, or because a body is not stored with its paste.
+// selected that only a resolver can answer, or because a body is not loaded.
 func WritePastes(ctx context.Context, conn *paste.Connection, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	p := planPastes(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
 	if p.want.Unplanned {
 		return nil, false
 	}
 	for _, e := range conn.Edges {
-		if p.bodies && e.Node.Body.IsLong() {
+		if p.bodies && !e.Node.Body.Loaded() {
 			return nil, false
 		}
 	}
@@ -41,6 +41,12 @@ func WritePastes(ctx context.Context, conn *paste.Connection, body *answer.Body)
 	page.part.Body = body
 	page.part.End(p.below.append(make([]byte, 0, 256+512*len(conn.Edges)), page))
 	return &written{page.part}, true
+}
+
+// SelectsBodies reports whether the bodies of pastes are selected below the PasteConnection that
+// ctx resolves.
+func SelectsBodies(ctx context.Context) bool {
+	return planPastes(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections).bodies
 }
 
 // planPastes compiles the selection below a PasteConnection.

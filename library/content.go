@@ -98,6 +98,9 @@ type Content struct {
 // Tenant returns the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
+// expired reports whether nobody sees the item at now, because it has expired.
+func (c *Content) expired(now clock.Instant) bool { return c.ExpiresAt != nil && *c.ExpiresAt <= now }
+
 // URL returns the canonical URL that names the item, nil if it has none.
 func (c *Content) URL() *string {
 	if c.CanonicalURL == "" {
@@ -152,7 +155,7 @@ type Header struct {
 
 // Exists reports whether the item can be seen at now: it is live and has not expired.
 func (h *Header) Exists(now clock.Instant) bool {
-	return h.State == commit.Live && (h.ExpiresAt == nil || *h.ExpiresAt > now)
+	return h.State == commit.Live && !h.expired(now)
 }
 
 // Member is a member row of an item: a principal's role on it.

@@ -62,9 +62,13 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err != nil {
 		return nil, err
 	}
-	c := &FeedConnection{Edges: make([]*FeedEdge, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	for i, f := range page.Found {
-		c.Edges[i] = &FeedEdge{Node: f.Item, at: f.Entry, seal: l.Cursor}
+	c := &FeedConnection{Edges: make([]*FeedEdge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
+	now := s.Now()
+	for _, f := range page.Found {
+		// A page can take several reads, and this item may have expired since its own.
+		if !f.Item.expired(now) {
+			c.Edges = append(c.Edges, &FeedEdge{Node: f.Item, at: f.Entry, seal: l.Cursor})
+		}
 	}
 	return c, nil
 }
@@ -87,7 +91,7 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 		switch {
 		case h.State != commit.Live || h.CreatedAt != entries[i].Created:
 			s.journal.Repair(commit.Repair{Kind: commit.Content, Key: entries[i].ID, Row: entries[i]})
-		case h.Visibility == principal.Public && (h.ExpiresAt == nil || *h.ExpiresAt > now):
+		case h.Visibility == principal.Public && !h.expired(now):
 			cs[i] = &h.Content
 		}
 	}

@@ -58,11 +58,35 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 	if err != nil {
 		return nil, err
 	}
-	c := &Connection{Edges: make([]*Edge, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	for i, f := range page.Found {
-		c.Edges[i] = &Edge{Node: f.Item, at: f.Entry, seal: l.Cursor}
+	c := &Connection{Edges: make([]*Edge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
+	now := s.Now()
+	for _, f := range page.Found {
+		// A page can take several reads, and this paste may have expired since its own.
+		if !f.Item.expired(now) {
+			c.Edges = append(c.Edges, &Edge{Node: f.Item, at: f.Entry, seal: l.Cursor})
+		}
 	}
 	return c, nil
+}
+
+// LoadBodies reads the long bodies of a page, and removes pastes from it that have ended since
+// the page was read.
+//
+// Errors: those of the store.
+func (s *Service) LoadBodies(ctx context.Context, c *Connection) error {
+	bodies, err := s.Bodies(ctx, c.Nodes())
+	if err != nil {
+		return err
+	}
+	kept := c.Edges[:0]
+	for i, e := range c.Edges {
+		if bodies[i] != nil {
+			e.Node.Body.Text = *bodies[i]
+			kept = append(kept, e)
+		}
+	}
+	c.Edges = kept
+	return nil
 }
 
 // shown returns the pastes of entries, or nil for an entry that is not to be shown according to its

@@ -32,6 +32,7 @@ type faulty struct {
 	commitPaste func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error)
 	putEntry    func(c timeline.Change, next func() error) error
 	readBodies  func()
+	readPastes  func() // before rows are read
 	calls       map[string]int
 	refs        []paste.Ref // of the last ReadPastes
 }
@@ -74,7 +75,11 @@ func (f *faulty) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row,
 	f.count("ReadPastes")
 	f.mu.Lock()
 	f.refs = refs
+	do := f.readPastes
 	f.mu.Unlock()
+	if do != nil {
+		do()
+	}
 	return f.Store.ReadPastes(ctx, refs)
 }
 

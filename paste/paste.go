@@ -39,7 +39,8 @@ type Paste struct {
 
 // Body is the body of a paste, or a reference to it.
 type Body struct {
-	// Text is the body itself. A long body is stored in a separate row, and Text is empty.
+	// Text is the body itself. A long body is stored in a separate row, and Text is empty until
+	// LoadBodies has read it.
 	Text string
 	// Long identifies a long body. It is zero if the body is not long.
 	Long BodyID
@@ -49,6 +50,9 @@ type Body struct {
 
 // IsLong reports whether the body is stored in a separate row.
 func (b *Body) IsLong() bool { return b.Long != BodyID{} }
+
+// Loaded reports whether Text is the body. No body is empty.
+func (b *Body) Loaded() bool { return b.Text != "" }
 
 // readable reports whether the paste is visible to readers.
 func (p *Paste) readable(now clock.Instant) bool {

@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -22,8 +23,26 @@ func (q queries) Paste(ctx context.Context, id string) (*paste.Paste, error) {
 
 // LatestPastes returns a page of the public pastes.
 func (q queries) LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error) {
-	return q.Pastes.Latest(ctx, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
+	found, err := q.Pastes.Latest(ctx, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
+	if err != nil || !slices.ContainsFunc(found.Edges, isNotLoaded) || !graph.SelectsBodies(ctx) {
+		return found, err
+	}
+	// All are read before any is written: a paste that has ended meanwhile is left out, and does not
+	// make the page fail.
+	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	for _, e := range found.Edges {
+		if isNotLoaded(e) {
+			answer.Hold(e.Node.Body.Size)
+		}
+	}
+	if err := answer.Err(); err != nil {
+		return nil, err
+	}
+	return found, q.Pastes.LoadBodies(ctx, found)
 }
+
+// isNotLoaded reports whether the body of a paste must be read.
+func isNotLoaded(e *paste.Edge) bool { return !e.Node.Body.Loaded() }
 
 // LatestContent returns a page of the public content of a tenant.
 func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error) {
@@ -58,7 +77,7 @@ func (q queries) pastes(ctx context.Context, ids []string, nodes []library.Node)
 
 // Body returns the text of a paste. The memory for a long text is reserved before the text is read.
 func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
-	if !p.Body.IsLong() {
+	if p.Body.Loaded() {
 		return p.Body.Text, nil
 	}
 	answer := graph.BodyOf(graphql.GetOperationContext(ctx))

@@ -1,11 +1,15 @@
 package resolvers_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -37,4 +41,44 @@ func TestLatestPastes_PlanWritesTheSameBytes(t *testing.T) {
 	create("long", strings.Repeat("long ", 2000), "")
 	compare(`{ latestPastes(first: 2) { nodes ` + all + ` } }`)
 	compare(`{ latestPastes(first: 2) { nodes { id } } }`)
+}
+
+// steeredBodies is a store that calls before ahead of each ReadBodies.
+type steeredBodies struct {
+	backend.Store
+	before func()
+}
+
+func (s *steeredBodies) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	s.before()
+	return s.Store.ReadBodies(ctx, refs)
+}
+
+// A paste that is deleted between the reads of its row and of its long body is left out. The page
+// does not fail, and its long bodies are read at once.
+func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
+	store := &steeredBodies{}
+	g := newGatewayOn(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	const create = `mutation($t: String, $b: String!) { createPaste(input: {title: $t, body: $b}) { paste { id } secret } }`
+	for _, exec := range []*executor.Executor{g.exec, g.slow} {
+		store.before = func() {}
+		long := strings.Repeat("long ", 2000)
+		g.must(&principal.Viewer{}, create, "t", "kept", "b", long)
+		made := g.must(&principal.Viewer{}, create, "t", "deleted", "b", long)
+		reads := 0
+		store.before = func() {
+			if reads++; reads == 1 {
+				g.must(&principal.Viewer{}, `mutation($id: ID!, $s: String!) { deletePaste(input: {id: $id, secret: $s}) { userErrors { code } } }`,
+					"id", made.at("createPaste", "paste", "id"), "s", made.at("createPaste", "secret"))
+			}
+		}
+		got := g.doWith(exec, &principal.Viewer{}, `{ latestPastes(first: 2) { nodes { title body } } }`)
+		want := `{"latestPastes":{"nodes":[{"title":"kept","body":"` + long + `"}]}}`
+		if got.raw != want || len(got.errs) > 0 {
+			t.Errorf("the page is %.200s with errors %v", got.raw, got.errs)
+		}
+		if reads > 2 {
+			t.Errorf("the bodies took %d reads", reads)
+		}
+	}
 }
