@@ -29,6 +29,7 @@ type pageReads struct {
 	people  []principal.ID
 	fails   bool // what is in flight cannot be read
 	former  bool // a gateway on whose list nothing lingers uses the store
+	lost    int  // how often a library that is opened is not complete
 }
 
 func (p *pageReads) note(call string, ids ...library.ContentID) {
@@ -56,7 +57,13 @@ func (p *pageReads) PageLibrary(ctx context.Context, s library.Slice) ([]library
 
 func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	p.note("slice")
-	return p.Store.OpenLibrary(ctx, s, newest)
+	o, err := p.Store.OpenLibrary(ctx, s, newest)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil && p.lost > 0 {
+		p.lost, o.Built = p.lost-1, false
+	}
+	return o, err
 }
 
 func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {

@@ -217,6 +217,8 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 		if err := r.s.missing(ctx, r.owner); err != nil {
 			return err
 		}
+		// This reads the bound after the in-flight lists, so copies must not be used (see openLibrary).
+		r.inFlight = nil
 		if o, err = r.s.libraries.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
 			return BeingRebuilt(ErrNotRebuilt)
 		}
