@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
 	"carrel/core/fault"
@@ -228,6 +229,13 @@ func noise(n int) string {
 	return b.String()[:n]
 }
 
+// panicking is a schema that panics before it resolves a field.
+type panicking struct{ graph.ExecutableSchema }
+
+func (panicking) Exec(context.Context) graphql.ResponseHandler { panic("boom") }
+
+func (panicking) Answer(context.Context, *graph.Request) (bool, context.Context) { return false, nil }
+
 func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		onUser func(ctx context.Context, id string) (*principal.User, error)
@@ -240,7 +248,7 @@ func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 		"a panic above the fields": {
 			onUser: func(_ context.Context, id string) (*principal.User, error) { return user(id), nil },
 			change: func(c *Config) {
-				c.Prepare = func(context.Context) context.Context { panic("boom") }
+				c.Schema = panicking{c.Schema}
 			},
 		},
 		"a deadline": {

@@ -28,10 +28,7 @@ type Config struct {
 	// Authenticate returns the caller for the values of an Authorization header. Its errors are
 	// fault.Errors, with code Unauthenticated for an invalid token.
 	Authenticate Authenticate
-	// Prepare, if set, adds to an operation's context what its resolvers need: the loaders of that
-	// operation.
-	Prepare func(ctx context.Context) context.Context
-	Limits  Limits
+	Limits       Limits
 	// WarnOnly logs requests that exceed the limits on a document's shape and cost, and runs them,
 	// so that an operator can see whom the limits would affect. Limits that protect the process
 	// itself (sizes, tokens, overlap) still apply.
@@ -73,7 +70,6 @@ type Authenticate func(ctx context.Context, authorization []string) (auth.Caller
 // and over websockets. It is safe for concurrent use.
 type Handler struct {
 	authenticate Authenticate
-	prepare      func(ctx context.Context) context.Context
 	limits       Limits
 	introspects  bool // introspection is enabled
 	profile      Profile
@@ -106,7 +102,7 @@ func New(c Config) (*Handler, error) {
 		return nil, errors.New("edge: a handler needs a schema, an authenticator, a log and a source of randomness")
 	}
 	h := &Handler{
-		authenticate: c.Authenticate, prepare: c.Prepare, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
+		authenticate: c.Authenticate, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
 		sites: c.CrossOrigin, graph: c.Schema, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},

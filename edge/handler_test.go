@@ -278,18 +278,16 @@ func TestHandler_OverloadIsRefused(t *testing.T) {
 	}
 }
 
-func TestPrepare_HasTheViewerAndReachesResolvers(t *testing.T) {
-	type key struct{}
-	e := newEdge(t, func(c *Config) {
-		c.Prepare = func(ctx context.Context) context.Context {
-			return context.WithValue(ctx, key{}, auth.ViewerFrom(ctx).User)
-		}
-	})
-	var got any
-	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) { got = ctx.Value(key{}); return nil, nil }
+func TestResolvers_GetTheViewer(t *testing.T) {
+	e := newEdge(t, nil)
+	var got principal.ID
+	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) {
+		got = auth.ViewerFrom(ctx).User
+		return nil, nil
+	}
 	e.query(t, `{user(id:"x"){id}}`, nil, "Authorization: Bearer ann")
-	if got != principal.ID("u:acme:ann") {
-		t.Errorf("got %v", got)
+	if got != "u:acme:ann" {
+		t.Errorf("the viewer is %q", got)
 	}
 }
 

@@ -176,7 +176,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	if err := op.body.Err(); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
 	}
-	ctx = h.contextOf(ctx, caller)
+	ctx = auth.WithViewer(ctx, caller.Viewer())
 	viewer := auth.ViewerFrom(ctx)
 	resp := h.execute(ctx, op)
 	op.resolving = resolvingPrice(viewer)
@@ -204,15 +204,6 @@ func (op *operation) afterwards() int {
 func resolvingPrice(v *principal.Viewer) int {
 	rounds, groups := v.Resolved()
 	return rounds*roundPrice + groups*groupPrice
-}
-
-// contextOf returns the context of one operation, or of one event.
-func (h *Handler) contextOf(ctx context.Context, caller auth.Caller) context.Context {
-	ctx = auth.WithViewer(ctx, caller.Viewer())
-	if h.prepare != nil {
-		ctx = h.prepare(ctx)
-	}
-	return ctx
 }
 
 // firstErrors returns the errors of errs that are shown.

@@ -29,7 +29,7 @@ type results struct {
 // results starts the subscription. The caller ends it.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
-	ctx = graphql.WithOperationContext(h.contextOf(ctx, caller), op.OperationContext)
+	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, caller.Viewer()), op.OperationContext)
 	op.share()
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
 	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
@@ -58,7 +58,7 @@ func (r *results) next() *executed {
 	}
 	r.handler.begin(r.op, stop)
 	r.op.share()
-	ctx = r.handler.collectErrors(r.handler.contextOf(ctx, r.caller))
+	ctx = r.handler.collectErrors(auth.WithViewer(ctx, r.caller.Viewer()))
 	resp := r.subscription.Next(ctx)
 	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	if resp == nil {
