@@ -88,8 +88,7 @@ func (o *userFilter) created(c *library.ImportContent) bool {
 // sees reports whether the user may see an item that it has created, because of its visibility, or
 // because the user or one of its groups is among members.
 func (o *userFilter) sees(c *library.ImportContent, members []library.ContentMemberChange) bool {
-	return c.Visibility == principal.Public ||
-		c.Visibility == principal.LoggedIn && library.ContentID(c.ID).Tenant() == o.user.Tenant() ||
+	return library.VisibilityShows(c.Visibility, library.ContentID(c.ID), o.user) ||
 		slices.ContainsFunc(members, func(m library.ContentMemberChange) bool {
 			return m.Principal == string(o.user) || slices.Contains(o.groups, principal.ID(m.Principal))
 		})

@@ -33,11 +33,17 @@ func accessTo(v *principal.Viewer, id ContentID, h *Header, own Member, roleOnly
 
 // visibleTo reports whether v sees an item that exists without any role on it.
 func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
-	switch {
-	case h.Visibility == principal.Public || v.Administers(id.Tenant()):
+	return v.Administers(id.Tenant()) || VisibilityShows(h.Visibility, id, v.User)
+}
+
+// VisibilityShows reports whether a visibility shows an item to a user without any role on it. user
+// is empty for a viewer that is not signed in.
+func VisibilityShows(visibility principal.Visibility, id ContentID, user principal.ID) bool {
+	switch visibility {
+	case principal.Public:
 		return true
-	case h.Visibility == principal.LoggedIn:
-		return v.SignedIn() && v.User.Tenant() == id.Tenant()
+	case principal.LoggedIn:
+		return user != "" && user.Tenant() == id.Tenant()
 	}
 	return false
 }
