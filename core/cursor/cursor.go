@@ -61,8 +61,8 @@ var cursorText = base64.RawURLEncoding.Strict()
 // Kind is the kind of connection that a cursor belongs to.
 type Kind byte
 
-// The kinds of connections. Existing cursors are bound to them, so a number is never
-// reused.
+// The kinds of connections. Existing cursors are bound to them, so a number is never reused. All
+// domains have theirs here, so that no two have the same number.
 const (
 	OfLibrary      Kind = 1
 	OfMembers      Kind = 2
