@@ -43,13 +43,12 @@ SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 # Packages that run with the race detector. Tests on a real Cassandra have their own targets.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
-# Tests in these packages that run without the race detector, because they have no concurrency: the
-# checks of the tree, and tests that run random operations, schedules and crashes one after the
-# other.
-TREE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' arch_test.go citations_test.go elsewhere_test.go layers_test.go smells_test.go typedsmells_test.go | paste -sd '|')
-SEQUENTIAL_TESTS = Run_PebbleAgreesWithTheModel|Crash_AtEveryOperationLosesNothingAcknowledged|CrashPoints|Open_DamagedFilesAreReported|Determinism|Copy_RandomStoreEqualsItsSource|RoundTrip_RandomStoresStayTheSame|Operations_ArePlannedByteForByte
-# The packages of the latter. The simulator is not among them, because it has its own target.
-SEQUENTIAL_TEST_PACKAGES = $(patsubst %,./%,$(sort $(dir $(shell git grep -lE '^func Test($(SEQUENTIAL_TESTS))\b' -- '*_test.go' ':!test/simulator' ':!cassandra'))))
+# Tests in files for builds without the race detector (//go:build !race): the checks of the tree, and
+# tests that run random operations, schedules and crashes one after the other. The target unraced
+# runs them. The simulator is not among them, because it has its own target.
+NO_RACE_FILES = $(shell git grep --untracked -l '^//go:build !race$$' -- '*_test.go' ':!test/simulator')
+NO_RACE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' $(NO_RACE_FILES) | paste -sd '|')
+NO_RACE_PACKAGES = $(patsubst %,./%,$(sort $(dir $(NO_RACE_FILES))))
 
 .PHONY: help
 help: ## list the targets
@@ -119,7 +118,7 @@ test-embedded: ## run all tests except those on a real Cassandra, which need Jav
 # BASE: the commit to compare with; by default the merge base of this branch and origin/main.
 .PHONY: check
 check: ## check what was changed since BASE, in two minutes: format, vet, staticcheck, unit tests
-	@LONG='$(SEQUENTIAL_TESTS)' .ci/check $(BASE)
+	@.ci/check $(BASE)
 
 .PHONY: lint types
 lint: types ## check formatting, run go vet and staticcheck, and check the types of the web pages
@@ -159,18 +158,14 @@ unit: ## run the tests of all packages without a target of their own
 .PHONY: unraced
 unraced: ## run the tests of unit that race does not run
 	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(TREE_TESTS)|$(SEQUENTIAL_TESTS))$$' . $(SEQUENTIAL_TEST_PACKAGES)
-
-# These scenarios depend on the store, so they run on Cassandra too. The others, such as hostile
-# requests and kill -9, do not.
-SCENARIOS_ON_CLUSTER = Visibility_ViewersSeeWhatTheRulesAllow|Search_EachConditionSelectsItems|Search_PageOfALongLibraryEndsEarly|Bulk_EachItemHasAResult|TotalCount_CountsWhatTheViewerMaySee|DeleteUser_IsShownNowhere|Paging_BothDirectionsReadEachEntryOnce|Cursors_AreValidOnlyInTheirLibrary|Paging_WalkToNewerEntriesShowsNothingTwice|IdempotencyKeys_RepetitionIsAppliedOnce|Visibility_WithdrawalIsImmediate|Find_OnlyViewersOfTheTenantFindPrincipals|Find_OrderAndCursorsSurviveARestart|Follow_ReceivesChangesAfterTheCursor|Follow_CrashLosesNoChange|Leases_SurviveACrash|Pastes_SecretIsReturnedOnlyOnce|Pastes_FollowersReceiveNewAndMissedPastes|LatestContent_ListsPublicItemsByCreation|Notes_OnlyPublicationsMoveTheItem|Notes_DraftsSurviveACrashAndReportConflicts|Notes_EditorsDecideSuggestions|Notes_KeysOfHiddenTextsFindNothing|Notes_ParallelSavesThroughTwoGateways
+	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
 
 # Most of these tests wait for a node or for time to pass, so more of them run at once than there
 # are cores.
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
 	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
-	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) -run '^Test($(SCENARIOS_ON_CLUSTER))$$' ./test/scenario -args -on cassandra
+	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) ./test/scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## run SCHEDULES schedules of the write protocol, every ablation and every crash point
@@ -194,7 +189,7 @@ nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 $(RARE_GC) $(GO_TEST) -race -count 1 -p 2 -timeout 12m -skip '^Test($(TREE_TESTS)|$(SEQUENTIAL_TESTS))$$' $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(RARE_GC) $(GO_TEST) -race -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)

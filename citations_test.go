@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -49,6 +51,8 @@ var (
 	citedPage    = regexp.MustCompile(`[A-Za-z0-9_./-]+\.md\b`)
 	citedADR     = regexp.MustCompile(`\bADR (\d+)`)
 	citedGo      = regexp.MustCompile("`([a-z][A-Za-z0-9_/]*\\.(?:go|graphqls|mjs|yml))`")
+	// citedSource matches the name of a source file in a comment of Go.
+	citedSource = regexp.MustCompile(`(?m)//.*?\b([a-z][A-Za-z0-9_/-]*\.(?:go|cql|graphqls|mjs|yml))\b`)
 )
 
 // TestLinks_HaveTargets checks the links of every page: the file and the heading.
@@ -110,7 +114,7 @@ func TestCitations_Exist(t *testing.T) {
 	sources := trackedFiles(t, ".go", ".graphqls", ".yml", ".cql", "Makefile")
 	pages := trackedFiles(t, ".md")
 	names := map[string]bool{}
-	for _, name := range trackedFiles(t, ".go", ".graphqls", ".yml", ".mjs") {
+	for _, name := range trackedFiles(t, ".go", ".graphqls", ".yml", ".mjs", ".cql") {
 		names[path.Base(name)] = true
 	}
 	for _, file := range slices.Concat(sources, pages) {
@@ -128,11 +132,18 @@ func TestCitations_Exist(t *testing.T) {
 		}
 		if strings.HasSuffix(file, ".md") {
 			for _, m := range citedGo.FindAllStringSubmatch(string(text), -1) {
-				if name := path.Base(m[1]); !names[name] && name != "models_gen.go" { // this file must not exist
+				if !isSource(file, m[1], names) && path.Base(m[1]) != "models_gen.go" { // this file must not exist
 					t.Errorf("%s cites %s, which does not exist", file, m[1])
 				}
 			}
 			continue
+		}
+		if strings.HasSuffix(file, ".go") {
+			for _, m := range citedSource.FindAllStringSubmatch(string(text), -1) {
+				if !isSource(file, m[1], names) && m[1] != "pkg.go" { // of pkg.go.dev
+					t.Errorf("%s cites %s, which does not exist", file, m[1])
+				}
+			}
 		}
 		for _, cited := range citedPage.FindAllString(string(text), -1) {
 			if !strings.Contains(cited, "://") && !exists(file, cited) && !exists("docs/", cited) {
@@ -142,39 +153,12 @@ func TestCitations_Exist(t *testing.T) {
 	}
 }
 
-var (
-	testList     = regexp.MustCompile(`(?m)^(?:SEQUENTIAL_TESTS|SCENARIOS_ON_CLUSTER) = (.+)$`)
-	testFunction = regexp.MustCompile(`(?m)^func Test([A-Za-z0-9_]+)\(`)
-)
-
-// TestMakefile_ListsExistingTests checks the names of tests in the Makefile. A name that no test
-// has would run nothing, without an error.
-func TestMakefile_ListsExistingTests(t *testing.T) {
-	tests := map[string]bool{}
-	for _, name := range trackedFiles(t, "_test.go") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range testFunction.FindAllStringSubmatch(string(text), -1) {
-			tests[m[1]] = true
-		}
+// isSource reports whether a cited source file exists. Without a folder, it may be in any.
+func isSource(from, cited string, names map[string]bool) bool {
+	if strings.Contains(cited, "/") {
+		return exists(from, cited)
 	}
-	text, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := testList.FindAllStringSubmatch(string(text), -1)
-	if len(lists) != 2 {
-		t.Fatalf("the Makefile has %d lists of tests, want 2", len(lists))
-	}
-	for _, list := range lists {
-		for _, name := range strings.Split(list[1], "|") {
-			if !tests[name] {
-				t.Errorf("the Makefile lists Test%s, which does not exist", name)
-			}
-		}
-	}
+	return names[cited]
 }
 
 // TestMakefile_DeletesTargetsOfFailedRecipes runs a recipe that fails after it has written its

@@ -1,3 +1,5 @@
+//go:build !race
+
 package main_test
 
 import (
@@ -103,7 +105,8 @@ func TestTestSupport_IsImportedByTestsOnly(t *testing.T) {
 }
 
 // maxPackageLines is the most lines that a package has without its tests. A larger one contains a
-// second concept.
+// second concept. Generated code, and packages that exist for tests (conformance suites and test/),
+// do not count: they contain the cases of many concepts.
 const maxPackageLines = 6_000
 
 func TestPackages_AreOfOneConcept(t *testing.T) {
@@ -116,6 +119,39 @@ func TestPackages_AreOfOneConcept(t *testing.T) {
 	for dir, n := range lines {
 		if n > maxPackageLines {
 			t.Errorf("%s has %d lines without its tests, more than %d: move one concept into a package of its own", dir, n, maxPackageLines)
+		}
+	}
+}
+
+// TestPermissions_AreUsed: each import that the plan permits occurs. An unused permission would
+// permit it to somebody later, without a decision.
+func TestPermissions_AreUsed(t *testing.T) {
+	h := projectTree(t)
+	imports := func(component, prefix string, tests bool) bool {
+		return slices.ContainsFunc(h.sources, func(s *source) bool {
+			return (s.component == component || path.Dir(s.path) == component) && (tests || !s.test) &&
+				slices.ContainsFunc(s.imports(), func(imp string) bool { return under(imp, []string{prefix}) })
+		})
+	}
+	for component, others := range mayImport {
+		for _, other := range others {
+			if !imports(component, module+"/"+other, false) {
+				t.Errorf("mayImport permits %s to import %s, which it does not", component, other)
+			}
+		}
+	}
+	for _, l := range libraries {
+		isImported := func(component string) bool { return imports(component, l.prefix, true) }
+		if slices.Equal(l.components, domain) {
+			if !slices.ContainsFunc(domain, isImported) {
+				t.Errorf("libraries lists %s, which the domain does not import", l.prefix)
+			}
+			continue
+		}
+		for _, component := range l.components {
+			if !isImported(component) {
+				t.Errorf("libraries permits %s to import %s, which it does not", component, l.prefix)
+			}
 		}
 	}
 }

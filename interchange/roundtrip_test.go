@@ -28,7 +28,6 @@ import (
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
-	"carrel/test/oracle"
 )
 
 // stopped is the real runtime with a stopped clock.
@@ -189,30 +188,6 @@ func (n *newest) Revision(v exchange.ImportRevision) error {
 }
 func (n *newest) Suggestion(g exchange.ImportSuggestion) error {
 	return n.see(g.CreatedAt)
-}
-
-func TestRoundTrip_RandomStoresStayTheSame(t *testing.T) {
-	groups, memberLines, contents := 0, 0, 0
-	oracle.Run(t, func(t *testing.T) oracle.Opened {
-		store := emptyStore(t)
-		return oracle.Opened{Store: store, Done: func() {
-			// Random operations run in the future, and an import accepts only times in the past.
-			var last newest
-			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
-				t.Fatal(err)
-			}
-			file := wantRoundTrip(t, store, last.at+1)
-			groups += strings.Count(file, `{"type":"group"`)
-			contents += strings.Count(file, `{"type":"content"`)
-			memberLines += strings.Count(file, `{"type":"members"`)
-			if err := store.Close(); err != nil {
-				t.Error(err)
-			}
-		}}
-	})
-	if groups == 0 || memberLines == 0 || contents == 0 {
-		t.Errorf("the random operations made too few objects: %d groups, %d lines of members, %d contents", groups, memberLines, contents)
-	}
 }
 
 func TestRoundTrip_DemoStaysTheSame(t *testing.T) {

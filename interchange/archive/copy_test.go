@@ -30,7 +30,6 @@ import (
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
-	"carrel/test/oracle"
 )
 
 // newStore returns an empty store in memory.
@@ -121,25 +120,6 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 		t.Fatal(err)
 	}
 	return append(all, fmt.Sprint(shared), fmt.Sprint(in), fmt.Sprint(built))
-}
-
-func TestCopy_RandomStoreEqualsItsSource(t *testing.T) {
-	runtime := sched.NewReal()
-	defer runtime.Close()
-	oracle.Run(t, func(t *testing.T) oracle.Opened {
-		from := newStore(t)
-		return oracle.Opened{Store: from, Done: func() {
-			defer closeStore(t, from)
-			to := newStore(t)
-			defer closeStore(t, to)
-			finish(t, from)
-			if _, err := archive.Copy(t.Context(), runtime, from, to, noProgress); err != nil {
-				t.Fatalf("copying: %v", err)
-			}
-			complete(t, to)
-			wantSameLibraries(t, from, to)
-		}}
-	})
 }
 
 // finish completes the work that random operations left pending: moves of hot items that are not

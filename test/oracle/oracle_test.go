@@ -22,21 +22,6 @@ func TestRun_TwoGatewaysAgreeWithTheModel(t *testing.T) {
 	})
 }
 
-// TestRun_PebbleAgreesWithTheModel plays on the embedded store.
-func TestRun_PebbleAgreesWithTheModel(t *testing.T) {
-	oracle.Run(t, func(t *testing.T) oracle.Opened {
-		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
-		if err != nil {
-			t.Fatalf("opening the store: %v", err)
-		}
-		return oracle.Opened{Store: store, Done: func() {
-			if err := store.Close(); err != nil {
-				t.Errorf("closing the store: %v", err)
-			}
-		}}
-	})
-}
-
 // TestRunKeyRaces_PebbleCreatesOneItemPerKey lets creations of one key race on the embedded store.
 func TestRunKeyRaces_PebbleCreatesOneItemPerKey(t *testing.T) {
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})

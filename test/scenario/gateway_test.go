@@ -39,13 +39,18 @@ type binary struct{ path string }
 var product binary
 
 // The store of the gateways in these tests: a directory, or with -on cassandra a keyspace
-// of a node that is started for all of them.
+// of a node that is started for all of them. On Cassandra, the tests of onCassandra run unless -run
+// selects others.
 var (
 	on   = flag.String("on", "pebble", "the store of the tests: pebble, or cassandra")
 	node cassandratest.Shared
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if *on == "cassandra" {
+		runOnly(onCassandra)
+	}
 	dir, err := os.MkdirTemp("", "carrel-scenario-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
