@@ -264,7 +264,10 @@ func (s *socket) ping() {
 		s.close(websocket.StatusTryAgainLater, "Slow consumer: a ping was not answered in time")
 		return
 	}
-	if err != nil {
+	// The library sends no ping while it sends a message, and gives up after five seconds. How long
+	// the message may take is limited by itself.
+	busy := errors.Is(err, context.DeadlineExceeded)
+	if err != nil && !busy {
 		s.cancel()
 		return
 	}

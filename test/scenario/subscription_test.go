@@ -220,8 +220,10 @@ func (g *gateway) subscribeBySocket(token, document string, variables vars) *sub
 			return f.Payload, true
 		case "error": // of an operation that never started
 			return append(append([]byte(`{"errors":`), f.Payload...), '}'), true
+		default:
+			g.t.Logf("the subscription ended with %s %s", f.Type, f.Payload)
+			return nil, false
 		}
-		return nil, false
 	}, leave: func() { _ = conn.CloseNow() }}
 }
 
