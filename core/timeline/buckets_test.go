@@ -1,0 +1,102 @@
+package timeline_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"carrel/core/clock"
+	"carrel/core/sched"
+	"carrel/core/timeline"
+	"carrel/test/simulator"
+)
+
+// TestPut_RecordsADayOnce also finds a day that another process has recorded.
+func TestPut_RecordsADayOnce(t *testing.T) {
+	f := newFixture(t)
+	for n := range 10 {
+		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	other := f.open()
+	if err := other.Put(t.Context(), "f", timeline.Entry{Created: today + 10, ID: "10"}, 10); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.store.fixed.Load(); n != 1 {
+		t.Errorf("recorded %d times", n)
+	}
+}
+
+// The entries of a day are spread evenly over its partitions, and those of another day are in others.
+func TestPut_SpreadsEntriesOverThePartitions(t *testing.T) {
+	f := newFixture(t)
+	const entries, shards = 400, 4
+	for n := range entries {
+		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+		f.put(timeline.Entry{Created: today - day + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	for _, d := range []timeline.Day{19_999, 20_000} {
+		for shard := range shards {
+			l, err := f.store.ListEntries(t.Context(), timeline.Partition{Feed: "f", Day: d, Shard: shard}, timeline.Slice{Limit: 2 * entries})
+			if n := len(l.Entries); err != nil || n < entries/shards/2 || n > entries/shards*2 {
+				t.Errorf("partition %d of day %d has %d of %d entries, %v", shard, d, n, entries, err)
+			}
+		}
+	}
+}
+
+// In a remote store the day after a full one has twice the partitions, the day after an empty one
+// half of them, and never fewer than four. In a store of this process each day has one.
+func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, entries, want int
+		remote                bool
+	}{
+		"full":            {4, 100_001, 8, true},
+		"as it was":       {8, 100_000, 8, true},
+		"an eighth":       {8, 12_500, 8, true},
+		"less":            {8, 12_499, 4, true},
+		"few":             {4, 1, 4, true},
+		"full and wide":   {64, 100_001, 64, true},
+		"the first":       {0, 0, 4, true},
+		"full, local":     {4, 100_001, 1, false},
+		"one day, local":  {1, 100_001, 1, false},
+		"the first local": {0, 0, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &counting{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
+			if c.before > 0 {
+				if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rt := sched.NewReal()
+			defer rt.Close()
+			feeds := timeline.New(timeline.Config{Store: store, Runtime: rt, Remote: c.remote})
+			if err := feeds.Put(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
+				t.Fatal(err)
+			}
+			got, err := store.ListBuckets(t.Context(), "f", 20_001, 1)
+			if err != nil || len(got) != 1 || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
+				t.Errorf("recorded %v, %v; want %d partitions", got, err, c.want)
+			}
+		})
+	}
+}
+
+// counting is a store whose partitions have a given number of made-up entries.
+type counting struct {
+	timeline.Store
+	entries int
+}
+
+func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	begin := 0
+	if s.From != nil {
+		begin = int(s.From.Created) + 1
+	}
+	es := make([]timeline.Entry, min(s.Limit, c.entries-begin))
+	for n := range es {
+		es[n].Created = clock.Instant(begin + n)
+	}
+	return timeline.Listed{Entries: es}, nil
+}
