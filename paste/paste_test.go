@@ -87,6 +87,7 @@ func TestUpdate_RefusesBadInput(t *testing.T) {
 		{"a title of two lines", paste.Update{Title: input.Some(backendtest.Ptr("a\rb"))}, []string{"INVALID title"}},
 		{"in the past", paste.Update{ExpiresAt: input.Some(&past)}, []string{"INVALID expiresAt"}},
 		{"both", paste.Update{ExpiresAt: input.Some(&soon), ClearExpiry: true}, []string{"INVALID clearExpiry"}},
+		{"both, one null", paste.Update{ExpiresAt: input.Some[*clock.Instant](nil), ClearExpiry: true}, []string{"INVALID clearExpiry"}},
 		{"another version", paste.Update{ClearExpiry: true, ExpectedVersion: backendtest.Ptr(2)}, []string{"CONFLICT expectedVersion"}},
 		{"another secret", paste.Update{ClearExpiry: true, Secret: made.Secret + "x"}, []string{"WRONG_SECRET secret"}},
 		{"another id", paste.Update{ClearExpiry: true, ID: "p:00000000000000000000000000000000"}, []string{"NOT_FOUND id"}},

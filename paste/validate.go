@@ -36,7 +36,7 @@ type Update struct {
 	Body  input.Optional[*string]
 	// IsPrivate is false if it is null.
 	IsPrivate input.Optional[*bool]
-	// ExpiresAt is removed by null, as by ClearExpiry.
+	// ExpiresAt is removed by null, or by ClearExpiry. Only one of the two may be given.
 	ExpiresAt       input.Optional[*clock.Instant]
 	ClearExpiry     bool
 	ExpectedVersion *int
@@ -73,7 +73,7 @@ func (in *Update) check(now clock.Instant) (ID, fault.List) {
 		faults.Add(input.Required(in.Body.Value, "body", checkBody), "body")
 	}
 	if in.ExpiresAt.Set {
-		if in.ClearExpiry && in.ExpiresAt.Value != nil {
+		if in.ClearExpiry {
 			faults = append(faults, fault.Invalidf([]string{"clearExpiry"}, "expiresAt and clearExpiry exclude each other"))
 		}
 		faults.Add(checkExpiry(in.ExpiresAt.Value, now), "expiresAt")

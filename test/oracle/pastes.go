@@ -192,7 +192,7 @@ func (w *world) updatePaste(in paste.Update) (f faults) {
 	f.add(id.KindOf(in.ID) != id.Paste, "INVALID", "id")
 	f.add(in.Title.Set && in.Title.Value != nil && *in.Title.Value == badText, "INVALID", "title")
 	f.add(wrong(in.Body, badBody), "INVALID", "body")
-	f.add(in.ClearExpiry && in.ExpiresAt.Value != nil, "INVALID", "clearExpiry")
+	f.add(in.ClearExpiry && in.ExpiresAt.Set, "INVALID", "clearExpiry")
 	f.add(in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= w.now, "INVALID", "expiresAt")
 	f.add(!in.Title.Set && !in.Body.Set && !in.IsPrivate.Set && !in.ExpiresAt.Set && !in.ClearExpiry, "INVALID")
 	if f != nil {
