@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/journal"
+	"carrel/core/sched"
 	"carrel/paste"
 	"carrel/principal"
+	"carrel/test/simulator"
 )
 
 // follow follows the pastes until the end of the test.
@@ -106,29 +110,62 @@ func TestFollow_SlowClientIsCutOffAndResumes(t *testing.T) {
 	h.wantNext(h.follow(h.Pastes, backendtest.Ptr(page.Edges[0].Cursor())), want...)
 }
 
-// New pastes of another gateway are found in the feed, once each.
-func TestFollow_DeliversPastesOfOtherGateways(t *testing.T) {
-	g := backendtest.NewGateways(t)
-	one, _ := g.Open(0, false)
-	other, clock := g.Open(3*time.Second, false)
-	mine := pastes{Fixture: one, anonymous: &principal.Viewer{}}
-	theirs := pastes{Fixture: other, anonymous: &principal.Viewer{}}
-	theirs.create(titled("before"))
-	f := mine.follow(one.Pastes, nil)
-	clock.Set(g.Start.Add(5 * time.Second))
-	theirs.create(titled("1"))
-	mine.wantNext(f, "1")
-	mine.create(titled("2"))
-	mine.wantNext(f, "2")
-	born := titled("private")
-	born.IsPrivate = true
-	private := theirs.create(born)
-	if err := theirs.setPrivate(private, false); err != nil {
-		t.Fatal(err)
+// newTwo returns two gateways on one store. The clock of the second is ahead of the first by a known
+// duration.
+func newTwo(t *testing.T, ahead time.Duration) (one, two pastes) {
+	t.Helper()
+	store := simulator.NewClient(simulator.NewStore(nil), nil)
+	open := func(ahead time.Duration) pastes {
+		rt := sched.NewReal()
+		t.Cleanup(rt.Close)
+		later := backendtest.Later{Real: rt, By: ahead}
+		h := &backendtest.Fixture{T: t, Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, later, nil)}
+		h.Pastes = backendtest.OpenAll(t, backend.Config{
+			Store: store, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
+			Ahead: func() time.Duration { return ahead },
+		}).Pastes
+		return pastes{Fixture: h, anonymous: &principal.Viewer{}}
 	}
-	clock.Set(g.Start.Add(6 * time.Second))
-	theirs.create(titled("3"))
-	mine.wantNext(f, "3")
+	return open(0), open(ahead)
+}
+
+// New pastes of another gateway are delivered within two seconds, once each, also if its clock
+// differs. The time is that of the synctest bubble, in which work takes no time.
+func TestFollow_DeliversPastesOfOtherGateways(t *testing.T) {
+	for _, ahead := range []time.Duration{-8 * time.Second, 0, 8 * time.Second} {
+		t.Run(fmt.Sprint("ahead by ", ahead), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { deliversOfAnother(t, ahead) })
+		})
+	}
+}
+
+// deliversOfAnother creates pastes through two gateways, and follows them at one.
+func deliversOfAnother(t *testing.T, ahead time.Duration) {
+	mine, theirs := newTwo(t, ahead)
+	theirs.create(titled("before"))
+	f := mine.follow(mine.Pastes, nil)
+	// A delivery follows a look for new pastes. So a paste that is created soon after a delivery
+	// waits longest for the next look.
+	const soon = time.Millisecond
+	for n, pause := range []time.Duration{soon, 500 * soon, 999 * soon, 31 * time.Second, soon, soon} {
+		if err := mine.Runtime.After(t.Context(), pause); err != nil {
+			t.Fatal(err)
+		}
+		born := titled("private")
+		born.IsPrivate = true
+		private := theirs.create(born)
+		if err := theirs.setPrivate(private, false); err != nil {
+			t.Fatal(err)
+		}
+		created := mine.Runtime.Elapsed()
+		theirs.create(titled(fmt.Sprint("theirs ", n)))
+		mine.wantNext(f, fmt.Sprint("theirs ", n))
+		if took := mine.Runtime.Elapsed() - created; took > 2*time.Second {
+			t.Errorf("a paste of another gateway, %s after the one before, is delivered after %s", pause, took)
+		}
+		mine.create(titled(fmt.Sprint("mine ", n)))
+		mine.wantNext(f, fmt.Sprint("mine ", n))
+	}
 }
 
 // A paste whose gateway died before it was listed is delivered when another gateway has listed it.
