@@ -420,31 +420,3 @@ func (g *gateway) user(tenant, name, visibility string) string {
 	g.must(token, createUser, vars{"in": vars{"tenant": tenant, "name": name, "displayName": name, "email": name + "@example.com", "visibility": visibility}})
 	return token
 }
-
-// page is one page of a library.
-type page struct {
-	Titles           []string
-	Cursors          []string
-	Bucket           string
-	Count            int
-	HasNext, HasPrev bool
-	Start, End       string
-}
-
-func pageOf(a *answer) *page {
-	lib, ok := a.at("principal.library").(map[string]any)
-	if !ok {
-		return nil
-	}
-	p := &page{Bucket: lib["bucket"].(string), Count: int(lib["count"].(map[string]any)["value"].(float64))}
-	for _, e := range lib["edges"].([]any) {
-		edge := e.(map[string]any)
-		p.Titles = append(p.Titles, edge["node"].(map[string]any)["title"].(string))
-		p.Cursors = append(p.Cursors, edge["cursor"].(string))
-	}
-	info := lib["pageInfo"].(map[string]any)
-	p.HasNext, p.HasPrev = info["hasNextPage"].(bool), info["hasPreviousPage"].(bool)
-	p.Start, _ = info["startCursor"].(string)
-	p.End, _ = info["endCursor"].(string)
-	return p
-}

@@ -9,6 +9,42 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// page is one page of a connection. Only those of libraries have a Bucket and a Count.
+type page struct {
+	Titles           []string
+	Cursors          []string
+	Bucket           string
+	Count            int
+	HasNext, HasPrev bool
+	Start, End       string
+}
+
+// pageOf returns the page of a library.
+func pageOf(a *answer) *page {
+	lib, ok := a.at("principal.library").(map[string]any)
+	if !ok {
+		return nil
+	}
+	p := connectionPage(lib)
+	p.Bucket, p.Count = lib["bucket"].(string), int(lib["count"].(map[string]any)["value"].(float64))
+	return p
+}
+
+// connectionPage returns the page of any connection whose nodes have titles.
+func connectionPage(connection map[string]any) *page {
+	p := &page{}
+	for _, e := range connection["edges"].([]any) {
+		edge := e.(map[string]any)
+		p.Titles = append(p.Titles, edge["node"].(map[string]any)["title"].(string))
+		p.Cursors = append(p.Cursors, edge["cursor"].(string))
+	}
+	info := connection["pageInfo"].(map[string]any)
+	p.HasNext, p.HasPrev = info["hasNextPage"].(bool), info["hasPreviousPage"].(bool)
+	p.Start, _ = info["startCursor"].(string)
+	p.End, _ = info["endCursor"].(string)
+	return p
+}
+
 func order(direction string) vars { return vars{"field": "LAST_MODIFIED", "direction": direction} }
 
 // notes creates ann's library of n notes, oldest first.
