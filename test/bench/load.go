@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	clients = 4 // connections, kept open
-	loadFor = 3 * time.Second
+	clients = 4               // connections, kept open
+	loadFor = 3 * time.Second // a round
 )
 
 // serveLarge serves the floor and the gateway on one store, by the same net/http server, for
@@ -59,7 +59,8 @@ func (g *gateway) listen(ctx context.Context, h http.Handler, tokens ...string) 
 	return nil
 }
 
-// measureOverHTTP starts a process that runs serveLarge, and requests pages from it.
+// measureOverHTTP starts a process that runs serveLarge, and requests pages of the floor and of
+// the gateway from it in turns.
 func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -76,28 +77,22 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 	}
 	floorURL := "http://" + address + "/floor?owner=" + string(mediumOwner)
 	body := pageBody(pageSpec{owner: mediumOwner})
-	least, err := child.load(ctx, func() (*http.Request, error) {
-		return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil)
-	})
+	requests := []func() (*http.Request, error){
+		func() (*http.Request, error) { return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil) },
+		func() (*http.Request, error) { return newPageRequest(ctx, "http://"+address+"/graphql", token, body) },
+	}
+	all, err := inTurns(medianRounds, len(requests), func(i int) (cost, error) { return child.load(ctx, requests[i]) })
 	if err != nil {
 		return err
 	}
-	page, err := child.load(ctx, func() (*http.Request, error) {
-		return newPageRequest(ctx, "http://"+address+"/graphql", token, body)
-	})
-	if err != nil {
-		return err
-	}
-	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway)", clients)
-	t.figure("floor", micros(least.cpu)+" CPU")
-	t.figure("floor, throughput on the machine of its clients", perSecond(least))
-	t.ratio("the gateway", micros(page.cpu)+" CPU", ratio(page, least), wantedOverNet)
-	t.ratio("the gateway, throughput on the machine of its clients", perSecond(page), float64(least.wall)/float64(page.wall), 0)
+	floor, page := all[0], all[1]
+	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway, median of %d rounds in turns)",
+		clients, medianRounds)
+	t.figure("floor", floor.micros(cpu).in("%.1f us"))
+	t.figure("floor, pages a second on the machine of its clients", floor.perSecond().in("%.0f/s"))
+	t.ratio("the gateway", page.micros(cpu).in("%.1f us"), page.times(floor, cpu), wantedOverNet)
+	t.ratio("the gateway, pages a second on the machine of its clients", page.perSecond().in("%.0f/s"), floor.times(page, wall), 0)
 	return nil
-}
-
-func perSecond(c cost) string {
-	return fmt.Sprintf("%.0f pages/s", float64(time.Second)/float64(c.wall))
 }
 
 // A process is a program that was started to be measured.
@@ -138,15 +133,12 @@ func (p *process) stop() {
 	_ = p.command.Wait()
 }
 
-// load sends requests over several connections, and returns the cost of a response for
-// the process.
+// load sends requests over several connections for a round, and returns the cost of a response
+// for the process.
 func (p *process) load(ctx context.Context, request func() (*http.Request, error)) (cost, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: clients}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
-	if _, err := ask(ctx, client, clients, request, loadFor/3); err != nil { // warms up
-		return cost{}, err
-	}
 	before, err := cpuOf(p.command.Process.Pid)
 	if err != nil {
 		return cost{}, err

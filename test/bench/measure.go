@@ -12,12 +12,17 @@ import (
 )
 
 // How long and how often each operation is measured. The subjects of a comparison take
-// turns, so that other load on the machine affects all of them alike. Other load only
-// ever adds to the cost, so the cheapest round of each counts. A round is long enough for
-// several garbage collections.
+// turns, so that other load on the machine affects all of them alike. A round is long
+// enough for several garbage collections.
+//
+// The section page prints the median of medianRounds rounds and how far the furthest is from it.
+// The other sections with a comparison in this process count the cheapest round of each: other load
+// only ever adds to the cost, so ratios of the cheapest rounds change least on a shared machine,
+// and they can be compared with the figures of earlier versions, which are such ratios.
 const (
-	rounds   = 9
-	roundFor = 400 * time.Millisecond
+	rounds       = 9
+	medianRounds = 5
+	roundFor     = 400 * time.Millisecond
 )
 
 // A cost is the cost of one operation.
@@ -41,20 +46,27 @@ func compare(subjects ...subject) ([]cost, error) {
 
 // compareBy is compare with another measure of cost.
 func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error) {
+	all, err := compareInTurns(rounds, subjects...)
+	if err != nil {
+		return nil, err
+	}
 	least := make([]cost, len(subjects))
-	for round := range rounds + 1 {
-		for i, s := range subjects {
-			runtime.GC()
-			c, err := repeat(s.once)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-			if round == 1 || round > 1 && of(c) < of(least[i]) { // round 0 warms up
-				least[i] = c
-			}
-		}
+	for i, s := range all {
+		least[i] = s.least(of)
 	}
 	return least, nil
+}
+
+// compareInTurns measures the subjects in turns and returns the costs of each in all rounds.
+func compareInTurns(rounds int, subjects ...subject) ([]series, error) {
+	return inTurns(rounds, len(subjects), func(i int) (cost, error) {
+		runtime.GC()
+		c, err := repeat(subjects[i].once)
+		if err != nil {
+			return cost{}, fmt.Errorf("%s: %w", subjects[i].name, err)
+		}
+		return c, nil
+	})
 }
 
 // repeat calls the function once repeatedly, for a round.

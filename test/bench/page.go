@@ -66,7 +66,7 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	costs, err := compare(
+	all, err := compareInTurns(medianRounds,
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
 		subject{"service", g.viaService(ctx, pageSpec{owner: mediumOwner})},
 		subject{"executor", inside},
@@ -76,18 +76,25 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.title("A page of 20 edges with creator, in one process (CPU a page)")
-	t.figure("floor: a handler written by hand for this page", micros(costs[0].cpu))
-	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
-		t.ratio(name, micros(costs[i+1].cpu), ratio(costs[i+1], costs[0]), 0)
-	}
-	t.ratio("the whole edge, with authentication", micros(costs[4].cpu), ratio(costs[4], costs[0]), wantedOfFloor)
-	t.figure("allocations: the floor", costs[0].allocated())
-	t.figure("allocations: the whole edge", costs[4].allocated())
+	printPages(t, all)
 	if err := g.close(); err != nil {
 		return err
 	}
 	return measureOverHTTP(ctx, o, t)
+}
+
+// printPages prints the costs of the ways to read a page, of which the first is the floor.
+func printPages(t *table, all []series) {
+	t.title("A page of 20 edges with creator, in one process (CPU a page, median of %d rounds in turns)", medianRounds)
+	floor, edge := all[0], all[4]
+	text := func(s series) string { return s.micros(cpu).in("%.1f us") }
+	t.figure("floor: a handler written by hand for this page", text(floor))
+	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
+		t.ratio(name, text(all[i+1]), all[i+1].times(floor, cpu), 0)
+	}
+	t.ratio("the whole edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
+	t.figure("allocations: the floor", floor.least(cpu).allocated())
+	t.figure("allocations: the whole edge", edge.least(cpu).allocated())
 }
 
 // allocated formats how often memory is allocated, and how much.
