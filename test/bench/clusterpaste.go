@@ -7,8 +7,13 @@ import (
 	"math"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/library"
 )
+
+// slicesOfDay is how many partitions a day with few entries has on a cluster. A page reads all of
+// them at once.
+const slicesOfDay = 4
 
 // measureClusterPastes compares pages of pastes by the size of the list, by their
 // position in it and by what has happened at its newest end, and compares creations with
@@ -20,26 +25,44 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 			err = errors.Join(err, g.close())
 		}
 	}()
-	counts := newTally()
-	for _, size := range []int{1_000, o.pastes} {
-		g, err := o.clusterOfPastes(ctx, fmt.Sprint("pastes", size), size, counts)
+	counts := newTally() // of the first list
+	sizes := pasteSizes(o.pastes)
+	for i, size := range sizes {
+		of := counts
+		if i > 0 {
+			of = nil
+		}
+		g, err := o.clusterOfPastes(ctx, fmt.Sprint("pastes", size), size, of)
 		if err != nil {
 			return err
 		}
 		lists = append(lists, g)
 	}
-	few, many := lists[0], lists[1]
-	if err := compareClusterPages(ctx, t, few, many, o.pastes); err != nil {
+	if err := compareClusterPages(ctx, t, sizes, lists); err != nil {
 		return err
 	}
-	if err := few.countPastePage(ctx, t, counts); err != nil {
+	few, most := lists[0], lists[len(lists)-1]
+	if err := few.countPastePage(ctx, t, counts, "none of today", 1); err != nil {
 		return err
 	}
-	if err := many.printSizes(ctx, t); err != nil {
+	counts = newTally()
+	ofToday, err := o.clusterOfPastes(ctx, "today", fewPastes, counts)
+	if err != nil {
+		return err
+	}
+	lists = append(lists, ofToday)
+	if err := ofToday.pastesOfToday(ctx); err != nil {
+		return err
+	}
+	if err := ofToday.countPastePage(ctx, t, counts, "some of today", 0); err != nil {
+		return err
+	}
+	if err := most.printSizes(ctx, t); err != nil {
 		return err
 	}
 	t.title("The newest page on Cassandra after %d pastes at the head have ended (wall time)", endedPastes)
-	err = measureEndedPastes(ctx, t, few, wall, func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "ended", 1_000, nil) })
+	err = measureEndedPastes(ctx, t, untouchedLists{older: few, ofToday: ofToday}, wall,
+		func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "ended", fewPastes, nil) })
 	if err != nil {
 		return err
 	}
@@ -68,40 +91,48 @@ func (o *options) clusterOfPastes(ctx context.Context, name string, size int, co
 	return g, nil
 }
 
-// compareClusterPages reads the newest pages of a short and of a long list, and the oldest day
-// of the long one.
-func compareClusterPages(ctx context.Context, t *table, few, many *gateway, pastes int) error {
-	newestOfFew, err := few.viaPastes(ctx, "")
+// pastesOfToday adds more pastes than a page has to a list, all created within the last second.
+func (g *gateway) pastesOfToday(ctx context.Context) error {
+	return g.pastesAt(ctx, fewPastes, 5*pageSize, clock.Of(g.runtime.Now()).Add(-time.Second), time.Second, nil)
+}
+
+// compareClusterPages reads the newest pastes of each list, and the oldest day of the longest.
+func compareClusterPages(ctx context.Context, t *table, sizes []int, lists []*gateway) error {
+	var pages []subject
+	for i, g := range lists {
+		newest, err := g.viaPastes(ctx, "")
+		if err != nil {
+			return err
+		}
+		pages = append(pages, subject{fmt.Sprintf("the newest of %d", sizes[i]), newest})
+	}
+	longest := lists[len(lists)-1]
+	oldest, err := longest.cursorOfPaste(ctx, pasteBegan.Add(12*time.Hour))
 	if err != nil {
 		return err
 	}
-	newestOfMany, err := many.viaPastes(ctx, "")
+	inOldestDay, err := longest.viaPastes(ctx, oldest)
 	if err != nil {
 		return err
 	}
-	oldest, err := many.cursorOfPaste(ctx, pasteBegan.Add(12*time.Hour))
+	pages = append(pages, subject{fmt.Sprintf("in the oldest day of %d", sizes[len(sizes)-1]), inOldestDay})
+	costs, err := compareBy(wall, pages...)
 	if err != nil {
 		return err
 	}
-	inOldestDay, err := many.viaPastes(ctx, oldest)
-	if err != nil {
-		return err
-	}
-	costs, err := compareBy(wall, subject{"few", newestOfFew}, subject{"many", newestOfMany}, subject{"oldest", inOldestDay})
-	if err != nil {
-		return err
-	}
-	of := func(c cost) float64 { return float64(c.wall) / float64(costs[0].wall) }
 	t.title("A page of 20 pastes on Cassandra (wall time, the whole edge)")
-	t.figure("the newest of 1000", micros(costs[0].wall))
-	t.ratio(fmt.Sprintf("the newest of %d", pastes), micros(costs[1].wall), of(costs[1]), wantedFlat)
-	t.ratio("in the oldest day of them", micros(costs[2].wall), of(costs[2]), wantedFlat)
+	t.figure(pages[0].name, micros(costs[0].wall))
+	for i := 1; i < len(pages); i++ {
+		t.ratio(pages[i].name, micros(costs[i].wall), float64(costs[i].wall)/float64(costs[0].wall), wantedFlat)
+	}
 	return nil
 }
 
-// countPastePage counts the statements of a page. The gateway also does other work, so
-// the lowest count of several pages is taken.
-func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally) error {
+// countPastePage counts the statements of a page of a list: the newest day, which is read so many
+// times; a slice of each partition of a day; and the row of each entry, of which the page needs one
+// more than it shows. The gateway also does other work, so the lowest count of several pages is
+// taken.
+func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally, which string, days int) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {
 		return err
@@ -116,6 +147,10 @@ func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally) e
 			least, sent = sum(statements), statements
 		}
 	}
-	t.figure("statements of a page", fmt.Sprint(sent))
+	parts := []int{sent["list the days of a feed"], sent["list a feed"], sent["read a paste"]}
+	others := least - parts[0] - parts[1] - parts[2]
+	got := fmt.Sprintf("%d, %d, %d, %d", parts[0], parts[1], parts[2], others)
+	wanted := fmt.Sprintf("%d, %d, %d, 0", days, slicesOfDay, pageSize+1)
+	t.required("statements of a page, "+which+": days, slices, rows, others", got, wanted, got == wanted)
 	return nil
 }

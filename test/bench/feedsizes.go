@@ -13,6 +13,10 @@ const (
 	// of 34 bytes, two times of 8 bytes, and the write timestamp, lengths and flags of
 	// the row.
 	entryBytes = 64
+	// localEntryBytes is the approximate size of an entry on the embedded store, before
+	// compression: the key of 55 bytes, which contains the id, with a trailer of 8 bytes, and the
+	// value of 10 bytes.
+	localEntryBytes = 73
 	// manyPastes is a number of pastes for the calculation only; they are not stored.
 	manyPastes = 10_000_000
 	// mostInPartition is how many entries a partition may have before the entries of the next day
@@ -60,24 +64,27 @@ func (g *gateway) countEntries(ctx context.Context, p timeline.Partition) (n int
 	}
 }
 
-// printSizes prints the sizes of partitions and, on Cassandra, computes those of manyPastes over
-// as many days.
+// printSizes prints the sizes of partitions, and calculates those of manyPastes over as many days.
 func (g *gateway) printSizes(ctx context.Context, t *table) error {
 	size, err := g.sizeOfPastes(ctx)
 	if err != nil {
 		return err
 	}
 	t.title("The partitions of %d pastes over %d days", size.entries, size.days)
+	many := fmt.Sprintf("in each with %d pastes, calculated", manyPastes)
+	perPartition := manyPastes / size.partitions
 	if size.partitions == size.days { // the embedded store sets no limit
 		t.figure("partitions, one a day", fmt.Sprint(size.partitions))
-		t.figure("entries in the largest", entries(size.largest))
+		t.figure("entries in the largest", entries(size.largest, localEntryBytes))
+		t.figure(many, entries(perPartition, localEntryBytes))
 		return nil
 	}
-	perPartition := manyPastes / size.partitions
+	limit := fmt.Sprintf("<= %d", mostInPartition)
 	t.figure("partitions", fmt.Sprint(size.partitions))
-	t.required("entries in the largest", entries(size.largest), fmt.Sprintf("<= %d", mostInPartition), size.largest <= mostInPartition)
-	t.required(fmt.Sprintf("in each with %d pastes, calculated", manyPastes), entries(perPartition), fmt.Sprintf("<= %d", mostInPartition), perPartition <= mostInPartition)
+	t.required("entries in the largest", entries(size.largest, entryBytes), limit, size.largest <= mostInPartition)
+	t.required(many, entries(perPartition, entryBytes), limit, perPartition <= mostInPartition)
 	return nil
 }
 
-func entries(n int) string { return fmt.Sprintf("%d, about %.1f MB", n, float64(n*entryBytes)/1e6) }
+// entries formats a number of entries of so many bytes each.
+func entries(n, each int) string { return fmt.Sprintf("%d, about %.1f MB", n, float64(n*each)/1e6) }
