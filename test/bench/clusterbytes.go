@@ -47,7 +47,8 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	if err := parallel(clusterScaleUsers, func(n int) error { return g.user(ctx, reader(n)) }); err != nil {
 		return err
 	}
-	if err := parallel(clusterScaleItems, func(n int) error { return g.sharedItem(ctx, n, 1, true) }); err != nil {
+	rows := scaleRows{members: 1, changes: true}
+	if err := parallel(clusterScaleItems, func(n int) error { return g.sharedItem(ctx, n, rows) }); err != nil {
 		return err
 	}
 	few, err := o.countTables(ctx, floor, keyspace)
@@ -56,7 +57,8 @@ func measureClusterBytes(ctx context.Context, o *options, t *table) error {
 	}
 	t.figure(fmt.Sprintf("%d users, %d items with one member", clusterScaleUsers, clusterScaleItems), "")
 	t.tables(few, nil)
-	err = parallel(scaleShared, func(n int) error { return g.sharedItem(ctx, clusterScaleItems+n, scaleMembers, true) })
+	rows.members = scaleMembers
+	err = parallel(scaleShared, func(n int) error { return g.sharedItem(ctx, clusterScaleItems+n, rows) })
 	if err != nil {
 		return err
 	}

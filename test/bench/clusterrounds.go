@@ -55,12 +55,13 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	t.title("Round trips that an operation waits for with a compare-and-set of %d, or of %d; statements", paxosV2, paxosV1)
-	page, n := g.newest(ctx, false), 0
+	page, withCreators, n := g.newest(ctx, false), g.newest(ctx, true), 0
 	for _, c := range []struct {
 		name string
 		once func() error
 	}{
 		{"a page of the newest edges from copies, without creators", func() error { return page(mediumOwner) }},
+		{"the same with creators, from copies too", func() error { return withCreators(mediumOwner) }},
 		{"an update of an item with one member", func() error {
 			n++
 			return g.retitle(ctx, mediumOwner, itemID(mediumOwner, n%smallSize), n)

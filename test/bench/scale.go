@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -30,25 +32,30 @@ const (
 func measureScale(ctx context.Context, o *options, t *table) error {
 	costs := measuredCosts
 	printInFlight(t, &costs)
-	users, err := o.pebbleBytes(ctx, scaleUsers, 0, 0, false)
+	users, err := o.pebbleBytes(ctx, scaleRows{users: scaleUsers})
 	if err != nil {
 		return err
 	}
 	t.title("Bytes on disk on Pebble, compressed")
 	t.figure("a user, with its rows of the directory", each(users, scaleUsers))
-	few, err := o.pebbleBytes(ctx, 0, scaleItems, 1, false)
+	few, err := o.pebbleBytes(ctx, scaleRows{items: scaleItems, members: 1})
 	if err != nil {
 		return err
 	}
 	t.figure("an item with one member: header, member row, entries, row that lists the item", each(few, scaleItems))
-	quiet, err := o.pebbleBytes(ctx, 0, scaleShared, scaleMembers, false)
+	if err := o.measureEntryBytes(ctx, t); err != nil {
+		return err
+	}
+	shared := scaleRows{items: scaleShared, members: scaleMembers}
+	quiet, err := o.pebbleBytes(ctx, shared)
 	if err != nil {
 		return err
 	}
 	item := float64(few) / scaleItems
 	further := (float64(quiet) - scaleShared*item) / (scaleShared * (scaleMembers - 1))
 	t.figure("a further member: member row, entries, row that lists the item", fmt.Sprintf("%.0f", further))
-	changed, err := o.pebbleBytes(ctx, 0, scaleShared, scaleMembers, true)
+	shared.changes = true
+	changed, err := o.pebbleBytes(ctx, shared)
 	if err != nil {
 		return err
 	}
@@ -56,19 +63,45 @@ func measureScale(ctx context.Context, o *options, t *table) error {
 	return nil
 }
 
+// measureEntryBytes measures an entry of a library, for each bucket: a PUBLIC item has three
+// entries, a PRIVATE one has one, and their other rows are equally long. Files that a compaction
+// has replaced may still be there when a store is closed, so the smallest of several stores counts.
+func (o *options) measureEntryBytes(ctx context.Context, t *table) error {
+	least := [2]int64{math.MaxInt64, math.MaxInt64}
+	for range 3 {
+		for i, v := range []principal.Visibility{principal.Private, principal.Public} {
+			n, err := o.pebbleBytes(ctx, scaleRows{items: scaleItems, members: 1, visibility: v})
+			if err != nil {
+				return err
+			}
+			least[i] = min(least[i], n)
+		}
+	}
+	const further = int(principal.Public - principal.Private) // entries of a PUBLIC item
+	t.figure("of these, an entry of a library, for each bucket", each(least[1]-least[0], further*scaleItems))
+	return nil
+}
+
 func each(bytes int64, n int) string { return fmt.Sprintf("%.0f", float64(bytes)/float64(n)) }
 
-// pebbleBytes creates a store with users, and with items that have so many members each,
-// and returns the size of its tables in bytes.
-func (o *options) pebbleBytes(ctx context.Context, users, items, members int, changes bool) (int64, error) {
+// scaleRows describes what a store contains.
+type scaleRows struct {
+	users, items int
+	members      int                  // of each item
+	visibility   principal.Visibility // of the items; 0 for each visibility in turn
+	changes      bool                 // each member has a change row
+}
+
+// pebbleBytes creates a store with these rows, and returns the size of its tables in bytes.
+func (o *options) pebbleBytes(ctx context.Context, rows scaleRows) (int64, error) {
 	dir := filepath.Join(o.dir, "scale")
 	g, err := o.fresh(ctx, dir, library.Tuning{})
 	if err != nil {
 		return 0, err
 	}
-	err = parallel(users, func(n int) error { return g.user(ctx, reader(n)) })
+	err = parallel(rows.users, func(n int) error { return g.user(ctx, reader(n)) })
 	if err == nil {
-		err = parallel(items, func(n int) error { return g.sharedItem(ctx, n, members, changes) })
+		err = parallel(rows.items, func(n int) error { return g.sharedItem(ctx, n, rows) })
 	}
 	if closed := g.close(); err == nil {
 		err = closed
@@ -90,15 +123,15 @@ func (o *options) pebbleBytes(ctx context.Context, users, items, members int, ch
 	return bytes, err
 }
 
-// sharedItem creates an item with so many members, by the same Commit and ApplyIndex as a
-// mutation. If changes is true, it also writes change rows.
-func (g *gateway) sharedItem(ctx context.Context, n, members int, changes bool) error {
+// sharedItem creates the n-th item of a store with such rows, by the same Commit and ApplyIndex as
+// a mutation.
+func (g *gateway) sharedItem(ctx context.Context, n int, of scaleRows) error {
 	at := began + clock.Instant(n)*1000
 	id := itemID(mediumOwner, n)
 	random := rand.New(rand.NewPCG(uint64(n), 0))
 	title, description, link := letters(random, 30), letters(random, 70), "https://example.com/"+letters(random, 20)
-	visibility := principal.Visibility(1 + n%3)
-	rows := make([]library.Member, members)
+	visibility := cmp.Or(of.visibility, principal.Visibility(1+n%3))
+	rows := make([]library.Member, of.members)
 	for i := range rows {
 		rows[i] = library.Member{Principal: reader(i), Role: library.Manages, Seq: 1}
 	}
@@ -108,7 +141,7 @@ func (g *gateway) sharedItem(ctx context.Context, n, members int, changes bool) 
 			Visibility: visibility, Creator: creator(n), CreatedAt: at, LastModified: at, Version: 1,
 		},
 		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: visibility, MovesSince: at,
-		Managers: members, Members: members,
+		Managers: of.members, Members: of.members,
 	}
 	var writer commit.EntryID
 	binary.BigEndian.PutUint64(writer[:], uint64(n))
@@ -117,7 +150,7 @@ func (g *gateway) sharedItem(ctx context.Context, n, members int, changes bool) 
 		return fmt.Errorf("make %s: applied %t, %v", id, verdict.Applied, err)
 	}
 	e := library.IndexUpdate{Header: &h, Rows: rows, Reverse: true}
-	if changes {
+	if of.changes {
 		e.At = clock.Of(time.Now())
 	}
 	return g.store.ApplyIndex(ctx, &e)
