@@ -28,8 +28,9 @@ const (
 	wantedSlowest = 2 * time.Second
 )
 
-// measureHungNode starts three nodes and makes one of them hang. It prints the throughput of a
-// gateway before, during and after that time, and of a gateway that starts during it.
+// measureHungNode starts three nodes and makes one of them hang, once, for half a minute. It prints
+// the throughput of a gateway before, during and after that time, and of a gateway that starts
+// during it.
 func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	c, err := cassandratest.StartWith(ctx, 3, "")
 	if err != nil {
@@ -48,7 +49,7 @@ func measureHungNode(ctx context.Context, _ *options, t *table) (err error) {
 	if err := first.createLibrary(ctx, libraryOwner(0), librarySize); err != nil {
 		return err
 	}
-	t.title("A gateway on three nodes, of which one hangs (%d readers, %d writers)", hungReaders, hungWriters)
+	t.title("A gateway on three nodes, of which one hangs (%d readers, %d writers; one run)", hungReaders, hungWriters)
 	w := first.beginWork(ctx)
 	before, err := w.during(ctx, hungFor) // the first period warms up
 	if err == nil {
