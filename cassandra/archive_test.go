@@ -220,7 +220,7 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	header := library.Header{Content: library.Content{ID: "c:a:b", Kind: library.Note, Title: "Put", Visibility: principal.Public},
 		State: commit.Live, Seq: 7, MTS: 7, Position: 7, Widest: principal.Public, Writers: []commit.Writer{{Seq: 7, Entry: commit.EntryID{7}}}}
 	creation := commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:b", Until: distant}
-	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "desk", Next: 10}}, {Creation: &creation},
+	put := []archive.Row{{Content: &header}, {Block: &archive.BlockRow{Host: "host-1", Next: 10}}, {Creation: &creation},
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}}}
 	for range 2 {
 		if err := s.PutRows(t.Context(), put); err != nil {
@@ -238,15 +238,15 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: commit.EntryID{8}}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	if got, err := s.ReserveBlock(t.Context(), "desk", 5); err != nil || got != 10 {
+	if got, err := s.ReserveBlock(t.Context(), "host-1", 5); err != nil || got != 10 {
 		t.Fatalf("the next number is %d, %v", got, err)
 	}
 	values := append(headerValues(&header), writersValue(header.Writers, 7), unsettledValue(nil), string(header.ID))
 	late(restoreContent, append(values, baseOf(0))...)
 	late(restoreContent, append(values, baseOf(7))...)
 	late(holdContent, int64(7), string(header.ID), baseOf(7))
-	late(firstBlock, "desk", int64(10))
-	late(nextBlock, int64(10), "desk", int64(10))
+	late(firstBlock, "host-1", int64(10))
+	late(nextBlock, int64(10), "host-1", int64(10))
 	late(putCopyNote, first, nil)
 	late(putCopyNote, again, first)
 	rows, err := s.Read(t.Context(), header.ID, library.ContentQuery{})
@@ -305,7 +305,7 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 	stored := []archive.Row{
 		content, owner,
 		{Setting: &archive.SettingRow{Name: "x", Value: []byte{1}}},
-		{Block: &archive.BlockRow{Host: "desk", Next: 10}},
+		{Block: &archive.BlockRow{Host: "host-1", Next: 10}},
 		{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:1", Until: distant}},
 	}
 	if err := s.PutRows(t.Context(), stored); err != nil {
@@ -324,8 +324,8 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 			changePrincipal, func(n int) []any { return []any{int64(n)} }},
 		"a setting": {archive.Row{Setting: &archive.SettingRow{Name: "x", Value: []byte{2}}},
 			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},
-		"a block": {archive.Row{Block: &archive.BlockRow{Host: "desk", Next: 11}},
-			`UPDATE id_block SET next = ? WHERE host = 'desk' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
+		"a block": {archive.Row{Block: &archive.BlockRow{Host: "host-1", Next: 11}},
+			`UPDATE id_block SET next = ? WHERE host = 'host-1' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
 		"a creation": {archive.Row{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:2", Until: distant}},
 			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`, func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
 	} {

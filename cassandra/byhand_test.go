@@ -41,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	d := &fixture{t: t, store: open(t, options(t))}
 	rt := sched.NewReal()
 	d.journal = journal.New(t.Context(), d.store, rt, nil)
-	names, err := naming.New(d.store, "desk", naming.DefaultBlockSize)
+	names, err := naming.New(d.store, "host-1", naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}

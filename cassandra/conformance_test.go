@@ -10,7 +10,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	shared := open(t, options(t))
-	if _, err := shared.Join(t.Context(), "host", "test", nil); err != nil {
+	if _, err := shared.Register(t.Context(), "host", "test", nil); err != nil {
 		t.Fatal(err)
 	}
 	storetest.Run(t, func(*testing.T) backend.Store { return shared })

@@ -103,7 +103,7 @@ func (g *gateway) retitle(name, title string) {
 }
 
 // wantUpdates checks the next updates of a subscription and returns the last cursor.
-func wantUpdates(t *testing.T, f library.Following, want ...string) (cursor string) {
+func wantUpdates(t *testing.T, f library.Subscription, want ...string) (cursor string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -133,7 +133,7 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	a.user("ann")
 	a.user("ben")
 	ben := &principal.Viewer{User: "u:acme:ben"}
-	follow := func(g *gateway, after *string) library.Following {
+	follow := func(g *gateway, after *string) library.Subscription {
 		t.Helper()
 		f, err := g.svc.Follow(t.Context(), ben, "u:acme:ben", after)
 		if err != nil {

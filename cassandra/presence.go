@@ -53,10 +53,10 @@ func (m *mark) next(now int64) int64 {
 	return m.stamp
 }
 
-// Join registers this process as a user of the keyspace until the Store is closed, and returns the
-// other processes. If two processes join at the same time, at least one sees the other. If
+// Register registers this process as a user of the keyspace until the Store is closed, and returns
+// the other processes. If two processes register at the same time, at least one sees the other. If
 // observe is not nil, it is called with the others after each renewal of the mark.
-func (s *Store) Join(ctx context.Context, host, doing string, observe func(others []Presence)) ([]Presence, error) {
+func (s *Store) Register(ctx context.Context, host, doing string, observe func(others []Presence)) ([]Presence, error) {
 	m := &mark{id: gocql.MustRandomUUID(), host: host, doing: doing}
 	// This starts before the mark is written, so that Close deletes the mark even if the outcome of
 	// the write is unknown. Otherwise a retry would take it for another process.

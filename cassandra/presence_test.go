@@ -10,7 +10,7 @@ import (
 // join registers a process and returns the others.
 func join(t *testing.T, s *Store, doing string) []Presence {
 	t.Helper()
-	others, err := s.Join(t.Context(), "desk", doing, nil)
+	others, err := s.Register(t.Context(), "host-1", doing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestPresence_ProcessesFindEachOther(t *testing.T) {
 	}
 	second := open(t, o)
 	others := join(t, second, "carrel copy")
-	if len(others) != 1 || others[0].Host != "desk" || others[0].Doing != "carrel serve" {
+	if len(others) != 1 || others[0].Host != "host-1" || others[0].Doing != "carrel serve" {
 		t.Fatalf("the second process finds %v", others)
 	}
 	if expiresIn := others[0].ExpiresIn; expiresIn <= 0 || expiresIn > markLives {
@@ -61,7 +61,7 @@ func TestPresence_RenewalIsNewerWhateverTheClockSays(t *testing.T) {
 	at := clock.Of(time.Now())
 	o.Now = func() clock.Instant { return at }
 	s := open(t, o)
-	m := &mark{host: "desk", doing: "carrel serve"}
+	m := &mark{host: "host-1", doing: "carrel serve"}
 	written := func() (stamp int64) {
 		t.Helper()
 		if _, err := s.renewAndRead(t.Context(), m); err != nil {
@@ -83,7 +83,7 @@ func TestPresence_RenewalIsNewerWhateverTheClockSays(t *testing.T) {
 func TestPresence_RenewalFindsOthers(t *testing.T) {
 	o := options(t)
 	s, other := open(t, o), open(t, o)
-	m := &mark{host: "desk", doing: "carrel copy"}
+	m := &mark{host: "host-1", doing: "carrel copy"}
 	if others, err := s.renewAndRead(t.Context(), m); err != nil || len(others) != 0 {
 		t.Fatalf("alone, it finds %v, %v", others, err)
 	}

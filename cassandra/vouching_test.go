@@ -48,7 +48,7 @@ func TestInFlight_UnknownBesideTheFormerRelease(t *testing.T) {
 	look(t, s)
 	wantInFlight(t, s, "after it has gone", nil)
 
-	if _, err := s.Join(t.Context(), "host", "carrel serve", nil); err != nil {
+	if _, err := s.Register(t.Context(), "host", "carrel serve", nil); err != nil {
 		t.Fatal(err)
 	}
 	look(t, s)

@@ -15,10 +15,10 @@ import (
 // sharedStore is a store that several processes may use at the same time.
 type sharedStore interface {
 	library.Notifier
-	// Join registers this process, and returns the others that use the store.
+	// Register registers this process, and returns the others that use the store.
 	// heartbeat is called with them at each renewal of the registration; it may be
 	// nil.
-	Join(ctx context.Context, host, doing string, heartbeat func(others []cassandra.Presence)) ([]cassandra.Presence, error)
+	Register(ctx context.Context, host, doing string, heartbeat func(others []cassandra.Presence)) ([]cassandra.Presence, error)
 	// WatchClock compares this process's clock with the store's from now on.
 	WatchClock(ctx context.Context)
 	// Skew returns the difference that was measured, and Ahead how far this
@@ -45,7 +45,7 @@ func register(ctx context.Context, store OpenStore, with Options) (alone bool, e
 	if err != nil {
 		return false, err
 	}
-	others, err := store.shared.Join(ctx, host, with.Doing, nil)
+	others, err := store.shared.Register(ctx, host, with.Doing, nil)
 	if err != nil {
 		return false, err
 	}
@@ -68,7 +68,7 @@ func lockExclusive(ctx context.Context, what string, store OpenStore, with Optio
 	if err != nil {
 		return err
 	}
-	others, err := store.shared.Join(ctx, host, doingCopy, func(others []cassandra.Presence) {
+	others, err := store.shared.Register(ctx, host, doingCopy, func(others []cassandra.Presence) {
 		if len(others) > 0 {
 			with.Fatal(inUse(what, others))
 		}

@@ -252,7 +252,7 @@ type API interface {
 	// Follow starts to follow a library, from now on or since the time that a cursor was read.
 	// Errors: BAD_USER_INPUT, NOT_FOUND, BAD_CURSOR; RESYNC if the client must read the library
 	// again.
-	Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error)
+	Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Subscription, error)
 	Members(ctx context.Context, v *principal.Viewer, id ContentID, page cursor.PageArgs) (*ContentMemberConnection, error)
 	GroupMembers(ctx context.Context, v *principal.Viewer, group principal.ID, page cursor.PageArgs) (*principal.GroupMemberConnection, error)
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)

@@ -18,8 +18,8 @@ type bounded struct {
 }
 
 // Follow implements API. Only its start has a time limit: the next event may take any time.
-func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Following, error) {
-	return sched.InTime(ctx, b.rt, func(ctx context.Context) (Following, error) { return b.API.Follow(ctx, v, owner, after) })
+func (b *bounded) Follow(ctx context.Context, v *principal.Viewer, owner string, after *string) (Subscription, error) {
+	return sched.InTime(ctx, b.rt, func(ctx context.Context) (Subscription, error) { return b.API.Follow(ctx, v, owner, after) })
 }
 
 // ViewerUser implements API.

@@ -32,9 +32,9 @@ func (*LibraryEntryPlaced) IsLibraryChange() {}
 // IsLibraryChange marks the type as a LibraryChange.
 func (*LibraryEntryRemoved) IsLibraryChange() {}
 
-// Following is one viewer's subscription to one library. Only one goroutine at a time may call
+// Subscription is one viewer's subscription to one library. Only one goroutine at a time may call
 // Next. Any may call Close, once no call of Next is running.
-type Following interface {
+type Subscription interface {
 	// Await waits until Next has something to return, or ctx ends.
 	Await(ctx context.Context)
 	// Next returns the next change. Its error is RESYNC if the library must be read again, and

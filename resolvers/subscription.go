@@ -16,26 +16,26 @@ import (
 // its field must return a channel, to which Next sends each event.
 type subscription struct {
 	*Root
-	following following
-	writer    graph.Subscription // the generated code, which writes the event in the channel
-	ended     bool
+	source source
+	writer graph.Subscription // the generated code, which writes the event in the channel
+	ended  bool
 }
 
-// following is the source of a subscription's events.
-type following interface {
+// source is the source of a subscription's events.
+type source interface {
 	// Await waits until next has something to return, or ctx ends.
 	Await(ctx context.Context)
 	// next waits for the next event and puts it into the channel of its field.
 	next(ctx context.Context) error
 }
 
-// libraryFollowing is a subscription to the changes of a library.
-type libraryFollowing struct {
-	library.Following
+// librarySubscription is a subscription to the changes of a library.
+type librarySubscription struct {
+	library.Subscription
 	changes chan library.LibraryChange // buffers at most the change that is being written
 }
 
-func (f libraryFollowing) next(ctx context.Context) error {
+func (f librarySubscription) next(ctx context.Context) error {
 	change, err := f.Next(ctx)
 	f.BillTo(auth.ViewerFrom(ctx))
 	if err == nil {
@@ -44,13 +44,13 @@ func (f libraryFollowing) next(ctx context.Context) error {
 	return err
 }
 
-// pasteFollowing is a subscription to new pastes.
-type pasteFollowing struct {
+// pasteSubscription is a subscription to new pastes.
+type pasteSubscription struct {
 	*paste.Follower
 	pastes chan *paste.Paste // buffers at most the paste that is being written
 }
 
-func (f pasteFollowing) next(ctx context.Context) error {
+func (f pasteSubscription) next(ctx context.Context) error {
 	p, err := f.Next(ctx)
 	if err == nil {
 		f.pastes <- p
@@ -78,7 +78,7 @@ func (s *subscription) LibraryChanged(ctx context.Context, principalID string, a
 		return nil, err
 	}
 	changes := make(chan library.LibraryChange, 1)
-	s.following = libraryFollowing{f, changes}
+	s.source = librarySubscription{f, changes}
 	context.AfterFunc(ctx, f.Close)
 	return changes, nil
 }
@@ -100,7 +100,7 @@ func (s *subscription) PasteCreated(ctx context.Context, after *string) (<-chan 
 		return nil, err
 	}
 	created := make(chan *paste.Paste, 1)
-	s.following = pasteFollowing{f, created}
+	s.source = pasteSubscription{f, created}
 	context.AfterFunc(ctx, f.Close)
 	return created, nil
 }
@@ -108,7 +108,7 @@ func (s *subscription) PasteCreated(ctx context.Context, after *string) (<-chan 
 // Await implements graph.Subscription.
 func (s *subscription) Await(ctx context.Context) {
 	if !s.ended {
-		s.following.Await(ctx)
+		s.source.Await(ctx)
 	}
 }
 
@@ -119,7 +119,7 @@ func (s *subscription) Next(ctx context.Context) *graphql.Response {
 	if s.ended {
 		return nil
 	}
-	if err := s.following.next(ctx); err != nil {
+	if err := s.source.next(ctx); err != nil {
 		s.ended = true
 		if ctx.Err() != nil {
 			return nil

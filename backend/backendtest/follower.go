@@ -15,7 +15,7 @@ import (
 // Follower is a subscription to the changes of a library.
 type Follower struct {
 	T *testing.T
-	library.Following
+	library.Subscription
 	LastCursor string        // of the last edge that NextEvent has returned
 	LastCause  library.Cause // of the last event that NextEvent has returned
 }
@@ -28,7 +28,7 @@ func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
 		h.T.Fatalf("%s follows %s: %v", v.User, owner, err)
 	}
 	h.T.Cleanup(f.Close)
-	return &Follower{T: h.T, Following: f}
+	return &Follower{T: h.T, Subscription: f}
 }
 
 // NextEvent waits for the next event: "+title" if an item was placed, "-name" if one was removed,

@@ -25,14 +25,14 @@ func TestCopy_AndAGatewayExcludeEachOther(t *testing.T) {
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)
 
-	g := serve(t, there, "desk-1")
+	g := serve(t, there, "host-1")
 	back, elsewhere := embedded(t), keyspace(t)
 	for name, args := range map[string][]string{
 		"the source": {"copy", "--from", there, "--to", back},
 		"the target": {"copy", "--from", from, "--to", there},
 	} {
 		code, _, errs := run(t, args...)
-		if want := name + " is in use by carrel serve on desk-1: end it"; code != 1 || !strings.Contains(errs, want) {
+		if want := name + " is in use by carrel serve on host-1: end it"; code != 1 || !strings.Contains(errs, want) {
 			t.Errorf("%s is served: exit %d: %s", name, code, errs)
 		}
 	}
@@ -45,15 +45,15 @@ func TestCopy_AndAGatewayExcludeEachOther(t *testing.T) {
 	wantExport(t, back, export)
 
 	store := opened(t, there)
-	if _, err := store.Join(t.Context(), "desk-2", "carrel copy", nil); err != nil {
+	if _, err := store.Register(t.Context(), "host-2", "carrel copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	code, _, errs := run(t, "audit", "--store", there)
-	if code != 1 || !strings.Contains(errs, "the store is in use by carrel copy on desk-2") {
+	if code != 1 || !strings.Contains(errs, "the store is in use by carrel copy on host-2") {
 		t.Errorf("an audit of a store that is being copied: exit %d: %s", code, errs)
 	}
 	// A second copy of the same store is refused too.
-	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on desk-2") {
+	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on host-2") {
 		t.Errorf("a copy of a store that is being copied: exit %d: %s", code, errs)
 	}
 }
@@ -75,7 +75,7 @@ func driver(t *testing.T, store string) *gocql.Session {
 
 func TestReadiness_NeedsTheSchemaOfThisProgram(t *testing.T) {
 	store := keyspace(t)
-	g := serve(t, store, "desk-1")
+	g := serve(t, store, "host-1")
 	driver := driver(t, store)
 	version := func(checksum string) {
 		t.Helper()
@@ -157,7 +157,7 @@ func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
 	from, _ := holding(t, 30)
 	there := keyspace(t)
 	must(t, "copy", "--from", from, "--to", there)
-	g := serve(t, there, "desk-1")
+	g := serve(t, there, "host-1")
 	g.kill()
 	store := opened(t, there)
 	if err := store.PutInFlightList(t.Context(), inFlightListOf(t, "c:demo:n000001")); err != nil {

@@ -49,7 +49,7 @@ func (s *gated) Changes(ctx context.Context, owner principal.ID, after library.C
 
 // begun is the result of a Follow that runs concurrently with the test.
 type begun struct {
-	f   library.Following
+	f   library.Subscription
 	err error
 }
 
@@ -90,7 +90,7 @@ func TestRead_LeavingFollowerDoesNotAffectOthers(t *testing.T) {
 	}
 	defer b.f.Close()
 	here.Note("a", principal.Private)
-	(&backendtest.Follower{T: t, Following: b.f}).Want("+a")
+	(&backendtest.Follower{T: t, Subscription: b.f}).Want("+a")
 }
 
 // TestRead_AbandonedDoesNotDelayClose: a process does not wait for a look at a library that the
@@ -139,7 +139,7 @@ func TestRead_FailureDoesNotAffectLaterFollowers(t *testing.T) {
 	}
 	defer late.f.Close()
 	here.Note("a", principal.Private)
-	(&backendtest.Follower{T: t, Following: late.f}).Want("+a")
+	(&backendtest.Follower{T: t, Subscription: late.f}).Want("+a")
 }
 
 // TestRead_EarlierChangesOfOthersAreNotDelivered: changes by other processes before the first look
@@ -172,7 +172,7 @@ func TestRead_EarlierChangesOfOthersAreNotDelivered(t *testing.T) {
 		t.Fatalf("following: %v", b.err)
 	}
 	defer b.f.Close()
-	f := &backendtest.Follower{T: t, Following: b.f}
+	f := &backendtest.Follower{T: t, Subscription: b.f}
 	f.Want("+meanwhile")
 	f.WantNothing(other, "u:acme:ben")
 }

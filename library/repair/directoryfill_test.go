@@ -126,10 +126,10 @@ func TestFillDirectory_OlderStoreIsFilledOnce(t *testing.T) {
 	if got := h.WalkFound(func() *principal.Viewer { return backendtest.As("u:acme:who") }, "name", 100); len(got) != 250 {
 		t.Errorf("%d are found", len(got))
 	}
-	written := older.enforced.Load()
+	written := older.applied.Load()
 	h.WantFound(backendtest.As("u:acme:who"), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
-	if err := h.Service.FillDirectory(t.Context()); err != nil || older.enforced.Load() != written {
-		t.Errorf("it is filled again: %d, %v", older.enforced.Load()-written, err)
+	if err := h.Service.FillDirectory(t.Context()); err != nil || older.applied.Load() != written {
+		t.Errorf("it is filled again: %d, %v", older.applied.Load()-written, err)
 	}
 	h.WantAudited()
 }
@@ -139,7 +139,7 @@ func TestFillDirectory_OlderStoreIsFilledOnce(t *testing.T) {
 type olderStore struct {
 	backend.Store
 	without, down atomic.Bool
-	enforced      atomic.Int64
+	applied       atomic.Int64
 }
 
 func (o *olderStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
@@ -149,7 +149,7 @@ func (o *olderStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryU
 	case o.without.Load():
 		return nil
 	}
-	o.enforced.Add(1)
+	o.applied.Add(1)
 	return o.Store.ApplyDirectory(ctx, e)
 }
 

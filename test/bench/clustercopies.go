@@ -63,7 +63,7 @@ func (o *options) openCopying(ctx context.Context, keyspace string, counts *tall
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
+	if _, err := store.Register(ctx, "bench", "bench", nil); err != nil {
 		return nil, err
 	}
 	return assemble(ctx, store, backend.Config{Remote: true, HeaderCache: c, Watch: watch})

@@ -37,7 +37,7 @@ func measureInFlightPartition(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer store.Close()
-	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
+	if _, err := store.Register(ctx, "bench", "bench", nil); err != nil {
 		return err
 	}
 	t.title("The partition of the in-flight lists (rate, latency; CPU of the node, of the process)")

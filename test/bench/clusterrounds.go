@@ -37,7 +37,7 @@ func measureRoundTrips(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.Join(ctx, "bench", "bench", nil); err != nil {
+	if _, err := store.Register(ctx, "bench", "bench", nil); err != nil {
 		return err
 	}
 	cache := listing.HeaderCache{Size: 1000, AlwaysOn: true}

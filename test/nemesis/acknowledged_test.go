@@ -20,7 +20,7 @@ func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 		fault       faultKind
 	}{
 		{"the process dies after it has decided", "g:acme:died", stepDecide, dieAfter},
-		{"too few nodes for what is derived", "g:acme:few", stepEnforce, refuseAll},
+		{"too few nodes for what is derived", "g:acme:few", stepApply, refuseAll},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := createGroup(t.Context(), r.healthy.service, c.group, nil); err != nil {

@@ -20,7 +20,7 @@ var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCre
 // process has yet to reserve. Their id is in the register of creations before they are
 // decided, which is the only way for a repetition to find them.
 var namedOperations = []operation{
-	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepFix, stepList, stepDecide}, do: createUnnamed, creates: true},
+	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepReserve, stepList, stepDecide}, do: createUnnamed, creates: true},
 }
 
 // prepareCreator creates the creator. The fixture's name source has already handed out

@@ -147,7 +147,7 @@ func (c *encounter) check(err error, got, before, after seen) {
 	switch {
 	case err == nil && !got.equal(after):
 		c.errorf("acknowledged: got %v, want %v", got, after)
-	case c.unknown && c.op.joins && c.step == stepEnforce:
+	case c.unknown && c.op.joins && c.step == stepApply:
 		if !got.equal(after) {
 			c.errorf("decided: got %v, want %v", got, after)
 		}

@@ -66,31 +66,31 @@ type operation struct {
 func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 
 var operations = []operation{
-	{name: "create", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepFeed}, do: create, creates: true},
-	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+	{name: "create", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepFeed}, do: create, creates: true},
+	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			title := "after"
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
-	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepEnforce, stepSettle},
+	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepApply, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Visibility = 2, principal.Private }},
-	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce},
+	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
-	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepEnforce, stepSettle},
+	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepApply, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepEnforce, stepSettle},
+	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
@@ -107,8 +107,8 @@ func create(ctx context.Context, s *services, id string, key *string) error {
 // Steps whose statements are conditional writes, and steps before the decision. If one of
 // the latter fails, it is certain that nothing happened.
 var (
-	conditional = []step{stepFirstBlock, stepNextBlock, stepFix, stepDecide, stepClaim, stepFence, stepTakeOver, stepRelease}
-	undecided   = []step{stepFirstBlock, stepNextBlock, stepFix, stepRead, stepDue, stepDay, stepList,
+	conditional = []step{stepFirstBlock, stepNextBlock, stepReserve, stepDecide, stepClaim, stepFence, stepTakeOver, stepRelease}
+	undecided   = []step{stepFirstBlock, stepNextBlock, stepReserve, stepRead, stepDue, stepDay, stepList,
 		stepFormer, stepClaim, stepHolder, stepFence, stepTakeOver, stepText}
 )
 

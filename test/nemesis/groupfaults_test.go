@@ -16,16 +16,16 @@ var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, l
 // groupOperations are mutations of groups. They are decided in another table, and are
 // applied to the list of groups of each member and to the directory of names.
 var groupOperations = []operation{
-	{name: "create a group", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepEnforce}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "add a member", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepEnforce}, joins: true,
+	{name: "create a group", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "add a member", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply}, joins: true,
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, second, principal.GroupMember, key)
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
-	{name: "take a member out", of: &groups, steps: []step{stepList, stepDecide, stepEnforce, stepSettle},
+	{name: "take a member out", of: &groups, steps: []step{stepList, stepDecide, stepApply, stepSettle},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, first, principal.NotInGroup, key)
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "hide", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepEnforce},
+	{name: "hide", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})

@@ -24,7 +24,7 @@ var leases = subject{table: "lease", prefix: "lease of "}
 // second deciding statement of an acquisition counts as stepFence. It fences the overdue lease
 // whose keys are taken, ends the new lease if that is refused, or sets the deadline of a long one.
 var leaseOperations = []operation{
-	{name: "acquire", of: &leases, steps: []step{stepFix, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
+	{name: "acquire", of: &leases, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
 	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepHolder, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
 	{name: "acquire what is taken", of: &leases, steps: []step{stepClaim, stepHolder, stepFence, stepRelease}, fence: 2, play: (*encounter).acquireTaken},
 	{name: "acquire for long", of: &leases, steps: []step{stepFence}, fence: 2, play: (*encounter).acquireLong},

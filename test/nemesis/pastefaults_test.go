@@ -29,7 +29,7 @@ var (
 
 // pasteOperations create, change, hide, show and delete pastes, and make them expire.
 var pasteOperations = []operation{
-	{name: "create a paste", of: &publicPastes, steps: []step{stepFix, stepRead, stepDue, stepDay, stepText, stepList, stepDecide, stepFeed},
+	{name: "create a paste", of: &publicPastes, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepText, stepList, stepDecide, stepFeed},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := createPaste(ctx, s, id, false, key)
 			return err

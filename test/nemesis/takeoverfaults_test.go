@@ -14,12 +14,12 @@ import (
 // fenced, because it arrives when the other process has finished.
 var takeOvers = []operation{
 	takenOver("create", dieSending, stepDecide, stepDrop),
-	takenOver("update", dieSending, stepRead, stepDecide, stepSnapshot, stepEnforce, stepDrop),
-	takenOver("update", dieAfter, stepRead, stepEnforce, stepSettle, stepDrop),
-	takenOver("delete", dieAfter, stepEnforce, stepSettle, stepDrop),
+	takenOver("update", dieSending, stepRead, stepDecide, stepSnapshot, stepApply, stepDrop),
+	takenOver("update", dieAfter, stepRead, stepApply, stepSettle, stepDrop),
+	takenOver("delete", dieAfter, stepApply, stepSettle, stepDrop),
 	takenOver("create a user", dieSending, stepDecide, stepDrop),
-	takenOver("hide a user", dieSending, stepRead, stepDecide, stepSnapshot, stepEnforce, stepDrop),
-	takenOver("take a member out", dieAfter, stepEnforce, stepSettle, stepDrop),
+	takenOver("hide a user", dieSending, stepRead, stepDecide, stepSnapshot, stepApply, stepDrop),
+	takenOver("take a member out", dieAfter, stepApply, stepSettle, stepDrop),
 	wokenUp(takenOver("update", dieSending, stepDrop)),
 }
 

@@ -157,7 +157,7 @@ type step string
 const (
 	stepFirstBlock step = "first block" // of numbers for names
 	stepNextBlock  step = "next block"
-	stepFix        step = "fix" // the id of a creation
+	stepReserve    step = "reserve" // the id of a creation
 	stepRead       step = "read"
 	stepDue        step = "due"     // the hint that an item expires
 	stepDay        step = "due day" // the hint that some items expire on a day
@@ -165,7 +165,7 @@ const (
 	stepDecide     step = "decide"
 	stepSnapshot   step = "snapshot" // a read after the decision
 	stepMark       step = "mark"     // a new library as complete
-	stepEnforce    step = "enforce"
+	stepApply      step = "apply"
 	stepFeed       step = "feed" // an entry of the newest pastes or items
 	stepSettle     step = "settle"
 	stepDrop       step = "drop" // an in-flight list
@@ -212,7 +212,7 @@ func stepOf(table, statement string) step {
 	case begins("UPDATE id_block"):
 		return stepNextBlock
 	case begins("INSERT INTO request"):
-		return stepFix
+		return stepReserve
 	case begins("INSERT INTO due ("):
 		return stepDue
 	case begins("INSERT INTO due_day"):
@@ -226,7 +226,7 @@ func stepOf(table, statement string) step {
 	case begins("INSERT INTO library_by_principal", "DELETE FROM library_by_principal",
 		"INSERT INTO content_by_principal", "DELETE FROM content_by_principal",
 		"INSERT INTO groups_by_member", "DELETE FROM groups_by_member", "INSERT INTO principal_names", "DELETE FROM principal_names"):
-		return stepEnforce
+		return stepApply
 	case begins("INSERT INTO feed ", "DELETE FROM feed "):
 		return stepFeed
 	case begins("UPDATE library_by_principal"):

@@ -26,8 +26,8 @@ const followersMost = 6
 type follower struct {
 	v     viewer
 	owner principal.ID
-	from  *gateway          // through which it follows
-	f     library.Following // nil while it is not connected
+	from  *gateway             // through which it follows
+	f     library.Subscription // nil while it is not connected
 	holds []shown
 	// cursor is the last one received; nil if it must read first.
 	cursor *string

@@ -28,6 +28,8 @@ var onCassandra = []func(*testing.T){
 	TestFollow_CrashLosesNoChange,
 	TestLeases_SurviveACrash,
 	TestPastes_SecretIsReturnedOnlyOnce,
+	TestPastes_ExpireExactly,
+	TestLatestPastes_CursorsAreValidInEveryProcess,
 	TestPastes_FollowersReceiveNewAndMissedPastes,
 	TestLatestContent_ListsPublicItemsByCreation,
 	TestNotes_OnlyPublicationsMoveTheItem,

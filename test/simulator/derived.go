@@ -33,7 +33,7 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 	for _, m := range e.Rows {
 		e.Derive(h, m, &d)
 		lib := st.library(m.Principal)
-		st.tracef("  enforce %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.RemovedFrom)
+		st.tracef("  apply to %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.RemovedFrom)
 		for _, k := range d.Delete {
 			ts := int64(h.MTS)
 			lib.entry(k.Bucket, k.Position, h.ID).del(ts)

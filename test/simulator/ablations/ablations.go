@@ -103,7 +103,7 @@ var protocol = []Ablation{
 		{"library/removedfrom.go", "func (h *Header) RemovedFrom(m Member) Buckets {\n", "func (h *Header) RemovedFrom(m Member) Buckets {\n\tif removed, ablated := h.ablatedRemovedFrom(m); ablated {\n\t\treturn removed\n\t}\n"},
 	}},
 	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", Followed, []Patch{
-		{"library/feed/following.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
+		{"library/feed/subscription.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
 	}},
 	{"recovery-silent", "a process that finishes the change of another one records no changes of libraries", Followed, []Patch{
 		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
@@ -202,7 +202,7 @@ var protocol = []Ablation{
 		{"paste/arrivals.go", "within, full = lateWithin, now+fullPollEvery", "within, full = ablatedWithin(lateWithin), now+fullPollEvery"},
 	}},
 	{"missed-before-joined", "a follower of pastes reads what it has missed before it joins the others", Pastes, []Patch{
-		{"paste/following.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, position); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
+		{"paste/follower.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, position); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
 	}},
 }
 

@@ -17,8 +17,8 @@ var copies = []Ablation{
 	{"deferred-unlisted", "the entry of a deferred move leaves the list before the move", Copies, []Patch{
 		{"core/journal/journal.go", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
 	}},
-	{"in-place-unenforced", "a change of expiresAt reaches no library", Copies, []Patch{
-		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unenforced\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
+	{"in-place-unapplied", "a change of expiresAt reaches no library", Copies, []Patch{
+		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
 		{"library/listing/copies.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},

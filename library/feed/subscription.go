@@ -76,7 +76,7 @@ type delivery struct {
 // Follow starts a subscription to a library: to the changes of the bucket that v reads, from
 // now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT, NOT_FOUND,
 // BAD_CURSOR; RESYNC if what was missed is no longer known. The caller must close it.
-func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Following, error) {
+func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
 	owner, err := principal.ParseID(globalID)
 	if err != nil {
 		return nil, followsNobody(globalID)
