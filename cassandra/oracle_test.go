@@ -1,31 +1,39 @@
 package cassandra
 
 import (
-	"flag"
 	"testing"
 
+	"carrel/library/listing"
 	"carrel/test/oracle"
 )
 
-// oracleGames is the number of games, which take about five seconds each. The hundred of the
-// embedded store would take minutes; -rapid.checks sets another number.
-const oracleGames = "6"
+// oracleGames is the number of games with copies of headers, and of those without. A game takes
+// about five seconds, so the hundred of the embedded store would take minutes; -rapid.checks sets
+// another number.
+const oracleGames = 3
 
-// TestOracle plays games of random operations, each in its own tenants.
+// TestOracle plays games of random operations, each in its own tenants: some with gateways that
+// serve pages from copies of headers, and some with gateways that read all headers.
 func TestOracle(t *testing.T) {
 	t.Parallel()
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set(oracleGames); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := checks.Value.Set(checks.DefValue); err != nil {
-				t.Error(err)
+	oracle.Limit(t, oracleGames)
+	for name, cache := range map[string]listing.HeaderCache{
+		"every header is read": {},
+		"copies are served":    {Size: 1000, AlwaysOn: true, SampleEvery: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared := open(t, options(t))
+			// Copies are used only if it is known which processes use the keyspace and how they keep
+			// their lists.
+			if _, err := shared.Join(t.Context(), "oracle", "carrel serve", nil); err != nil {
+				t.Fatal(err)
 			}
+			look(t, shared)
+			oracle.Run(t, func(*testing.T) oracle.Opened {
+				return oracle.Opened{Store: shared, Notifier: shared, HeaderCache: cache}
+			})
 		})
 	}
-	shared := open(t, options(t))
-	oracle.Run(t, func(*testing.T) oracle.Opened { return oracle.Opened{Store: shared, Notifier: shared} })
 }
 
 // TestKeyRaces runs concurrent creations with one idempotency key on a real node.

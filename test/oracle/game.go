@@ -18,6 +18,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
@@ -35,14 +36,18 @@ type Opened struct {
 	// Notifier is set for a store that several processes may use. The game is then
 	// played through two gateways.
 	Notifier library.Notifier
+	// HeaderCache says how the gateways serve pages from copies of headers; by default they do not.
+	HeaderCache listing.HeaderCache
 	// Done is called after the game, unless it is nil.
 	Done func()
 }
 
 // Run runs games on stores. open opens a store for one game. It may return the same
-// store several times, because each game has its own tenants.
+// store several times, because each game has its own tenants. If gateways keep copies of headers,
+// Run requires that these have served some.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	played := 0
+	var all served
 	rapid.Check(t, func(rt *rapid.T) {
 		opened := open(t)
 		if opened.Done != nil {
@@ -53,8 +58,12 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		// A seed for each operation, or 0 for none. When rapid shrinks a failing game, it
 		// removes the operations that do not matter.
 		seeds := rapid.SliceOfN(rapid.Uint64(), stepsAtLeast, stepsAtMost).Draw(rt, "seeds")
-		newGame(t.Context(), rt, opened, played, hot).play(seeds)
+		g := newGame(t.Context(), rt, opened, played, hot)
+		g.play(seeds)
+		g.checkCopies()
+		all.add(g.served)
 	})
+	all.check(t)
 }
 
 // game is one run of random operations, on the Service and on the model.
@@ -65,6 +74,7 @@ type game struct {
 	gateway             // through which the operation under way is made
 	gateways []*gateway // one, or two on a store that several processes may use
 	runtime  *gameClock
+	served   *served // nil: no copies are kept
 
 	followers []*follower
 
@@ -131,6 +141,7 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 		Store: opened.Store, Notifier: opened.Notifier, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)},
 		Tuning: tuning, Remote: true,
 	}
+	g.useCopies(&config, opened.HeaderCache)
 	if config.Notifier != nil {
 		g.serve(config)
 	}
@@ -195,9 +206,11 @@ func (g *game) play(seeds []uint64) {
 		g.beat()
 		g.gateway = *one(g, g.gateways)
 		moves[one(g, deck)].move()
+		g.readAgain()
 	}
 	g.doDeferred()
 	g.compareFollowers()
+	g.outliveChanges()
 	g.readEverything()
 	g.readAllPastes()
 	g.beat()

@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"carrel/library/listing"
 	"carrel/pebblestore"
 	"carrel/test/oracle"
 	"carrel/test/simulator"
@@ -19,6 +20,16 @@ func TestRun_TwoGatewaysAgreeWithTheModel(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
 		return oracle.Opened{Store: store, Notifier: store}
+	})
+}
+
+// TestRun_TwoGatewaysServeCopies plays on the simulated store, with pages from copies of headers.
+func TestRun_TwoGatewaysServeCopies(t *testing.T) {
+	oracle.Limit(t, 30)
+	oracle.Run(t, func(*testing.T) oracle.Opened {
+		store := simulator.NewClient(simulator.NewStore(nil), nil)
+		cache := listing.HeaderCache{Size: 1000, AlwaysOn: true, SampleEvery: 1}
+		return oracle.Opened{Store: store, Notifier: store, HeaderCache: cache}
 	})
 }
 
