@@ -91,8 +91,9 @@ func TestGateways_RaceOnOneItemAppliesEachUpdateOnce(t *testing.T) {
 	for c := range clients {
 		wait.Go(func() {
 			for n := range each {
+				began := time.Now()
 				a := gateways[(c+n)%2].post(ann, updateItem, vars{"in": vars{"id": "c:acme:x", "title": fmt.Sprintf("%d of %d", n, c)}})
-				f.count(a.verdict)
+				f.count(a.verdict, began)
 				switch a.code {
 				case "", "CONTENTION", "UNAVAILABLE", "OUTCOME_UNKNOWN":
 				default:

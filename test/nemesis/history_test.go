@@ -95,9 +95,9 @@ func (h *history) keep(in registerOp, out any, call, ret int64) {
 func (h *history) update(l *load, owner string, random *rand.Rand) {
 	n, id := h.any(random)
 	in := registerOp{item: n, update: true, title: fmt.Sprintf("raced %d", h.titles.Add(1))}
-	call := h.since()
+	call, began := h.since(), time.Now()
 	a := l.any(random).post(l.tokens[owner], updateItem, vars{"in": vars{"id": id, "title": in.title}})
-	l.figures.count(a.verdict)
+	l.figures.count(a.verdict, began)
 	switch a.verdict {
 	case done:
 		h.keep(in, header{version: a.number("updateContent.content.version")}, call, h.since())

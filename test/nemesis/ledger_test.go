@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // figures counts the operations and the errors of a run.
@@ -20,6 +21,7 @@ type figures struct {
 
 	mu       sync.Mutex
 	messages []string
+	answered []answered // all mutations
 }
 
 // report records an error and counts it in n.
@@ -39,7 +41,11 @@ func (f *figures) checked(s access) {
 	}
 }
 
-func (f *figures) count(v verdict) {
+// count counts a mutation that was sent at began and has just been answered.
+func (f *figures) count(v verdict, began time.Time) {
+	f.mu.Lock()
+	f.answered = append(f.answered, answered{span{began, time.Now()}, v})
+	f.mu.Unlock()
 	switch v {
 	case done:
 		f.Acknowledged.Add(1)
@@ -50,11 +56,24 @@ func (f *figures) count(v verdict) {
 	}
 }
 
-func (f *figures) String() string {
-	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; reads: %d, %d refused, %d checked; lost %d, duplicates %d, leaks %d, wrong %d\n"+
-		"groups: %d changes acknowledged, %d of them by repetition, %d repeated; items read through groups: %s; libraries: %s",
+// mutations returns all mutations that were answered.
+func (f *figures) mutations() []answered {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.answered)
+}
+
+func (f *figures) String() string { return f.totals() + "\n" + f.groupTotals() }
+
+// totals describes the figures of all operations, and groupTotals those of groups.
+func (f *figures) totals() string {
+	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; reads: %d, %d refused, %d checked; lost %d, duplicates %d, leaks %d, wrong %d",
 		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Checked.Load(),
-		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load(),
+		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load())
+}
+
+func (f *figures) groupTotals() string {
+	return fmt.Sprintf("groups: %d changes acknowledged, %d of them by repetition, %d repeated; items read through groups: %s; libraries: %s",
 		f.GroupChanges.Load(), f.Resent.Load(), f.Repeated.Load(), &f.ByID, &f.Libraries)
 }
 

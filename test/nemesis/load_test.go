@@ -220,8 +220,9 @@ func (l *load) mutate(i *item, next itemState, random *rand.Rand, query, field s
 // ask sends a mutation through some gateway. Whatever is broken, it must succeed, or be
 // refused with a code that says that the store is unavailable.
 func (l *load) ask(by, query, field, id string, in vars, random *rand.Rand) *answer {
+	began := time.Now()
 	a := l.any(random).post(l.tokens[by], query, vars{"in": in})
-	l.figures.count(a.verdict)
+	l.figures.count(a.verdict, began)
 	switch a.code {
 	case "", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "CONTENTION":
 	default:

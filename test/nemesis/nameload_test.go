@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 const (
@@ -74,8 +75,9 @@ func (l *load) nameSomething(owner string, random *rand.Rand) {
 
 // askForName sends a mutation through some gateway. It is refused if another client has the name.
 func (l *load) askForName(owner, query, field string, in vars, random *rand.Rand) *answer {
+	began := time.Now()
 	a := l.any(random).post(l.tokens[owner], query, vars{"in": in})
-	l.figures.count(a.verdict)
+	l.figures.count(a.verdict, began)
 	switch a.code {
 	case "", "UNAVAILABLE", "OUTCOME_UNKNOWN", "TIMEOUT", "CONTENTION":
 	case "TAKEN", "EXPIRED":

@@ -46,16 +46,13 @@ type nemesis struct {
 	// serving is held while a gateway is down, and while all of them must serve.
 	serving sync.Mutex
 
+	// down are the times when a gateway was down or paused. It is guarded by serving.
+	down  []span
+	hangs []hang
+
 	mu     sync.Mutex
 	faults map[string]int
 	outage outage
-	hung   hung
-}
-
-// hung counts what gateways did while a node hung, starting one second after it began.
-type hung struct {
-	over         time.Duration
-	acknowledged int64
 }
 
 // outage is what clients met while two of three nodes were down.
@@ -93,8 +90,18 @@ func (n *nemesis) wait(d time.Duration) { pauseFor(n.t.Context(), d) }
 
 // gateway returns one of the gateways. Faults that need all gateways wait until back is called.
 func (n *nemesis) gateway() (g *process, back func()) {
+	back = n.interrupt()
+	return n.gateways[n.chance.IntN(len(n.gateways))], back
+}
+
+// interrupt records that a gateway is down or paused until back is called.
+func (n *nemesis) interrupt() (back func()) {
 	n.serving.Lock()
-	return n.gateways[n.chance.IntN(len(n.gateways))], n.serving.Unlock
+	began := time.Now()
+	return func() {
+		n.down = append(n.down, span{began, time.Now()})
+		n.serving.Unlock()
+	}
 }
 
 func (n *nemesis) killGateway() error {
@@ -108,8 +115,7 @@ func (n *nemesis) killGateway() error {
 }
 
 func (n *nemesis) restartGateways() error {
-	n.serving.Lock()
-	defer n.serving.Unlock()
+	defer n.interrupt()()
 	for _, g := range n.gateways {
 		if err := g.end(syscall.SIGTERM); err != nil {
 			return err
@@ -129,19 +135,6 @@ func (n *nemesis) pauseGateway(d time.Duration) error {
 	}
 	n.wait(d)
 	return g.signal(syscall.SIGCONT)
-}
-
-func (n *nemesis) pauseNode() error {
-	i := n.random.IntN(3)
-	if err := n.cluster.Pause(i); err != nil {
-		return err
-	}
-	n.wait(time.Second)
-	before, began := n.load.figures.Acknowledged.Load(), time.Now()
-	n.wait(time.Duration(1+n.random.IntN(3)) * time.Second)
-	n.hung.over += time.Since(began)
-	n.hung.acknowledged += n.load.figures.Acknowledged.Load() - before
-	return n.cluster.Resume(i)
 }
 
 func (n *nemesis) killNode() error {
@@ -372,23 +365,23 @@ func (n *nemesis) print(took time.Duration) {
 		total += n.faults[one.name]
 		fmt.Fprintf(&b, "\n  %3d x %s", n.faults[one.name], one.name)
 	}
-	out := &n.outage
-	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), &n.load.figures)
+	out, f := &n.outage, &n.load.figures
+	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), f)
 	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d reads, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
-	fmt.Printf("while a node hung, from a second on: %d mutations acknowledged in %s, %.1f a second; over the whole run %.1f a second\n", n.hung.acknowledged,
-		n.hung.over.Round(time.Second), float64(n.hung.acknowledged)/max(1, n.hung.over.Seconds()), float64(n.load.figures.Acknowledged.Load())/took.Seconds())
+	fmt.Printf("over the whole run %.1f mutations a second were acknowledged\n", float64(f.Acknowledged.Load())/took.Seconds())
+	hung := n.printHangs()
 	if n.t.Failed() {
 		return // the run was cut short, so the checks below need not hold
 	}
-	n.load.figures.requireGroups(n.t)
+	f.requireGroups(n.t)
 	for _, one := range slices.Concat(gatewayTroubles, nodeTroubles) {
 		if n.faults[one.name] == 0 {
 			n.t.Errorf("this fault never happened: %s", one.name)
 		}
 	}
-	if n.hung.acknowledged == 0 {
-		n.t.Errorf("no mutation was acknowledged while a node hung, in %s from a second on", n.hung.over)
+	if hung.during == 0 {
+		n.t.Errorf("no mutation was acknowledged while a node hung, in %s from a second on", hung.duringFor)
 	}
 	if total < fewest {
 		n.t.Errorf("only %d faults", total)
