@@ -16,6 +16,8 @@ VERSION ?=
 SEED ?= 1
 # make nemesis: how long it runs; 0 is one round of faults.
 MINUTES ?= 0
+# make nemesis: the gateways' --header-cache; 0 reads all headers, and nothing leaves it to them.
+HEADER_CACHE ?=
 # make federation: the gateway in front.
 GATEWAY ?= apollo
 # make test: the number of schedules for the simulator, and flags for go test.
@@ -184,7 +186,7 @@ faults: ## break a real Cassandra and its gateways, statement by statement
 # machine, and ends when all faults were made. MINUTES adds rounds.
 .PHONY: nemesis
 nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for MINUTES
-	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./test/nemesis -args -seed $(SEED) -minutes $(MINUTES)
+	$(GO_TEST) -count 1 -v -run '^TestNemesis$$' -timeout $$(( $(MINUTES) + 30 ))m ./test/nemesis -args -seed $(SEED) -minutes $(MINUTES) $(if $(HEADER_CACHE),-header-cache $(HEADER_CACHE))
 
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)

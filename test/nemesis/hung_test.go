@@ -41,15 +41,15 @@ type hangFigures struct {
 	beforeFor, duringFor time.Duration
 	// slowest is how long the slowest mutation took of those that began while the node hung.
 	slowest time.Duration
-	// alone: no gateway was down or paused at any of these times.
+	// alone: there was no other fault at any of these times.
 	alone bool
 }
 
 // figures returns what clients met. It must be called after all mutations that began while the node
-// hung were answered. down are the times when a gateway was down or paused.
-func (h hang) figures(mutations []answered, down []span) hangFigures {
+// hung were answered. faults are the times of all faults, this one among them.
+func (h hang) figures(mutations []answered, faults []span) hangFigures {
 	counted := span{h.during.from.Add(noticed), h.during.to}
-	f := hangFigures{hangs: 1, beforeFor: h.before.took(), duringFor: counted.took(), alone: true}
+	f := hangFigures{hangs: 1, beforeFor: h.before.took(), duringFor: counted.took()}
 	all := span{h.before.from, h.during.to} // and until the slowest mutation was answered
 	for _, m := range mutations {
 		if m.verdict == done && h.before.has(m.to) {
@@ -65,9 +65,13 @@ func (h hang) figures(mutations []answered, down []span) hangFigures {
 			}
 		}
 	}
-	for _, d := range down {
-		f.alone = f.alone && !d.overlaps(all)
+	meanwhile := 0
+	for _, o := range faults {
+		if o.overlaps(all) {
+			meanwhile++
+		}
 	}
+	f.alone = meanwhile == 1
 	return f
 }
 
@@ -109,16 +113,16 @@ func (n *nemesis) printHangs() (all hangFigures) {
 	var alone hangFigures
 	var b strings.Builder
 	for _, h := range n.hangs {
-		f := h.figures(mutations, n.down)
+		f := h.figures(mutations, n.times)
 		all.add(f)
-		beside := ", beside a fault of a gateway"
+		beside := ", beside another fault"
 		if f.alone {
 			alone.add(f)
 			beside = ""
 		}
 		fmt.Fprintf(&b, "a node hung for %.1f s, counted from a second on: %s%s\n", h.during.took().Seconds(), f, beside)
 	}
-	fmt.Fprintf(&b, "all %d together: %s\nthe %d without a fault of a gateway: %s\n", all.hangs, all, alone.hangs, alone)
+	fmt.Fprintf(&b, "all %d together: %s\nthe %d beside no other fault: %s\n", all.hangs, all, alone.hangs, alone)
 	fmt.Print(b.String())
 	return all
 }
@@ -135,18 +139,20 @@ func TestHang_MeasuresWhatBeganAndWhatWasAcknowledged(t *testing.T) {
 		{during(100, 109), done}, {during(120, 145), unknown}, {during(139, 141), done}, {during(140, 190), done},
 	}
 	want := hangFigures{hangs: 1, before: 2, beforeFor: 2 * time.Second, during: 2, duringFor: 3 * time.Second, slowest: 2500 * time.Millisecond, alone: true}
+	own := during(79, 141)
 	for name, c := range map[string]struct {
-		down  []span
-		alone bool
+		faults []span
+		alone  bool
 	}{
-		"no fault of a gateway":                   {nil, true},
-		"faults before and after":                 {[]span{during(10, 80), during(145, 150)}, true},
-		"a fault before the node hung":            {[]span{during(10, 81)}, false},
-		"a fault during it":                       {[]span{during(10, 20), during(120, 130)}, false},
-		"a fault while the slowest was under way": {[]span{during(144, 150)}, false},
+		"no other fault":                          {[]span{own}, true},
+		"faults before and after":                 {[]span{during(10, 80), own, during(145, 150)}, true},
+		"a fault before the node hung":            {[]span{during(10, 81), own}, false},
+		"a fault during it":                       {[]span{own, during(120, 130)}, false},
+		"a fault all the time":                    {[]span{own, during(10, 190)}, false},
+		"a fault while the slowest was under way": {[]span{own, during(144, 150)}, false},
 	} {
 		want.alone = c.alone
-		if got := h.figures(mutations, c.down); got != want {
+		if got := h.figures(mutations, c.faults); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

@@ -46,12 +46,13 @@ type nemesis struct {
 	// serving is held while a gateway is down, and while all of them must serve.
 	serving sync.Mutex
 
-	// down are the times when a gateway was down or paused. It is guarded by serving.
-	down  []span
 	hangs []hang
+	// copies are counted in gateways before they are ended, and at the end of the load.
+	copies copyCounts
 
 	mu     sync.Mutex
 	faults map[string]int
+	times  []span // of all faults
 	outage outage
 }
 
@@ -90,24 +91,14 @@ func (n *nemesis) wait(d time.Duration) { pauseFor(n.t.Context(), d) }
 
 // gateway returns one of the gateways. Faults that need all gateways wait until back is called.
 func (n *nemesis) gateway() (g *process, back func()) {
-	back = n.interrupt()
-	return n.gateways[n.chance.IntN(len(n.gateways))], back
-}
-
-// interrupt records that a gateway is down or paused until back is called.
-func (n *nemesis) interrupt() (back func()) {
 	n.serving.Lock()
-	began := time.Now()
-	return func() {
-		n.down = append(n.down, span{began, time.Now()})
-		n.serving.Unlock()
-	}
+	return n.gateways[n.chance.IntN(len(n.gateways))], n.serving.Unlock
 }
 
 func (n *nemesis) killGateway() error {
 	g, back := n.gateway()
 	defer back()
-	if err := g.end(syscall.SIGKILL); err != nil {
+	if err := n.end(g, syscall.SIGKILL); err != nil {
 		return err
 	}
 	n.wait(time.Duration(n.chance.IntN(2000)) * time.Millisecond)
@@ -115,9 +106,10 @@ func (n *nemesis) killGateway() error {
 }
 
 func (n *nemesis) restartGateways() error {
-	defer n.interrupt()()
+	n.serving.Lock()
+	defer n.serving.Unlock()
 	for _, g := range n.gateways {
-		if err := g.end(syscall.SIGTERM); err != nil {
+		if err := n.end(g, syscall.SIGTERM); err != nil {
 			return err
 		}
 		if err := g.start(); err != nil {
@@ -310,6 +302,7 @@ func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 		}
 		n.mu.Lock()
 		n.faults[one.name]++
+		n.times = append(n.times, span{began, time.Now()})
 		n.mu.Unlock()
 		n.t.Logf("%s: %.1f s, %d mutations acknowledged meanwhile", one.name, time.Since(began).Seconds(), n.load.figures.Acknowledged.Load()-before)
 		n.wait(calm)
@@ -335,7 +328,8 @@ func TestNemesis(t *testing.T) {
 	}
 	keyspace := fmt.Sprintf("nemesis_%d", time.Now().UnixNano())
 	s := newSite(t, cluster.Hosts, keyspace, 3)
-	n := &nemesis{t: t, cluster: cluster, gateways: []*process{s.serve("a"), s.serveAhead("b")},
+	cache := headerCache(*headerCacheFlag)
+	n := &nemesis{t: t, cluster: cluster, gateways: []*process{s.serve("a", cache...), s.serveAhead("b", cache...)},
 		random: rand.New(rand.NewPCG(*seedFlag, 0)), chance: rand.New(rand.NewPCG(*seedFlag, 1<<32)), faults: map[string]int{}}
 	n.prepare()
 	n.load = newLoad(t, n.gateways...)
@@ -349,6 +343,11 @@ func TestNemesis(t *testing.T) {
 	}
 	took := time.Since(began)
 	n.load.end()
+	for _, g := range n.gateways {
+		if err := n.countCopies(g); err != nil {
+			t.Error(err)
+		}
+	}
 	if a := n.gateways[0].must(t, n.eve, readItem, vars{"id": untouched}); a.number("content.version") != 1 || a.at("content.title") != "x" {
 		t.Errorf("a refused mutation has happened: %v", a)
 	}
@@ -366,7 +365,7 @@ func (n *nemesis) print(took time.Duration) {
 		fmt.Fprintf(&b, "\n  %3d x %s", n.faults[one.name], one.name)
 	}
 	out, f := &n.outage, &n.load.figures
-	fmt.Printf("seed %d: %d faults in %s\n%d items, %s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), f)
+	fmt.Printf("seed %d: %d faults in %s\n%d items, %s; %s\n%s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), f.totals(), n.copies, f.groupTotals())
 	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d reads, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
 	fmt.Printf("over the whole run %.1f mutations a second were acknowledged\n", float64(f.Acknowledged.Load())/took.Seconds())
@@ -375,6 +374,9 @@ func (n *nemesis) print(took time.Duration) {
 		return // the run was cut short, so the checks below need not hold
 	}
 	f.requireGroups(n.t)
+	if err := n.copies.check(*headerCacheFlag != 0 && *minutesFlag > 0); err != nil {
+		n.t.Error(err)
+	}
 	for _, one := range slices.Concat(gatewayTroubles, nodeTroubles) {
 		if n.faults[one.name] == 0 {
 			n.t.Errorf("this fault never happened: %s", one.name)

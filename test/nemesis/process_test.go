@@ -89,6 +89,7 @@ type process struct {
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	url    string
+	admin  string // URL of the metrics' listener
 	log    *tail
 	exited chan error
 }
@@ -121,8 +122,10 @@ func (s *site) serve(name string, flags ...string) *process {
 	return s.serveWith(product.plain, name, flags...)
 }
 
-// serveAhead starts a gateway whose clock is 2 s ahead.
-func (s *site) serveAhead(name string) *process { return s.serveWith(product.ahead, name) }
+// serveAhead starts a gateway whose clock is 2 s ahead, with additional flags.
+func (s *site) serveAhead(name string, flags ...string) *process {
+	return s.serveWith(product.ahead, name, flags...)
+}
 
 func (s *site) serveWith(binary, name string, flags ...string) *process {
 	s.t.Helper()
@@ -170,14 +173,17 @@ func (p *process) start() error {
 	case line = <-first:
 	case <-limit.C:
 	}
-	var started struct{ Msg, Addr string }
+	var started struct {
+		Msg, Addr string
+		Admin     string `json:"admin_addr"`
+	}
 	if err := json.Unmarshal([]byte(line), &started); err != nil || started.Msg != "listening" {
 		giveUp(cmd, exited)
 		return fmt.Errorf("the gateway %s says %q instead of its address: %s", p.name, line, log)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cmd, p.url, p.log, p.exited = cmd, "http://"+started.Addr, log, exited
+	p.cmd, p.url, p.admin, p.log, p.exited = cmd, "http://"+started.Addr, "http://"+started.Admin, log, exited
 	return nil
 }
 
@@ -228,4 +234,11 @@ func (p *process) address() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.url
+}
+
+// adminAddress returns the URL of the listener for operators.
+func (p *process) adminAddress() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.admin
 }
