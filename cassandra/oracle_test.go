@@ -25,7 +25,7 @@ func TestOracle(t *testing.T) {
 			shared := open(t, options(t))
 			// Copies are used only if it is known which processes use the keyspace and how they keep
 			// their lists.
-			if _, err := shared.Join(t.Context(), "oracle", "carrel serve", nil); err != nil {
+			if _, err := shared.Register(t.Context(), "oracle", "carrel serve", nil); err != nil {
 				t.Fatal(err)
 			}
 			look(t, shared)
