@@ -35,19 +35,12 @@ func (r *run) verifyPaste(o *Operation) string {
 	case o.kind == opEditPaste:
 		return r.verifyUpdatedPaste(o)
 	case o.kind == opDeletePaste:
-		p := r.hist.ofPaste(o.paste.of.id)
-		if o.paste.foreign {
-			return "it came with another secret"
-		}
-		if now := p.now(); now.state == commit.Live {
-			return "the paste is there"
-		}
+		return r.verifyDeletedPaste(o)
 	case o.kind == opReadPaste:
 		return r.verifyReadPaste(o)
 	default:
 		return r.verifyLatest(o)
 	}
-	return ""
 }
 
 // verifyCreatedPaste checks the success of createPaste.
@@ -56,6 +49,11 @@ func (r *run) verifyCreatedPaste(o *Operation) string {
 	p := r.hist.ofPaste(c.got.ID)
 	if len(p.states) < 2 {
 		return "nothing is stored"
+	}
+	for _, other := range r.hist.pastes {
+		if other != p && len(other.states) > 1 && other.states[1].op == o && other.states[1].state == commit.Live {
+			return fmt.Sprintf("it has also created %s", other.id)
+		}
 	}
 	first := &p.states[1]
 	switch {
@@ -88,6 +86,26 @@ func (r *run) verifyUpdatedPaste(o *Operation) string {
 	})
 	if !ok {
 		return fmt.Sprintf("the paste was never as requested while it ran: %+v", r.hist.ofPaste(c.of.id).during(o.start, o.end))
+	}
+	return ""
+}
+
+// verifyDeletedPaste checks the success of deletePaste.
+func (r *run) verifyDeletedPaste(o *Operation) string {
+	p := r.hist.ofPaste(o.paste.of.id)
+	if o.paste.foreign {
+		return "it came with another secret"
+	}
+	end := slices.IndexFunc(p.states, func(s pasteState) bool { return s.state == commit.Deleted })
+	if end < 0 {
+		return "it was never deleted"
+	}
+	if r.st.struck != o.paste.struck {
+		return ""
+	}
+	last := paste.BodyRef{Paste: p.id, Body: p.states[end-1].long}
+	if _, found := find(r.st.bodies, last, compareBody); found {
+		return fmt.Sprintf("nothing went wrong, and its body %x is stored", last.Body)
 	}
 	return ""
 }
