@@ -19,8 +19,9 @@ type Scenario struct {
 	// recovery repairs.
 	prepare func(*Store)
 	after   func(ctx context.Context, p *process) error
-	// runFor is how long the process runs at least after the answer.
-	runFor time.Duration
+	// later is the time that passes at once when nothing is in flight after the answer, and runFor
+	// is how long the process runs at least after that.
+	later, runFor time.Duration
 	// refused: the operation is refused even without faults.
 	refused bool
 }
@@ -55,6 +56,10 @@ func (o *Operation) again() Operation {
 	if o.page != nil {
 		call := *o.page
 		copied.page = &call
+	}
+	if o.paste != nil {
+		call := *o.paste
+		copied.paste = &call
 	}
 	return copied
 }
@@ -106,6 +111,8 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 	switch {
 	case op.lease != nil:
 		r.after = r.sweepAll
+	case op.paste != nil:
+		r.after = r.repairPastes(sc.after)
 	case op.page != nil || len(sc.before) > 0 && sc.before[0].page != nil:
 		r.after = r.scrubTexts
 	}
@@ -119,6 +126,11 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 		return r.found
 	}
 	r.ending = true
+	if sc.later > 0 {
+		if r.live(0); r.quiet() {
+			r.s.now += sc.later
+		}
+	}
 	r.live(sc.runFor)
 	r.users[0].p.c.inject, r.users[0].p.c.record = nil, nil
 	r.clear()
@@ -129,4 +141,17 @@ func (m *Machine) playScenario(ctx context.Context, sc *Scenario, seed uint64, u
 		r.report(lostChange, "undisturbed, %v was answered: %v", &op, op.err)
 	}
 	return r.found
+}
+
+// repairPastes returns what is done with the pastes at the end of a scenario: what repair does, if
+// it is set, and what time does.
+func (r *run) repairPastes(repair func(ctx context.Context, p *process) error) func(ctx context.Context, p *process) error {
+	return func(ctx context.Context, p *process) error {
+		if repair != nil {
+			if err := repair(ctx, p); err != nil {
+				return err
+			}
+		}
+		return r.expirePastes(ctx, p)
+	}
 }

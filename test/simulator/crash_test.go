@@ -148,7 +148,7 @@ func TestCrashPoints(t *testing.T) {
 	m := NewMachine()
 	defer m.Close()
 	points, covered := 0, 0
-	for _, sc := range slices.Concat(scenarios(), leaseScenarios(), pageScenarios()) {
+	for _, sc := range slices.Concat(scenarios(), leaseScenarios(), pageScenarios(), pasteScenarios()) {
 		t.Run(sc.Name, func(t *testing.T) {
 			for seed := range uint64(crashSeeds) {
 				calls, found := m.Record(t.Context(), &sc, seed)
