@@ -17,7 +17,6 @@ import (
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/library/storetest"
-	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -67,7 +66,7 @@ func script() []step {
 	group := principal.Header{ID: "g:acme:team", State: commit.Live, DisplayName: "Team"}
 	const ann, bob = principal.ID("u:acme:ann"), principal.ID("u:acme:bob")
 	inFlightList := commit.ListID("00000000-0000-4000-8000-000000000001")
-	for n := range int64(6) {
+	for n := range int64(rounds) {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
@@ -134,10 +133,10 @@ func script() []step {
 			}
 			return err
 		})
-		synced(fmt.Sprintf("commit paste %d", n), commitPasteStep(n))
+		steps = append(steps, pasteSteps(n)...)
 		h = next
 	}
-	synced("drop paste", func(ctx context.Context, s *Store) error { return s.DropPaste(ctx, "p:item", 6) })
+	steps = append(steps, lastPasteSteps()...)
 	later("drop entry", func(ctx context.Context, s *Store) error {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
 		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
@@ -148,23 +147,6 @@ func script() []step {
 		return err
 	})
 	return steps
-}
-
-// commitPasteStep commits a state of a paste. The first state is stored as formats before 6 did.
-// The commit of the second state moves the row.
-func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
-	p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
-	row := p.Row()
-	return func(ctx context.Context, s *Store) error {
-		if n == 0 {
-			return s.StoreFormerPaste(row)
-		}
-		current, err := s.CommitPaste(ctx, row)
-		if err == nil && current.Seq != row.Seq {
-			err = fmt.Errorf("refused: %+v", current)
-		}
-		return err
-	}
 }
 
 // between makes the store do, at some steps of the script, what it does in the background over
