@@ -12,9 +12,10 @@ import (
 	"carrel/paste"
 )
 
-// expirePastes lets time pass until everything that expires has expired, and then until the rows
-// of what has ended are removed, and checks what remains.
+// expirePastes compares the feed with the rows, lets time pass until everything that expires has
+// expired, and then until the rows of what has ended are removed, and checks what remains.
 func (r *run) expirePastes(ctx context.Context, p *process) error {
+	r.compareFeed()
 	r.s.now += 2 * time.Hour
 	for _, more := range []time.Duration{0, day + 2*time.Minute} {
 		r.s.now += more
@@ -66,7 +67,7 @@ func (p *pasteHistory) entry() timeline.Entry {
 	return timeline.Entry{Created: now.created, ID: string(p.id), Until: now.expires}
 }
 
-// checkFeed compares the feed with the rows.
+// checkFeed checks that what has expired is deleted, and compares the feed with the rows.
 func (r *run) checkFeed() {
 	now := clock.Of(epoch.Add(r.s.now))
 	for _, p := range r.hist.pastes {
@@ -74,6 +75,11 @@ func (r *run) checkFeed() {
 			r.report(leftOver, "%s has expired and is there", p.id)
 		}
 	}
+	r.compareFeed()
+}
+
+// compareFeed compares the feed with the rows.
+func (r *run) compareFeed() {
 	want := r.listed()
 	for _, c := range r.st.feeds {
 		if !c.live || c.p.Feed != "pastes" {
