@@ -155,6 +155,28 @@ func TestResume_FencesACreation(t *testing.T) {
 	}
 }
 
+// An entry that outlives the row of its paste is over: its process may have been suspended for a
+// day before it could remove the entry.
+func TestResume_ChangeOfARemovedPasteIsOver(t *testing.T) {
+	h := newPastes(t)
+	made := h.create(titled("a"))
+	if _, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: string(made.Paste.ID), Secret: made.Secret}); err != nil {
+		t.Fatal(err)
+	}
+	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
+	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+		t.Fatalf("remaining rows: %v, %v", rows, err)
+	}
+	for base := range int64(3) {
+		if fenced := h.resume(entryOf(made.Paste.ID, base+1)); fenced {
+			t.Errorf("an entry of base %d fenced something", base+1)
+		}
+	}
+	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+		t.Errorf("rows after it: %v, %v", rows, err)
+	}
+}
+
 // A change that was resumed before it was decided loses the race and is retried.
 func TestResume_FencesAChange(t *testing.T) {
 	h := newPastes(t)

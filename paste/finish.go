@@ -61,7 +61,7 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 		return fenced, fmt.Errorf("fencing %s: %w", e.Key, err)
 	}
 	if p.State == commit.Void {
-		return fenced, nil // never created, so it has no entry
+		return fenced, nil // never created, or removed, so it has no entry
 	}
 	if err := s.applyIndex(ctx, p); err != nil {
 		return fenced, err
@@ -85,7 +85,9 @@ func (s *Service) fence(ctx context.Context, e commit.Entry) (p *Paste, fenced b
 			return p, false, nil
 		}
 		if p == nil && e.Base > 0 {
-			return nil, false, fmt.Errorf("the store forgot a state: no row, entry of base %d", e.Base)
+			// The row is removed a day after the paste ended, with its entry in the feed before it. A
+			// change of a row that is gone cannot apply.
+			return &Paste{ID: id, State: commit.Void}, false, nil
 		}
 		a := s.writeVoid(id, nil)
 		if p != nil {
