@@ -147,6 +147,7 @@ func (c *Config) LogValue() slog.Value {
 		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
 		slog.String("otlp_endpoint", withoutUser(c.OTLPEndpoint)), slog.String("otlp_headers_file", c.OTLPHeadersFile),
 		slog.Float64("trace_ratio", c.TraceRatio), slog.Duration("otlp_metrics_every", c.OTLPMetricsEvery),
+		slog.Int("header_cache", c.HeaderCache),
 	)
 }
 
