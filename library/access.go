@@ -37,13 +37,13 @@ func visibleTo(v *principal.Viewer, id ContentID, h *Header) bool {
 }
 
 // VisibilityShows reports whether a visibility shows an item to a user without any role on it. user
-// is empty for a viewer that is not signed in.
+// is empty for a viewer that is not signed in, who belongs to no tenant.
 func VisibilityShows(visibility principal.Visibility, id ContentID, user principal.ID) bool {
 	switch visibility {
 	case principal.Public:
 		return true
 	case principal.LoggedIn:
-		return user != "" && user.Tenant() == id.Tenant()
+		return user.Tenant() == id.Tenant()
 	}
 	return false
 }

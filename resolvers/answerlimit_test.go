@@ -17,16 +17,21 @@ import (
 // bounded runs a query whose answer may have at most limit bytes.
 func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
+	return g.boundedIn(answers.NewMemory(1<<30), exec, v, query, limit)
+}
+
+// boundedIn is bounded with the memory for answers.
+func (g *gateway) boundedIn(memory *answers.Memory, exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
+	g.t.Helper()
 	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
 	op, errs := exec.CreateOperationContext(ctx, &graphql.RawParams{Query: query})
 	if errs != nil {
 		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
 	}
-	memory := answers.NewMemory(1 << 30)
 	body := answers.New(limit, memory, nil)
 	graph.SetBody(op, body)
 	respond, ctx := exec.DispatchOperation(ctx, op)
-	if resp := respond(ctx); len(resp.Data) > 0 || len(resp.Errors) > 0 {
+	if resp := respond(ctx); body.Err() == nil && (len(resp.Data) > 0 || len(resp.Errors) > 0) {
 		g.t.Fatalf("%v: %s", resp.Errors, resp.Data)
 	}
 	text := string(bytes.Join(body.Chunks(), nil))

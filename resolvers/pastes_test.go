@@ -2,12 +2,14 @@ package resolvers_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/google/go-cmp/cmp"
 
+	answers "carrel/answer"
 	"carrel/backend"
 	"carrel/paste"
 	"carrel/principal"
@@ -79,6 +81,26 @@ func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 		}
 		if reads > 2 {
 			t.Errorf("the bodies took %d reads", reads)
+		}
+	}
+}
+
+// The memory for long bodies is reserved before they are read: without it, none is.
+func TestLatestPastes_ReserveMemoryBeforeTheyRead(t *testing.T) {
+	reads := 0
+	store := &steeredBodies{before: func() { reads++ }}
+	g := newGatewayOn(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	for range 3 {
+		g.must(&principal.Viewer{}, `mutation($b: String!) { createPaste(input: {body: $b}) { userErrors { code } } }`, "b", strings.Repeat("x", 400_000))
+	}
+	const query = `{ latestPastes { nodes { body } } }`
+	for _, exec := range []*executor.Executor{g.exec, g.slow} {
+		if got, err := g.boundedIn(answers.NewMemory(1<<30), exec, &principal.Viewer{}, query, 2<<20); err != nil || len(got) < 1_200_000 || reads != 1 {
+			t.Errorf("with enough memory: %d bytes by %d reads, %v", len(got), reads, err)
+		}
+		reads = 0
+		if _, err := g.boundedIn(answers.NewMemory(1_000_000), exec, &principal.Viewer{}, query, 2<<20); !errors.Is(err, answers.ErrNoMemory) || reads != 0 {
+			t.Errorf("without enough memory: %v after %d reads", err, reads)
 		}
 	}
 }
