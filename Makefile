@@ -153,25 +153,25 @@ generated: ## check that graph/generated.go and clients/schema.graphql match the
 # which the cache does not know.
 .PHONY: unit
 unit: ## run the tests of all packages without a target of their own
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
+	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
 # make test runs each test once: concurrent packages with the race detector, the others
 # here.
 .PHONY: unraced
 unraced: ## run the tests of unit that race does not run
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(GO_TEST) -count 1 -p 2 -timeout 12m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
+	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
+	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
 
 # Most of these tests wait for a node or for time to pass, so more of them run at once than there
 # are cores.
 .PHONY: cluster-tests
 cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (needs Java 17 and Maven, or CASSANDRA_HOSTS)
-	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 20m $(TESTFLAGS) ./cassandra/...
-	$(GO_TEST) -count 1 -timeout 10m $(TESTFLAGS) ./test/scenario -args -on cassandra
+	$(GO_TEST) -count 1 -p 2 -parallel 4 -timeout 30m $(TESTFLAGS) ./cassandra/...
+	$(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/scenario -args -on cassandra
 
 .PHONY: simulate
 simulate: ## run SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(RARE_GC) $(GO_TEST) -count 1 -timeout 12m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
+	$(RARE_GC) $(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation
@@ -180,7 +180,7 @@ sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and
 # The tests with three nodes and random faults are the target nemesis.
 .PHONY: faults
 faults: ## break a real Cassandra and its gateways, statement by statement
-	$(GO_TEST) -count 1 -parallel 4 -timeout 20m -skip '^TestNemesis$$' $(TESTFLAGS) ./test/nemesis
+	$(GO_TEST) -count 1 -parallel 4 -timeout 30m -skip '^TestNemesis$$' $(TESTFLAGS) ./test/nemesis
 
 # One round is 22 faults of all kinds. It takes about five minutes, longer on a slow
 # machine, and ends when all faults were made. MINUTES adds rounds.
@@ -191,7 +191,7 @@ nemesis: ## kill and stop three Cassandra nodes and two gateways under load, for
 .PHONY: race
 race: ## run the concurrent packages under the race detector (needs gcc)
 	@command -v $$(go env CC) > /dev/null || { echo "the race detector needs a C compiler: install gcc"; exit 1; }
-	CGO_ENABLED=1 $(RARE_GC) $(GO_TEST) -race -count 1 -p 2 -timeout 12m $(TESTFLAGS) $(CONCURRENT)
+	CGO_ENABLED=1 $(RARE_GC) $(GO_TEST) -race -count 1 -p 2 -timeout 25m $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: browser
 browser: build ## use GraphiQL and the reference client in a real browser (needs chromium)
