@@ -45,9 +45,9 @@ SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 # Packages that run with the race detector. Tests on a real Cassandra have their own targets.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
-# Tests in files for builds without the race detector (//go:build !race): the checks of the tree, and
-# tests that run random operations, schedules and crashes one after the other. The target unraced
-# runs them. The simulator is not among them, because it has its own target.
+# Tests in files for builds without the race detector (//go:build !race): the checks of the tree,
+# and tests that run random operations, schedules and crashes one after the other. The target
+# unraced runs them. The simulator is not among them, because it has its own target.
 NO_RACE_FILES = $(shell git grep --untracked -l '^//go:build !race$$' -- '*_test.go' ':!test/simulator')
 NO_RACE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' $(NO_RACE_FILES) | paste -sd '|')
 NO_RACE_PACKAGES = $(patsubst %,./%,$(sort $(dir $(NO_RACE_FILES))))

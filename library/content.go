@@ -98,7 +98,7 @@ type Content struct {
 // Tenant returns the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
-// expired reports whether nobody sees the item at now, because it has expired.
+// expired reports whether the item has expired at now. Then nobody sees it.
 func (c *Content) expired(now clock.Instant) bool { return c.ExpiresAt != nil && *c.ExpiresAt <= now }
 
 // URL returns the canonical URL that names the item, nil if it has none.

@@ -147,6 +147,7 @@ export function forgetItem(cache: ApolloCache, id: string) {
   cache.gc();
 }
 
+// writeItem stores an item, unless the cache has a newer version of it (see NewestItemsCache).
 function writeItem(cache: ApolloCache, node: EntryFragment) {
   cache.writeFragment({ id: keyOf(cache, node.id), fragment: EntryFragmentDoc, data: node });
 }
