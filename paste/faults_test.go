@@ -54,6 +54,36 @@ func TestToggle_AfterConcurrentChangesTheFeedMatchesTheRow(t *testing.T) {
 	}
 }
 
+// If the entry of a public state is written after a later change has made the paste private, that
+// change decides: the feed has no entry.
+func TestToggle_LateEntryOfAnEarlierStateIsRemoved(t *testing.T) {
+	for _, way := range []string{"made public", "created and resumed"} {
+		h := newPastes(t)
+		in := titled("a")
+		in.IsPrivate = way == "made public"
+		made := h.create(in)
+		h.faults.set(func() {
+			h.faults.putEntry = func(_ timeline.Change, next func() error) error {
+				h.faults.set(func() { h.faults.putEntry = nil })
+				if err := h.setPrivate(made, true); err != nil {
+					t.Errorf("making the paste private: %v", err)
+				}
+				return next()
+			}
+		})
+		if way == "made public" {
+			if err := h.setPrivate(made, false); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			h.resume(entryOf(made.Paste.ID, 0))
+		}
+		if es := h.entries(); len(es) != 0 {
+			t.Errorf("%s: the feed has %v", way, es)
+		}
+	}
+}
+
 // States that follow each other within one instant of the clock have different write timestamps,
 // so the last one wins in the feed.
 func TestToggle_LastStateWithinOneInstantWins(t *testing.T) {

@@ -26,7 +26,11 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	if !relists(before, after) {
 		return
 	}
-	if err := s.applyIndex(firm, after); err != nil {
+	write := s.applyIndex
+	if before == nil {
+		write = s.writeEntry // nobody can have changed a new paste: only the answer has its secret
+	}
+	if err := write(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
 		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: updatesFeed.Encode()})
 		return
@@ -42,9 +46,23 @@ func relists(before, after *Paste) bool {
 	return before != nil && before.listed() || after.listed()
 }
 
-// applyIndex writes or removes the entry of a paste in the feed. Concurrent calls, also for
+// applyIndex makes the feed match a state of a paste, or a later one. Concurrent calls, also for
 // different states, are safe: the latest state wins.
 func (s *Service) applyIndex(ctx context.Context, p *Paste) error {
+	if err := s.writeEntry(ctx, p); err != nil || !p.listed() {
+		return err
+	}
+	// The embedded store ignores an entry that is older than the one it has, but it does not remember
+	// removals. So the entry of a later state may have been removed before this one was written.
+	now, err := s.read(ctx, p.ID)
+	if err != nil || now == nil || now.listed() {
+		return err
+	}
+	return s.writeEntry(ctx, now)
+}
+
+// writeEntry writes or removes the entry of a state of a paste in the feed.
+func (s *Service) writeEntry(ctx context.Context, p *Paste) error {
 	return s.Retry(ctx, func() error {
 		if p.listed() {
 			return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)

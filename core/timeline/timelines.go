@@ -50,8 +50,8 @@ func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error
 }
 
 // Put adds an entry to a feed. It records the day first, because readers only look at
-// recorded days. mts is the write timestamp of the row's state: of a Put and a Drop of one
-// entry the later state wins, whichever arrives first.
+// recorded days. mts is the write timestamp of the row's state: an entry of a later state stays. A
+// store may forget a Drop, so the caller reads the row after a Put that may be late.
 func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {

@@ -15,7 +15,7 @@ func ablated(name string) bool { return commit.Ablated(name) }
 // ablatedCommit lists a paste before its row is stored.
 func (s *Service) ablatedCommit(ctx context.Context, p *Paste, row Row) (Row, error) {
 	if ablated("listed-before-stored") && p.listed() {
-		if err := s.applyIndex(ctx, p); err != nil {
+		if err := s.writeEntry(ctx, p); err != nil {
 			return Row{}, err
 		}
 	}
