@@ -195,11 +195,11 @@ func (n *named) wantRestAvailable(g *gateway, token string, keys, urls int) {
 // eventually waits for a condition that must become true.
 func (g *gateway) eventually(what string, holds func() bool) {
 	g.t.Helper()
-	end := time.After(45 * time.Second)
+	end := time.After(answerWithin)
 	for !holds() {
 		select {
 		case <-end:
-			g.t.Errorf("not true within 45 s: %s", what)
+			g.t.Errorf("not true within %s: %s", answerWithin, what)
 			return
 		case <-time.After(100 * time.Millisecond):
 		}
