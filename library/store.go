@@ -141,7 +141,8 @@ type ContentStore interface {
 	Commit(ctx context.Context, c *ContentCommit) (commit.Verdict, error)
 	// ApplyIndex writes the derived rows that e.Derive returns, atomically for each principal. An
 	// older snapshot must never undo what a newer one wrote. If e.At is set, the change of a
-	// principal with a row must be written with what is derived of it, or not at all.
+	// principal with a row must be written with what is derived of it, or not at all. Until
+	// ApplyIndex returns, a reader may see a part of what it writes.
 	ApplyIndex(ctx context.Context, e *IndexUpdate) error
 	// ApplyIndexBatch returns the number of rows that one ApplyIndex call accepts at most.
 	ApplyIndexBatch() int
