@@ -37,9 +37,9 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # The target lint runs vet. Otherwise each go test would vet the packages again, and once more for
 # the race detector.
 GO_TEST = go test -vet off
-# For tests that compute all the time. With the default GOGC, the garbage collector would use a
-# fifth of the CPU for a heap of a few megabytes.
-RARE_GC = GOGC=400
+# For what computes all the time: with the default GOGC, the garbage collector uses a third of the
+# CPU for a heap of a few megabytes. The limit is for each process.
+RARE_GC = GOGC=off GOMEMLIMIT=1GiB
 # Packages without concurrency, which run without the race detector.
 SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 # Packages that run with the race detector. Tests on a real Cassandra have their own targets.
@@ -127,7 +127,7 @@ lint: types ## check formatting, run go vet and staticcheck, and check the types
 	@unformatted=$$(gofmt -l $(GO_FILES)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
 	go vet ./...
-	go tool -modfile=tools/go.mod staticcheck ./...
+	$(RARE_GC) go tool -modfile=tools/go.mod staticcheck ./...
 
 # The types of the operations are generated first; an operation that does not match the schema
 # is an error.
@@ -160,7 +160,7 @@ unit: ## run the tests of all packages without a target of their own
 .PHONY: unraced
 unraced: ## run the tests of unit that race does not run
 	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
+	$(RARE_GC) $(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
 
 # Most of these tests wait for a node or for time to pass, so more of them run at once than there
 # are cores.
