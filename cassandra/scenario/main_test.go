@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	product = filepath.Join(dir, "carrel")
-	build := exec.Command("go", "build", "-o", product, "carrel")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", product, "carrel")
 	build.Stderr = os.Stderr
 	code := 1
 	if err := build.Run(); err == nil {

@@ -31,8 +31,8 @@ func build(dir string) (binaries, error) {
 		return b, err
 	}
 	for _, args := range [][]string{
-		{"build", "-o", b.plain, "carrel"},
-		{"build", "-overlay", overlay, "-o", b.ahead, "carrel"},
+		{"build", "-ldflags=-s -w", "-o", b.plain, "carrel"},
+		{"build", "-ldflags=-s -w", "-overlay", overlay, "-o", b.ahead, "carrel"},
 	} {
 		if _, err := goTool(args...); err != nil {
 			return b, err

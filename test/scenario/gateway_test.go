@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	product.path = filepath.Join(dir, "carrel")
-	build := exec.Command("go", "build", "-o", product.path, "carrel")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", product.path, "carrel")
 	build.Stderr = os.Stderr
 	code := 1
 	if err := build.Run(); err == nil {

@@ -24,7 +24,7 @@ func hostilePanic() longRow {
 			t.Fatal(err)
 		}
 		go func() {
-			out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, "carrel").CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "carrel").CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w: %s", err, out)
 			}
