@@ -15,7 +15,7 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// startWithin limits the start of one node. On two idle cores it takes seven seconds; on a machine
+// startWithin limits the start of one node. On two idle cores it takes four seconds; on a machine
 // with a load of fifty it took two minutes.
 const startWithin = 10 * time.Minute
 
@@ -78,6 +78,11 @@ func startWith(ctx context.Context, nodes int, common settings) (*Cluster, error
 	if err := sweep(); err != nil {
 		return nil, fmt.Errorf("removing the leftovers of an earlier test: %w", err)
 	}
+	archive, err := classArchive(ctx, java, lib)
+	if err != nil {
+		return nil, err
+	}
+	common.classes = "-XX:SharedArchiveFile=" + archive
 	c := new(Cluster)
 	if err := c.start(ctx, java, lib, tokens, common); err != nil {
 		return nil, errors.Join(err, c.Stop())

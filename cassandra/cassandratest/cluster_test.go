@@ -132,6 +132,16 @@ func TestStart_OneNodeCanBePausedRestartedAndKilled(t *testing.T) {
 		t.Errorf("v is %d after a restart", v)
 	}
 
+	// Java starts without the archive of classes if it cannot use it, and says nothing.
+	pid := c.nodes[0].process.Pid
+	_, archive, _ := strings.Cut(commandOf(pid), "-XX:SharedArchiveFile=")
+	if archive, _, _ = strings.Cut(archive, ".jsa"); archive == "" {
+		t.Error("the node has no archive of classes")
+	}
+	if maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)); err == nil && !strings.Contains(string(maps), archive) {
+		t.Errorf("the node does not use the archive of classes %s", archive)
+	}
+
 	// The temporary files of a node are removed, even if it is killed.
 	dir, n := c.dir, c.nodes[0]
 	if unpacked, err := os.ReadDir(temporary(n.dir)); err != nil || len(unpacked) == 0 {

@@ -44,7 +44,8 @@ type node struct {
 	java, lib string
 	dir       string
 	address   string
-	forgetful bool // it may lose its tables when it is killed
+	classes   string // the argument of Java about the archive of classes
+	forgetful bool   // it may lose its tables when it is killed
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended; nil before the first start
 	how       string        // how it ended; read after ended is closed
@@ -56,6 +57,7 @@ type settings struct {
 	Token, Address, Seeds, Dir, Lines string
 	// Durable: acknowledged writes are synced in the commit log.
 	Durable bool
+	classes string // as in node
 }
 
 // newNode writes the node's configuration into its own directory.
@@ -80,7 +82,7 @@ func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 			return nil, err
 		}
 	}
-	return &node{java: java, lib: lib, dir: dir, address: s.Address}, nil
+	return &node{java: java, lib: lib, dir: dir, address: s.Address, classes: s.classes}, nil
 }
 
 // temporary returns the folder for the temporary files of a node in dir. A killed node does not
@@ -99,6 +101,7 @@ func (n *node) arguments() ([]string, error) {
 		"-javaagent:" + agents[0],
 		"-Dcassandra.config=file://" + filepath.Join(conf, "cassandra.yaml"),
 		"-Dlogback.configurationFile=file://" + filepath.Join(conf, "logback.xml"),
+		"-Dcassandra-rackdc.properties=file://" + filepath.Join(conf, "cassandra-rackdc.properties"),
 		"-Dcassandra.storagedir=" + n.dir,
 		"-Dcassandra-foreground=yes",
 		"-Djava.io.tmpdir=" + temporary(n.dir), "-XX:-UsePerfData",
@@ -107,6 +110,8 @@ func (n *node) arguments() ([]string, error) {
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.consistent.rangemovement=false",
 		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
+		// Java uses an archive of classes beside an agent only with this option.
+		"-XX:+UnlockDiagnosticVMOptions", "-XX:+AllowArchivingWithJavaAgent", n.classes,
 	}
 	if n.forgetful {
 		// Each test creates a keyspace. That takes a quarter of the time if the schema tables are
@@ -119,7 +124,8 @@ func (n *node) arguments() ([]string, error) {
 	for _, o := range opened {
 		args = append(args, "--add-opens", o+"=ALL-UNNAMED")
 	}
-	return append(args, "-cp", conf+":"+filepath.Join(n.lib, "*"), "org.apache.cassandra.service.CassandraDaemon"), nil
+	// The archive of classes is valid for this class path only, so it is the same for all nodes.
+	return append(args, "-cp", filepath.Join(n.lib, "*"), "org.apache.cassandra.service.CassandraDaemon"), nil
 }
 
 // start starts the process. It does not wait until the node answers.
