@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// binaries are the paths of the product as it is, and of the product with a clock that is
-// 2 s ahead.
+// binaries are the paths of the product as it is, and of the product with a clock that is 2 s ahead,
+// which uses copies of headers soon after its start.
 type binaries struct{ plain, ahead string }
 
-// The statement in which the product reads the time, and its replacement where the clock
-// is ahead. The product has no option for a clock that is off, so it is built from its
-// sources with this one line replaced.
-const (
-	realClock   = "func (r *Real) Now() time.Time { return time.Now() }"
-	clockAhead  = "func (r *Real) Now() time.Time { return time.Now().Add(2 * time.Second) }"
-	clockSource = "real.go" // of the package carrel/core/sched
-)
+// replacement is a statement of the product that the second binary has in another form. The product
+// has no option for it.
+type replacement struct{ pkg, file, stmt, by string }
+
+var replacements = [...]replacement{
+	{"carrel/core/sched", "real.go", "func (r *Real) Now() time.Time { return time.Now() }", "func (r *Real) Now() time.Time { return time.Now().Add(2 * time.Second) }"},
+	{"carrel/core/copies", "switch.go", "window = 1000", "window = 50"},
+}
 
 // build builds both binaries into a directory.
 func build(dir string) (binaries, error) {
 	b := binaries{filepath.Join(dir, "carrel"), filepath.Join(dir, "carrel-ahead")}
-	overlay, err := aheadOverlay(dir)
+	overlay, err := writeOverlay(dir)
 	if err != nil {
 		return b, err
 	}
@@ -41,26 +41,29 @@ func build(dir string) (binaries, error) {
 	return b, nil
 }
 
-// aheadOverlay writes the source file whose clock is ahead, and the overlay file for the
-// go command that replaces the original by it.
-func aheadOverlay(dir string) (string, error) {
-	folder, err := goTool("list", "-f", "{{.Dir}}", "carrel/core/sched")
-	if err != nil {
-		return "", err
+// writeOverlay writes the changed source files, and the overlay file with which the go command
+// reads them in place of the originals.
+func writeOverlay(dir string) (string, error) {
+	changed := map[string]string{}
+	for _, r := range replacements {
+		folder, err := goTool("list", "-f", "{{.Dir}}", r.pkg)
+		if err != nil {
+			return "", err
+		}
+		source := filepath.Join(strings.TrimSpace(folder), r.file)
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return "", err
+		}
+		if bytes.Count(text, []byte(r.stmt)) != 1 {
+			return "", fmt.Errorf("%s does not contain %q once", source, r.stmt)
+		}
+		changed[source] = filepath.Join(dir, r.file)
+		if err := os.WriteFile(changed[source], bytes.Replace(text, []byte(r.stmt), []byte(r.by), 1), 0o644); err != nil {
+			return "", err
+		}
 	}
-	source := filepath.Join(strings.TrimSpace(folder), clockSource)
-	text, err := os.ReadFile(source)
-	if err != nil {
-		return "", err
-	}
-	if bytes.Count(text, []byte(realClock)) != 1 {
-		return "", fmt.Errorf("%s no longer reads the time by %q", source, realClock)
-	}
-	changed := filepath.Join(dir, clockSource)
-	if err := os.WriteFile(changed, bytes.Replace(text, []byte(realClock), []byte(clockAhead), 1), 0o644); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": changed})
 	if err != nil {
 		return "", err
 	}
