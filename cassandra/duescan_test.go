@@ -75,8 +75,9 @@ func TestDueScan_FindsHintsAfterManyTombstones(t *testing.T) {
 	s := open(t, o)
 	first, id := dayInstant(2030, 5, 5), idOfShard(3)
 	early := hintAt(t, s, first+1, id)
-	purge(t, s, id, first.Add(time.Minute), 2*time.Hour, 60_000)
-	purge(t, s, id, first.Add(3*time.Hour), time.Minute, 120_000) // more than one slice may pass
+	limit := node.Tombstones(t)
+	purge(t, s, id, first.Add(time.Minute), 2*time.Hour, limit/10*6)
+	purge(t, s, id, first.Add(3*time.Hour), time.Minute, limit/10*12) // more than one slice may pass
 	late := hintAt(t, s, first.Add(5*time.Hour), id)
 	now := first.Add(6 * time.Hour)
 	var got []commit.Due
@@ -108,7 +109,7 @@ func TestDueScan_FailingPartitionHidesNoOthers(t *testing.T) {
 	o.Observe = counts.add
 	s := open(t, o)
 	first, bad := dayInstant(2030, 5, 5), idOfShard(3)
-	purge(t, s, bad, first+1000, 500*time.Millisecond, 120_000)
+	purge(t, s, bad, first+1000, 500*time.Millisecond, node.Tombstones(t)/10*12)
 	var want []commit.Due
 	for shard := range int8(dueShards) {
 		if shard != 3 {

@@ -43,19 +43,20 @@ func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
 	}
 }
 
-// TestFeeds_SliceBehindTooManyTombstonesIsReadInParts: a node refuses to pass more than 100,000
-// tombstones in one read. A slice after so many is read in parts.
+// TestFeeds_SliceBehindTooManyTombstonesIsReadInParts: a node refuses to pass too many tombstones in
+// one read. A slice after so many is read in parts.
 func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	s := open(t, options(t))
 	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
-	removeEntries(t, s, p, 10, 110_000)
+	limit := node.Tombstones(t)
+	removeEntries(t, s, p, 10, limit/10*11)
+	to := feedEntry(limit / 10 * 12)
 	want := []timeline.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
-	for _, e := range append(slices.Clone(want), feedEntry(120_000)) {
+	for _, e := range append(slices.Clone(want), to) {
 		if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	to := feedEntry(120_000)
 	older, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &to, Limit: 3})
 	if diff := cmp.Diff(want, older.Entries); err != nil || diff != "" || !older.Removed {
 		t.Errorf("the older ones: removed %t, %v (-want +got):\n%s", older.Removed, err, diff)

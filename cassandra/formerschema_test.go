@@ -12,7 +12,7 @@ import (
 // gets both with its next change.
 func TestMigrate_ItemOfAnOlderSchemaIsReadAndChanged(t *testing.T) {
 	t.Parallel()
-	o := options(t)
+	o := ownOptions(t)
 	s := open(t, o)
 	c := creation("c:t:former", s.now())
 	mustCommit(t, s, c)

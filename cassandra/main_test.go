@@ -30,10 +30,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// options returns options with this test's own keyspace, with its tables.
+// options returns options with a keyspace for this test, with empty tables.
 func options(t testing.TB) session.Options {
 	t.Helper()
-	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	return migrated(t, node.Keyspace(t))
+}
+
+// ownOptions is options for a test that changes the tables or the migrations of its keyspace.
+func ownOptions(t testing.TB) session.Options {
+	t.Helper()
+	return migrated(t, node.NewKeyspace(t))
+}
+
+// migrated returns options with a keyspace after a migration.
+func migrated(t testing.TB, keyspace string) session.Options {
+	t.Helper()
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: keyspace, Replication: map[string]int{"": 1}}
 	if err := Migrate(t.Context(), o, func(step string) { t.Log(step) }); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestOpen_IsRetriedOnOtherNodes(t *testing.T) {
 }
 
 func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
-	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.NewKeyspace(t), Replication: map[string]int{"": 1}}
 	_, err := Open(t.Context(), o)
 	oneLine(t, err, "does not exist: run carrel migrate")
 
@@ -156,7 +156,7 @@ func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 // TestMigrate_KeepsItsClaimOrEnds: a migration renews its claim while it runs. Without the claim it
 // changes nothing more, because another migration may be running.
 func TestMigrate_KeepsItsClaimOrEnds(t *testing.T) {
-	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.Keyspace(t), Replication: map[string]int{"": 1}}
+	o := session.Options{Hosts: node.Hosts(t), Keyspace: node.NewKeyspace(t), Replication: map[string]int{"": 1}}
 	var mine *session.Session
 	var steps []string
 	const longer = 600 // seconds, so that even a slow test sees it shortened

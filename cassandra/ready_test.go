@@ -87,7 +87,7 @@ func TestSkew_WithoutAnAnswerStays(t *testing.T) {
 }
 
 func TestReady_RemovedSchemaIsNotCurrent(t *testing.T) {
-	s := open(t, options(t))
+	s := open(t, ownOptions(t))
 	current := func() bool {
 		t.Helper()
 		err := s.Ready(t.Context())

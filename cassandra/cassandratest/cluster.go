@@ -116,6 +116,10 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 		return err
 	}
 	c.claim, c.Hosts = claim, addresses
+	common.Forgetful = len(tokens) == 1 && !common.Durable
+	if common.Tombstones = defaultTombstones; common.Forgetful {
+		common.Tombstones = fewTombstones
+	}
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
 		// All nodes are seeds, so a node that restarts finds any others that run.
@@ -124,7 +128,6 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 		if err != nil {
 			return err
 		}
-		n.forgetful = len(tokens) == 1 && !common.Durable
 		c.nodes = append(c.nodes, n)
 	}
 	// The first node forms the cluster, and the others join it together.

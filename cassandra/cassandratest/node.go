@@ -45,7 +45,7 @@ type node struct {
 	dir       string
 	address   string
 	classes   string // the argument of Java about the archive of classes
-	forgetful bool   // it may lose its tables when it is killed
+	forgetful bool   // as in settings
 	process   *os.Process
 	ended     chan struct{} // closed when the process has ended; nil before the first start
 	how       string        // how it ended; read after ended is closed
@@ -57,7 +57,11 @@ type settings struct {
 	Token, Address, Seeds, Dir, Lines string
 	// Durable: acknowledged writes are synced in the commit log.
 	Durable bool
-	classes string // as in node
+	// Forgetful: the node may lose its tables when it is killed.
+	Forgetful bool
+	// Tombstones is how many tombstones a read may pass.
+	Tombstones int
+	classes    string // as in node
 }
 
 // newNode writes the node's configuration into its own directory.
@@ -82,7 +86,7 @@ func newNode(java, lib, dir string, n int, s settings) (*node, error) {
 			return nil, err
 		}
 	}
-	return &node{java: java, lib: lib, dir: dir, address: s.Address, classes: s.classes}, nil
+	return &node{java: java, lib: lib, dir: dir, address: s.Address, classes: s.classes, forgetful: s.Forgetful}, nil
 }
 
 // temporary returns the folder for the temporary files of a node in dir. A killed node does not
@@ -107,7 +111,8 @@ func (n *node) arguments() ([]string, error) {
 		"-Djava.io.tmpdir=" + temporary(n.dir), "-XX:-UsePerfData",
 		// A node need not wait for gossip to settle: AwaitAll waits until the nodes see each other.
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.ring_delay_ms=1000",
-		"-Dcassandra.superuser_setup_delay_ms=0",
+		// With a delay of 0, a node that waits for others tries to make its role all the time.
+		"-Dcassandra.superuser_setup_delay_ms=100",
 		"-Dcassandra.consistent.rangemovement=false",
 		"-Djdk.attach.allowAttachSelf=true", "-Djava.net.preferIPv4Stack=true",
 		// Java uses an archive of classes beside an agent only with this option.

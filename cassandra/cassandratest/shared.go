@@ -2,10 +2,9 @@ package cassandratest
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Shared is one node for all tests of a test binary. The first test that asks for it starts it, and
@@ -23,7 +22,9 @@ type Shared struct {
 	cluster   *Cluster
 	err       error
 	keyspaces int
-	reported  bool // the end of the node was reported
+	free      []string // the keyspaces that Keyspace can return again
+	schema    []string // what describe returns for each of them
+	reported  bool     // the end of the node was reported
 }
 
 // Hosts returns the addresses of the node. The test fails with the reason if the node cannot be
@@ -54,6 +55,23 @@ func (s *Shared) Dir(t testing.TB) string {
 	return s.cluster.dir
 }
 
+// How many tombstones a read may pass: by default, and on the nodes of Shared. Tests of what happens
+// beyond the limit need a fifth of the time there.
+const (
+	defaultTombstones = 100_000
+	fewTombstones     = 20_000
+)
+
+// Tombstones returns how many tombstones a read may pass. A node refuses a read that passes more.
+func (s *Shared) Tombstones(t testing.TB) int {
+	t.Helper()
+	s.Hosts(t)
+	if !s.cluster.Owned() {
+		return defaultTombstones
+	}
+	return fewTombstones
+}
+
 // reportLost reports once that the node has ended unexpectedly, to the test that was running then.
 func (s *Shared) reportLost() error {
 	s.mu.Lock()
@@ -73,42 +91,19 @@ func (s *Shared) alive() bool {
 	return s.cluster.Lost() == nil
 }
 
-// Keyspace returns the name of a keyspace that no other test uses, not even on a cluster of
-// CASSANDRA_HOSTS. The keyspace is dropped at the end of the test, because a node does not have
-// enough memory for the tables of all tests.
-func (s *Shared) Keyspace(t testing.TB) string {
-	t.Helper()
-	host := s.Hosts(t)[0]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keyspaces++
-	name := fmt.Sprintf("test_%d_%d", time.Now().UnixNano(), s.keyspaces)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startWithin)
-		defer cancel()
-		if err := drop(ctx, host, name); err != nil && s.alive() {
-			t.Errorf("dropping the keyspace %s: %v", name, err)
-		}
-	})
-	return name
-}
-
-// drop drops a keyspace if it exists.
-func drop(ctx context.Context, host, keyspace string) error {
-	session, err := connect(host, startWithin)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	return session.Query("DROP KEYSPACE IF EXISTS " + keyspace).WithContext(ctx).Exec()
-}
-
-// Stop stops the node, if it was started.
+// Stop stops the node, if it was started, or drops the keyspaces that it made on a cluster of
+// CASSANDRA_HOSTS.
 func (s *Shared) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cluster == nil {
 		return nil
 	}
-	return s.cluster.Stop()
+	var failed error
+	if !s.cluster.Owned() {
+		for _, keyspace := range s.free {
+			failed = errors.Join(failed, drop(context.Background(), s.cluster.Hosts[0], keyspace))
+		}
+	}
+	return errors.Join(failed, s.cluster.Stop())
 }

@@ -57,11 +57,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// keyspace creates a keyspace with carrel migrate, as an operator does, and returns its name for
-// the command line.
+// keyspace returns the name for the command line of a keyspace whose tables are empty.
 func keyspace(t *testing.T) string {
 	t.Helper()
-	store := "cassandra://" + strings.Join(node.Hosts(t), ",") + "/" + node.Keyspace(t)
+	return migrated(t, node.Keyspace(t))
+}
+
+// migrated creates the tables of a keyspace with carrel migrate, as an operator does, and returns
+// its name for the command line.
+func migrated(t *testing.T, name string) string {
+	t.Helper()
+	store := "cassandra://" + strings.Join(node.Hosts(t), ",") + "/" + name
 	must(t, "migrate", "--store", store, "--cassandra-replication", "1")
 	return store
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
@@ -21,45 +22,46 @@ func closedAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// changed returns a new keyspace in which a statement has changed something.
-func changed(t *testing.T, stmt string, args ...any) string {
-	t.Helper()
-	store := keyspace(t)
-	if err := driver(t, store).Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-// lastVersion returns the product's version of the schema.
-func lastVersion(t *testing.T) int {
-	t.Helper()
-	var last int
-	if err := driver(t, keyspace(t)).Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
-		t.Fatal(err)
-	}
-	return last
-}
-
 // TestUnusableCluster_OneLineError: for a cluster that cannot be used, every command prints one
 // line without the password and exits with 1.
 func TestUnusableCluster_OneLineError(t *testing.T) {
 	t.Parallel()
 	const canary = "a-password-that-must-not-be-printed"
 	password, secret := written(t, canary+"\n"), written(t, "a secret of at least thirty-two bytes")
-	last := lastVersion(t)
-	closed, hosts := closedAddress(t), strings.Join(node.Hosts(t), ",")
-	missing := node.Keyspace(t)
-	nameOf := func(store string) string { return filepath.Base(store) }
-	older := changed(t, `DELETE FROM schema_version WHERE part = 0 AND version = ?`, last)
-	none := changed(t, `DROP TABLE schema_version`)
-	for _, c := range []struct{ name, store, says string }{
-		{"unreachable", "cassandra://" + closed + "/carrel", "no node of the cluster answers at " + closed},
-		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate"},
-		{"no schema", none, "the keyspace " + nameOf(none) + " has no schema: run carrel migrate"},
-		{"an older schema", older, "the schema of " + nameOf(older) + " is of version "},
-		{"another schema", changed(t, `UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`), "the schema's migration 0001_tables.cql is not the one of this program"},
+	closed, hosts, missing := closedAddress(t), strings.Join(node.Hosts(t), ","), node.NewKeyspace(t)
+	store := migrated(t, node.NewKeyspace(t))
+	session := driver(t, store)
+	var last int
+	if err := session.Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	change := func(stmt string, args ...any) {
+		t.Helper()
+		if err := session.Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Changes of the schema only add, so the schema of a later program can be used.
+	change(`INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')`, last+1)
+	must(t, "audit", "--store", store)
+	change(`DELETE FROM schema_version WHERE part = 0 AND version = ?`, last+1)
+
+	keyspace := filepath.Base(store)
+	for _, c := range []struct {
+		name, store, says string
+		before            func()
+	}{
+		{"unreachable", "cassandra://" + closed + "/carrel", "no node of the cluster answers at " + closed, func() {}},
+		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate", func() {}},
+		{"an older schema", store, fmt.Sprintf("the schema of %s is of version %d and this program needs %d: run carrel migrate", keyspace, last-1, last), func() {
+			change(`DELETE FROM schema_version WHERE part = 0 AND version = ?`, last)
+		}},
+		{"another schema", store, "the schema's migration 0001_tables.cql is not the one of this program", func() {
+			change(`UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`)
+		}},
+		{"no schema", store, "the keyspace " + keyspace + " has no schema: run carrel migrate", func() { change(`DROP TABLE schema_version`) }},
 	} {
+		c.before()
 		for command, args := range map[string][]string{
 			"serve":  {"serve", "--store", c.store, "--auth-hs256-file", secret, "--listen", "127.0.0.1:0"},
 			"audit":  {"audit", "--store", c.store},
@@ -75,9 +77,6 @@ func TestUnusableCluster_OneLineError(t *testing.T) {
 			})
 		}
 	}
-	// Changes of the schema only add, so the schema of a later program can be used.
-	newer := changed(t, `INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')`, last+1)
-	must(t, "audit", "--store", newer)
 }
 
 // wantOneLine checks that a command fails with one line on standard error that contains no secret.
