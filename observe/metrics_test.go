@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +24,6 @@ import (
 	"carrel/library"
 	"carrel/library/listing"
 	"carrel/library/repair"
-	"carrel/library/storetest"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -57,26 +55,6 @@ func openStore(t testing.TB) *pebblestore.Store {
 		}
 	})
 	return store
-}
-
-// TestStore_MeasuredStoreConforms: a measured store fulfils the contract of stores.
-func TestStore_MeasuredStoreConforms(t *testing.T) {
-	m := NewMetrics()
-	measured := m.Store(openStore(t), nil)
-	storetest.Run(t, func(*testing.T) backend.Store { return measured })
-	methods := map[string]bool{}
-	for _, line := range ownMetrics(t, m, "store_call_seconds_count") {
-		_, rest, _ := strings.Cut(line, `method="`)
-		method, _, _ := strings.Cut(rest, `"`)
-		methods[method] = true
-	}
-	// All methods of backend.Store but ApplyIndexBatch, which sends nothing.
-	if all := reflect.TypeFor[backend.Store]().NumMethod() - 1; len(methods) != all {
-		t.Errorf("%d of %d methods were counted: %v", len(methods), all, methods)
-	}
-	if len(ownMetrics(t, m, `store_call_seconds_count{method="Commit",outcome="refused"`)) != 1 {
-		t.Error("refused conditional writes were not counted as such")
-	}
 }
 
 // failing is a store that fails with err.

@@ -33,18 +33,8 @@ func TestConformance_InMemory(t *testing.T) {
 	})
 }
 
-func TestConformance_OnDisk(t *testing.T) {
-	shared := openStore(t, t.TempDir(), Options{})
-	storetest.Run(t, func(*testing.T) backend.Store { return shared })
-}
-
 func TestConformance_ArchiveInMemory(t *testing.T) {
 	storetest.RunArchive(t, func(t *testing.T) storetest.ArchiveStore {
 		return openStore(t, "", Options{FS: vfs.NewMem()})
 	})
-}
-
-func TestConformance_ArchiveOnDisk(t *testing.T) {
-	shared := openStore(t, t.TempDir(), Options{})
-	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
 }

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"carrel/auth"
 	"carrel/backend"
 	"carrel/edge"
@@ -272,48 +270,6 @@ func worldOfOperations(g *gateway) {
 
 // pair is both ways to answer a request.
 type pair struct{ planned, plain *compared }
-
-// TestOperations_PrefetchAsTheExecutor: with a remote store, a planned operation prefetches the
-// same pages together with their owner, and makes the same requests to the domain.
-func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
-	var calls *recorder
-	store := &faulty{}
-	g := newGatewayOn(t, func(s backend.Store) backend.Store {
-		store.Store = s
-		calls = &recorder{next: store}
-		return calls
-	})
-	worldOfOperations(g)
-	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
-	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)
-	draw := newDrawer(g)
-	prefetched := 0
-	for range 3000 {
-		r := draw.request(draw.document())
-		r.fails = nil
-		ask := func(c *compared) (answered, [][]requestedPage) {
-			g.spy.reset()
-			a := c.do(t, r, store, calls).data()
-			g.spy.mu.Lock()
-			defer g.spy.mu.Unlock()
-			return a, [][]requestedPage{g.spy.prefetched, g.spy.pages}
-		}
-		plans.last = "refused"
-		minute := time.Now().Truncate(time.Minute)
-		want, wantAsked := ask(plain)
-		got, gotAsked := ask(planned)
-		if plans.last != "answered" || !time.Now().Truncate(time.Minute).Equal(minute) {
-			continue
-		}
-		prefetched += len(gotAsked[0])
-		if diff := cmp.Diff(want, got) + cmp.Diff(wantAsked, gotAsked); diff != "" {
-			t.Fatalf("%s\n(-executor +plan):\n%s", r, diff)
-		}
-	}
-	if prefetched < 500 {
-		t.Errorf("only %d pages were prefetched", prefetched)
-	}
-}
 
 // TestOperation_TheUsualPageIsAnsweredByItsPlan: it takes 3 calls of the domain and no resolver.
 func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -233,55 +232,6 @@ func TestFilter_IsServedFromCopies(t *testing.T) {
 	h.Quiet()
 	if names := backendtest.NamesOf(h.page(backendtest.Anonymous(), q)); slices.Contains(names, "n2") {
 		t.Errorf("after its change n2 is among %v", names)
-	}
-}
-
-// TestFilter_LeavesCopiesInUse: a search reads many entries that were not read before, which does
-// not end the use of copies for other pages. A search whose items are copied counts for it, as
-// much as the usual page does.
-func TestFilter_LeavesCopiesInUse(t *testing.T) {
-	r, _ := long(t, 3000, linkAt())
-	svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
-	read := func(times int, q library.LibraryQuery) {
-		for range times {
-			if _, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	inUse := func() bool {
-		st, ok := svc.CopyStats()
-		return ok && st.InUse
-	}
-	read(100, library.LibraryQuery{})
-	if !inUse() {
-		t.Fatal("after 100 equal pages copies are not in use")
-	}
-	read(1, library.LibraryQuery{Filter: anyLink()})
-	read(100, library.LibraryQuery{})
-	if st, _ := svc.CopyStats(); !st.InUse || st.Copies != listing.MaxFilterScan {
-		t.Errorf("after a search: %+v", st)
-	}
-	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
-	read(20, library.LibraryQuery{Filter: anyLink()})
-	if !inUse() {
-		t.Error("after 20 equal searches copies are not in use")
-	}
-	// One search of copies is no better than one page of them.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
-	read(2, library.LibraryQuery{Filter: anyLink()})
-	q := library.LibraryQuery{Descending: true}
-	for range 7 { // these have no copies
-		q.PageArgs = backendtest.FirstAfter(100, q.After)
-		conn, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.After = conn.PageInfo.EndCursor()
-	}
-	if inUse() {
-		t.Error("after a search of copies and pages without any, copies are in use")
 	}
 }
 

@@ -1,0 +1,20 @@
+//go:build !race
+
+package pebblestore
+
+import (
+	"testing"
+
+	"carrel/backend"
+	"carrel/library/storetest"
+)
+
+func TestConformance_OnDisk(t *testing.T) {
+	shared := openStore(t, t.TempDir(), Options{})
+	storetest.Run(t, func(*testing.T) backend.Store { return shared })
+}
+
+func TestConformance_ArchiveOnDisk(t *testing.T) {
+	shared := openStore(t, t.TempDir(), Options{})
+	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
+}
