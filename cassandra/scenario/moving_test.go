@@ -122,7 +122,7 @@ func TestExport_OnAClusterContainsWhatWasImported(t *testing.T) {
 // signal or a power failure, and the copy can be continued.
 func TestCopy_InterruptedIsContinued(t *testing.T) {
 	t.Parallel() // mainly with the other test that waits for a mark to expire
-	const items = 3000
+	const items = 1500
 	from, export := holding(t, items)
 	to := keyspace(t)
 	store := opened(t, to)
@@ -152,7 +152,7 @@ func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.
 	ticks := time.NewTicker(20 * time.Millisecond)
 	defer ticks.Stop()
 	var note struct{ Rows int64 }
-	for c.running() && note.Rows < had+1000 {
+	for c.running() && note.Rows < had+500 {
 		<-ticks.C
 		text, err := store.CopyNote(t.Context())
 		if err != nil {
