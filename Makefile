@@ -20,7 +20,8 @@ MINUTES ?= 0
 HEADER_CACHE ?=
 # make federation: the gateway in front.
 GATEWAY ?= apollo
-# make test: the number of schedules for the simulator, and flags for go test.
+# make test: the number of schedules for the simulator, a quarter of which are about copies of
+# headers, and flags for go test.
 SCHEDULES ?= 200000
 TESTFLAGS ?=
 # make fuzz: the time for each target.
@@ -171,7 +172,7 @@ cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (nee
 
 .PHONY: simulate
 simulate: ## run SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(RARE_GC) $(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/simulator -args -count $(SCHEDULES)
+	$(RARE_GC) $(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/simulator -args -count $$(( $(SCHEDULES) * 3 / 4 )) -copies $$(( $(SCHEDULES) / 4 ))
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation

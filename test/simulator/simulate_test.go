@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// schedules is how many are played in every run.
-	schedules = 200_000
-	// copySchedules is how many of those about copies are.
+	// schedules and copySchedules are how many are played in every run: those of the whole protocol,
+	// and those about copies.
+	schedules     = 150_000
 	copySchedules = 50_000
 	// sample is how many are enough to see that runs are alike.
 	sample = 1_000
