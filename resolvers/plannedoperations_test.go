@@ -14,18 +14,25 @@ import (
 	"carrel/backend"
 )
 
-// TestOperations_ArePlannedByteForByte compares operations that are answered by their plans with
-// the same operations run by the executor: the bytes of the answer and its headers, the points
-// charged, the calls of the store, and the log.
-func TestOperations_ArePlannedByteForByte(t *testing.T) {
-	var calls *recorder
-	store := &faulty{}
-	g := newGatewayOn(t, func(s backend.Store) backend.Store {
+// newRecordedGateway returns a gateway with the world of random operations, its store, which fails
+// as it is told, and the recorder of the calls of the store.
+func newRecordedGateway(t *testing.T) (g *gateway, store *faulty, calls *recorder) {
+	t.Helper()
+	store = &faulty{}
+	g = newGatewayOn(t, func(s backend.Store) backend.Store {
 		store.Store = s
 		calls = &recorder{next: store}
 		return calls
 	})
 	worldOfOperations(g)
+	return g, store, calls
+}
+
+// TestOperations_ArePlannedByteForByte compares operations that are answered by their plans with
+// the same operations run by the executor: the bytes of the answer and its headers, the points
+// charged, the calls of the store, and the log.
+func TestOperations_ArePlannedByteForByte(t *testing.T) {
+	g, store, calls := newRecordedGateway(t)
 	g.spy.local = true // prefetching makes its store calls at any time
 	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	pairs := []pair{
@@ -77,14 +84,7 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 // TestOperations_PrefetchAsTheExecutor: with a remote store, a planned operation prefetches the
 // same pages together with their owner, and makes the same requests to the domain.
 func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
-	var calls *recorder
-	store := &faulty{}
-	g := newGatewayOn(t, func(s backend.Store) backend.Store {
-		store.Store = s
-		calls = &recorder{next: store}
-		return calls
-	})
-	worldOfOperations(g)
+	g, store, calls := newRecordedGateway(t)
 	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
 	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)
 	draw := newDrawer(g)
