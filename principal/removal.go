@@ -36,8 +36,9 @@ func (h *Header) Removed() bool { return h.State == commit.Deleted && h.DisplayN
 // startRemoval begins to remove what belongs to a principal whose deletion was decided, and waits
 // for at most AnswerWithin. It reports whether everything is removed. What fails is left to the
 // background.
-func (s *Service) startRemoval(ctx context.Context, e InFlight) (complete bool) {
+func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 	done := s.rt.Latch()
+	complete := false // set before done opens, and read only after that
 	detached := s.rt.Detach(ctx)
 	s.rt.Go(func() {
 		defer done.Open()
