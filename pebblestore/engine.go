@@ -103,9 +103,6 @@ func (s *Store) listener() *pebble.EventListener {
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			s.log.Error("store: a file is damaged", slog.String("path", i.Path), slog.Any("cause", i.Details))
 		},
-		DiskSlow: func(i pebble.DiskSlowInfo) {
-			s.log.Warn("store: the disk is slow", slog.String("path", i.Path), slog.Duration("took", i.Duration))
-		},
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
 			s.log.Warn("store: writes wait for compaction", slog.String("cause", i.Reason))
 		},
