@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,8 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gocql/gocql"
 
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
@@ -91,6 +95,36 @@ func TestOpen_IsRetriedOnOtherNodes(t *testing.T) {
 		through := o
 		through.Hosts = []string{n.address}
 		open(t, through)
+	}
+}
+
+// refusals counts the answers of a node that are errors.
+type refusals struct{ seen, frames atomic.Int64 }
+
+func (r *refusals) ObserveFrameHeader(_ context.Context, h gocql.ObservedFrameHeader) {
+	const opError = 0
+	if r.frames.Add(1); h.Opcode == opError {
+		r.seen.Add(1)
+	}
+}
+
+// TestOpen_SendsNothingThatIsRefused: opening a session sends no statement that a node refuses. The
+// driver alone would send some for each node, one after the other.
+func TestOpen_SendsNothingThatIsRefused(t *testing.T) {
+	o := options(t)
+	cfg, err := o.Configure(o.Keyspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &refusals{}
+	cfg.FrameHeaderObserver = r
+	connected, err := cfg.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connected.Close()
+	if r.seen.Load() != 0 || r.frames.Load() < 10 {
+		t.Errorf("%d of %d answers are errors", r.seen.Load(), r.frames.Load())
 	}
 }
 

@@ -192,9 +192,13 @@ func (o *Options) Configure(keyspace string) (*Config, error) {
 	if o.DataCentre != "" {
 		fallback = gocql.DCAwareRoundRobinPolicy(o.DataCentre)
 	}
+	policy := gocql.TokenAwareHostPolicy(fallback)
+	if keyspace != "" {
+		policy = holdTopology(policy)
+	}
 	opening := newOpening(cfg.ConnectTimeout, len(o.Hosts) > 1)
 	cfg.Dialer, cfg.ConnectObserver = opening, opening
-	nodes := newNodes(gocql.TokenAwareHostPolicy(fallback), opening)
+	nodes := newNodes(policy, opening)
 	cfg.PoolConfig.HostSelectionPolicy, cfg.StreamObserver = nodes, nodes
 	if !o.Global {
 		cfg.HostFilter = &oneDataCentre{name: o.DataCentre}
