@@ -181,24 +181,26 @@ const slowTries = 4
 // nothing is in flight any more, the stored state is what clients were answered, a repetition with
 // the same key makes the change exactly once, and all libraries are right.
 func TestFaults_AtEveryStepOfMutations(t *testing.T) {
-	r := newFixture(t)
-	defer r.healthy.close(t)
-	r.playAll(t, slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers))
-	r.expireAll(t)
-	report := r.audit(t)
-	if !report.Clean() {
-		t.Errorf("the audit found %+v", report)
-	}
-	if st := r.healthy.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
-		t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
-	}
-	if report.Contents == 0 || report.Entries == 0 {
-		t.Errorf("the audit saw nothing: %+v", report)
-	}
+	rs := newFixtures(t, 6)
+	playAll(t, rs, slices.Concat(operations, namedOperations, expiryOperations, groupOperations, userOperations, takeOvers))
+	eachOf(t, rs, func(t *testing.T, r *fixture) {
+		r.expireAll(t)
+		report := r.audit(t)
+		if !report.Clean() {
+			t.Errorf("the audit found %+v", report)
+		}
+		if st := r.healthy.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
+			t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
+		}
+		if report.Contents == 0 || report.Entries == 0 {
+			t.Errorf("the audit saw nothing: %+v", report)
+		}
+	})
 }
 
-// playAll runs operations with each fault at each of their steps.
-func (r *fixture) playAll(t *testing.T, all []operation) {
+// playAll runs operations with each fault at each of their steps. It distributes them over the
+// fixtures.
+func playAll(t *testing.T, rs []*fixture, all []operation) {
 	t.Helper()
 	var played, unknown, again atomic.Int64
 	t.Run("faults", func(t *testing.T) {
@@ -215,7 +217,7 @@ func (r *fixture) playAll(t *testing.T, all []operation) {
 						t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, f), func(t *testing.T) {
 							// The clocks of two processes differ by 2 s, in either
 							// direction.
-							c := encounter{r: r, op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
+							c := encounter{r: rs[n%int64(len(rs))], op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
 							again.Add(c.playInTime(t, fmt.Sprintf("fault-%d", n)))
 							for _, wrong := range c.wrong {
 								t.Error(wrong)

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -218,6 +219,32 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	return fixtureOn(t, node.Hosts(t)[0], node.Keyspace(t))
+}
+
+// newFixtures returns n fixtures, which end with the test. Tests with many processes use several: a
+// keyspace keeps a tombstone of each process that has ended, and each read of the in-flight lists
+// passes all of them.
+func newFixtures(t *testing.T, n int) []*fixture {
+	t.Helper()
+	rs := make([]*fixture, n)
+	for i := range rs {
+		rs[i] = newFixture(t)
+		t.Cleanup(func() { rs[i].close(t) })
+	}
+	return rs
+}
+
+// eachOf calls check with each fixture, in parallel, and waits.
+func eachOf(t *testing.T, rs []*fixture, check func(*testing.T, *fixture)) {
+	t.Helper()
+	t.Run("afterwards", func(t *testing.T) {
+		for i, r := range rs {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				check(t, r)
+			})
+		}
+	})
 }
 
 func fixtureOn(t *testing.T, host, keyspace string) *fixture {

@@ -158,11 +158,12 @@ func tried(do func() error) error {
 // every name without an owner is free as soon as its claims have lapsed. The scrubber removes what
 // dead processes left behind, and finds nothing else.
 func TestFaults_AtEveryStepOfNamesAndTexts(t *testing.T) {
-	r := newFixture(t)
-	defer r.close(t)
-	r.aheadBy(t, lapsed)
-	r.playAll(t, slices.Concat(urlOperations, textOperations, leaseOperations))
-	r.clean(t)
+	rs := newFixtures(t, 5)
+	for _, r := range rs {
+		r.aheadBy(t, lapsed)
+	}
+	playAll(t, rs, slices.Concat(urlOperations, textOperations, leaseOperations))
+	eachOf(t, rs, func(t *testing.T, r *fixture) { r.clean(t) })
 }
 
 // clean runs the scrubber over everything when all claims have lapsed. It removes what

@@ -270,12 +270,15 @@ const mostPastes = 5000
 // TestFaults_AtEveryStepOfPastes plays operations on pastes with each fault at each of their steps.
 // Afterwards the feed lists exactly what the rows say.
 func TestFaults_AtEveryStepOfPastes(t *testing.T) {
-	r := newFixture(t)
-	defer r.close(t)
-	r.aheadBy(t, 2*untilExpiry)
-	r.playAll(t, pasteOperations)
-	r.quiet(t)
-	if report := r.audit(t); !report.Clean() || report.Pastes == 0 {
-		t.Errorf("the audit found %+v", report)
+	rs := newFixtures(t, 2)
+	for _, r := range rs {
+		r.aheadBy(t, 2*untilExpiry)
 	}
+	playAll(t, rs, pasteOperations)
+	eachOf(t, rs, func(t *testing.T, r *fixture) {
+		r.quiet(t)
+		if report := r.audit(t); !report.Clean() || report.Pastes == 0 {
+			t.Errorf("the audit found %+v", report)
+		}
+	})
 }
