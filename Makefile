@@ -112,7 +112,7 @@ web/dist/index.html: $(WEB_FILES) clients/schema.graphql
 # The binary and the web pages are built first: stages that run side by side embed them.
 .PHONY: test
 test: build ## run all tests, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated unraced simulate race -- cluster-tests faults nemesis -- browser
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated unraced simulate race -- cluster-tests faults nemesis browser
 
 .PHONY: test-embedded
 test-embedded: ## run all tests except those on a real Cassandra, which need Java
