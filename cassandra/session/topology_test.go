@@ -50,14 +50,14 @@ func TestHeldTopology_IsToldWhenTheKeyspaceIsNamed(t *testing.T) {
 	}
 	h.SetPartitioner("p")
 	h.AddHost(a)
+	h.HostUp(a)
 	h.HostDown(a)
 	h.AddHost(b)
 	h.RemoveHost(b)
-	h.HostUp(a)
 	want("before the keyspace is named")
 	n.named = func() { h.AddHost(b) } // comes meanwhile
 	h.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: "k"})
-	want("when it is named", "partitioner p", "add a", "down a", "add b", "remove b", "up a", "add b", "keyspace k")
+	want("when it is named", "partitioner p", "add a", "up a", "down a", "add b", "remove b", "add b", "keyspace k")
 	n.named = nil
 	h.SetPartitioner("q")
 	h.AddHost(a)
