@@ -216,8 +216,8 @@ func playAll(t *testing.T, rs []*fixture, all []operation) {
 						defer func() { <-slots }()
 						t.Run(fmt.Sprintf("%s/%s/%s", op.name, s, f), func(t *testing.T) {
 							// The clocks of two processes differ by 2 s, in either
-							// direction.
-							c := encounter{r: rs[n%int64(len(rs))], op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
+							// direction. Each fixture has clocks of all kinds.
+							c := encounter{r: rs[n/3%int64(len(rs))], op: op, step: s, fault: f, skew: 2 * time.Second * time.Duration(n%3-1)}
 							again.Add(c.playInTime(t, fmt.Sprintf("fault-%d", n)))
 							for _, wrong := range c.wrong {
 								t.Error(wrong)
