@@ -45,10 +45,12 @@ func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 	if !j.MayDefer() {
 		t.Error("waiting decided changes prevent moves from being deferred")
 	}
-	for n := range maxUndecided {
-		if err := j.Begin(t.Context(), library.InFlight{ID: commit.EntryID{1, byte(n), byte(n >> 8)}, Content: "c:acme:x"}.Entry()); err != nil {
-			t.Fatalf("change %d: %v", n, err)
-		}
+	for n := range maxUndecided - 1 {
+		e := library.InFlight{ID: commit.EntryID{1, byte(n), byte(n >> 8)}, Content: "c:acme:x"}
+		j.entries = append(j.entries, &entry{Entry: e.Entry()})
+	}
+	if err := j.Begin(t.Context(), change(2)); err != nil {
+		t.Fatalf("the last undecided change within the limit: %v", err)
 	}
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "are pending") {
 		t.Errorf("with %d undecided changes: %v", maxUndecided, err)
