@@ -24,3 +24,9 @@ export async function someEdge<Edge>(read: (after: string | null) => Promise<Con
   } while (after);
   return false;
 }
+
+// abortedBy returns the context of a query that a signal aborts. Such a query is always sent: a
+// request in flight with the same variables may have been sent before a change.
+export function abortedBy(signal?: AbortSignal) {
+  return { fetchOptions: { signal }, queryDeduplication: false };
+}

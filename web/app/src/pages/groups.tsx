@@ -16,7 +16,7 @@ import {
   type LibraryVisibility,
   type MyGroupsQuery,
 } from '../generated/operations.ts';
-import { hasNone, someEdge } from '../data/connections.ts';
+import { abortedBy, hasNone, someEdge } from '../data/connections.ts';
 import { merge, type, type Edits } from '../data/merge.ts';
 import { mayManageGroup } from '../data/tokens.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -194,7 +194,7 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
   const { open, show, close } = useOpening<'add' | 'edit' | 'leave' | 'delete'>();
   const submission = useSubmit(SetGroupMembersDocument);
   const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
-  const more = () => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  const more = (signal?: AbortSignal) => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
   const removal = ({ displayName }: Person) => `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`;

@@ -12,6 +12,7 @@ import {
   type ItemFragment,
   type ItemQuery,
 } from '../generated/operations.ts';
+import { abortedBy } from '../data/connections.ts';
 import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
 import { useCopyLink } from '../ui/copy-link.tsx';
@@ -342,7 +343,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
   const me = useMe();
   const submission = useSubmit(SetContentMembersDocument);
   const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
-  const more = () => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only' });
+  const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const removal = ({ id, displayName }: Person) => {
     if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
     return `The item is removed from the library of ${displayName}, who loses this role on it.`;

@@ -27,17 +27,18 @@ interface MembersProps<Role> {
   roles: Role[];
   editable: boolean;
   onSet: (id: string, role: Role | null) => Promise<unknown>;
-  onMore: () => Promise<unknown>;
+  onMore: (signal?: AbortSignal) => Promise<unknown>;
   submission: FormState & { clear(): void };
   removal: (node: Member) => string;
   children?: ReactNode;
 }
 
 // Members lists members and lets managers change them. roles are the roles that can be set,
-// weakest first. onSet(id, role) sets a role, or removes the member for null. removal(node)
-// describes the effect of a removal.
+// weakest first. onSet(id, role) sets a role, or removes the member for null. onMore(signal) reads
+// the next page, unless a signal aborts it. removal(node) describes the effect of a removal.
 export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }: MembersProps<Role>) {
-  const { shown, more } = useKeptLength(connection, onMore);
+  const [changes, setChanges] = useState(0);
+  const { shown, more } = useKeptLength(connection, onMore, changes);
   const { edges, pageInfo } = shown;
   const head = useRef<HTMLHeadingElement>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -48,13 +49,18 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     setLeaving(node);
   };
   const keep = () => ask(null);
+  const set = async (id: string, role: Role | null) => {
+    const reply = await onSet(id, role);
+    setChanges((count) => count + 1);
+    return reply;
+  };
   const remove = async () => {
-    if (!leaving || !(await onSet(leaving.id, null))) return;
+    if (!leaving || !(await set(leaving.id, null))) return;
     setLeaving(null);
     say(`${leaving.displayName} was removed.`);
   };
   const give = async (node: Member, role: Role | undefined) => {
-    if (role && (await onSet(node.id, role))) say(`${node.displayName} is now ${roleName[role]}.`);
+    if (role && (await set(node.id, role))) say(`${node.displayName} is now ${roleName[role]}.`);
   };
   return (
     <section className="members" aria-label={heading}>
@@ -106,17 +112,23 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
 
 // useKeptLength keeps a list as long as the reader has extended it. Each change reads its first
 // page again and drops the pages after it; this hook reads them again, and shows the former list
-// until then.
-function useKeptLength<Role>(connection: Connection<Role>, onMore: () => Promise<unknown>) {
+// until then. changes is the number of answered changes. A page that was requested before a change
+// was answered may not contain it, so it is requested again.
+function useKeptLength<Role>(connection: Connection<Role>, onMore: MembersProps<Role>['onMore'], changes: number) {
   const [wanted, setWanted] = useState(0);
   const last = useRef(connection);
   const short = connection.edges.length < wanted && connection.pageInfo.hasNextPage;
   if (!short) last.current = connection;
 
   useEffect(() => {
-    if (short) onMore().catch(() => setWanted(0));
-    // Once for each connection: onMore is another function every time.
-  }, [short, connection]);
+    if (!short) return;
+    const reading = new AbortController();
+    onMore(reading.signal).catch(() => {
+      if (!reading.signal.aborted) setWanted(0);
+    });
+    return () => reading.abort();
+    // Once for each connection and change: onMore is another function every time.
+  }, [short, connection, changes]);
   const more = () => {
     const least = last.current.edges.length + 1;
     return onMore().then(() => setWanted(least));
