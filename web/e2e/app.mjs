@@ -4,9 +4,11 @@
 // page's content security policy and a request to another origin. The gateway must serve the demo
 // data, which the scenes change.
 //
-//   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN node e2e/app.mjs [SCENE...]
+//   BASE_URL=http://127.0.0.1:8080 NEWCOMER=TOKEN [PART=1/3] node e2e/app.mjs [SCENE...]
 //
-// NEWCOMER is a token of u:demo:newcomer, who is not in the demo data.
+// NEWCOMER is a token of u:demo:newcomer, who is not in the demo data. PART=1/3 plays every third
+// scene, beginning with the first one, so that three of these programs can play all at once. Each
+// needs a gateway of its own.
 import { baseAddress, start } from './browser.mjs';
 import { openFixture } from './app/fixture.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
@@ -24,13 +26,18 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys, graphiqlLink, profilePage, expiry, keyboard, phone, errorMessages, storeDown, find, signingInAndOut, newcomer, rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists, lostConnection, noteTexts, drafts, textConflict, history, suggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount };
 const base = baseAddress();
-const chosen = process.argv.slice(2);
+const named = process.argv.slice(2);
+const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);
+const chosen = Object.entries(scenes).filter(([name], at) => (named.length === 0 || named.includes(name)) && at % parts === part - 1);
+if (chosen.length === 0) {
+  console.error(`no scene is chosen (PART: ${process.env.PART ?? 'all'}, names: ${named.join(' ') || 'all'})`);
+  process.exit(2);
+}
 const browser = await start();
 const fixture = { ...(await openFixture(browser, base)), base };
 
 const failures = [];
-for (const [name, scene] of Object.entries(scenes)) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+for (const [name, scene] of chosen) {
   const began = performance.now();
   fixture.faults.length = 0;
   try {
@@ -41,10 +48,18 @@ for (const [name, scene] of Object.entries(scenes)) {
     const errors = fixture.faults.length > 0 ? `\nthe page had errors:\n${fixture.faults.join('\n')}` : '';
     failures.push(`${name}: ${fault.message ?? fault}${errors}`);
     console.error(failures.at(-1));
+    for (const page of browser.contexts().flatMap((context) => context.pages())) console.error(await shownBy(page));
     await Promise.all(browser.contexts().map((context) => context.close()));
   }
 }
 await browser.close();
+
 // A report of a failed run often has its last lines only, so they name what failed.
 if (failures.length > 0) console.error(`${failures.length} scenes failed:\n${failures.join('\n')}`);
 process.exit(failures.length > 0 ? 1 : 0);
+
+// shownBy returns the address of a page and the first words that it shows.
+async function shownBy(page) {
+  const text = await page.locator('body').innerText({ timeout: 5000 }).catch((fault) => fault.message);
+  return `${page.url()} shows:\n${text.slice(0, 2000)}\n`;
+}
