@@ -6,8 +6,8 @@ import { chromium } from 'playwright-core';
 // writing tests.
 export const patience = Number(process.env.PATIENCE ?? 180_000);
 
-// start opens the browser at CHROMIUM. The browser's own network traffic is disabled, so that every request
-// comes from the page.
+// start opens the browser at CHROMIUM. The browser's own network traffic is disabled, so that every
+// request comes from the page.
 export function start() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
