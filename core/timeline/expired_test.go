@@ -17,6 +17,7 @@ import (
 // and across days, but still show new entries.
 func TestRead_ReadsExpiredEntriesOnce(t *testing.T) {
 	f := newFixture(t)
+	f.rt.hold = true // no forecast runs
 	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
 	for n := range 4000 {
 		f.put(timeline.Entry{Created: today - day*clock.Instant(n/1000) + clock.Instant(n), ID: fmt.Sprint(n), Until: today}, true)

@@ -3,6 +3,8 @@ package timeline
 import (
 	"context"
 	"slices"
+
+	"carrel/core/clock"
 )
 
 // MaxScanned is how many entries a page scans at most, including those that are not shown.
@@ -67,6 +69,9 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load Loa
 	if err != nil {
 		return nil, err
 	}
+	if q.After == nil && !q.Newer {
+		on.walk.refresh(ctx)
+	}
 	p := &Page[T]{Found: on.found, Ends: Ends{HasOlder: on.more, HasNewer: back.more, Newest: q.After, Oldest: q.After}}
 	if on.scanned {
 		p.Newest, p.Oldest = &on.first, &on.last
@@ -81,6 +86,7 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load Loa
 
 // scan is the outcome of a walk whose entries are checked.
 type scan[T any] struct {
+	walk  *walk
 	found []Found[T]
 	// more reports that an entry follows that is shown or may be.
 	more bool
@@ -95,10 +101,12 @@ type scan[T any] struct {
 // before those of the walk.
 func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, load LoadVisible[T]) (scan[T], error) {
 	var s scan[T]
-	w, err := t.newWalk(ctx, feed, from, newer, want+1)
+	now := clock.Of(t.rt.Now())
+	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.known(feed, t.rt.Elapsed(), now))
 	if err != nil {
 		return s, err
 	}
+	s.walk = w
 	for budget := MaxScanned; ; {
 		n := min(max(want+1-len(s.found), minChecked), budget)
 		if len(s.found) == 0 && budget == MaxScanned {

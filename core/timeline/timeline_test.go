@@ -27,6 +27,23 @@ const today = 20_000 * day
 type still struct {
 	*sched.Real
 	now, elapsed atomic.Int64
+	// hold makes Go keep its tasks in held.
+	hold bool
+	held []func()
+}
+
+func (s *still) Go(task func()) {
+	if s.hold {
+		s.held = append(s.held, task)
+		return
+	}
+	s.Real.Go(task)
+}
+
+// pass moves both clocks on.
+func (s *still) pass(d time.Duration) {
+	s.now.Add(d.Microseconds())
+	s.elapsed.Add(int64(d))
 }
 
 func (s *still) Now() time.Time { return clock.Instant(s.now.Load()).Time() }
@@ -70,6 +87,7 @@ type fixture struct {
 	// shown has the entries to show, hidden the other entries of the feed.
 	shown, hidden []timeline.Entry
 	checked       int
+	mts           clock.Instant // of the last put
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -87,7 +105,8 @@ func (f *fixture) open() *timeline.Timelines {
 
 func (f *fixture) put(e timeline.Entry, shown bool) {
 	f.Helper()
-	if err := f.feeds.Put(f.Context(), "f", e, 10); err != nil {
+	f.mts++
+	if err := f.feeds.Put(f.Context(), "f", e, f.mts); err != nil {
 		f.Fatal(err)
 	}
 	switch {
@@ -122,6 +141,7 @@ func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.rt.Close() // waits for what runs in the background
 	return p
 }
 

@@ -81,11 +81,11 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 // most limit. It does not check the rows of the entries. Expired entries are omitted. It
 // skips no gaps, because a follower of a feed must see entries that arrive late.
 func (t *Timelines) Since(ctx context.Context, feed Feed, position Entry, limit int) ([]Entry, error) {
-	w, err := t.newWalk(ctx, feed, &position, true, limit)
+	now := clock.Of(t.rt.Now())
+	w, err := t.newWalk(ctx, feed, &position, true, limit, now, t.gaps.begin(feed, t.rt.Elapsed(), now))
 	if err != nil {
 		return nil, err
 	}
-	w.gaps = nil
 	return w.take(ctx, limit)
 }
 

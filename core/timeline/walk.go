@@ -33,9 +33,11 @@ type walk struct {
 	feed  Feed
 	newer bool
 	from  *Entry
-	// days are the days still to be read, in the direction of the walk.
+	// rest are the slices of day that are still to be opened, and days the days after it.
+	day  Bucket
+	rest []Slice
 	days []Bucket
-	// atOnce is how many of them are read next. It doubles each time; otherwise a feed with
+	// atOnce is how many days are read next. It doubles each time; otherwise a feed with
 	// few entries a day would take a round trip for each day.
 	atOnce int
 	// share is how many entries of a day are wanted at first.
@@ -45,11 +47,12 @@ type walk struct {
 	// budget is how many expired entries may still be skipped.
 	budget int
 	// last is the last entry that the walk has passed; nil if none.
-	last    *Entry
-	skipped skippedSpan
-	// gaps are the gaps that were known when the walk began, oldest first.
-	gaps  []gap
-	began mark
+	last *Entry
+	// passed is how many entries the walk has passed, and expiring how many of them expire or
+	// have expired.
+	passed, expiring int
+	skipped          skippedSpan
+	beginning
 	// removed is the span of the days in which the store has skipped many removed entries.
 	// widest is the skipped span within removed of which the walk has read the longest part, and
 	// mostRead the length of that part.
@@ -68,11 +71,10 @@ type source struct {
 	removed bool
 }
 
-// newWalk starts a walk that needs want entries. from is nil for the end of the feed.
-func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int) (*walk, error) {
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: clock.Of(t.rt.Now()), budget: maxExpired}
-	// Read the gaps before the days: a later put may be on a day that is not listed yet.
-	w.gaps, w.began = t.gaps.known(feed, t.rt.Elapsed())
+// newWalk starts a walk at the time now. It needs want entries. from is nil for the end of the feed.
+// b must be taken before the days are listed: otherwise a put between the two could be missed.
+func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
 		return nil, err
@@ -106,20 +108,19 @@ func (w *walk) end(newest bool) clock.Instant {
 func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	var taken []Entry
 	for len(taken) < n && w.budget > 0 {
-		if err := w.fill(ctx); err != nil {
+		e, err := w.advance(ctx)
+		if err != nil {
 			return nil, err
 		}
-		next := w.next()
-		if next == nil {
-			if !w.openDays() {
-				w.endSkipped(w.end(w.newer))
-				break
-			}
-			continue
+		if e == nil {
+			w.endSkipped(w.end(w.newer))
+			break
 		}
-		e := &next.read[0]
-		next.read = next.read[1:]
-		if w.last = e; e.Until != 0 && e.Until <= w.now {
+		w.last = e
+		if w.passed++; e.Until != 0 {
+			w.expiring++
+		}
+		if e.Until != 0 && e.Until <= w.now {
 			w.budget--
 			w.skipped.expired++
 			continue
@@ -127,12 +128,32 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		w.endSkipped(e.Created)
 		taken = append(taken, *e)
 	}
+	if w.budget == 0 {
+		w.endSkipped(w.last.Created)
+	}
 	w.t.gaps.cut(w.feed, taken...)
 	if w.mostRead > 0 {
 		w.remember(w.widest)
 		w.widest, w.mostRead = gap{}, 0
 	}
 	return taken, nil
+}
+
+// advance passes the next entry of the walk and returns it, or nil at the end of the feed.
+func (w *walk) advance(ctx context.Context) (*Entry, error) {
+	for {
+		if err := w.fill(ctx); err != nil {
+			return nil, err
+		}
+		if s := w.next(); s != nil {
+			e := &s.read[0]
+			s.read = s.read[1:]
+			return e, nil
+		}
+		if !w.openDays() {
+			return nil, nil
+		}
+	}
 }
 
 // next returns the open source whose first entry comes next, or nil if none has any.
@@ -149,27 +170,33 @@ func (w *walk) next() *source {
 	return best
 }
 
-// openDays opens the next days. It reports whether there were any. A day that ends in a gap
-// is opened together with the next one, because it may be empty, which would cost a round trip.
+// openDays opens the next days. It reports whether there were any. A slice that ends at a gap is
+// opened together with the next one, because it may be empty, which would cost a round trip.
 func (w *walk) openDays() bool {
-	there := len(w.days) > 0
 	w.open = w.open[:0]
-	for n := 0; n < w.atOnce && len(w.days) > 0; {
-		b := w.days[0]
-		w.days = w.days[1:]
-		parts, through := w.parts(b.Day)
-		for _, part := range parts {
-			part.Limit = w.sliceOf(w.share / b.Shards)
-			for shard := range b.Shards {
-				w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: b.Day, Shard: shard}, slice: part})
-			}
-		}
-		if !through {
+	for n, most := 0, w.atOnce+mostGaps; n < w.atOnce && most > 0 && w.nextDay(); most-- {
+		part := w.rest[0]
+		w.rest = w.rest[1:]
+		if part.To == nil {
 			n++
+		}
+		part.Limit = w.sliceOf(w.share / w.day.Shards)
+		for shard := range w.day.Shards {
+			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, slice: part})
 		}
 	}
 	w.atOnce = min(2*w.atOnce, maxDaysAtOnce)
-	return there
+	return len(w.open) > 0
+}
+
+// nextDay goes on to the next day with slices to read if all slices of the current day are open. It
+// reports whether there is a slice to open.
+func (w *walk) nextDay() bool {
+	for len(w.rest) == 0 && len(w.days) > 0 {
+		w.day, w.days = w.days[0], w.days[1:]
+		w.rest = w.parts(w.day.Day)
+	}
+	return len(w.rest) > 0
 }
 
 // sliceOf returns how many entries to read of a partition with a share of the page. In a local

@@ -1,0 +1,225 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/cursor"
+)
+
+const (
+	// rereadWithin is how long before a span becomes a gap its entries are read again. Another
+	// process may have changed when one of them expires.
+	rereadWithin = 20 * time.Second
+	// spanSize is how many entries a span has, if so many follow each other.
+	spanSize = 500
+	// mostForecast is how many entries a forecast reads, and mostSpans how many spans it has.
+	mostForecast = 200_000
+	mostSpans    = 1000
+)
+
+// span is a time span that becomes a gap at an instant: when the last of its entries expires.
+type span struct {
+	gap
+	ends clock.Instant
+}
+
+// forecaster collects the spans of a feed, newest first, from its entries in that order. Without
+// known spans, readers would have to read past all entries that have just expired to find the gap.
+type forecaster struct {
+	spans []span
+	// reused are the known spans and gaps that are not read again: disjoint, oldest first. For a gap,
+	// ends is 0.
+	reused []span
+	// Spans that are read now are used until this time of the monotonic clock.
+	until time.Duration
+	// to is the end of the next span, exclusive. oldest is the last entry added to it, count the
+	// number of its entries, and ends when the last of them expires.
+	to, oldest, ends clock.Instant
+	count            int
+}
+
+// forecast reads the newest entries of a feed and remembers which spans will have no entries to
+// show, and from when on. After an error, it remembers what it has read.
+func (t *Timelines) forecast(ctx context.Context, feed Feed) {
+	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
+	defer cancel()
+	now := clock.Of(t.rt.Now())
+	b := t.gaps.begin(feed, t.rt.Elapsed(), now)
+	f := &forecaster{until: b.at + gapKept, to: now.Add(-listedWithin)}
+	f.reused = t.gaps.reused(feed, b.at, now.Add(rereadWithin))
+	b.gaps = joined(f.reused)
+	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
+	if err != nil {
+		return
+	}
+	for read, lasting := 0, 0; read < mostForecast && lasting <= cursor.MaxPageSize && len(f.spans) < mostSpans; read++ {
+		e, err := w.advance(ctx)
+		if err != nil {
+			break
+		}
+		if e == nil {
+			f.pass(clock.Min)
+			break
+		}
+		f.add(*e)
+		if e.Until == 0 {
+			lasting++
+		}
+	}
+	t.gaps.setForecast(feed, f.result(), b.began)
+}
+
+// add adds the next entry.
+func (f *forecaster) add(e Entry) {
+	f.pass(e.Created)
+	switch {
+	case e.Until == 0:
+		f.close(e.Created + 1)
+		f.to = min(f.to, e.Created)
+	case e.Created < f.to:
+		if f.count >= spanSize && e.Created < f.oldest {
+			f.close(f.oldest)
+		}
+		f.count++
+		f.oldest, f.ends = e.Created, max(f.ends, e.Until)
+	}
+}
+
+// pass moves past the reused spans and gaps that begin after an instant, and adds those spans to the
+// forecast.
+func (f *forecaster) pass(at clock.Instant) {
+	for len(f.reused) > 0 && f.reused[len(f.reused)-1].from > at {
+		s := f.reused[len(f.reused)-1]
+		f.reused = f.reused[:len(f.reused)-1]
+		s.to = min(s.to, f.to)
+		if s.empty() {
+			continue
+		}
+		f.close(s.to)
+		if s.ends != 0 {
+			f.spans = append(f.spans, s)
+		}
+		f.to = s.from
+	}
+}
+
+// close ends the current span, which begins at from. A span of few entries is kept only if it touches
+// the next newer span: otherwise reading its entries takes hardly any time.
+func (f *forecaster) close(from clock.Instant) {
+	touches := len(f.spans) > 0 && f.spans[len(f.spans)-1].from == f.to
+	if f.count >= gapFrom || f.count > 0 && touches {
+		f.spans = append(f.spans, span{gap{from, f.to, f.until}, f.ends})
+	}
+	f.to, f.count, f.ends = min(f.to, from), 0, 0
+}
+
+// result closes the last span, and returns the newest spans, oldest first.
+func (f *forecaster) result() []span {
+	f.close(f.oldest + 1) // perhaps not all entries of that instant were read
+	spans := f.spans[:min(len(f.spans), mostSpans)]
+	slices.Reverse(spans)
+	return spans
+}
+
+// joined returns sorted spans as gaps. Those that overlap or touch become one.
+func joined(spans []span) []gap {
+	var all []gap
+	for _, s := range spans {
+		all = join(all, s.gap)
+	}
+	return all
+}
+
+// join adds a gap to gaps that begin no later. Gaps that overlap or touch become one, which is used
+// until the first of them is no longer used.
+func join(all []gap, next gap) []gap {
+	if next.empty() {
+		return all
+	}
+	if len(all) == 0 || all[len(all)-1].to < next.from {
+		return append(all, next)
+	}
+	last := &all[len(all)-1]
+	last.to, last.until = max(last.to, next.to), min(last.until, next.until)
+	return all
+}
+
+// reused returns what a forecast does not read again, disjoint and oldest first: the spans of the last
+// forecast that become gaps after an instant, and the known gaps that need not be verified yet.
+func (h *gaps) reused(feed Feed, now time.Duration, at clock.Instant) []span {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k := h.of(feed)
+	var all []span
+	for _, s := range k.forecast {
+		if s.ends > at && !s.empty() {
+			all = append(all, s)
+		}
+	}
+	var outside []gap
+	for _, g := range k.all {
+		if now < g.until-dueWithin && !g.empty() {
+			outside = append(outside, g)
+		}
+	}
+	for _, s := range all {
+		outside = without(outside, s.gap)
+	}
+	for _, g := range outside {
+		all = append(all, span{gap: g})
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+// setForecast replaces the forecast of a feed. since is the mark from before the entries were read.
+func (h *gaps) setForecast(feed Feed, spans []span, since mark) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k := h.of(feed)
+	if !k.knows(since) {
+		return
+	}
+	k.forecast = spans
+	for n := since.put; n < k.put; n++ {
+		k.excludeInstant(k.puts[n%mostPuts])
+	}
+}
+
+// ended returns the gaps of spans that have ended.
+func (k *knownGaps) ended(now time.Duration, at clock.Instant) (all []gap) {
+	for _, s := range k.forecast {
+		if s.ends <= at && now < s.until {
+			all = join(all, s.gap)
+		}
+	}
+	return all
+}
+
+// excludeEntry removes an entry from the forecast if it expires later than its span.
+func (k *knownGaps) excludeEntry(e Entry) {
+	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.ends) {
+		s.gap = s.excluding(e.Created)
+	}
+}
+
+// excludeInstant removes an instant from the forecast.
+func (k *knownGaps) excludeInstant(at clock.Instant) {
+	if s := k.spanAt(at); s != nil {
+		s.gap = s.excluding(at)
+	}
+}
+
+// spanAt returns the span that contains an instant, or nil.
+func (k *knownGaps) spanAt(at clock.Instant) *span {
+	i := sort.Search(len(k.forecast), func(i int) bool { return k.forecast[i].to > at })
+	if i == len(k.forecast) || k.forecast[i].from > at {
+		return nil
+	}
+	return &k.forecast[i]
+}

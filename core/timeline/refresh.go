@@ -1,0 +1,93 @@
+package timeline
+
+import (
+	"context"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/cursor"
+)
+
+const (
+	// refreshEvery is how often a process verifies the gaps of a feed, and how often it forecasts
+	// them.
+	refreshEvery = 5 * time.Second
+	// refreshWithin is how long either may take.
+	refreshWithin = 10 * time.Second
+	// dueWithin is the last part of gapKept. A gap is verified in the background during it.
+	dueWithin = 3 * time.Second
+)
+
+// refreshTasks says what to do in the background: verify gaps, or forecast further ones.
+type refreshTasks struct{ verify, forecast bool }
+
+// refresh verifies the gaps that a walk has skipped, and forecasts further ones, if it is time to. It
+// does so in the background, because either may read very many entries. The walk has read the newest
+// page. A forecast is made if most entries that it has passed have an expiry.
+func (w *walk) refresh(ctx context.Context) {
+	t := w.t
+	skipped := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created)
+	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed})
+	if do == (refreshTasks{}) {
+		return
+	}
+	ctx, feed := t.rt.Detach(ctx), w.feed
+	if do.verify {
+		t.rt.Go(func() {
+			t.verify(ctx, feed)
+			t.gaps.endRefresh(in, refreshTasks{verify: true})
+		})
+	}
+	if do.forecast {
+		t.rt.Go(func() {
+			t.forecast(ctx, feed)
+			t.gaps.endRefresh(in, refreshTasks{forecast: true})
+		})
+	}
+}
+
+// verify reads as many entries as the largest page has, and renews the gaps that it has read past: all
+// of them if it reached the end of the feed. After an error, the next readers find the gaps
+// themselves, or get the same error.
+func (t *Timelines) verify(ctx context.Context, feed Feed) {
+	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
+	defer cancel()
+	now := clock.Of(t.rt.Now())
+	b := t.gaps.begin(feed, t.rt.Elapsed(), now)
+	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
+	if err != nil {
+		return
+	}
+	taken, err := w.take(ctx, cursor.MaxPageSize+1)
+	if err != nil {
+		return
+	}
+	from := clock.Min
+	if len(taken) > cursor.MaxPageSize || w.budget == 0 {
+		from = w.last.Created + 1
+	}
+	t.gaps.renew(feed, from, b.at)
+}
+
+// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. The caller must
+// do these tasks, and call endRefresh after each.
+func (h *gaps) startRefresh(feed Feed, now time.Duration, wanted refreshTasks) (do refreshTasks, in *knownGaps) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k := h.of(feed)
+	if wanted.verify && !k.running.verify && now >= k.nextVerify {
+		do.verify, k.running.verify, k.nextVerify = true, true, now+refreshEvery
+	}
+	if wanted.forecast && !k.running.forecast && now >= k.nextForecast {
+		do.forecast, k.running.forecast, k.nextForecast = true, true, now+refreshEvery
+	}
+	return do, k
+}
+
+// endRefresh reports that a task has ended.
+func (h *gaps) endRefresh(k *knownGaps, ended refreshTasks) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	k.running.verify = k.running.verify && !ended.verify
+	k.running.forecast = k.running.forecast && !ended.forecast
+}

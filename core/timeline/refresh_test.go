@@ -1,0 +1,166 @@
+package timeline_test
+
+import (
+	"testing"
+	"time"
+
+	"carrel/core/clock"
+	"carrel/core/timeline"
+)
+
+// When a gap has been known for long, one reader checks it again, while others still skip it.
+func TestRead_OneReaderChecksAnOldGap(t *testing.T) {
+	f, store := newRemoved(t, today+1000, 5000)
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.want(timeline.Query{Size: 1})
+	f.rt.elapsed.Add(int64(10 * time.Second))
+	store.skipped = 0
+	f.store.Store = &interrupted{Store: store, then: func() {
+		before := store.skipped
+		f.want(timeline.Query{Size: 1})
+		if store.skipped != before {
+			t.Errorf("a second reader has skipped %d removed entries too", store.skipped-before)
+		}
+	}}
+	f.want(timeline.Query{Size: 1})
+	if store.skipped < 5000 {
+		t.Errorf("%d removed entries were skipped: nobody has checked the gap", store.skipped)
+	}
+}
+
+// While the newest page is read, the gap is verified in the background, once, and no reader does it.
+func TestRead_VerifiesAGapInTheBackground(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.want(timeline.Query{Size: 1})
+	at := 0
+	for _, step := range []struct{ at, verified int }{{6, 0}, {7, 1}, {13, 0}, {14, 1}, {20, 0}, {23, 1}, {29, 0}, {32, 1}} {
+		f.rt.pass(time.Duration(step.at-at) * time.Second)
+		at = step.at
+		store.skipped = 0
+		f.want(timeline.Query{Size: 1})
+		f.want(timeline.Query{Size: 1})
+		f.want(timeline.Query{Size: 1, Newer: true})
+		if store.skipped != 0 {
+			t.Errorf("after %d s a reader has skipped %d removed entries", at, store.skipped)
+		}
+		held := f.rt.held
+		f.rt.held = nil
+		for _, task := range held {
+			task()
+		}
+		if len(held) != step.verified || (store.skipped > 0) != (step.verified > 0) {
+			t.Errorf("after %d s: verified %d times, %d removed entries skipped; want %d", at, len(held), store.skipped, step.verified)
+		}
+	}
+}
+
+// A gap of a feed in which nothing is left is verified too.
+func TestRead_VerifiesAGapInAnEmptyFeed(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	if _, err := f.store.FixBucket(t.Context(), "f", timeline.Bucket{Day: timeline.DayOf(noon), Shards: 1}); err != nil {
+		t.Fatal(err)
+	}
+	f.want(timeline.Query{Size: 1})
+	f.rt.pass(7 * time.Second)
+	store.skipped = 0
+	if f.want(timeline.Query{Size: 1}); store.skipped > 0 || len(f.rt.held) != 1 {
+		t.Errorf("%d removed entries were skipped, %d tasks", store.skipped, len(f.rt.held))
+	}
+}
+
+// A gap that the newest page does not reach is not verified in the background.
+func TestRead_DoesNotVerifyAFarGap(t *testing.T) {
+	f, _ := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	for n := range clock.Instant(150) {
+		f.put(timeline.Entry{Created: noon - 60*second - n, ID: "newer"}, true)
+	}
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.want(timeline.Query{Size: 1, After: &timeline.Entry{Created: noon - 600*second}})
+	verified := 0
+	for range 12 {
+		f.rt.pass(time.Second)
+		f.want(timeline.Query{Size: 1})
+		verified += len(f.rt.held)
+		for _, task := range f.rt.held {
+			task()
+		}
+		f.rt.held = nil
+	}
+	if verified != 0 {
+		t.Errorf("verified %d times", verified)
+	}
+}
+
+// While entries are removed all the time, the gap is verified in the background every seven
+// seconds, although it grows.
+func TestRead_VerifiesAGrowingGapInTime(t *testing.T) {
+	f, store := newRemoved(t, noon-600*second, 600_000/50)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today - 9*day, ID: "a"}, true)
+	f.put(timeline.Entry{Created: noon - 700*second, ID: "b"}, true)
+	f.put(timeline.Entry{Created: noon - 700*second, ID: "c"}, true)
+	f.want(timeline.Query{Size: 1})
+	verified := 0
+	for range 70 {
+		f.rt.pass(time.Second)
+		for n := range clock.Instant(20) {
+			store.removed = append(store.removed, timeline.Entry{Created: clock.Of(f.rt.Now()) - n*50_000 - 1, ID: "x"})
+		}
+		store.skipped = 0
+		f.want(timeline.Query{Size: 1})
+		if store.skipped/4 > 20*4 {
+			t.Errorf("a page has skipped %d removed entries", store.skipped/4)
+		}
+		verified += len(f.rt.held)
+		for _, task := range f.rt.held {
+			task()
+		}
+		f.rt.held = nil
+	}
+	if verified < 8 || verified > 11 {
+		t.Errorf("verified %d times in 70 s", verified)
+	}
+}
+
+// A gap is kept for some time since its reading began, which may take long.
+func TestRead_KeepsAGapFromTheBeginningOfItsReading(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.store.Store = &afterSlices{Store: store, remaining: 1, then: func() { f.rt.pass(4 * time.Second) }}
+	f.want(timeline.Query{Size: 1})
+	for _, at := range []struct {
+		pass    time.Duration
+		skipped bool
+	}{{6*time.Second - 1, false}, {1, true}} {
+		f.rt.pass(at.pass)
+		store.skipped = 0
+		if f.want(timeline.Query{Size: 1}); store.skipped > 0 != at.skipped {
+			t.Errorf("%s later, %d removed entries were skipped", at.pass, store.skipped)
+		}
+	}
+}
+
+// A gap that nobody verifies is not used for more than twelve seconds, even while others read the
+// feed.
+func TestRead_DropsAGapThatNobodyVerifies(t *testing.T) {
+	f, _ := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today, ID: "a"}, true)
+	f.want(timeline.Query{Size: 1})
+	late := timeline.Entry{Created: noon - 3600*second + 1, ID: "late"}
+	if err := f.open().Put(t.Context(), "f", late, 10); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := timeline.Query{Size: 1, After: &timeline.Entry{Created: today + 1}}
+	for _, d := range []time.Duration{10_100 * time.Millisecond, 1800 * time.Millisecond, 250 * time.Millisecond} {
+		f.rt.pass(d)
+		f.read(elsewhere)
+	}
+	f.shown = append(f.shown, late)
+	f.want(timeline.Query{Size: 1})
+}

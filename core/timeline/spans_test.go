@@ -1,0 +1,141 @@
+package timeline
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/core/clock"
+)
+
+// Gaps of two lists are joined where they overlap or touch, and are used until the first of them is no
+// longer used.
+func TestUnion(t *testing.T) {
+	a, b, c := time.Second, 2*time.Second, 3*time.Second
+	for name, test := range map[string]struct{ a, b, want []gap }{
+		"none":        {},
+		"one":         {a: []gap{{1, 2, a}}, want: []gap{{1, 2, a}}},
+		"apart":       {[]gap{{1, 2, a}, {7, 8, a}}, []gap{{4, 5, b}}, []gap{{1, 2, a}, {4, 5, b}, {7, 8, a}}},
+		"overlapping": {[]gap{{1, 5, b}}, []gap{{4, 9, a}}, []gap{{1, 9, a}}},
+		"touching":    {[]gap{{1, 4, a}}, []gap{{4, 9, b}}, []gap{{1, 9, a}}},
+		"within":      {[]gap{{1, 20, b}}, []gap{{2, 5, a}, {7, 9, c}}, []gap{{1, 20, a}}},
+		"bridged":     {[]gap{{1, 5, a}, {9, 12, c}}, []gap{{4, 10, b}}, []gap{{1, 12, a}}},
+		"empty":       {[]gap{{5, 5, a}}, []gap{{1, 2, b}, {2, 2, a}}, []gap{{1, 2, b}}},
+		"same":        {[]gap{{1, 5, a}}, []gap{{1, 5, c}}, []gap{{1, 5, a}}},
+	} {
+		for _, swapped := range []bool{false, true} {
+			if swapped {
+				test.a, test.b = test.b, test.a
+			}
+			if diff := cmp.Diff(test.want, union(test.a, test.b), cmp.AllowUnexported(gap{})); diff != "" {
+				t.Errorf("%s, swapped %t (-want +got):\n%s", name, swapped, diff)
+			}
+		}
+	}
+}
+
+// A forecast keeps its newest spans.
+func TestForecast_KeepsSoManySpans(t *testing.T) {
+	const first, last = 1, mostSpans + 50
+	f := &forecaster{to: 10 * (last + 1)}
+	for n := clock.Instant(first); n <= last; n++ {
+		f.reused = append(f.reused, span{gap{from: 10 * n, to: 10*n + 10}, 1})
+	}
+	f.pass(clock.Min)
+	if spans := f.result(); len(spans) != mostSpans || spans[0].from != 10*(last-mostSpans+1) || spans[mostSpans-1].from != 10*last {
+		t.Errorf("%d spans from %d to %d", len(spans), spans[0].from, spans[len(spans)-1].to)
+	}
+}
+
+// A reused span is cut where the time of the forecast ends, which is earlier than before if the clock
+// was set back.
+func TestForecast_CutsReusedSpans(t *testing.T) {
+	f := &forecaster{to: 100, reused: []span{{gap{from: 90, to: 103}, 1}, {gap{from: 105, to: 120}, 1}}}
+	f.pass(clock.Min)
+	want := []span{{gap{from: 90, to: 100}, 1}}
+	if diff := cmp.Diff(want, f.result(), cmp.AllowUnexported(gap{}, span{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A feed remembers the widest gaps.
+func TestNote_KeepsTheWidest(t *testing.T) {
+	h := gaps{feeds: map[Feed]*knownGaps{}}
+	b := h.begin("f", 0, 1000)
+	for n := range clock.Instant(3 * mostGaps) {
+		h.note("f", gap{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.began)
+	}
+	h.note("f", gap{from: 110, to: 120, until: time.Minute}, b.began) // divides one
+	all := h.known("f", 0, 1000).gaps
+	if len(all) != mostGaps || all[0].from != 0 || all[mostGaps-1].from > 100*mostGaps {
+		t.Errorf("%d gaps: %v", len(all), all)
+	}
+}
+
+// A walk renews the gaps that it has read, unless they were found later.
+func TestRenew(t *testing.T) {
+	h := gaps{feeds: map[Feed]*knownGaps{}}
+	b := h.begin("f", 0, 1000)
+	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}} {
+		h.note("f", g, b.began)
+	}
+	h.renew("f", 20, 7*time.Second)
+	want := []gap{{10, 19, 15 * time.Second}, {20, 29, 17 * time.Second}, {30, 39, 40 * time.Second}}
+	if diff := cmp.Diff(want, h.known("f", 0, 1000).gaps, cmp.AllowUnexported(gap{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A task of a kind does not run twice at a time, nor twice in five seconds. Tasks of the other kind
+// are not held up by it.
+func TestStartRefresh(t *testing.T) {
+	h := gaps{feeds: map[Feed]*knownGaps{}}
+	both, verify, forecast := refreshTasks{true, true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
+	for n, step := range []struct {
+		at                  time.Duration
+		ended, wanted, want refreshTasks
+	}{
+		{0, refreshTasks{}, forecast, forecast},
+		{1 * time.Second, refreshTasks{}, both, verify},
+		{7 * time.Second, refreshTasks{}, both, refreshTasks{}},
+		{8 * time.Second, verify, both, verify},
+		{13*time.Second - 1, both, verify, refreshTasks{}},
+		{13*time.Second - 1, refreshTasks{}, both, forecast},
+		{13 * time.Second, refreshTasks{}, both, verify},
+		{18*time.Second - 2, both, both, refreshTasks{}},
+		{18*time.Second - 1, refreshTasks{}, both, forecast},
+		{18 * time.Second, forecast, both, verify},
+	} {
+		h.endRefresh(h.of("f"), step.ended)
+		if got, _ := h.startRefresh("f", step.at, step.wanted); got != step.want {
+			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
+		}
+	}
+}
+
+// At most maxFeeds feeds are remembered. A feed for which a task runs is not forgotten.
+func TestEvict(t *testing.T) {
+	h := gaps{feeds: map[Feed]*knownGaps{}}
+	_, busy := h.startRefresh("busy", 0, refreshTasks{verify: true})
+	for n := range 2 * maxFeeds {
+		h.begin(Feed(rune(n+1)), 0, 0)
+	}
+	if len(h.feeds) != maxFeeds || h.feeds["busy"] != busy {
+		t.Errorf("%d feeds; the busy one is there: %t", len(h.feeds), h.feeds["busy"] == busy)
+	}
+}
+
+// What a forecast does not read again is disjoint, because a gap may lie within a span.
+func TestReused_IsDisjoint(t *testing.T) {
+	h := gaps{feeds: map[Feed]*knownGaps{}}
+	b := h.begin("f", 0, 1000)
+	h.setForecast("f", []span{{gap{10, 50, time.Minute}, 500}, {gap{60, 70, time.Minute}, 100}}, b.began)
+	for _, g := range []gap{{5, 12, time.Minute}, {20, 30, time.Minute}, {65, 80, time.Minute}, {90, 95, dueWithin}} {
+		h.note("f", g, b.began)
+	}
+	want := []span{{gap{5, 10, time.Minute}, 0}, {gap{10, 50, time.Minute}, 500}, {gap{65, 80, time.Minute}, 0}}
+	if diff := cmp.Diff(want, h.reused("f", 0, 200), cmp.AllowUnexported(gap{}, span{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
