@@ -12,7 +12,7 @@ import (
 	"carrel/core/sched"
 )
 
-// Numbers of buckets.
+// Limits of buckets and of their cache.
 const (
 	// firstShards is the number of partitions of the first day of a feed in a remote store.
 	firstShards = 4
@@ -40,21 +40,21 @@ type buckets struct {
 	remote bool
 
 	mu    sync.Mutex
-	feeds map[Feed]*known
+	feeds map[Feed]*cachedBuckets
 }
 
-// known are the cached buckets of a feed.
-type known struct {
+// cachedBuckets are the buckets of a feed that a process has cached.
+type cachedBuckets struct {
 	newestFirst []Bucket
 	// readAt is when the whole list was read, on the monotonic clock. If whole is false, the
-	// list has only buckets that this process has written to.
+	// list has only the buckets that this process has looked up or created.
 	readAt time.Duration
 	whole  bool
 }
 
 // list returns the buckets of a feed, newest first. A bucket that another process has created may
 // be missing for bucketsKept, unless it is today's. A local store is used by this process alone, so
-// the list is not read again for today's.
+// the list is not read again to find today's bucket.
 func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	now := b.rt.Elapsed()
 	today := DayOf(clock.Of(b.rt.Now()).Add(aheadBy))
@@ -75,8 +75,8 @@ func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the days of a feed: %w", err)
 	}
-	b.note(feed, func(k *known) {
-		for _, own := range k.newestFirst { // written since the list was read
+	b.note(feed, func(k *cachedBuckets) {
+		for _, own := range k.newestFirst { // keep those that were cached while the list was read
 			list = with(list, own)
 		}
 		k.newestFirst, k.readAt, k.whole = list, now, true
@@ -112,7 +112,7 @@ func (b *buckets) readAll(ctx context.Context, feed Feed) ([]Bucket, error) {
 }
 
 // note changes the cached buckets of a feed.
-func (b *buckets) note(feed Feed, change func(k *known)) {
+func (b *buckets) note(feed Feed, change func(k *cachedBuckets)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k := b.feeds[feed]
@@ -120,7 +120,7 @@ func (b *buckets) note(feed Feed, change func(k *known)) {
 		if len(b.feeds) >= maxFeeds {
 			clear(b.feeds)
 		}
-		k = &known{}
+		k = &cachedBuckets{}
 		b.feeds[feed] = k
 	}
 	change(k)
@@ -193,27 +193,28 @@ func (b *buckets) look(ctx context.Context, feed Feed, day Day) (found Bucket, o
 
 // learn caches a bucket.
 func (b *buckets) learn(feed Feed, bucket Bucket) {
-	b.note(feed, func(k *known) { k.newestFirst = with(k.newestFirst, bucket) })
+	b.note(feed, func(k *cachedBuckets) { k.newestFirst = with(k.newestFirst, bucket) })
 }
 
-// shardsAfter returns the number of partitions for the day after before: twice as many if
-// the partitions of before are too large, half as many if they are less than an eighth full.
-// Ids are spread evenly, so counting one partition is enough. The first day has firstShards;
-// before is the zero Bucket then.
-func (b *buckets) shardsAfter(ctx context.Context, feed Feed, before Bucket) (int, error) {
-	if before == (Bucket{}) {
+// shardsAfter returns the number of partitions for the next day with entries after the bucket
+// prev: twice as many as prev has, up to maxShards, if its partitions hold more than fullShard
+// entries; half as many, but at least firstShards, if they are less than an eighth full. Ids are
+// spread evenly, so counting one partition is enough. The first day has firstShards; prev is the
+// zero Bucket then.
+func (b *buckets) shardsAfter(ctx context.Context, feed Feed, prev Bucket) (int, error) {
+	if prev == (Bucket{}) {
 		return firstShards, nil
 	}
-	n, err := b.count(ctx, Partition{Feed: feed, Day: before.Day})
+	n, err := b.count(ctx, Partition{Feed: feed, Day: prev.Day})
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("counting the entries of a day: %w", err)
 	case n > fullShard:
-		return min(2*before.Shards, maxShards), nil
+		return min(2*prev.Shards, maxShards), nil
 	case n < fullShard/8:
-		return max(before.Shards/2, firstShards), nil
+		return max(prev.Shards/2, firstShards), nil
 	}
-	return before.Shards, nil
+	return prev.Shards, nil
 }
 
 // count returns the number of entries of a partition, or a number greater than fullShard.

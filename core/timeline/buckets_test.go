@@ -11,7 +11,7 @@ import (
 	"carrel/test/simulator"
 )
 
-// TestPut_RecordsADayOnce also finds a day that another process has recorded.
+// A day is recorded once, even if two processes put entries on it.
 func TestPut_RecordsADayOnce(t *testing.T) {
 	f := newFixture(t)
 	for n := range 10 {
@@ -45,7 +45,7 @@ func TestPut_SpreadsEntriesOverThePartitions(t *testing.T) {
 }
 
 // In a remote store the day after a full one has twice the partitions, the day after an empty one
-// half of them, and never fewer than four. In a store of this process each day has one.
+// half of them, and never fewer than four. In a local store each day has one.
 func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, entries, want int
@@ -63,7 +63,7 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 		"the first local": {0, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &counting{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
+			store := &madeUp{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
 			if c.before > 0 {
 				if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
 					t.Fatal(err)
@@ -83,13 +83,13 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 	}
 }
 
-// counting is a store whose partitions have a given number of made-up entries.
-type counting struct {
+// madeUp is a store whose partitions have a given number of made-up entries.
+type madeUp struct {
 	timeline.Store
 	entries int
 }
 
-func (c *counting) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (c *madeUp) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	begin := 0
 	if s.From != nil {
 		begin = int(s.From.Created) + 1

@@ -66,7 +66,7 @@ func TestRead_TakesOneRoundTripAroundExpiredEntries(t *testing.T) {
 	for n := range 400 {
 		f.put(timeline.Entry{Created: today - 4*day + clock.Instant(n), ID: fmt.Sprint("live ", n)}, true)
 	}
-	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
+	f.reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: true})
 	f.want(timeline.Query{Size: 20})
 	within, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()

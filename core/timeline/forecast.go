@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// rereadWithin is how long before a span becomes a gap its entries are read again. Another
-	// process may have changed when one of them expires.
+	// rereadWithin is the time before a span becomes a gap in which forecasts read its entries again.
+	// Another process may have changed when one of them expires.
 	rereadWithin = 20 * time.Second
-	// spanSize is how many entries a span has, if so many follow each other.
+	// spanSize is the number of entries after which a span ends, before the next instant.
 	spanSize = 500
-	// mostForecast is how many entries a forecast reads, and mostSpans how many spans it has.
-	mostForecast = 200_000
-	mostSpans    = 1000
+	// maxForecast is how many entries a forecast reads at most, and maxSpans how many spans it keeps.
+	maxForecast = 200_000
+	maxSpans    = 1000
 )
 
 // span is a time span that becomes a gap at an instant: when the last of its entries expires.
 type span struct {
 	gap
-	ends clock.Instant
+	emptyAt clock.Instant
 }
 
 // forecaster collects the spans of a feed, newest first, from its entries in that order. Without
@@ -33,14 +33,14 @@ type span struct {
 type forecaster struct {
 	spans []span
 	// reused are the known spans and gaps that are not read again: disjoint, oldest first. For a gap,
-	// ends is 0.
+	// emptyAt is 0.
 	reused []span
 	// Spans that are read now are used until this time of the monotonic clock.
 	until time.Duration
-	// to is the end of the next span, exclusive. oldest is the last entry added to it, count the
-	// number of its entries, and ends when the last of them expires.
-	to, oldest, ends clock.Instant
-	count            int
+	// The current span ends at to, exclusive. It has count entries; oldest is when the oldest of them
+	// was created, and emptyAt when the last of them expires.
+	to, oldest, emptyAt clock.Instant
+	count               int
 }
 
 // forecast reads the newest entries of a feed and remembers which spans will have no entries to
@@ -50,14 +50,14 @@ func (t *Timelines) forecast(ctx context.Context, feed Feed) {
 	defer cancel()
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.begin(feed, t.rt.Elapsed(), now)
-	f := &forecaster{until: b.at + gapKept, to: now.Add(-listedWithin)}
-	f.reused = t.gaps.reused(feed, b.at, now.Add(rereadWithin))
-	b.gaps = joined(f.reused)
+	f := &forecaster{until: b.elapsed + gapKept, to: now.Add(-listedWithin)}
+	f.reused = t.gaps.reused(feed, b.elapsed, now.Add(rereadWithin))
+	b.skip = joined(f.reused)
 	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return
 	}
-	for read, lasting := 0, 0; read < mostForecast && lasting <= cursor.MaxPageSize && len(f.spans) < mostSpans; read++ {
+	for read, lasting := 0, 0; read < maxForecast && lasting <= cursor.MaxPageSize && len(f.spans) < maxSpans; read++ {
 		e, err := w.advance(ctx)
 		if err != nil {
 			break
@@ -71,7 +71,7 @@ func (t *Timelines) forecast(ctx context.Context, feed Feed) {
 			lasting++
 		}
 	}
-	t.gaps.setForecast(feed, f.result(), b.began)
+	t.gaps.setForecast(feed, f.result(), b.puts)
 }
 
 // add adds the next entry.
@@ -86,7 +86,7 @@ func (f *forecaster) add(e Entry) {
 			f.close(f.oldest)
 		}
 		f.count++
-		f.oldest, f.ends = e.Created, max(f.ends, e.Until)
+		f.oldest, f.emptyAt = e.Created, max(f.emptyAt, e.Until)
 	}
 }
 
@@ -101,7 +101,7 @@ func (f *forecaster) pass(at clock.Instant) {
 			continue
 		}
 		f.close(s.to)
-		if s.ends != 0 {
+		if s.emptyAt != 0 {
 			f.spans = append(f.spans, s)
 		}
 		f.to = s.from
@@ -112,16 +112,16 @@ func (f *forecaster) pass(at clock.Instant) {
 // the next newer span: otherwise reading its entries takes hardly any time.
 func (f *forecaster) close(from clock.Instant) {
 	touches := len(f.spans) > 0 && f.spans[len(f.spans)-1].from == f.to
-	if f.count >= gapFrom || f.count > 0 && touches {
-		f.spans = append(f.spans, span{gap{from, f.to, f.until}, f.ends})
+	if f.count >= minExpired || f.count > 0 && touches {
+		f.spans = append(f.spans, span{gap{from, f.to, f.until}, f.emptyAt})
 	}
-	f.to, f.count, f.ends = min(f.to, from), 0, 0
+	f.to, f.count, f.emptyAt = min(f.to, from), 0, 0
 }
 
 // result closes the last span, and returns the newest spans, oldest first.
 func (f *forecaster) result() []span {
 	f.close(f.oldest + 1) // perhaps not all entries of that instant were read
-	spans := f.spans[:min(len(f.spans), mostSpans)]
+	spans := f.spans[:min(len(f.spans), maxSpans)]
 	slices.Reverse(spans)
 	return spans
 }
@@ -135,8 +135,8 @@ func joined(spans []span) []gap {
 	return all
 }
 
-// join adds a gap to gaps that begin no later. Gaps that overlap or touch become one, which is used
-// until the first of them is no longer used.
+// join adds a gap to gaps that begin no later. Gaps that overlap or touch become one, whose until is
+// the earlier one of the two.
 func join(all []gap, next gap) []gap {
 	if next.empty() {
 		return all
@@ -151,19 +151,19 @@ func join(all []gap, next gap) []gap {
 
 // reused returns what a forecast does not read again, disjoint and oldest first: the spans of the last
 // forecast that become gaps after an instant, and the known gaps that need not be verified yet.
-func (h *gaps) reused(feed Feed, now time.Duration, at clock.Instant) []span {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
+func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant) []span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
 	var all []span
 	for _, s := range k.forecast {
-		if s.ends > at && !s.empty() {
+		if s.emptyAt > after && !s.empty() {
 			all = append(all, s)
 		}
 	}
 	var outside []gap
 	for _, g := range k.all {
-		if now < g.until-dueWithin && !g.empty() {
+		if elapsed < g.until-dueWithin && !g.empty() {
 			outside = append(outside, g)
 		}
 	}
@@ -177,33 +177,34 @@ func (h *gaps) reused(feed Feed, now time.Duration, at clock.Instant) []span {
 	return all
 }
 
-// setForecast replaces the forecast of a feed. since is the mark from before the entries were read.
-func (h *gaps) setForecast(feed Feed, spans []span, since mark) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
-	if !k.knows(since) {
+// setForecast replaces the forecast of a feed. since is from the beginning of the walk that has read
+// the entries.
+func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	if !k.hasPuts(since) {
 		return
 	}
 	k.forecast = spans
 	for n := since.put; n < k.put; n++ {
-		k.excludeInstant(k.puts[n%mostPuts])
+		k.excludeInstant(k.puts[n%maxPuts])
 	}
 }
 
-// ended returns the gaps of spans that have ended.
-func (k *knownGaps) ended(now time.Duration, at clock.Instant) (all []gap) {
+// expiredSpans returns the gaps of the spans whose entries have all expired.
+func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all []gap) {
 	for _, s := range k.forecast {
-		if s.ends <= at && now < s.until {
+		if s.emptyAt <= now && elapsed < s.until {
 			all = join(all, s.gap)
 		}
 	}
 	return all
 }
 
-// excludeEntry removes an entry from the forecast if it expires later than its span.
+// excludeEntry removes an entry from the forecast if it expires after the other entries of its span.
 func (k *knownGaps) excludeEntry(e Entry) {
-	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.ends) {
+	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.emptyAt) {
 		s.gap = s.excluding(e.Created)
 	}
 }

@@ -17,28 +17,28 @@ const (
 	second = clock.Instant(time.Second / time.Microsecond)
 )
 
-// forecast is a feed that one process reads and writes, and of which it makes forecasts.
-type forecast struct {
+// forecastFixture is a feed that one process reads and writes, and of which it makes forecasts.
+type forecastFixture struct {
 	*fixture
 }
 
-func newForecast(t *testing.T) *forecast {
-	f := &forecast{newFixture(t)}
+func newForecast(t *testing.T) *forecastFixture {
+	f := &forecastFixture{newFixture(t)}
 	f.rt.hold = true
 	f.feeds = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
-	f.local = f.feeds
+	f.reader = f.feeds
 	return f
 }
 
-// fill puts n entries, a millisecond apart, which end at the given times in turn.
-func (f *forecast) fill(n int, from clock.Instant, until ...clock.Instant) {
+// fill puts n entries, a millisecond apart, which expire at the given times in turn.
+func (f *forecastFixture) fill(n int, from clock.Instant, until ...clock.Instant) {
 	for i := range n {
 		f.put(timeline.Entry{Created: from + clock.Instant(i)*1000, ID: fmt.Sprint("expires ", i), Until: until[i%len(until)]}, true)
 	}
 }
 
 // pass lets time pass.
-func (f *forecast) pass(d time.Duration) {
+func (f *forecastFixture) pass(d time.Duration) {
 	f.rt.pass(d)
 	now := clock.Of(f.rt.Now())
 	f.shown = slices.DeleteFunc(f.shown, func(e timeline.Entry) bool { return e.Until != 0 && e.Until <= now })
@@ -46,7 +46,7 @@ func (f *forecast) pass(d time.Duration) {
 
 // page compares a page with the model. It returns how many slices the page took. The tasks that it
 // starts do not run before run is called.
-func (f *forecast) page(q timeline.Query) (slices int64) {
+func (f *forecastFixture) page(q timeline.Query) (slices int64) {
 	f.Helper()
 	f.store.slices.Store(0)
 	f.want(q)
@@ -55,7 +55,7 @@ func (f *forecast) page(q timeline.Query) (slices int64) {
 
 // run runs the background tasks that pages have started, and returns their number and how many
 // slices they took.
-func (f *forecast) run() (tasks int, slices int64) {
+func (f *forecastFixture) run() (tasks int, slices int64) {
 	f.store.slices.Store(0)
 	held := f.rt.held
 	f.rt.held = nil
@@ -66,7 +66,7 @@ func (f *forecast) run() (tasks int, slices int64) {
 }
 
 // watch reads pages for some time, as readers do.
-func (f *forecast) watch(d time.Duration) {
+func (f *forecastFixture) watch(d time.Duration) {
 	f.Helper()
 	for ; d > 0; d -= time.Second {
 		f.pass(time.Second)
@@ -94,7 +94,7 @@ func TestForecast_FirstPageReadsNoneThatHaveExpired(t *testing.T) {
 	if n := f.page(timeline.Query{Size: 20, Newer: true}); n > usual+2 {
 		t.Errorf("the oldest page took %d slices, and the newest %d", n, usual)
 	}
-	// The gap is verified in the background while it has entries.
+	// The store still has the expired entries, so the gap is verified in the background.
 	for at := range 20 {
 		f.pass(time.Second)
 		if n := f.page(timeline.Query{Size: 20}); n > usual+1 {
@@ -124,7 +124,7 @@ func TestForecast_FollowsEntriesThatExpireInTurn(t *testing.T) {
 	}
 }
 
-// A span is read once, and again in the last 20 seconds.
+// A span is read once, and again in the last 20 seconds before its entries expire.
 func TestForecast_ReadsSpansAgainBeforeTheyEnd(t *testing.T) {
 	f := newForecast(t)
 	f.fill(10_000, noon-3600*second, noon+60*second)
@@ -142,7 +142,7 @@ func TestForecast_ReadsSpansAgainBeforeTheyEnd(t *testing.T) {
 }
 
 // An entry that this process adds, or changes to expire later, is shown at any time before its span
-// ends, also if it is put while a forecast is read.
+// expires, even if it is put while a forecast is made.
 func TestForecast_ShowsWhatThisProcessPuts(t *testing.T) {
 	changed := timeline.Entry{Created: noon - 3600*second + 777_000, ID: "expires 777", Until: noon + 90*second}
 	added := timeline.Entry{Created: changed.Created + 1, ID: "added"}
@@ -238,8 +238,8 @@ func TestForecast_ShowsTheLastOfAnInstant(t *testing.T) {
 	}
 }
 
-// A new entry that another process puts within the usual time is shown, although a forecast was
-// made before.
+// A new entry that another process puts within listedWithin is shown, although a forecast was made
+// before.
 func TestForecast_ShowsNewEntriesOfOthers(t *testing.T) {
 	f := newForecast(t)
 	f.fill(1000, noon-3600*second, noon+4*second)

@@ -26,7 +26,7 @@ func TestForecast_FarGapsAreNotVerified(t *testing.T) {
 	}
 }
 
-// The largest page does not read entries that expired together behind those that last.
+// Even the largest page skips expired entries behind entries that do not expire.
 func TestForecast_ReachesAsFarAsTheLargestPage(t *testing.T) {
 	f := newForecast(t)
 	f.fill(200, today, 0)
@@ -66,7 +66,7 @@ func TestForecast_ManyGapsCostAFewSlices(t *testing.T) {
 	f.page(timeline.Query{Size: 25})
 }
 
-// While a forecast is read, no other one begins.
+// While a forecast is made, no other one begins.
 func TestForecast_OneAtATime(t *testing.T) {
 	f := newForecast(t)
 	f.fill(500, noon-3600*second, noon+60*second)
@@ -142,15 +142,15 @@ func (s *endless) ListEntries(_ context.Context, _ timeline.Partition, slice tim
 	return l, nil
 }
 
-// Each forecast reads a limited number of entries. Spans that end later are read only once, up to
-// mostSpans.
+// Each forecast reads a limited number of entries. Spans whose entries expire in more than 20 seconds
+// are read only once, up to maxSpans.
 func TestForecast_ReadsALimitedNumber(t *testing.T) {
 	for _, c := range []struct {
 		until    clock.Instant
 		min, max int // of five forecasts
 	}{
 		{noon + 10*second, 1_000_000, 1_025_000}, // read each time
-		{noon + 3600*second, 400_000, 620_000},   // read once, up to mostSpans
+		{noon + 3600*second, 400_000, 620_000},   // read once, up to maxSpans
 	} {
 		f := newForecast(t)
 		f.put(timeline.Entry{Created: noon - 60*second, ID: "x"}, true)
@@ -199,7 +199,8 @@ func TestRead_GoesOnBehindTheExpiredEntriesOfTheLastPage(t *testing.T) {
 			t.Errorf("%d entries were checked, want %d", f.checked, want)
 		}
 	}
-	// The verification in the background does not reach the second gap either.
+	// Each of the two pages has found one gap. The verification in the background reaches only the
+	// first one.
 	f.rt.pass(7 * time.Second)
 	f.read(timeline.Query{Size: 1})
 	f.run()

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -9,26 +10,26 @@ import (
 )
 
 const (
-	// gapFrom is the number of consecutive expired entries from which a gap is remembered.
-	gapFrom = 200
+	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
+	minExpired = 200
 	// gapKept is how long a process skips a gap without verifying it. While one reader verifies it,
 	// others skip it for gapGrace longer.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
-	// listedWithin is the time within which a new entry is usually in the feed: two seconds,
-	// and twice the half second by which the clocks of gateways may differ. A gap ends that
-	// long before now. Each removal since then costs a page some microseconds.
+	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
+	// seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
+	// least that long before now. Each removal since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
-	growBy = clock.Instant(time.Second / time.Microsecond)
-	// Gaps that touch are merged if they were found within foundTogether of each other. So a gap that
-	// grows all the time consists of fewer than mostGaps.
+	growBy = time.Second
+	// foundTogether is the longest time between the finding of two gaps that touch after which they
+	// are merged. It is long enough that a gap that grows all the time needs fewer than maxGaps.
 	foundTogether = 2 * time.Second
-	// mostGaps is how many gaps of a feed are remembered.
-	mostGaps = 8
-	// mostPuts is how many of the last puts of this process are remembered. A gap may be noted after
-	// a put that its walk did not see.
-	mostPuts = 1024
+	// maxGaps is how many gaps of a feed are remembered at most.
+	maxGaps = 8
+	// maxPuts is how many of the last puts of this process are remembered. Their entries are
+	// excluded from a gap that is noted later by a walk that may not have seen them.
+	maxPuts = 1024
 )
 
 // gap is a time span, from inclusive and to exclusive, in which a feed has no entries to
@@ -37,14 +38,17 @@ const (
 // hidden while the gap is remembered.
 type gap struct {
 	from, to clock.Instant
-	until    time.Duration // by the monotonic clock
+	// until is when readers must verify the gap again, by the monotonic clock.
+	until time.Duration
 }
 
-func (h gap) empty() bool          { return h.from >= h.to }
-func (h gap) width() clock.Instant { return h.to - h.from }
+func (g gap) empty() bool { return g.from >= g.to }
 
-// gaps remembers the gaps of feeds. It is safe for concurrent use.
-type gaps struct {
+// micros returns the length of the gap in microseconds. It may be longer than a time.Duration.
+func (g gap) micros() int64 { return int64(g.to - g.from) }
+
+// gapCache remembers the gaps of feeds. It is safe for concurrent use.
+type gapCache struct {
 	mu    sync.Mutex
 	feeds map[Feed]*knownGaps
 }
@@ -52,8 +56,8 @@ type gaps struct {
 // knownGaps are the gaps of one feed.
 type knownGaps struct {
 	all []gap // disjoint, oldest first
-	// puts is a ring buffer with the instants of the last mostPuts entries that this process has put
-	// and that could be in a gap; put is the number of all these puts.
+	// puts is a ring buffer with the instants of the last maxPuts entries that this process has put
+	// and that could be in a gap; put counts all such puts since the feed is in the cache.
 	puts []clock.Instant
 	put  int
 	// latest is the latest start of a walk. All gaps end before it.
@@ -64,94 +68,95 @@ type knownGaps struct {
 	// nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is until when others skip old gaps, because one reader verifies them.
+	// verifying is the time until which other readers skip old gaps, because one reader is verifying
+	// them. It is by the monotonic clock.
 	verifying time.Duration
 }
 
 // beginning is what is known of a feed when a walk begins.
 type beginning struct {
-	at    time.Duration // of the walk, by the monotonic clock
-	began mark
-	gaps  []gap // that the walk skips: disjoint, oldest first
+	elapsed time.Duration // when the walk begins, by the monotonic clock
+	puts    putCount
+	skip    []gap // the gaps that the walk skips: disjoint, oldest first
 	// unverified is the end of the newest gap that should be verified in the background, because it
 	// is old or was forecast; clock.Min if there is none.
 	unverified clock.Instant
 }
 
-// mark is the number of puts of a feed when a reader began to look for gaps.
-type mark struct {
-	in  *knownGaps
+// putCount is the number of puts of a feed when a walk began.
+type putCount struct {
+	of  *knownGaps
 	put int
 }
 
 // of returns the gaps of a feed. The caller holds mu.
-func (h *gaps) of(feed Feed) *knownGaps {
-	k := h.feeds[feed]
+func (c *gapCache) of(feed Feed) *knownGaps {
+	k := c.feeds[feed]
 	if k == nil {
-		if len(h.feeds) >= maxFeeds {
-			h.evict()
+		if len(c.feeds) >= maxFeeds {
+			c.evict()
 		}
 		k = &knownGaps{}
-		h.feeds[feed] = k
+		c.feeds[feed] = k
 	}
 	return k
 }
 
 // evict forgets some feed for which nothing runs in the background. The caller holds mu.
-func (h *gaps) evict() {
+func (c *gapCache) evict() {
 	// The order does not matter: the gaps of any feed are found again.
-	for feed, k := range h.feeds {
+	for feed, k := range c.feeds {
 		if k.running == (refreshTasks{}) {
-			delete(h.feeds, feed)
+			delete(c.feeds, feed)
 			return
 		}
 	}
 }
 
-// begin returns what a walk that skips no gaps needs at its start. at is the time of the walk.
-func (h *gaps) begin(feed Feed, now time.Duration, at clock.Instant) beginning {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.of(feed).begin(now, at)
+// begin returns what a walk that skips no gaps needs at its start. elapsed and now are the time by the
+// monotonic clock and by the wall clock.
+func (c *gapCache) begin(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of(feed).begin(elapsed, now)
 }
 
-func (k *knownGaps) begin(now time.Duration, at clock.Instant) beginning {
-	k.latest = max(k.latest, at)
-	return beginning{at: now, began: mark{k, k.put}, unverified: clock.Min}
+func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
+	k.latest = max(k.latest, now)
+	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
 }
 
-// known returns what the walk of a reader needs at its start, with the gaps that it skips. The first
-// reader after a gap became old does not skip it, and so verifies it; others skip it for gapGrace
-// longer. at is the time of the walk.
-func (h *gaps) known(feed Feed, now time.Duration, at clock.Instant) beginning {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
-	b := k.begin(now, at)
-	verifies := now >= k.verifying
+// beginSkipping returns what a walk that skips the known gaps needs at its start. The first reader
+// after a gap has become old does not skip it, and so verifies it; others skip it for gapGrace longer.
+func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	b := k.begin(elapsed, now)
+	verifies := elapsed >= k.verifying
 	var kept []gap
 	for _, one := range k.all {
 		switch {
-		case one.empty() || now >= one.until+gapGrace:
+		case one.empty() || elapsed >= one.until+gapGrace:
 			continue
-		case now < one.until:
-			if now >= one.until-dueWithin {
+		case elapsed < one.until:
+			if elapsed >= one.until-dueWithin {
 				b.unverified = one.to // the newest so far
 			}
-			b.gaps = append(b.gaps, one)
+			b.skip = append(b.skip, one)
 		case verifies:
-			k.verifying = now + gapGrace
+			k.verifying = elapsed + gapGrace
 		default:
-			b.gaps = append(b.gaps, one)
+			b.skip = append(b.skip, one)
 		}
 		kept = append(kept, one)
 	}
 	k.all = kept
-	ended := k.ended(now, at)
-	if n := len(ended); n > 0 {
-		b.unverified = max(b.unverified, ended[n-1].to)
+	expired := k.expiredSpans(elapsed, now)
+	if n := len(expired); n > 0 {
+		b.unverified = max(b.unverified, expired[n-1].to)
 	}
-	b.gaps = union(b.gaps, ended)
+	b.skip = union(b.skip, expired)
 	return b
 }
 
@@ -166,27 +171,27 @@ func union(a, b []gap) (all []gap) {
 	return all
 }
 
-// knows reports whether k has all puts since a mark.
-func (k *knownGaps) knows(since mark) bool { return k == since.in && k.put-since.put <= mostPuts }
+// hasPuts reports whether all puts since a walk began are in puts.
+func (k *knownGaps) hasPuts(since putCount) bool { return k == since.of && k.put-since.put <= maxPuts }
 
-// note remembers a gap of a feed, and replaces the parts of others that it overlaps. since
-// is the mark from before the read: entries put after it are excluded from the gap.
-func (h *gaps) note(feed Feed, found gap, since mark) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
-	if !k.knows(since) {
+// note remembers a gap of a feed, and replaces the parts of others that it overlaps. since is from
+// the beginning of the walk: entries put after it are excluded from the gap.
+func (c *gapCache) note(feed Feed, found gap, since putCount) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	if !k.hasPuts(since) {
 		return
 	}
 	for n := since.put; n < k.put; n++ {
-		found = found.excluding(k.puts[n%mostPuts])
+		found = found.excluding(k.puts[n%maxPuts])
 	}
 	all := without(k.all, found)
-	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return int(min(max(a.from-b.from, -1), 1)) })
-	for all = merged(slices.Insert(all, at, found)); len(all) > mostGaps; {
+	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return cmp.Compare(a.from, b.from) })
+	for all = merged(slices.Insert(all, at, found)); len(all) > maxGaps; {
 		narrowest := 0
 		for i := range all {
-			if all[i].width() < all[narrowest].width() {
+			if all[i].micros() < all[narrowest].micros() {
 				narrowest = i
 			}
 		}
@@ -195,15 +200,15 @@ func (h *gaps) note(feed Feed, found gap, since mark) {
 	k.all = all
 }
 
-// renew keeps the gaps that begin at an instant or later, as if they were found by a walk that began
-// at now. The walk has read all of them, and cut them where it took an entry.
-func (h *gaps) renew(feed Feed, from clock.Instant, now time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := h.of(feed).all
+// renew keeps the gaps that begin at an instant or later, as if a walk that began at elapsed had found
+// them. The walk has read all of them, and cut them where it took an entry.
+func (c *gapCache) renew(feed Feed, from clock.Instant, elapsed time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.of(feed).all
 	for i := range all {
 		if all[i].from >= from {
-			all[i].until = max(all[i].until, now+gapKept)
+			all[i].until = max(all[i].until, elapsed+gapKept)
 		}
 	}
 }
@@ -222,26 +227,26 @@ func merged(all []gap) []gap {
 }
 
 // cut removes from all gaps the instants of entries that the caller has read.
-func (h *gaps) cut(feed Feed, entries ...Entry) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.of(feed).cut(entries...)
+func (c *gapCache) cut(feed Feed, entries ...Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(feed).cut(entries...)
 }
 
 // put removes from all gaps, including those that a reader is about to note, the instant of an
 // entry that this process has put.
-func (h *gaps) put(feed Feed, e Entry) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
+func (c *gapCache) put(feed Feed, e Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
 	k.cut(e)
 	if e.Created >= k.latest.Add(-listedWithin) {
 		return // newer than any gap that a reader is about to note
 	}
-	if len(k.puts) < mostPuts {
+	if len(k.puts) < maxPuts {
 		k.puts = append(k.puts, e.Created)
 	} else {
-		k.puts[k.put%mostPuts] = e.Created
+		k.puts[k.put%maxPuts] = e.Created
 	}
 	k.put++
 }
@@ -258,12 +263,12 @@ func (k *knownGaps) cut(entries ...Entry) {
 }
 
 // excluding returns the wider of the two parts of the gap before and after an instant.
-func (h gap) excluding(at clock.Instant) gap {
-	if at < h.from || at >= h.to {
-		return h
+func (g gap) excluding(at clock.Instant) gap {
+	if at < g.from || at >= g.to {
+		return g
 	}
-	older, newer := gap{h.from, at, h.until}, gap{at + 1, h.to, h.until}
-	if older.width() < newer.width() {
+	older, newer := gap{g.from, at, g.until}, gap{at + 1, g.to, g.until}
+	if older.micros() < newer.micros() {
 		return newer
 	}
 	return older
@@ -285,24 +290,24 @@ func without(all []gap, cut gap) []gap {
 // skippedSpan describes what a walk has skipped since the last entry that it took, or since its
 // start.
 type skippedSpan struct {
-	from clock.Instant // its beginning
-	// expired is the number of expired entries.
-	expired int
+	from    clock.Instant // its beginning
+	expired int           // the number of expired entries
 }
 
-// endSkipped ends the skipped span at an entry that is taken, or at the end of the feed. A span
+// endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
+// stops because it has skipped maxExpired entries. A span
 // with many expired entries is a gap. If the store has skipped many removed entries, one of the
 // spans is a gap too, but the store does not report which one. The walk chooses the one with the
 // longest part outside known gaps. If that is wrong, the next walk finds another one.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
-	if w.skipped.expired >= gapFrom || w.grown(found) {
+	if w.skipped.expired >= minExpired || w.grown(found) {
 		w.remember(found)
 	}
 	if !w.removed.empty() {
 		found.from, found.to = max(found.from, w.removed.from), min(found.to, w.removed.to)
-		if read := w.unknown(found); read > w.mostRead {
-			w.widest, w.mostRead = found, read
+		if length := w.longestOutside(found); length > w.longest {
+			w.widest, w.longest = found, length
 		}
 	}
 	w.skipped = skippedSpan{from: at}
@@ -310,21 +315,21 @@ func (w *walk) endSkipped(at clock.Instant) {
 
 // grown reports whether a span without entries is a known gap that has become longer. A
 // few removals are not a gap by themselves, but each would cost every page some time until
-// the gap is checked again.
+// the gap is verified again.
 func (w *walk) grown(found gap) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
-	for _, known := range w.gaps {
-		if known.from < found.to && known.to > found.from && end-known.to >= growBy {
+	for _, g := range w.skip {
+		if g.from < found.to && g.to > found.from && end >= g.to.Add(growBy) {
 			return true
 		}
 	}
 	return false
 }
 
-// unknown returns the length of the longest part of a span that is in no known gap.
-func (w *walk) unknown(found gap) (longest clock.Instant) {
+// longestOutside returns the length in microseconds of the longest part of a span that is in no known gap.
+func (w *walk) longestOutside(found gap) (longest int64) {
 	for _, part := range w.outsideGaps(found) {
-		longest = max(longest, part.width())
+		longest = max(longest, part.micros())
 	}
 	return longest
 }
@@ -335,51 +340,51 @@ func (w *walk) outsideGaps(found gap) []gap {
 		return nil
 	}
 	parts := []gap{found}
-	for _, known := range w.gaps {
-		parts = without(parts, known)
+	for _, g := range w.skip {
+		parts = without(parts, g)
 	}
 	return parts
 }
 
-// around returns the smallest span that contains h and the span between two instants. An empty h is
+// around returns the smallest span that contains g and the span between two instants. An empty g is
 // ignored.
-func around(h gap, first, end clock.Instant) gap {
-	if h.empty() {
+func around(g gap, first, end clock.Instant) gap {
+	if g.empty() {
 		return gap{from: first, to: end}
 	}
-	return gap{from: min(h.from, first), to: max(h.to, end)}
+	return gap{from: min(g.from, first), to: max(g.to, end)}
 }
 
-// between returns the span between two instants, without both of them.
+// between returns the span between two instants, excluding both.
 func between(a, b clock.Instant) gap { return gap{from: min(a, b) + 1, to: max(a, b)} }
 
-// remember notes a span without entries as a gap, except for its last moments and for the gaps in it
-// that the walk has skipped: those are as old as they were.
+// remember notes a span without entries as a gap, except for the last listedWithin before now, and for
+// the gaps in it that the walk has skipped, because it has not verified them.
 func (w *walk) remember(found gap) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
-	found.until = w.at + gapKept
+	found.until = w.elapsed + gapKept
 	for _, read := range w.outsideGaps(found) {
-		w.t.gaps.note(w.feed, read, w.began)
+		w.t.gaps.note(w.feed, read, w.puts)
 	}
 }
 
 // parts returns the slices that the walk reads of each partition of a day, in its direction:
 // what follows the start of the walk and is in no gap. Each slice ends at the next gap. The last one
-// ends with the day, unless a gap covers its end.
+// ends with the day, unless a gap covers the end of the day.
 func (w *walk) parts(d Day) (all []Slice) {
 	first, end := firstOf(d), firstOf(d+1)
 	var from *Entry
 	if w.from != nil && d == DayOf(w.from.Created) {
 		from = w.from
 	}
-	for i := range w.gaps {
-		h := w.gaps[i]
-		near, far := h.from, h.to // in the direction of the walk
+	for i := range w.skip {
+		g := w.skip[i]
+		near, far := g.from, g.to // in the direction of the walk
 		if !w.newer {
-			h = w.gaps[len(w.gaps)-1-i]
-			near, far = h.to, h.from
+			g = w.skip[len(w.skip)-1-i]
+			near, far = g.to, g.from
 		}
-		if h.to <= first || h.from >= end || from != nil && !w.behind(*before(far), *from) {
+		if g.to <= first || g.from >= end || from != nil && !w.behind(*before(far), *from) {
 			continue // on another day, or already passed
 		}
 		reaches := near < end // the gap begins on this day

@@ -13,8 +13,8 @@ import (
 	"carrel/core/timeline"
 )
 
-// removedStore is a store in which skipping a removed entry takes time, as in Cassandra. It
-// counts the removed entries that slices have skipped.
+// removedStore is a store that skips removed entries and reports that it has skipped many, as the
+// store on Cassandra does. It counts them.
 type removedStore struct {
 	timeline.Store
 	removed []timeline.Entry // the oldest first
@@ -58,7 +58,7 @@ func newRemoved(t *testing.T, from clock.Instant, n int) (*fixture, *removedStor
 	for i := range n {
 		store.removed = append(store.removed, timeline.Entry{Created: from + clock.Instant(i)*1000, ID: "x"})
 	}
-	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	f.reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
 	return f, store
 }
 
@@ -95,7 +95,7 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 	store.skipped = 0
 	f.want(queries[0])
 	if store.skipped < removed {
-		t.Errorf("%d removed entries were skipped after 11 s: the gap was not checked again", store.skipped)
+		t.Errorf("%d removed entries were skipped after 11 s: the gap was not verified again", store.skipped)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestRead_ExtendsAGap(t *testing.T) {
 	const removed, lately = 30_000, 300
 	now := clock.Of(newFixture(t).rt.Now())
 	f, store := newRemoved(t, now-60_000_000, removed)
-	f.rt.hold = true // what is done in the background
+	f.rt.hold = true // no background task runs
 	for n := range clock.Instant(lately) {
 		store.removed = append(store.removed, timeline.Entry{Created: now - 2_999_999 + n*9000, ID: "x"})
 	}
@@ -153,7 +153,7 @@ func TestRead_SpansBetweenNewerEntriesAreNoGaps(t *testing.T) {
 		slices() // the right span is not always found at once
 	}
 	if n := slices(); n != 8 {
-		t.Errorf("a page reads %d slices, of four partitions with a gap", n)
+		t.Errorf("a page reads %d slices, want 8: two of each of the four partitions", n)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestRead_ShowsAnEntryPutAfterTheClockWasSetBack(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)
-	f.feeds = f.local
+	f.feeds = f.reader
 	f.store.Store = &afterSlices{Store: store, remaining: 4, then: func() {
 		f.rt.now.Add(int64(-10 * second))
 		f.want(timeline.Query{Size: 1, After: &timeline.Entry{Created: today + 1}})
@@ -208,7 +208,7 @@ func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 	for _, puts := range []int{1, 1024, 1025} {
 		f, store := newRemoved(t, today+1000, 5000)
 		f.put(timeline.Entry{Created: today, ID: "oldest"}, true) // in a day with four partitions
-		f.feeds = f.local
+		f.feeds = f.reader
 		f.store.Store = &afterSlices{Store: store, remaining: 4, then: func() {
 			for n := range puts {
 				e := timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n)}
@@ -216,7 +216,7 @@ func TestRead_ShowsEntriesPutDuringARead(t *testing.T) {
 					e.Created += day / 4
 				}
 				f.shown = append(f.shown, e)
-				if err := f.local.Put(t.Context(), "f", e, 10); err != nil {
+				if err := f.reader.Put(t.Context(), "f", e, 10); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -249,19 +249,19 @@ func (a *afterDays) ListBuckets(ctx context.Context, feed timeline.Feed, before 
 // is shown to the next reader.
 func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 	f, store := newRemoved(t, today, 0)
-	f.local = f.open()
-	f.feeds = f.local
+	f.reader = f.open()
+	f.feeds = f.reader
 	for n := range 400 {
 		f.put(timeline.Entry{Created: today + clock.Instant(n), ID: fmt.Sprint(n), Until: today + 1}, true)
 	}
 	f.put(timeline.Entry{Created: today - 9*day, ID: "oldest"}, true)
 	late := timeline.Entry{Created: today - 3*day, ID: "late"}
-	f.read(timeline.Query{Size: 0}) // the days are known,
-	f.rt.now.Add(int64(day))        // and whether today has begun is looked up
+	f.read(timeline.Query{Size: 0}) // caches the days
+	f.rt.now.Add(int64(day))        // so the next read looks up whether today has entries
 	begun := false
 	f.store.Store = &afterDays{Store: store, then: func() {
 		begun = true
-		if err := f.local.Put(t.Context(), "f", late, 10); err != nil {
+		if err := f.reader.Put(t.Context(), "f", late, 10); err != nil {
 			t.Fatal(err)
 		}
 	}}
@@ -274,8 +274,8 @@ func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 }
 
 // If entries are removed all the time there is one gap, around which few slices are read. The
-// whole gap is checked again in time, so a late entry of another process is not hidden for
-// longer.
+// whole gap is verified in time, so a late entry of another process is hidden for at most twelve
+// seconds.
 func TestRead_MergesManyGaps(t *testing.T) {
 	f, store := newRemoved(t, today, 0)
 	for n := range 40 {
@@ -289,7 +289,7 @@ func TestRead_MergesManyGaps(t *testing.T) {
 		for now := clock.Of(f.rt.Now()); last < now; last += 500 {
 			store.removed = append(store.removed, timeline.Entry{Created: last, ID: "x"})
 		}
-		if _, err := timeline.Read(t.Context(), f.local, "f", timeline.Query{Size: 1}, f.resolve); err != nil {
+		if _, err := timeline.Read(t.Context(), f.reader, "f", timeline.Query{Size: 1}, f.resolve); err != nil {
 			t.Fatal(err)
 		}
 		f.rt.Close() // waits for what runs in the background
@@ -321,7 +321,7 @@ func TestRead_MergesManyGaps(t *testing.T) {
 func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 	f, _ := newRemoved(t, today+1000, 5000)
 	others := f.open()
-	f.feeds = f.local
+	f.feeds = f.reader
 	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
 	f.want(timeline.Query{Size: 9})
 	f.put(timeline.Entry{Created: today + 2_000_500, ID: "ours"}, true)
@@ -334,7 +334,7 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 		hidden  bool
 	}{
 		{"new", now - 1, false},
-		{"just within the time of listing", now - 3_000_000, false},
+		{"just within listedWithin", now - 3_000_000, false},
 		{"late", now - 3_000_002, true},
 	} {
 		e := timeline.Entry{Created: late.created, ID: late.id}
@@ -343,14 +343,14 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 		}
 		f.shown = append(f.shown, e)
 		p := f.read(timeline.Query{Size: 9})
-		met := slices.ContainsFunc(p.Found, func(found timeline.Found[string]) bool { return found.Entry.ID == late.id })
-		if met == late.hidden {
-			t.Errorf("%s: met %t", late.id, met)
+		shown := slices.ContainsFunc(p.Found, func(found timeline.Found[string]) bool { return found.Entry.ID == late.id })
+		if shown == late.hidden {
+			t.Errorf("%s: shown %t", late.id, shown)
 		}
 		// A follower of the feed sees each of them.
-		since, err := f.local.Since(t.Context(), "f", timeline.Entry{Created: late.created - 1}, 1)
+		since, err := f.reader.Since(t.Context(), "f", timeline.Entry{Created: late.created - 1}, 1)
 		if err != nil || len(since) != 1 || since[0].ID != late.id {
-			t.Errorf("%s: followed: %v, %v", late.id, since, err)
+			t.Errorf("%s: Since returned %v, %v", late.id, since, err)
 		}
 	}
 	f.rt.elapsed.Add(int64(10 * time.Second))
@@ -366,7 +366,7 @@ func TestRead_AroundGapsMatchesAModel(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 15))
 		f, store := newRemoved(t, today, 0)
 		store.always = true
-		f.feeds = f.local
+		f.feeds = f.reader
 		at := func() timeline.Entry {
 			e := timeline.Entry{Created: today - clock.Instant(rng.IntN(3))*day + clock.Instant(rng.IntN(40))*60_000_000, ID: fmt.Sprint(rng.IntN(4))}
 			if rng.IntN(5) == 0 {

@@ -7,10 +7,12 @@ import (
 	"carrel/core/clock"
 )
 
-// MaxScanned is how many entries a page scans at most, including those that are not shown.
+// MaxScanned is the most entries that a page checks against their rows in each direction. Entries
+// that have expired are skipped and do not count.
 const MaxScanned = 2000
 
-// minChecked is the smallest number of entries that are checked at once after the first time.
+// minChecked is the smallest batch of entries to check after the first batch of a scan, except for
+// the last batch.
 const minChecked = 8
 
 // Query describes a page to read.
@@ -46,35 +48,35 @@ type Ends struct {
 	// if so many entries on that side are not shown that the scan ended early.
 	HasNewer, HasOlder bool
 	// Newest and Oldest are the positions from which to continue on either side; nil if
-	// nothing was scanned and the query had no After.
+	// the page is empty, its scan was not cut short, and the query had no After.
 	Newest, Oldest *Entry
 }
 
 // Read reads a page of a feed.
 func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load LoadVisible[T]) (*Page[T], error) {
-	var on, back scan[T]
+	var forward, backward scan[T]
 	sides := 1
 	if q.After != nil {
 		sides = 2 // otherwise the page begins at an end of the feed
 	}
 	err := t.each(ctx, sides, func(side int) (err error) {
 		if side == 0 {
-			on, err = run(ctx, t, feed, q.After, q.Newer, q.Size, nil, load)
+			forward, err = run(ctx, t, feed, q.After, q.Newer, q.Size, nil, load)
 			return err
 		}
 		// An entry at the position itself is on the other side of the page.
-		back, err = run(ctx, t, feed, q.After, !q.Newer, 0, []Entry{*q.After}, load)
+		backward, err = run(ctx, t, feed, q.After, !q.Newer, 0, []Entry{*q.After}, load)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if q.After == nil && !q.Newer {
-		on.walk.refresh(ctx)
+		forward.walk.refresh(ctx)
 	}
-	p := &Page[T]{Found: on.found, Ends: Ends{HasOlder: on.more, HasNewer: back.more, Newest: q.After, Oldest: q.After}}
-	if on.scanned {
-		p.Newest, p.Oldest = &on.first, &on.last
+	p := &Page[T]{Found: forward.found, Ends: Ends{HasOlder: forward.more, HasNewer: backward.more, Newest: q.After, Oldest: q.After}}
+	if forward.hasEnds {
+		p.Newest, p.Oldest = &forward.first, &forward.last
 	}
 	if q.Newer {
 		slices.Reverse(p.Found)
@@ -88,12 +90,13 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load Loa
 type scan[T any] struct {
 	walk  *walk
 	found []Found[T]
-	// more reports that an entry follows that is shown or may be.
+	// more reports whether another entry that is shown follows, or may follow.
 	more bool
 	// first and last are the first and the last entry shown. If the scan was cut short, last is the
 	// last entry scanned, and so is first if none is shown.
 	first, last Entry
-	scanned     bool
+	// hasEnds reports whether first and last are set.
+	hasEnds bool
 }
 
 // run walks until it has found want entries and one more, the feed ends, MaxScanned entries
@@ -102,7 +105,7 @@ type scan[T any] struct {
 func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, load LoadVisible[T]) (scan[T], error) {
 	var s scan[T]
 	now := clock.Of(t.rt.Now())
-	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.known(feed, t.rt.Elapsed(), now))
+	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.beginSkipping(feed, t.rt.Elapsed(), now))
 	if err != nil {
 		return s, err
 	}
@@ -149,8 +152,8 @@ func (s *scan[T]) add(entries []Entry, items []*T, want int) (full bool) {
 			return true
 		}
 		s.found = append(s.found, Found[T]{entries[i], item})
-		if s.last = entries[i]; !s.scanned {
-			s.first, s.scanned = entries[i], true
+		if s.last = entries[i]; !s.hasEnds {
+			s.first, s.hasEnds = entries[i], true
 		}
 	}
 	return false
@@ -159,7 +162,7 @@ func (s *scan[T]) add(entries []Entry, items []*T, want int) (full bool) {
 // cut ends the page at the last entry that was scanned, where a client continues.
 func (s *scan[T]) cut(at Entry) {
 	s.more = true
-	if s.last = at; !s.scanned {
-		s.first, s.scanned = s.last, true
+	if s.last = at; !s.hasEnds {
+		s.first, s.hasEnds = s.last, true
 	}
 }

@@ -21,9 +21,9 @@ const (
 // refreshTasks says what to do in the background: verify gaps, or forecast further ones.
 type refreshTasks struct{ verify, forecast bool }
 
-// refresh verifies the gaps that a walk has skipped, and forecasts further ones, if it is time to. It
-// does so in the background, because either may read very many entries. The walk has read the newest
-// page. A forecast is made if most entries that it has passed have an expiry.
+// refresh verifies the gaps that the walk has skipped, and forecasts further ones, if it is time to. It
+// does so in the background, because either may read very many entries. The caller has read the newest
+// page with w. A forecast is made if most entries that w has passed have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	skipped := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created)
@@ -66,28 +66,28 @@ func (t *Timelines) verify(ctx context.Context, feed Feed) {
 	if len(taken) > cursor.MaxPageSize || w.budget == 0 {
 		from = w.last.Created + 1
 	}
-	t.gaps.renew(feed, from, b.at)
+	t.gaps.renew(feed, from, b.elapsed)
 }
 
 // startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. The caller must
 // do these tasks, and call endRefresh after each.
-func (h *gaps) startRefresh(feed Feed, now time.Duration, wanted refreshTasks) (do refreshTasks, in *knownGaps) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	k := h.of(feed)
-	if wanted.verify && !k.running.verify && now >= k.nextVerify {
-		do.verify, k.running.verify, k.nextVerify = true, true, now+refreshEvery
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, in *knownGaps) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	if wanted.verify && !k.running.verify && elapsed >= k.nextVerify {
+		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
 	}
-	if wanted.forecast && !k.running.forecast && now >= k.nextForecast {
-		do.forecast, k.running.forecast, k.nextForecast = true, true, now+refreshEvery
+	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
+		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
 	return do, k
 }
 
-// endRefresh reports that a task has ended.
-func (h *gaps) endRefresh(k *knownGaps, ended refreshTasks) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// endRefresh records that tasks have ended.
+func (c *gapCache) endRefresh(k *knownGaps, ended refreshTasks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	k.running.verify = k.running.verify && !ended.verify
 	k.running.forecast = k.running.forecast && !ended.forecast
 }

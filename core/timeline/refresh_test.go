@@ -8,8 +8,8 @@ import (
 	"carrel/core/timeline"
 )
 
-// When a gap has been known for long, one reader checks it again, while others still skip it.
-func TestRead_OneReaderChecksAnOldGap(t *testing.T) {
+// When a gap has become old, one reader verifies it, while others still skip it.
+func TestRead_OneReaderVerifiesAnOldGap(t *testing.T) {
 	f, store := newRemoved(t, today+1000, 5000)
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)
 	f.want(timeline.Query{Size: 1})
@@ -24,11 +24,12 @@ func TestRead_OneReaderChecksAnOldGap(t *testing.T) {
 	}}
 	f.want(timeline.Query{Size: 1})
 	if store.skipped < 5000 {
-		t.Errorf("%d removed entries were skipped: nobody has checked the gap", store.skipped)
+		t.Errorf("%d removed entries were skipped: nobody has verified the gap", store.skipped)
 	}
 }
 
-// While the newest page is read, the gap is verified in the background, once, and no reader does it.
+// While the newest page is read again and again, one background task at a time verifies the gap, and no
+// reader does.
 func TestRead_VerifiesAGapInTheBackground(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
@@ -126,8 +127,9 @@ func TestRead_VerifiesAGrowingGapInTime(t *testing.T) {
 	}
 }
 
-// A gap is kept for some time since its reading began, which may take long.
-func TestRead_KeepsAGapFromTheBeginningOfItsReading(t *testing.T) {
+// The time for which a gap is kept counts from the start of the read that has found it, because that
+// read may take long.
+func TestRead_KeepsAGapFromTheStartOfTheRead(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)

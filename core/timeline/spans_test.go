@@ -9,8 +9,8 @@ import (
 	"carrel/core/clock"
 )
 
-// Gaps of two lists are joined where they overlap or touch, and are used until the first of them is no
-// longer used.
+// Gaps of two lists are joined where they overlap or touch. The until of a joined gap is the earlier
+// one.
 func TestUnion(t *testing.T) {
 	a, b, c := time.Second, 2*time.Second, 3*time.Second
 	for name, test := range map[string]struct{ a, b, want []gap }{
@@ -35,20 +35,20 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// A forecast keeps its newest spans.
-func TestForecast_KeepsSoManySpans(t *testing.T) {
-	const first, last = 1, mostSpans + 50
+// A forecast keeps its newest maxSpans spans.
+func TestForecast_KeepsTheNewestSpans(t *testing.T) {
+	const first, last = 1, maxSpans + 50
 	f := &forecaster{to: 10 * (last + 1)}
 	for n := clock.Instant(first); n <= last; n++ {
 		f.reused = append(f.reused, span{gap{from: 10 * n, to: 10*n + 10}, 1})
 	}
 	f.pass(clock.Min)
-	if spans := f.result(); len(spans) != mostSpans || spans[0].from != 10*(last-mostSpans+1) || spans[mostSpans-1].from != 10*last {
+	if spans := f.result(); len(spans) != maxSpans || spans[0].from != 10*(last-maxSpans+1) || spans[maxSpans-1].from != 10*last {
 		t.Errorf("%d spans from %d to %d", len(spans), spans[0].from, spans[len(spans)-1].to)
 	}
 }
 
-// A reused span is cut where the time of the forecast ends, which is earlier than before if the clock
+// A reused span is cut at the end of the new forecast, which is earlier than the old end if the clock
 // was set back.
 func TestForecast_CutsReusedSpans(t *testing.T) {
 	f := &forecaster{to: 100, reused: []span{{gap{from: 90, to: 103}, 1}, {gap{from: 105, to: 120}, 1}}}
@@ -61,36 +61,36 @@ func TestForecast_CutsReusedSpans(t *testing.T) {
 
 // A feed remembers the widest gaps.
 func TestNote_KeepsTheWidest(t *testing.T) {
-	h := gaps{feeds: map[Feed]*knownGaps{}}
-	b := h.begin("f", 0, 1000)
-	for n := range clock.Instant(3 * mostGaps) {
-		h.note("f", gap{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.began)
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
+	for n := range clock.Instant(3 * maxGaps) {
+		c.note("f", gap{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.puts)
 	}
-	h.note("f", gap{from: 110, to: 120, until: time.Minute}, b.began) // divides one
-	all := h.known("f", 0, 1000).gaps
-	if len(all) != mostGaps || all[0].from != 0 || all[mostGaps-1].from > 100*mostGaps {
+	c.note("f", gap{from: 110, to: 120, until: time.Minute}, b.puts) // divides one
+	all := c.beginSkipping("f", 0, 1000).skip
+	if len(all) != maxGaps || all[0].from != 0 || all[maxGaps-1].from > 100*maxGaps {
 		t.Errorf("%d gaps: %v", len(all), all)
 	}
 }
 
 // A walk renews the gaps that it has read, unless they were found later.
 func TestRenew(t *testing.T) {
-	h := gaps{feeds: map[Feed]*knownGaps{}}
-	b := h.begin("f", 0, 1000)
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
 	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}} {
-		h.note("f", g, b.began)
+		c.note("f", g, b.puts)
 	}
-	h.renew("f", 20, 7*time.Second)
+	c.renew("f", 20, 7*time.Second)
 	want := []gap{{10, 19, 15 * time.Second}, {20, 29, 17 * time.Second}, {30, 39, 40 * time.Second}}
-	if diff := cmp.Diff(want, h.known("f", 0, 1000).gaps, cmp.AllowUnexported(gap{})); diff != "" {
+	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// A task of a kind does not run twice at a time, nor twice in five seconds. Tasks of the other kind
-// are not held up by it.
+// At most one task of each kind runs at a time, and one starts at most every five seconds. The two
+// kinds do not wait for each other.
 func TestStartRefresh(t *testing.T) {
-	h := gaps{feeds: map[Feed]*knownGaps{}}
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	both, verify, forecast := refreshTasks{true, true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
 	for n, step := range []struct {
 		at                  time.Duration
@@ -107,8 +107,8 @@ func TestStartRefresh(t *testing.T) {
 		{18*time.Second - 1, refreshTasks{}, both, forecast},
 		{18 * time.Second, forecast, both, verify},
 	} {
-		h.endRefresh(h.of("f"), step.ended)
-		if got, _ := h.startRefresh("f", step.at, step.wanted); got != step.want {
+		c.endRefresh(c.of("f"), step.ended)
+		if got, _ := c.startRefresh("f", step.at, step.wanted); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
 		}
 	}
@@ -116,26 +116,26 @@ func TestStartRefresh(t *testing.T) {
 
 // At most maxFeeds feeds are remembered. A feed for which a task runs is not forgotten.
 func TestEvict(t *testing.T) {
-	h := gaps{feeds: map[Feed]*knownGaps{}}
-	_, busy := h.startRefresh("busy", 0, refreshTasks{verify: true})
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	_, busy := c.startRefresh("busy", 0, refreshTasks{verify: true})
 	for n := range 2 * maxFeeds {
-		h.begin(Feed(rune(n+1)), 0, 0)
+		c.begin(Feed(rune(n+1)), 0, 0)
 	}
-	if len(h.feeds) != maxFeeds || h.feeds["busy"] != busy {
-		t.Errorf("%d feeds; the busy one is there: %t", len(h.feeds), h.feeds["busy"] == busy)
+	if len(c.feeds) != maxFeeds || c.feeds["busy"] != busy {
+		t.Errorf("%d feeds; the busy one is there: %t", len(c.feeds), c.feeds["busy"] == busy)
 	}
 }
 
 // What a forecast does not read again is disjoint, because a gap may lie within a span.
 func TestReused_IsDisjoint(t *testing.T) {
-	h := gaps{feeds: map[Feed]*knownGaps{}}
-	b := h.begin("f", 0, 1000)
-	h.setForecast("f", []span{{gap{10, 50, time.Minute}, 500}, {gap{60, 70, time.Minute}, 100}}, b.began)
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
+	c.setForecast("f", []span{{gap{10, 50, time.Minute}, 500}, {gap{60, 70, time.Minute}, 100}}, b.puts)
 	for _, g := range []gap{{5, 12, time.Minute}, {20, 30, time.Minute}, {65, 80, time.Minute}, {90, 95, dueWithin}} {
-		h.note("f", g, b.began)
+		c.note("f", g, b.puts)
 	}
 	want := []span{{gap{5, 10, time.Minute}, 0}, {gap{10, 50, time.Minute}, 500}, {gap{65, 80, time.Minute}, 0}}
-	if diff := cmp.Diff(want, h.reused("f", 0, 200), cmp.AllowUnexported(gap{}, span{})); diff != "" {
+	if diff := cmp.Diff(want, c.reused("f", 0, 200), cmp.AllowUnexported(gap{}, span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"carrel/core/clock"
 )
 
-// Feed names a feed: "pastes", or "content:" and a tenant. "complete:" and a kind names the mark that
-// all feeds of that kind are complete.
+// Feed names a feed: "pastes", or "content:" and a tenant. The feed "complete:" and a kind has a
+// day if all feeds of that kind are complete; see Timelines.Complete.
 type Feed string
 
 // Day is a day in UTC, counted from 1970-01-01.
@@ -39,10 +39,11 @@ type Partition struct {
 
 // Slice describes the entries to read of a partition.
 type Slice struct {
-	// From and To bound the slice: it has the entries after From and before To, in the
-	// direction of the walk. nil means the end of the partition.
+	// From and To bound the slice: it has the entries after From and before To, in the direction
+	// of reading. If From is nil, it begins with the first entry of the partition; if To is nil, it
+	// ends with the last.
 	From, To *Entry
-	// Newer lists the oldest entries first; otherwise the newest come first.
+	// Newer requests the entries from the oldest to the newest; otherwise the newest come first.
 	Newer bool
 	Limit int
 }
@@ -74,8 +75,9 @@ type Store interface {
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
 	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the
-	// one with the greater MTS must win. It must be durable no later than an in-flight list of
-	// this process that is written after it. A put that is older than a drop may be ignored.
+	// one with the greater MTS must win. If this process writes its in-flight list (see
+	// docs/write-protocol.md) after a put, that list must not become durable before the put. A put
+	// that is older than a drop may be ignored.
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is as durable
 	// as a put.

@@ -23,8 +23,8 @@ const day = clock.Instant(24 * time.Hour / time.Microsecond)
 // today is the beginning of the day of these tests.
 const today = 20_000 * day
 
-// still is the real runtime with clocks that the test sets.
-type still struct {
+// manualClock is the real runtime with clocks that the test sets.
+type manualClock struct {
 	*sched.Real
 	now, elapsed atomic.Int64
 	// hold makes Go keep its tasks in held.
@@ -32,33 +32,33 @@ type still struct {
 	held []func()
 }
 
-func (s *still) Go(task func()) {
-	if s.hold {
-		s.held = append(s.held, task)
+func (c *manualClock) Go(task func()) {
+	if c.hold {
+		c.held = append(c.held, task)
 		return
 	}
-	s.Real.Go(task)
+	c.Real.Go(task)
 }
 
 // pass moves both clocks on.
-func (s *still) pass(d time.Duration) {
-	s.now.Add(d.Microseconds())
-	s.elapsed.Add(int64(d))
+func (c *manualClock) pass(d time.Duration) {
+	c.now.Add(d.Microseconds())
+	c.elapsed.Add(int64(d))
 }
 
-func (s *still) Now() time.Time { return clock.Instant(s.now.Load()).Time() }
+func (c *manualClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 
-func (s *still) Elapsed() time.Duration { return time.Duration(s.elapsed.Load()) }
+func (c *manualClock) Elapsed() time.Duration { return time.Duration(c.elapsed.Load()) }
 
-// counted is a store that counts its calls.
-type counted struct {
+// countingStore is a store that counts its calls.
+type countingStore struct {
 	timeline.Store
 	slices, lists, fixed atomic.Int64
 	// listing, if set, is called before a slice is listed.
 	listing func()
 }
 
-func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (c *countingStore) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	c.slices.Add(1)
 	if c.listing != nil {
 		c.listing()
@@ -66,12 +66,12 @@ func (c *counted) ListEntries(ctx context.Context, p timeline.Partition, s timel
 	return c.Store.ListEntries(ctx, p, s)
 }
 
-func (c *counted) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+func (c *countingStore) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
 	c.lists.Add(1)
 	return c.Store.ListBuckets(ctx, feed, before, limit)
 }
 
-func (c *counted) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+func (c *countingStore) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	c.fixed.Add(1)
 	return c.Store.FixBucket(ctx, feed, b)
 }
@@ -79,11 +79,11 @@ func (c *counted) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.
 // fixture is a feed with a plain model of it.
 type fixture struct {
 	*testing.T
-	rt    *still
-	store *counted
+	rt    *manualClock
+	store *countingStore
 	feeds *timeline.Timelines
-	// local, if set, reads all pages; otherwise each is read by a process of its own.
-	local *timeline.Timelines
+	// reader, if set, reads all pages; otherwise each is read by a process of its own.
+	reader *timeline.Timelines
 	// shown has the entries to show, hidden the other entries of the feed.
 	shown, hidden []timeline.Entry
 	checked       int
@@ -91,7 +91,7 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T) *fixture {
-	f := &fixture{T: t, rt: &still{Real: sched.NewReal()}, store: &counted{Store: simulator.NewClient(simulator.NewStore(nil), nil)}}
+	f := &fixture{T: t, rt: &manualClock{Real: sched.NewReal()}, store: &countingStore{Store: simulator.NewClient(simulator.NewStore(nil), nil)}}
 	t.Cleanup(f.rt.Close)
 	f.rt.now.Store(int64(today + day/2))
 	f.feeds = f.open()
@@ -132,12 +132,12 @@ func (f *fixture) resolve(_ context.Context, es []timeline.Entry) ([]*string, er
 
 func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	f.Helper()
-	// The two walks of a page are not checked concurrently, because of the model.
-	local := f.local
-	if local == nil {
-		local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	reader := f.reader
+	if reader == nil {
+		// Not Remote, because resolve is not safe for concurrent use.
+		reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
 	}
-	p, err := timeline.Read(f.Context(), local, "f", q, f.resolve)
+	p, err := timeline.Read(f.Context(), reader, "f", q, f.resolve)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -304,10 +304,10 @@ func TestRead_TakesOneRoundTrip(t *testing.T) {
 // is an older one.
 func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	f := newFixture(t)
-	local := f.open()
+	reader := f.open()
 	count := func() int {
 		t.Helper()
-		p, err := timeline.Read(t.Context(), local, "f", timeline.Query{Size: 10}, f.resolve)
+		p, err := timeline.Read(t.Context(), reader, "f", timeline.Query{Size: 10}, f.resolve)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,11 +339,11 @@ func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// A store of this process has no other writers: its days are not listed again for today's.
-func TestRead_OfAStoreOfThisProcessListsItsDaysOnce(t *testing.T) {
+// A local store has no other writers, so its days are not listed again to find today's.
+func TestRead_ListsTheDaysOfALocalStoreOnce(t *testing.T) {
 	f := newFixture(t)
-	f.local = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
-	f.feeds = f.local
+	f.reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	f.feeds = f.reader
 	f.put(timeline.Entry{Created: today - 3*day, ID: "old"}, true)
 	f.want(timeline.Query{Size: 10})
 	lists := f.store.lists.Load()

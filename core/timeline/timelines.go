@@ -23,15 +23,15 @@ type Timelines struct {
 	rt      sched.Runtime
 	remote  bool
 	buckets buckets
-	gaps    gaps
+	gaps    gapCache
 }
 
 // New returns the feeds of a store.
 func New(c Config) *Timelines {
 	return &Timelines{
 		store: c.Store, rt: c.Runtime, remote: c.Remote,
-		buckets: buckets{store: c.Store, rt: c.Runtime, remote: c.Remote, feeds: map[Feed]*known{}},
-		gaps:    gaps{feeds: map[Feed]*knownGaps{}},
+		buckets: buckets{store: c.Store, rt: c.Runtime, remote: c.Remote, feeds: map[Feed]*cachedBuckets{}},
+		gaps:    gapCache{feeds: map[Feed]*knownGaps{}},
 	}
 }
 
@@ -39,7 +39,7 @@ func New(c Config) *Timelines {
 // other, without a goroutine. It returns the error of the lowest index that has one.
 func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error {
 	if t.remote {
-		return sched.ForEach(ctx, t.rt, n, sliceWidth, do)
+		return sched.ForEach(ctx, t.rt, n, maxConcurrent, do)
 	}
 	for i := range n {
 		if err := do(i); err != nil {
@@ -49,9 +49,10 @@ func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error
 	return nil
 }
 
-// Put adds an entry to a feed. It records the day first, because readers only look at
-// recorded days. mts is the write timestamp of the row's state: an entry of a later state stays. A
-// store may forget a Drop, so the caller reads the row after a Put that may be late.
+// Put adds an entry to a feed. It records the day first, because readers only look at recorded days.
+// mts is the write timestamp of the row's state. Put does not replace an entry of a later state. But
+// a store may forget a Drop, and then a Put of an earlier state restores the entry: the caller must
+// read the row again after a Put.
 func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
@@ -64,8 +65,8 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	return nil
 }
 
-// Drop removes an entry from a feed, unless a later state has put it there. A Put of an
-// earlier state may still arrive, as the first of its day, so Drop records the day too.
+// Drop removes an entry from a feed, unless a Put of a later state has added it. It records the day
+// too: a Put of an earlier state that arrives late must find the same partition, to lose there.
 func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
@@ -89,33 +90,33 @@ func (t *Timelines) Since(ctx context.Context, feed Feed, position Entry, limit 
 	return w.take(ctx, limit)
 }
 
-// Find returns an entry as the feed has it; ok is false if the feed does not have it.
+// Find returns the stored entry at the position of e, with its Until; ok is false if there is none.
 func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, ok bool, err error) {
 	b, ok, err := t.buckets.look(ctx, feed, DayOf(e.Created))
 	if err != nil || !ok {
 		return Entry{}, false, err
 	}
 	// The position right after the entry, in the order of ids.
-	behind := Entry{Created: e.Created, ID: e.ID + "\x00"}
-	l, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &behind, To: before(e.Created), Limit: 1})
+	justAfter := Entry{Created: e.Created, ID: e.ID + "\x00"}
+	l, err := t.store.ListEntries(ctx, b.partition(feed, e), Slice{From: &justAfter, To: before(e.Created), Limit: 1})
 	if err != nil || len(l.Entries) == 0 || Compare(l.Entries[0], e) != 0 {
 		return Entry{}, false, err
 	}
 	return l.Entries[0], true, nil
 }
 
-// marks returns the feed that records, with a single day, that a kind of feeds is complete.
-func marks(kind string) Feed { return Feed("complete:" + kind) }
+// completeFeed returns the feed that records, with a single day, that a kind of feeds is complete.
+func completeFeed(kind string) Feed { return Feed("complete:" + kind) }
 
-// Complete reports whether SetComplete was called for a kind of feeds. In a store that is
-// older than the kind, the feeds lack entries until then.
+// Complete reports whether SetComplete was called for a kind of feeds. Until then, these
+// feeds lack the entries of rows that were stored before the kind of feeds was introduced.
 func (t *Timelines) Complete(ctx context.Context, kind string) (bool, error) {
-	_, ok, err := t.buckets.look(ctx, marks(kind), 0)
+	_, ok, err := t.buckets.look(ctx, completeFeed(kind), 0)
 	return ok, err
 }
 
 // SetComplete marks a kind of feeds as complete.
 func (t *Timelines) SetComplete(ctx context.Context, kind string) error {
-	_, err := t.buckets.fix(ctx, marks(kind), 0)
+	_, err := t.buckets.fix(ctx, completeFeed(kind), 0)
 	return err
 }

@@ -13,18 +13,18 @@ const (
 	// sliceSlack is the least number of entries that are read from a partition beyond its share of
 	// the page, because some are not shown.
 	sliceSlack = 3
-	// sliceSpread is how many standard deviations are read beyond that share: ids fall into
-	// partitions at random, and a partition without enough entries costs another round trip.
+	// sliceSpread is how many more entries are read beyond that share, in standard deviations: ids
+	// fall into partitions at random, and a slice with too few entries costs another round trip.
 	// With four, that happens to one in a few hundred pages of 20 entries.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
 	// maxExpired limits how many expired entries a walk skips.
 	maxExpired = 500_000
-	// maxDaysAtOnce limits how many further days are read at once.
+	// maxDaysAtOnce limits how many days are read at once.
 	maxDaysAtOnce = 16
-	// sliceWidth is how many slices are read at once.
-	sliceWidth = 64
+	// maxConcurrent limits how many calls of a remote store run at once.
+	maxConcurrent = 64
 )
 
 // walk merges the partitions of a feed from a position in one direction.
@@ -48,31 +48,33 @@ type walk struct {
 	budget int
 	// last is the last entry that the walk has passed; nil if none.
 	last *Entry
-	// passed is how many entries the walk has passed, and expiring how many of them expire or
-	// have expired.
+	// passed is how many entries the walk has passed, and expiring how many of those have an expiry
+	// time.
 	passed, expiring int
 	skipped          skippedSpan
 	beginning
-	// removed is the span of the days in which the store has skipped many removed entries.
-	// widest is the skipped span within removed of which the walk has read the longest part, and
-	// mostRead the length of that part.
-	removed  gap
-	widest   gap
-	mostRead clock.Instant
+	// removed spans the days in which the store has skipped many removed entries. Of the spans in it
+	// without entries, widest is the one with the longest part outside known gaps, and longest is the
+	// length of that part in microseconds.
+	removed gap
+	widest  gap
+	longest int64
 }
 
 // source is a partition that is being read.
 type source struct {
 	p     Partition
 	slice Slice
-	read  []Entry // that are not yet taken
-	ended bool
+	// pending are the entries that were read, but not yet taken.
+	pending []Entry
+	ended   bool
 	// removed reports that the store has skipped many removed entries.
 	removed bool
 }
 
-// newWalk starts a walk at the time now. It needs want entries. from is nil for the end of the feed.
-// b must be taken before the days are listed: otherwise a put between the two could be missed.
+// newWalk starts a walk at the time now. Its caller wants about want entries. If from is nil, the walk
+// starts at an end of the feed. b is what was known before: newWalk lists the days of the feed, and a
+// put between that and a later beginning could be missed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
 	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
@@ -84,12 +86,12 @@ func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer b
 		w.skipped.from = from.Created
 	}
 	for i := range list {
-		b := list[i]
+		day := list[i]
 		if newer {
-			b = list[len(list)-1-i]
+			day = list[len(list)-1-i]
 		}
-		if from == nil || newer && b.Day >= DayOf(from.Created) || !newer && b.Day <= DayOf(from.Created) {
-			w.days = append(w.days, b)
+		if from == nil || newer && day.Day >= DayOf(from.Created) || !newer && day.Day <= DayOf(from.Created) {
+			w.days = append(w.days, day)
 		}
 	}
 	return w, nil
@@ -132,9 +134,9 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		w.endSkipped(w.last.Created)
 	}
 	w.t.gaps.cut(w.feed, taken...)
-	if w.mostRead > 0 {
+	if w.longest > 0 {
 		w.remember(w.widest)
-		w.widest, w.mostRead = gap{}, 0
+		w.widest, w.longest = gap{}, 0
 	}
 	return taken, nil
 }
@@ -146,8 +148,8 @@ func (w *walk) advance(ctx context.Context) (*Entry, error) {
 			return nil, err
 		}
 		if s := w.next(); s != nil {
-			e := &s.read[0]
-			s.read = s.read[1:]
+			e := &s.pending[0]
+			s.pending = s.pending[1:]
 			return e, nil
 		}
 		if !w.openDays() {
@@ -160,10 +162,10 @@ func (w *walk) advance(ctx context.Context) (*Entry, error) {
 func (w *walk) next() *source {
 	var best *source
 	for _, s := range w.open {
-		if len(s.read) == 0 {
+		if len(s.pending) == 0 {
 			continue
 		}
-		if best == nil || w.newer == (Compare(s.read[0], best.read[0]) < 0) {
+		if best == nil || w.newer == (Compare(s.pending[0], best.pending[0]) < 0) {
 			best = s
 		}
 	}
@@ -174,13 +176,13 @@ func (w *walk) next() *source {
 // opened together with the next one, because it may be empty, which would cost a round trip.
 func (w *walk) openDays() bool {
 	w.open = w.open[:0]
-	for n, most := 0, w.atOnce+mostGaps; n < w.atOnce && most > 0 && w.nextDay(); most-- {
+	for n, slices := 0, w.atOnce+maxGaps; n < w.atOnce && slices > 0 && w.nextDay(); slices-- {
 		part := w.rest[0]
 		w.rest = w.rest[1:]
 		if part.To == nil {
 			n++
 		}
-		part.Limit = w.sliceOf(w.share / w.day.Shards)
+		part.Limit = w.limitFor(w.share / w.day.Shards)
 		for shard := range w.day.Shards {
 			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, slice: part})
 		}
@@ -199,9 +201,9 @@ func (w *walk) nextDay() bool {
 	return len(w.rest) > 0
 }
 
-// sliceOf returns how many entries to read of a partition with a share of the page. In a local
-// store, where a further slice takes no round trip, fewer are read at first.
-func (w *walk) sliceOf(share int) int {
+// limitFor returns how many entries to read first of a partition with a share of the page. In a
+// local store they are fewer, because a further slice takes no round trip.
+func (w *walk) limitFor(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
 		slack = max(slack, int(sliceSpread*math.Sqrt(float64(share))))
@@ -209,12 +211,12 @@ func (w *walk) sliceOf(share int) int {
 	return min(share+slack, maxSlice)
 }
 
-// fill reads a slice of each open source that has no unread entries but may have more:
-// the next entry of the walk may be among them.
+// fill reads a slice of each open source that has no pending entries but may have more: the next
+// entry of the walk may be among them.
 func (w *walk) fill(ctx context.Context) error {
 	var dry []*source
 	for _, s := range w.open {
-		if len(s.read) == 0 && !s.ended {
+		if len(s.pending) == 0 && !s.ended {
 			dry = append(dry, s)
 		}
 	}
@@ -237,7 +239,7 @@ func (s *source) fill(ctx context.Context, store Store) error {
 		return err
 	}
 	es := l.Entries
-	s.read, s.removed = es, l.Removed
+	s.pending, s.removed = es, l.Removed
 	if s.ended = len(es) < s.slice.Limit; s.ended {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 // them at once.
 const slicesOfDay = 4
 
-// measureClusterPastes compares pages of pastes by the size of the list, by their
-// position in it and by what has happened at its newest end, and compares creations with
-// those of items.
+// measureClusterPastes compares pages of pastes by the size of the list, by their position in it, and
+// after many of its newest pastes have expired or were made private. It compares creations of pastes
+// with creations of items.
 func measureClusterPastes(ctx context.Context, o *options, t *table) (err error) {
 	var lists []*gateway
 	defer func() {
@@ -28,11 +28,11 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 	counts := newTally() // of the first list
 	sizes := pasteSizes(o.pastes)
 	for i, size := range sizes {
-		of := counts
+		counted := counts
 		if i > 0 {
-			of = nil
+			counted = nil
 		}
-		g, err := o.clusterOfPastes(ctx, fmt.Sprint("pastes", size), size, of)
+		g, err := o.clusterOfPastes(ctx, fmt.Sprint("pastes", size), size, counted)
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 		return err
 	}
 	few, most := lists[0], lists[len(lists)-1]
-	if err := few.countPastePage(ctx, t, counts, "none of today", 1); err != nil {
+	if err := few.countPastePage(ctx, t, counts, "with no pastes of today", 1); err != nil {
 		return err
 	}
 	counts = newTally()
@@ -54,15 +54,15 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 	if err := ofToday.pastesOfToday(ctx); err != nil {
 		return err
 	}
-	if err := ofToday.countPastePage(ctx, t, counts, "some of today", 0); err != nil {
+	if err := ofToday.countPastePage(ctx, t, counts, "with pastes of today", 0); err != nil {
 		return err
 	}
 	if err := most.printSizes(ctx, t); err != nil {
 		return err
 	}
-	t.title("The newest page on Cassandra after %d pastes at the head have ended (wall time)", endedPastes)
-	err = measureEndedPastes(ctx, t, untouchedLists{older: few, ofToday: ofToday}, wall,
-		func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "ended", fewPastes, nil) })
+	t.title("The newest page on Cassandra after the newest %d pastes were hidden (wall time)", hiddenPastes)
+	err = measureHiddenPastes(ctx, t, untouchedLists{older: few, ofToday: ofToday}, wall,
+		func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "hidden", fewPastes, nil) })
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 // this process.
 func wall(c cost) time.Duration { return c.wall }
 
-// clusterOfPastes creates a keyspace with so many pastes, evenly spread over pasteDays.
+// clusterOfPastes creates a keyspace with size pastes, evenly spread over pasteDays.
 func (o *options) clusterOfPastes(ctx context.Context, name string, size int, counts *tally) (*gateway, error) {
 	keyspace, err := o.newKeyspace(ctx, name)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *options) clusterOfPastes(ctx context.Context, name string, size int, co
 	return g, nil
 }
 
-// pastesOfToday adds more pastes than a page has to a list, all created within the last second.
+// pastesOfToday adds to a list more pastes than fit on a page, all created within the last second.
 func (g *gateway) pastesOfToday(ctx context.Context) error {
 	return g.pastesAt(ctx, fewPastes, 5*pageSize, clock.Of(g.runtime.Now()).Add(-time.Second), time.Second, nil)
 }
@@ -120,7 +120,7 @@ func compareClusterPages(ctx context.Context, t *table, sizes []int, lists []*ga
 	if err != nil {
 		return err
 	}
-	t.title("A page of 20 pastes on Cassandra (wall time, the whole edge)")
+	t.title("A page of 20 pastes on Cassandra (wall time, through the package edge)")
 	t.figure(pages[0].name, micros(costs[0].wall))
 	for i := 1; i < len(pages); i++ {
 		t.ratio(pages[i].name, micros(costs[i].wall), float64(costs[i].wall)/float64(costs[0].wall), wantedFlat)
@@ -128,10 +128,9 @@ func compareClusterPages(ctx context.Context, t *table, sizes []int, lists []*ga
 	return nil
 }
 
-// countPastePage counts the statements of a page of a list: the newest day, which is read so many
-// times; a slice of each partition of a day; and the row of each entry, of which the page needs one
-// more than it shows. The gateway also does other work, so the lowest count of several pages is
-// taken.
+// countPastePage counts the statements of a page of a list. It requires that they read the newest day
+// days times, one slice of each partition of a day, and one row for each entry of the page and for the
+// one after it. The gateway also does other work, so the lowest count of several pages is taken.
 func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally, which string, days int) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {
@@ -151,6 +150,6 @@ func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally, w
 	others := least - parts[0] - parts[1] - parts[2]
 	got := fmt.Sprintf("%d, %d, %d, %d", parts[0], parts[1], parts[2], others)
 	wanted := fmt.Sprintf("%d, %d, %d, 0", days, slicesOfDay, pageSize+1)
-	t.required("statements of a page, "+which+": days, slices, rows, others", got, wanted, got == wanted)
+	t.required("statements of a page "+which+": days, slices, rows, others", got, wanted, got == wanted)
 	return nil
 }

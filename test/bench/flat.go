@@ -83,7 +83,7 @@ func (g *gateway) comparePages(ctx context.Context, o *options, t *table, pages 
 	if err != nil {
 		return err
 	}
-	t.title("A page by size and depth of its library, all in one store (CPU, the whole edge)")
+	t.title("A page by size and depth of its library, all in one store (CPU, through the package edge)")
 	for i, p := range pages {
 		switch {
 		case p.at.owner == smallOwner:
@@ -148,7 +148,7 @@ func (g *gateway) nextPages(ctx context.Context, owner principal.ID) (func() err
 // updated very often. It does so with the default tuning, by which such a hot item moves at most
 // once a minute, and with a tuning by which every update moves the item and leaves a dead row.
 func measureUpdated(ctx context.Context, o *options, t *table) error {
-	t.title("The newest page after updates of one item in it (CPU, the whole edge)")
+	t.title("The newest page after updates of one item in it (CPU, through the package edge)")
 	untouched, err := o.createReopened(ctx, "untouched", library.Tuning{})
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func (g *gateway) close() error {
 	return g.store.Close()
 }
 
-// handler returns the whole edge, with authentication, and the token of a viewer.
+// handler returns the handler of package edge, with authentication, and the token of a viewer.
 func (g *gateway) handler(viewer principal.ID) (h *edge.Handler, token string, err error) {
 	h, tokens, err := g.handlerFor(viewer)
 	if err != nil {

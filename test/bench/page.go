@@ -92,9 +92,9 @@ func printPages(t *table, all []series) {
 	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
 		t.ratio(name, text(all[i+1]), all[i+1].times(floor, cpu), 0)
 	}
-	t.ratio("the whole edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
+	t.ratio("the package edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
 	t.figure("allocations: the floor", floor.least(cpu).allocated())
-	t.figure("allocations: the whole edge", edge.least(cpu).allocated())
+	t.figure("allocations: the package edge", edge.least(cpu).allocated())
 }
 
 // allocated formats how often memory is allocated, and how much.
@@ -225,7 +225,7 @@ func parsedPage(ctx context.Context, exec *executor.Executor, owner principal.ID
 	}, nil
 }
 
-// viaEdge posts the query to the whole edge.
+// viaEdge posts the query through the package edge.
 func (g *gateway) viaEdge(ctx context.Context, p pageSpec) (func() error, error) {
 	h, token, err := g.handler(p.owner)
 	if err != nil {

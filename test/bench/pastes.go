@@ -20,21 +20,23 @@ import (
 )
 
 const (
-	// endedPastes is how many pastes at the head of a list have ended before it is read again.
-	endedPastes = 100_000
+	// hiddenPastes is how many of the newest pastes of a list expire, or are made private, before the
+	// list is measured.
+	hiddenPastes = 100_000
 	// fewPastes and somePastes are the sizes of the shorter lists.
 	fewPastes  = 1_000
 	somePastes = 100_000
 	// pasteDays is the number of days over which the pastes of a list are spread.
 	pasteDays = 30
 
-	// The required figures for pastes, as ratios within one run.
+	// wantedOfPastePage is the most that a page of pastes may cost, relative to a page of a library,
+	// and wantedOfCreatePaste the most that creating a paste may cost, relative to creating an item.
 	wantedOfPastePage   = 1.5
 	wantedOfCreatePaste = 1.3
 
-	// readPause is the time between two pages of a list that is read all the time, and singlePages
-	// how many pages a first page is compared with.
-	readPause   = 100 * time.Millisecond
+	// readPause is the time between two pages of a list that is read all the time.
+	readPause = 100 * time.Millisecond
+	// singlePages is the number of pages with which a first page is compared.
 	singlePages = 50
 )
 
@@ -49,9 +51,9 @@ func pasteSizes(largest int) []int {
 	return []int{fewPastes, largest}
 }
 
-// measurePastes compares pages of the newest pastes by the size of the list, by their
-// position in it and by what has happened at its newest end, and compares creations with
-// those of items.
+// measurePastes compares pages of pastes by the size of the list, by their position in it, and after
+// many of its newest pastes have expired or were made private. It compares creations of pastes with
+// creations of items.
 func measurePastes(ctx context.Context, o *options, t *table) error {
 	sizes := pasteSizes(o.entries)
 	var lists []*gateway
@@ -73,19 +75,18 @@ func measurePastes(ctx context.Context, o *options, t *table) error {
 	if err := lists[len(lists)-1].printSizes(ctx, t); err != nil {
 		return err
 	}
-	t.title("The newest page after %d pastes at the head have ended (CPU, the whole edge)", endedPastes)
-	// A store of this process does not read the days of a feed again for each page, so one list
-	// serves for both comparisons.
+	t.title("The newest page after the newest %d pastes were hidden (CPU, through the package edge)", hiddenPastes)
+	// On the embedded store, a page of a list without pastes of today costs no more than another one.
 	untouched := untouchedLists{older: lists[0], ofToday: lists[0]}
-	err := measureEndedPastes(ctx, t, untouched, cpu, func(how string) (*gateway, error) { return o.pasteStore(ctx, "pastes "+how, fewPastes) })
+	err := measureHiddenPastes(ctx, t, untouched, cpu, func(how string) (*gateway, error) { return o.pasteStore(ctx, "pastes "+how, fewPastes) })
 	if err != nil {
 		return err
 	}
 	return measurePasteCreation(ctx, o, t)
 }
 
-// pasteStore creates a store with so many pastes, evenly spread over pasteDays, and
-// reopens it, so that its rows are in files.
+// pasteStore creates a store with size pastes, evenly spread over pasteDays, and reopens it, so that
+// its rows are in files.
 func (o *options) pasteStore(ctx context.Context, name string, size int) (*gateway, error) {
 	dir := filepath.Join(o.dir, name)
 	g, err := o.fresh(ctx, dir, library.Tuning{})
@@ -100,7 +101,8 @@ func (o *options) pasteStore(ctx context.Context, name string, size int) (*gatew
 	return open(ctx, dir, library.Tuning{})
 }
 
-// pastesAt stores pastes that were created at even intervals within a time.
+// pastesAt stores n pastes whose times of creation are evenly spread over the time within, starting at
+// from. Their titles are numbered from first.
 func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant, within time.Duration, expires *clock.Instant) error {
 	return parallel(n, func(i int) error {
 		created := from.Add(within / time.Duration(n) * time.Duration(i))
@@ -131,8 +133,8 @@ func (g *gateway) again(ctx context.Context, f func() error) (err error) {
 
 const pastesQuery = `{ latestPastes(first: 20%s) { edges { cursor node { id title createdAt expiresAt version } } pageInfo { hasNextPage hasPreviousPage endCursor } } }`
 
-// viaPastes requests a page of pastes after a cursor from the whole edge; "" is the first
-// page.
+// viaPastes returns a function that requests a page of pastes through the package edge. after is the
+// cursor to continue from, or "" for the newest page.
 func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, error) {
 	if after != "" {
 		after = fmt.Sprintf(", after: %q", after)
@@ -144,8 +146,11 @@ func (g *gateway) viaPastes(ctx context.Context, after string) (func() error, er
 // instant.
 func (g *gateway) cursorOfPaste(ctx context.Context, at clock.Instant) (string, error) {
 	es, err := timeline.New(timeline.Config{Store: g.store, Runtime: g.runtime}).Since(ctx, "pastes", timeline.Entry{Created: at}, 1)
-	if err != nil || len(es) == 0 {
-		return "", fmt.Errorf("no paste since %s: %v", at, err)
+	if err != nil {
+		return "", fmt.Errorf("reading the pastes since %s: %w", at, err)
+	}
+	if len(es) == 0 {
+		return "", fmt.Errorf("no paste was created since %s", at)
 	}
 	return g.pastes.CursorAt(es[0]), nil
 }
@@ -181,8 +186,8 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	size := pageSize
 	args := cursor.PageArgs{First: &size}
 	subjects = append(subjects,
-		subject{"pastes by the Service", func() error { _, err := lists[0].pastes.Latest(ctx, args); return err }},
-		subject{"a library by the Service", func() error {
+		subject{"pastes without the package edge", func() error { _, err := lists[0].pastes.Latest(ctx, args); return err }},
+		subject{"a library without it", func() error {
 			_, err := lists[0].service.Library(ctx, asWriter(), writer, library.LibraryQuery{PageArgs: args})
 			return err
 		}})
@@ -190,7 +195,7 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	if err != nil {
 		return err
 	}
-	t.title("A page of 20 pastes, over %d days (CPU, the whole edge)", pasteDays)
+	t.title("A page of 20 pastes of %d days (CPU, through the package edge)", pasteDays)
 	t.figure(subjects[0].name, micros(costs[0].cpu))
 	for i := 1; i <= len(sizes); i++ {
 		t.ratio(subjects[i].name, micros(costs[i].cpu), ratio(costs[i], costs[0]), wantedFlat)
@@ -198,24 +203,25 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	n := len(costs) - 3
 	t.figure("a page of a library of 20 notes with creator", micros(costs[n].cpu))
 	t.ratio("the newest pastes, compared with it", micros(costs[0].cpu), ratio(costs[0], costs[n]), wantedOfPastePage)
-	t.ratio("the same by the Services alone", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2]), wantedOfPastePage)
+	t.ratio("the same without the package edge", micros(costs[n+1].cpu), ratio(costs[n+1], costs[n+2]), wantedOfPastePage)
 	return nil
 }
 
-// untouchedLists are lists in which nothing has ended, for comparison. On Cassandra a page of a list without entries of today reads the newest day first, so
-// each list is compared with one that does the same.
+// untouchedLists are lists without hidden pastes, for comparison. older has only pastes of earlier days;
+// ofToday also has pastes of today. On Cassandra, a page of a list without pastes of today takes one more
+// round, so each list is compared with one of the same kind.
 type untouchedLists struct{ older, ofToday *gateway }
 
-// measureEndedPastes reads the newest page of lists after very many pastes at the newest end have
-// expired, and after as many were made private. list creates a list for each of the two. The lists
-// are read all the time, as the list of the newest pastes is.
-func measureEndedPastes(ctx context.Context, t *table, untouched untouchedLists, of func(cost) time.Duration,
+// measureHiddenPastes reads the newest page of a list after very many of its newest pastes have expired,
+// and of another one after as many were made private. list creates these lists. Until then, they are
+// read ten times a second, as in production. by selects the cost by which pages are compared.
+func measureHiddenPastes(ctx context.Context, t *table, untouched untouchedLists, by func(cost) time.Duration,
 	list func(how string) (*gateway, error)) error {
 	for _, way := range []struct {
 		name      string
 		removed   bool // from the list
 		untouched *gateway
-		end       func(g *gateway) error
+		hide      func(g *gateway) error
 	}{
 		{"expired", false, untouched.older, func(g *gateway) error { return g.expirePastes(ctx) }},
 		// They are created, and so listed, today.
@@ -234,11 +240,11 @@ func measureEndedPastes(ctx context.Context, t *table, untouched untouchedLists,
 			return err
 		}
 		start := time.Now()
-		err = g.whileRead(ctx, page, func() error { return way.end(g) })
+		err = g.whileRead(ctx, page, func() error { return way.hide(g) })
 		if err == nil {
-			err = g.measureEnded(ctx, t, way.name, way.removed, usual, page, of)
+			err = g.measureHidden(ctx, t, way.name, way.removed, usual, page, by)
 		}
-		note("%d pastes have %s, and were measured, in %s", endedPastes, way.name, time.Since(start).Round(time.Second))
+		note("hid and measured %d pastes that have %s in %s", hiddenPastes, way.name, time.Since(start).Round(time.Second))
 		if err := errors.Join(err, g.close()); err != nil {
 			return err
 		}
@@ -265,12 +271,13 @@ func (g *gateway) whileRead(ctx context.Context, page, do func() error) error {
 	return errors.Join(err, <-read)
 }
 
-// measureEnded compares the newest page of a list at whose newest end many pastes have just ended
-// with that of another list. There is only one first page, so its limit is the slowest of some single
-// pages. These are measured by wall time: the process also uses CPU to remove what has ended. A page
-// reads past what was removed in the last three seconds, so single pages are compared after that.
-// Later pages are compared by CPU or by wall time.
-func (g *gateway) measureEnded(ctx context.Context, t *table, how string, removed bool, usual, page func() error, of func(cost) time.Duration) error {
+// measureHidden compares the newest page of a list, just after many of its newest pastes were hidden,
+// with that of an untouched list. The first page can be measured only once. If the pastes have expired,
+// its limit is the slowest of some single pages of the untouched list. If they were removed from the
+// list, it has no limit, because it reads past what was removed in the last three seconds; single pages
+// are compared four seconds later. All these are measured by wall time, because the process also uses CPU
+// to remove pastes. by selects the cost by which later pages are compared.
+func (g *gateway) measureHidden(ctx context.Context, t *table, how string, removed bool, usual, page func() error, by func(cost) time.Duration) error {
 	first, err := timed(page)
 	if err == nil && removed {
 		err = g.whileRead(ctx, page, func() error { return g.runtime.After(ctx, 4*time.Second) })
@@ -293,20 +300,20 @@ func (g *gateway) measureEnded(ctx context.Context, t *table, how string, remove
 	slices.Sort(without)
 	slices.Sort(with)
 	typical, slowest := without[singlePages/2], without[singlePages-1]
-	t.figure(fmt.Sprintf("%d single pages of a list without them (wall time, median)", singlePages), micros(typical))
-	which := "the first page after they have " + how
+	t.figure(fmt.Sprintf("%d single pages of an untouched list (wall time, median)", singlePages), micros(typical))
+	which := "the first page after they have " + how + " (wall time"
 	if removed {
-		t.figure(which, micros(first))
-		t.ratio("single pages four seconds later (median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
+		t.figure(which+")", micros(first))
+		t.ratio("single pages four seconds later (wall time, median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
 	} else {
-		t.required(which+" (limit: the slowest of those)", micros(first), "<= "+micros(slowest), first <= slowest)
+		t.required(which+"; limit: the slowest of those)", micros(first), "<= "+micros(slowest), first <= slowest)
 	}
-	for _, when := range []string{"later pages, compared with a list without them", "and some seconds later"} {
-		costs, err := compareBy(of, subject{"untouched", usual}, subject{how, page})
+	for _, when := range []string{"later pages, compared with the untouched list", "and some seconds later"} {
+		costs, err := compareBy(by, subject{"untouched", usual}, subject{how, page})
 		if err != nil {
 			return err
 		}
-		t.ratio(when, micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedFlat)
+		t.ratio(when, micros(by(costs[1])), float64(by(costs[1]))/float64(by(costs[0])), wantedFlat)
 	}
 	return nil
 }
@@ -318,20 +325,21 @@ func timed(once func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// expirePastes creates public pastes that expire at the same time, and returns when they have.
+// expirePastes creates public pastes that expire at the same time, and returns when they have expired.
 func (g *gateway) expirePastes(ctx context.Context) error {
+	// These never expire. They tell how long it takes to create pastes.
 	start := time.Now()
 	if err := g.pastesAt(ctx, fewPastes, fewPastes, pasteBegan, pasteDays*24*time.Hour, nil); err != nil {
 		return err
 	}
 	// All pastes must be created before any expires, so this leaves ample time.
-	end := clock.Of(g.runtime.Now().Add(10*time.Second + 2*endedPastes/fewPastes*time.Since(start)))
-	if err := g.pastesAt(ctx, 2*fewPastes, endedPastes, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end); err != nil {
+	end := clock.Of(g.runtime.Now().Add(10*time.Second + 2*hiddenPastes/fewPastes*time.Since(start)))
+	if err := g.pastesAt(ctx, 2*fewPastes, hiddenPastes, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end); err != nil {
 		return err
 	}
 	left := end.Time().Sub(g.runtime.Now())
 	if left < 0 {
-		return fmt.Errorf("the pastes were created %s too late", -left)
+		return fmt.Errorf("creating the pastes took %s longer than expected", -left)
 	}
 	return g.runtime.After(ctx, left)
 }
@@ -339,7 +347,7 @@ func (g *gateway) expirePastes(ctx context.Context) error {
 // hidePastes creates public pastes and makes each of them private.
 func (g *gateway) hidePastes(ctx context.Context) error {
 	private, title := true, "Paste of today"
-	return parallel(endedPastes, func(int) error {
+	return parallel(hiddenPastes, func(int) error {
 		made, err := g.pastes.Create(ctx, &principal.Viewer{}, paste.Create{Title: &title, Body: "a body of some characters"})
 		if err == nil {
 			_, err = g.pastes.Update(ctx, paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(&private)})

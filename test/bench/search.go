@@ -63,7 +63,7 @@ func measureSearch(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.title("A search in a library (CPU a page, the whole edge)")
+	t.title("A search in a library (CPU a page, through the package edge)")
 	for i, c := range costs {
 		if i == len(costs)-1 {
 			t.figure(subjects[i].name, millis(c.cpu))

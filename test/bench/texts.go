@@ -112,7 +112,7 @@ func (g *gateway) measureTextReads(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	t.title("Reading notes by the whole edge (CPU a request)")
+	t.title("Reading notes through the package edge (CPU a request)")
 	t.figure("a page of 20 notes with creator", micros(costs[0].cpu))
 	t.ratio("the same with revision { title }", micros(costs[1].cpu), ratio(costs[1], costs[0]), wantedOfTexts)
 	t.figure("content(id)", micros(costs[2].cpu))
@@ -121,7 +121,7 @@ func (g *gateway) measureTextReads(ctx context.Context, t *table) error {
 	return nil
 }
 
-// viaQuery sends a query to the whole edge as the writer; the response must contain want.
+// viaQuery sends a query through the package edge as the writer; the response must contain want.
 func (g *gateway) viaQuery(ctx context.Context, query, want string) (func() error, error) {
 	return g.viaQueryOf(ctx, writer, query, want)
 }
