@@ -71,16 +71,19 @@ func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 			return list, nil
 		}
 	}
+	b.mu.Lock()
+	k := b.of(feed) // if it is dropped from the cache during the read, so is the list
+	b.mu.Unlock()
 	list, err := b.readAll(ctx, feed)
 	if err != nil {
 		return nil, fmt.Errorf("listing the days of a feed: %w", err)
 	}
-	b.note(feed, func(k *cachedBuckets) {
-		for _, own := range k.newestFirst { // keep those that were cached while the list was read
-			list = with(list, own)
-		}
-		k.newestFirst, k.readAt, k.whole = list, now, true
-	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, own := range k.newestFirst { // keep those that were cached while the list was read
+		list = with(list, own)
+	}
+	k.newestFirst, k.readAt, k.whole = list, now, true
 	return list, nil
 }
 
@@ -111,10 +114,8 @@ func (b *buckets) readAll(ctx context.Context, feed Feed) ([]Bucket, error) {
 	}
 }
 
-// note changes the cached buckets of a feed.
-func (b *buckets) note(feed Feed, change func(k *cachedBuckets)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// of returns the cached buckets of a feed. The caller holds mu.
+func (b *buckets) of(feed Feed) *cachedBuckets {
 	k := b.feeds[feed]
 	if k == nil {
 		if len(b.feeds) >= maxFeeds {
@@ -123,7 +124,7 @@ func (b *buckets) note(feed Feed, change func(k *cachedBuckets)) {
 		k = &cachedBuckets{}
 		b.feeds[feed] = k
 	}
-	change(k)
+	return k
 }
 
 // with returns a list with one more bucket, in order. It does not modify the given list,
@@ -193,7 +194,10 @@ func (b *buckets) look(ctx context.Context, feed Feed, day Day) (found Bucket, o
 
 // learn caches a bucket.
 func (b *buckets) learn(feed Feed, bucket Bucket) {
-	b.note(feed, func(k *cachedBuckets) { k.newestFirst = with(k.newestFirst, bucket) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	k := b.of(feed)
+	k.newestFirst = with(k.newestFirst, bucket)
 }
 
 // shardsAfter returns the number of partitions for the next day with entries after the bucket

@@ -273,6 +273,24 @@ func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 	f.want(timeline.Query{Size: 5})
 }
 
+// A day that this process begins while a reader lists the days is shown to the next reader, although
+// the process has used so many feeds meanwhile that it has dropped the days of this one.
+func TestRead_ShowsADayBegunBeforeTheCacheOverflowed(t *testing.T) {
+	f := newFixture(t)
+	f.feeds = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
+	f.reader = f.feeds
+	f.store.Store = &afterDays{Store: f.store.Store, then: func() {
+		f.put(timeline.Entry{Created: today - 3*day, ID: "late"}, true)
+		for n := range 1000 {
+			if err := f.feeds.SetComplete(t.Context(), fmt.Sprint("other ", n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}}
+	f.read(timeline.Query{Size: 5})
+	f.want(timeline.Query{Size: 5})
+}
+
 // If entries are removed all the time there is one gap, around which few slices are read. The
 // whole gap is verified in time, so a late entry of another process is hidden for at most twelve
 // seconds.
