@@ -14,6 +14,10 @@ const (
 	refreshEvery = 5 * time.Second
 	// refreshWithin is how long either may take.
 	refreshWithin = 10 * time.Second
+	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
+	// system may let it run on the core of the reader that has started it, while another core is
+	// idle, and that reader's page takes some milliseconds longer.
+	refreshDelay = 10 * time.Millisecond
 	// dueWithin is the last part of gapKept. A gap is verified in the background during it.
 	dueWithin = 3 * time.Second
 )
@@ -27,22 +31,24 @@ type refreshTasks struct{ verify, forecast bool }
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	skipped := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created)
-	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed})
-	if do == (refreshTasks{}) {
-		return
+	wanted := refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed}
+	if wanted == (refreshTasks{}) {
+		return // most pages do, without waiting for other readers
 	}
+	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), wanted)
 	ctx, feed := t.rt.Detach(ctx), w.feed
-	if do.verify {
+	start := func(task refreshTasks, run func(context.Context, Feed)) {
 		t.rt.Go(func() {
-			t.verify(ctx, feed)
-			t.gaps.endRefresh(in, refreshTasks{verify: true})
+			_ = t.rt.After(ctx, refreshDelay) // ctx is never canceled
+			run(ctx, feed)
+			t.gaps.endRefresh(in, task)
 		})
+	}
+	if do.verify {
+		start(refreshTasks{verify: true}, t.verify)
 	}
 	if do.forecast {
-		t.rt.Go(func() {
-			t.forecast(ctx, feed)
-			t.gaps.endRefresh(in, refreshTasks{forecast: true})
-		})
+		start(refreshTasks{forecast: true}, t.forecast)
 	}
 }
 

@@ -147,6 +147,27 @@ func TestRead_KeepsAGapFromTheStartOfTheRead(t *testing.T) {
 	}
 }
 
+// A background task pauses before it reads, so that it does not take the core of the page that has
+// started it.
+func TestRefresh_PausesBeforeItReads(t *testing.T) {
+	f := newForecast(t)
+	f.fill(2000, noon-3600*second, noon+8*second)
+	f.page(timeline.Query{Size: 20})
+	f.run()
+	f.pass(8 * time.Second)
+	f.page(timeline.Query{Size: 20}) // skips a gap that was forecast
+	pauses := 0
+	f.rt.pausing = func(d time.Duration) {
+		pauses++
+		if n := f.store.slices.Load(); d != 10*time.Millisecond || pauses == 1 && n > 0 {
+			t.Errorf("a pause of %s after %d slices", d, n)
+		}
+	}
+	if tasks, n := f.run(); tasks == 0 || pauses != tasks || n == 0 {
+		t.Errorf("%d tasks, %d pauses, %d slices", tasks, pauses, n)
+	}
+}
+
 // A gap that nobody verifies is not used for more than twelve seconds, even while others read the
 // feed.
 func TestRead_DropsAGapThatNobodyVerifies(t *testing.T) {

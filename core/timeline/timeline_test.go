@@ -30,6 +30,15 @@ type manualClock struct {
 	// hold makes Go keep its tasks in held.
 	hold bool
 	held []func()
+	// pausing, if set, is called in place of a pause. No pause takes time.
+	pausing func(d time.Duration)
+}
+
+func (c *manualClock) After(ctx context.Context, d time.Duration) error {
+	if c.pausing != nil {
+		c.pausing(d)
+	}
+	return ctx.Err()
 }
 
 func (c *manualClock) Go(task func()) {
