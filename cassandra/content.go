@@ -167,7 +167,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 }
 
 // With base 0 the condition is seq = null, which means that no header may exist. The map
-// writers has a fixed number of elements, and overwriting one writes no tombstone. Settling removes
+// writers has a fixed number of elements, and overwriting one writes no tombstone. A cleanup removes
 // elements of unsettled, and each removal leaves a tombstone that every read of the header passes.
 // A move assigns the whole map, which writes one tombstone that replaces the earlier ones.
 const (

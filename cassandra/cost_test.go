@@ -170,7 +170,7 @@ func (b *costFixture) person(id principal.ID) {
 }
 
 // TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember: a change makes two decisions, the change
-// itself and its settlement, and one mutation and no read for the library of each member, however
+// itself and its cleanup, and one mutation and no read for the library of each member, however
 // many members there are.
 func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 				moveContent:          1, // the decision
 				selectMembersPage:    1 + (members+1)/500,
 				dropEntry:            members + 1, // one batch for each member, whose first statement is a deletion
-				settlePositions:      1,           // settling, in one decision
+				cleanUpPositions:     1,           // the cleanup, in one decision
 			}
 			if round == 0 { // the first change of a PUBLIC item by this process
 				want[putFeedEntry] = 1

@@ -101,10 +101,10 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 
 const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 
-// SettleGroup implements principal.Store with conditional batches of at most settleRows rows, or
+// CleanUpGroup implements principal.Store with conditional batches of at most cleanUpRows rows, or
 // purgeRows rows of a deleted group. A batch is sent again only if rows have changed since they
 // were read.
-func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
+func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
 	if t.Purge {
 		return s.purgeMembers(ctx, t)
 	}
@@ -115,8 +115,8 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 		}
 	}
 	for len(leaving) > 0 {
-		now := leaving[:min(len(leaving), settleRows)]
-		if err := s.settleGroup(ctx, t.ID, now); err != nil {
+		now := leaving[:min(len(leaving), cleanUpRows)]
+		if err := s.cleanUpGroup(ctx, t.ID, now); err != nil {
 			return err
 		}
 		leaving = leaving[len(now):]
@@ -132,7 +132,7 @@ const (
 
 // purgeMembers removes member rows of a deleted group. It changes nothing if the group is not
 // deleted.
-func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupSettlement) error {
+func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupCleanup) error {
 	for rows := range slices.Chunk(t.Leaving, purgeRows) {
 		var ch session.Batch
 		ch.Append(whileGroupDeleted, string(t.ID))
@@ -147,9 +147,9 @@ func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupSettlement) 
 	return nil
 }
 
-func (s *Store) settleGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
+func (s *Store) cleanUpGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
 	const doing = "clean up a group"
-	for range settleTries {
+	for range cleanUpTries {
 		if len(leaving) == 0 {
 			return nil
 		}

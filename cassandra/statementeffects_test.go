@@ -83,8 +83,8 @@ func TestStatements_Effects(t *testing.T) {
 		{"at the same timestamp a delete beats an insert, in either order", checkDeleteWins},
 		{"a library and what is shared are one mutation of one partition", checkOneMutation},
 		{"a move is atomic in all buckets of a library", checkAtomicMove},
-		{"an update costs one mutation a member, no read, one decision and one settlement", checkCost},
-		{"settling does not touch seq, and sees what has changed", checkSettle},
+		{"an update costs one mutation a member, no read, one decision and one cleanup", checkCost},
+		{"a cleanup does not change seq, and skips rows that have changed", checkCleanUp},
 		{"a serial read sees an unfinished decision", checkSerial},
 	} {
 		t.Run(f.name, func(t *testing.T) { f.run(t, s, counts) })
@@ -343,7 +343,7 @@ func checkCost(t *testing.T, s *Store, counts *counter) {
 	counts.take()
 	mustCommit(t, s, next)
 	applyIndex(t, s, next, rows...)
-	if err := s.Settle(t.Context(), &library.Settlement{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
+	if err := s.CleanUp(t.Context(), &library.Cleanup{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{"commit applied": 1, "update index ok": 20, "clean up applied": 1}
@@ -352,21 +352,21 @@ func checkCost(t *testing.T, s *Store, counts *counter) {
 	}
 }
 
-func checkSettle(t *testing.T, s *Store, counts *counter) {
-	c := creation("c:t:settle", someTime)
+func checkCleanUp(t *testing.T, s *Store, counts *counter) {
+	c := creation("c:t:cleanup", someTime)
 	mustCommit(t, s, c)
 	next := moveOf(c)
 	next.Members = []library.Member{{Principal: ann, Role: library.Manages, Leaving: true, Seq: 2}, {Principal: bob, Role: library.Viewing, Seq: 2}}
 	mustCommit(t, s, next)
 	counts.take()
 	changed := library.Member{Principal: bob, Leaving: true, Seq: 1}
-	settlement := &library.Settlement{ID: next.ID, Positions: []clock.Instant{someTime}, Leaving: []library.Member{next.Members[0], changed}}
-	if err := s.Settle(t.Context(), settlement); err != nil {
+	cleanup := &library.Cleanup{ID: next.ID, Positions: []clock.Instant{someTime}, Leaving: []library.Member{next.Members[0], changed}}
+	if err := s.CleanUp(t.Context(), cleanup); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{"clean up refused": 1, "clean up ok": 1, "clean up applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("requests of a settlement with one changed row: %v, want %v", got, want)
+		t.Errorf("requests of a cleanup with one changed row: %v, want %v", got, want)
 	}
 	rows, err := s.Read(t.Context(), next.ID, library.ContentQuery{Members: []principal.ID{ann, bob}, Serial: true})
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Service) pauseOf(h *Header) time.Duration {
 
 // deferUntil returns, by the clock of this process, when an updated item may move; 0: at once.
 // A hot item waits for the end of its pause. An item with many unsettled positions waits until
-// they are settled, because each index update deletes all of them.
+// they are cleaned up, because each index update deletes all of them.
 func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	wait := s.pauseOf(h)
 	if len(h.Unsettled) >= s.tune.MaxUnsettled {

@@ -340,7 +340,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 }
 
 // TestMove_WaitsForUnsettledPositions: a move waits while the former positions of the item are
-// not settled, because each index update deletes all of them. Once they are settled, it is
+// not cleaned up, because each index update deletes all of them. Then it is
 // made.
 func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	town := newHotTown(t)
@@ -362,7 +362,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	if moved, err := p.Service.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
 		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)
 	}
-	if err := town.Store.Settle(t.Context(), &library.Settlement{ID: id, Positions: left}); err != nil {
+	if err := town.Store.CleanUp(t.Context(), &library.Cleanup{ID: id, Positions: left}); err != nil {
 		t.Fatal(err)
 	}
 	town.at(hotPause)

@@ -80,8 +80,8 @@ func (s *Service) purgePage(ctx context.Context, id ContentID) error {
 			for i, r := range rows {
 				keys[i] = r.RowKey
 			}
-			settlement := &Settlement{ID: id, Rows: keys, Purge: true}
-			if err := s.Retry(ctx, func() error { return s.contents.Settle(ctx, settlement) }); err != nil {
+			cleanup := &Cleanup{ID: id, Rows: keys, Purge: true}
+			if err := s.Retry(ctx, func() error { return s.contents.CleanUp(ctx, cleanup) }); err != nil {
 				return err
 			}
 			more = len(rows) == rowsPage

@@ -52,7 +52,7 @@ func TestResume_ReadsSerially(t *testing.T) {
 			_, err := h.Service.Resume(t.Context(), e.Entry())
 			return err
 		},
-		"Resettle": func() error { return h.Service.Resettle(t.Context(), id, base) },
+		"RepeatWalk": func() error { return h.Service.RepeatWalk(t.Context(), id, base) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads.all.Store(0)

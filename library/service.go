@@ -34,7 +34,7 @@ type Tuning struct {
 	// AnswerWithin is how long a mutation waits for its fan-out (250 ms).
 	AnswerWithin time.Duration
 	// MaxUnsettled is the number of unsettled positions from which on moves are deferred until
-	// these are settled (16).
+	// these are cleaned up (16).
 	MaxUnsettled int
 	// SnapshotPage is the number of member rows read at once (500).
 	SnapshotPage int

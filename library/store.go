@@ -12,8 +12,8 @@ import (
 // is a subtest with the same words in the conformance suite library/storetest, which runs unchanged
 // for every backend.
 //
-// Every method may fail with any error. The error of a conditional write (Commit, Settle,
-// CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been
+// Every method may fail with any error. The error of a conditional write (Commit, CleanUp,
+// CommitPrincipal, CleanUpGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been
 // applied must satisfy MayHaveCommitted.
 
 // ContentQuery says which rows of a content partition to read with the header.
@@ -87,7 +87,7 @@ type ContentCommit struct {
 	// those stored. Its Unsettled are those read at Base; they are written only with Supersede.
 	Header Header
 	// Supersede is added to the unsettled positions; nil: they are not changed. A position that
-	// was settled since Base was read may be listed again: settling it once more does no harm.
+	// was removed since Base was read may be listed again: removing it once more does no harm.
 	Supersede *Superseded
 	Writer    commit.EntryID
 	Members   []Member // rows written, Seq == Header.Seq
@@ -108,8 +108,8 @@ type IndexUpdate struct {
 	Causes Causes
 }
 
-// Settlement removes what is obsolete after a fan-out.
-type Settlement struct {
+// Cleanup removes what is obsolete after a fan-out.
+type Cleanup struct {
 	ID        ContentID
 	Positions []clock.Instant // removed from Unsettled
 	// Leaving rows are removed iff they are leaving and have the Seq given.
@@ -146,8 +146,8 @@ type ContentStore interface {
 	ApplyIndex(ctx context.Context, e *IndexUpdate) error
 	// ApplyIndexBatch returns the number of rows that one ApplyIndex call accepts at most.
 	ApplyIndexBatch() int
-	// Settle must not change Seq, and must be harmless when repeated.
-	Settle(ctx context.Context, s *Settlement) error
+	// CleanUp must not change Seq, and must be harmless when repeated.
+	CleanUp(ctx context.Context, s *Cleanup) error
 	// ScanContents lists ids after one, each once, in a permanent order of the store's own;
 	// deleted ones too.
 	ScanContents(ctx context.Context, after ContentID, limit int) ([]ContentID, error)

@@ -11,7 +11,7 @@ import (
 )
 
 // walk updates the libraries that a change concerns to the state of its item: it reads
-// snapshots of the item, applies them, and settles what became obsolete (steps 4 to 6 of
+// snapshots of the item, applies them, and removes what became obsolete (steps 4 to 6 of
 // docs/write-protocol.md). It may be repeated, and run concurrently with other walks.
 type walk struct {
 	s     *Service
@@ -71,7 +71,7 @@ func (w *walk) end(ctx context.Context) error {
 	if err := w.takeOutDeleted(ctx); err != nil {
 		return err
 	}
-	return w.settle(ctx)
+	return w.cleanUp(ctx)
 }
 
 func (w *walk) endFirst() {
@@ -147,7 +147,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	})
 }
 
-// saw records what settle needs from a snapshot.
+// saw records what cleanUp needs from a snapshot.
 func (w *walk) saw(h *Header, rows []Member) {
 	if w.oldest == nil || h.Seq < w.oldest.Seq {
 		w.oldest = h
@@ -178,9 +178,9 @@ func (s *Service) finish(ctx context.Context, e InFlight) error {
 	return nil
 }
 
-// Resettle does the walk of an item again, for a process that left it unsettled or wrong after
+// RepeatWalk does the walk of an item again, for a process that left it unsettled or wrong after
 // the state of base.
-func (s *Service) Resettle(ctx context.Context, id ContentID, base int64) error {
+func (s *Service) RepeatWalk(ctx context.Context, id ContentID, base int64) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, serial: true}
 	return w.run(ctx)
 }
@@ -192,7 +192,7 @@ func (s *Service) RestoreItem(ctx context.Context, p principal.ID, id ContentID)
 	return w.listed(ctx, []principal.ID{p})
 }
 
-// DeriveContent updates all libraries that have an item, and settles it. It does not notify
+// DeriveContent updates all libraries that have an item, and removes what became obsolete. It does not notify
 // followers: incomplete libraries have none.
 func (s *Service) DeriveContent(ctx context.Context, id ContentID) error {
 	w := &walk{s: s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}

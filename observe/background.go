@@ -61,11 +61,11 @@ func (b *tracedBackground) Repair(ctx context.Context, r commit.Repair) error {
 }
 
 // Scrub implements journal.Service.
-func (b *tracedBackground) Scrub(ctx context.Context) (settled, mismatches int, err error) {
+func (b *tracedBackground) Scrub(ctx context.Context) (finished, mismatches int, err error) {
 	ctx, span := b.t.begin(ctx, "scrub")
-	settled, mismatches, err = b.next.Scrub(ctx)
+	finished, mismatches, err = b.next.Scrub(ctx)
 	endWork(span, err)
-	return settled, mismatches, err
+	return finished, mismatches, err
 }
 
 // sends stores the span in which a change is sent to the store.

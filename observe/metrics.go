@@ -317,7 +317,7 @@ func journalFigures() []journalFigure {
 		total("repairs_dropped_total", "Repairs dropped because too many were waiting; readers request them again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
 		total("repairs_done_total", "Entries repaired.", func(s journal.Stats) int64 { return s.RepairsDone }),
 		total("scrub_steps_total", "Steps of the scrubber.", func(s journal.Stats) int64 { return s.ScrubSteps }),
-		total("scrub_settled_total", "Items, claims, leases, pastes and texts that a change left unfinished, without being in flight, and the scrubber finished.", func(s journal.Stats) int64 { return s.ScrubSettled }),
+		total("scrub_finished_total", "Items, claims, leases, pastes and texts that a change left unfinished, without being in flight, and the scrubber finished.", func(s journal.Stats) int64 { return s.ScrubFinished }),
 		total("scrub_mismatches_total", "Entries, records and memberships that the scrubber found to differ from what they are derived from.", func(s journal.Stats) int64 { return s.ScrubMismatches }),
 	}
 }

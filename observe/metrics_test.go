@@ -127,7 +127,7 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
 		return journal.Stats{Entries: 5, Ended: 19, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
-			RepairsRequested: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubSettled: 8, ScrubMismatches: 10}
+			RepairsRequested: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubFinished: 8, ScrubMismatches: 10}
 	})
 	want := []string{
 		`carrel_answer_bytes 131072`,
@@ -169,8 +169,8 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 		`carrel_request_seconds_count{code="BAD_REQUEST",operation="none"} 1`,
 		`carrel_request_seconds_count{code="OK",operation="query"} 1`,
 		`carrel_request_seconds_count{code="UNAVAILABLE",operation="mutation"} 1`,
+		`carrel_scrub_finished_total 8`,
 		`carrel_scrub_mismatches_total 10`,
-		`carrel_scrub_settled_total 8`,
 		`carrel_scrub_steps_total 9`,
 		`carrel_socket_closes_total{code="4403"} 1`,
 		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,

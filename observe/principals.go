@@ -50,9 +50,9 @@ func (s *measuredStore) ApplyGroupIndex(ctx context.Context, e *principal.GroupI
 	return err
 }
 
-func (s *measuredStore) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
-	ctx, call := s.settleGroup.begin(ctx)
-	err := s.next.SettleGroup(ctx, t)
+func (s *measuredStore) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
+	ctx, call := s.cleanUpGroup.begin(ctx)
+	err := s.next.CleanUpGroup(ctx, t)
 	call.ended(err)
 	return err
 }

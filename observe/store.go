@@ -109,10 +109,10 @@ func (m *Metrics) Store(next backend.Store, tracing *Tracing) backend.Store {
 type measuredStore struct {
 	next                                                                                         backend.Store
 	tracing                                                                                      *Tracing
-	read, readMany, membersPage, commit, applyIndex, settle                                      call
+	read, readMany, membersPage, commit, applyIndex, cleanUp                                     call
 	scanContents, pageLibrary, countLibrary, built, recorded, setBuilt, dropLibrary, dropEntries call
 	sharedWith, roles, readPrincipal, readPrincipals, groupMembersPage, confirm                  call
-	commitPrincipal, applyGroupIndex, settleGroup, memberships, scanPrincipals, putInFlightList  call
+	commitPrincipal, applyGroupIndex, cleanUpGroup, memberships, scanPrincipals, putInFlightList call
 	inFlightLists, inFlight, deleteInFlightList, putDue, dueUntil, dropDue, putCreationIfAbsent  call
 	putSettingIfAbsent, openLibrary, changes, membershipsOf                                      call
 	applyDirectory, pageDirectory, scanDirectory, dropDirectory                                  call
@@ -143,7 +143,7 @@ func (s *measuredStore) contentCalls() []namedCall {
 		{&s.pageRows, "PageRows"},
 		{&s.commit, "Commit"},
 		{&s.applyIndex, "ApplyIndex"},
-		{&s.settle, "Settle"},
+		{&s.cleanUp, "CleanUp"},
 		{&s.scanContents, "ScanContents"},
 	}
 }
@@ -175,7 +175,7 @@ func (s *measuredStore) principalCalls() []namedCall {
 		{&s.confirm, "Confirm"},
 		{&s.commitPrincipal, "CommitPrincipal"},
 		{&s.applyGroupIndex, "ApplyGroupIndex"},
-		{&s.settleGroup, "SettleGroup"},
+		{&s.cleanUpGroup, "CleanUpGroup"},
 		{&s.memberships, "Memberships"},
 		{&s.membershipsOf, "MembershipsOf"},
 		{&s.scanPrincipals, "ScanPrincipals"},
@@ -249,9 +249,9 @@ func (s *measuredStore) ApplyIndex(ctx context.Context, e *library.IndexUpdate) 
 // ApplyIndexBatch implements library.ContentStore. It does not call the store's cluster.
 func (s *measuredStore) ApplyIndexBatch() int { return s.next.ApplyIndexBatch() }
 
-func (s *measuredStore) Settle(ctx context.Context, t *library.Settlement) error {
-	ctx, call := s.settle.begin(ctx)
-	err := s.next.Settle(ctx, t)
+func (s *measuredStore) CleanUp(ctx context.Context, t *library.Cleanup) error {
+	ctx, call := s.cleanUp.begin(ctx)
+	err := s.next.CleanUp(ctx, t)
 	call.ended(err)
 	return err
 }

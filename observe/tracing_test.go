@@ -261,8 +261,8 @@ func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	if err := s.Repair(t.Context(), commit.Repair{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	if settled, mismatches, err := s.Scrub(t.Context()); settled != 3 || mismatches != 4 || !errors.Is(err, gone) {
-		t.Errorf("Scrub: %d, %d, %v", settled, mismatches, err)
+	if finished, mismatches, err := s.Scrub(t.Context()); finished != 3 || mismatches != 4 || !errors.Is(err, gone) {
+		t.Errorf("Scrub: %d, %d, %v", finished, mismatches, err)
 	}
 	if diff := cmp.Diff([]string{"Commit", "mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
 		t.Fatal(diff)

@@ -189,7 +189,7 @@ func BenchmarkPage20AfterMoves(b *testing.B) {
 	}
 }
 
-// move writes a move as Commit, ApplyIndex and Settle do, without the sync.
+// move writes a move as Commit, ApplyIndex and CleanUp do, without the sync.
 func (s *benchStore) move(h *library.Header, owner principal.ID) {
 	batch := s.db.NewBatch()
 	s.must(batch.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, h), nil))

@@ -98,8 +98,8 @@ func script() []step {
 		}
 		later(fmt.Sprintf("apply index %d", n), func(ctx context.Context, s *Store) error { return s.ApplyIndex(ctx, e) })
 		if n > 0 {
-			settle := &library.Settlement{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
-			later(fmt.Sprintf("settle %d", n), func(ctx context.Context, s *Store) error { return s.Settle(ctx, settle) })
+			cleanup := &library.Cleanup{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
+			later(fmt.Sprintf("clean up %d", n), func(ctx context.Context, s *Store) error { return s.CleanUp(ctx, cleanup) })
 		}
 		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann, 1) })
 		g := group

@@ -51,8 +51,8 @@ func (v *view) confirm(group principal.ID, m *principal.GroupMemberRow) error {
 	return v.readGroupMember(group, m)
 }
 
-// SettleGroup implements principal.Store.
-func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
+// CleanUpGroup implements principal.Store.
+func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Store) SettleGroup(ctx context.Context, t *principal.GroupSettlement) e
 }
 
 // purgeMembers removes member rows of a deleted group. The caller holds the lock of the group.
-func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupSettlement) error {
+func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupCleanup) error {
 	h, err := s.principal(t.ID)
 	if err != nil {
 		return wrapError("clean up", err)

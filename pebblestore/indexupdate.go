@@ -137,8 +137,8 @@ func setRole(b *pebble.Batch, key []byte, role byte) error {
 	return b.Set(key, appendRole(nil, role), nil)
 }
 
-// Settle implements library.ContentStore.
-func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
+// CleanUp implements library.ContentStore.
+func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	if err := s.settle(b, t, h, key); err != nil {
+	if err := s.cleanUp(b, t, h, key); err != nil {
 		return wrapError("clean up", err)
 	}
 	if b.Empty() {
@@ -165,8 +165,8 @@ func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
 	return s.commitLater(b)
 }
 
-// settle adds the row changes of t to the batch.
-func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header, key []byte) error {
+// cleanUp adds the row changes of t to the batch.
+func (s *Store) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header, key []byte) error {
 	purge := t.Purge && h.State == commit.Deleted
 	for _, given := range t.Leaving {
 		m := library.Member{Principal: given.Principal}
@@ -202,9 +202,9 @@ func (s *Store) settle(b *pebble.Batch, t *library.Settlement, h *library.Header
 		return b.Set(key, appendHeader(nil, &reduced), nil)
 	}
 	if unsettled := without(h.Unsettled, t.Positions); len(unsettled) != len(h.Unsettled) {
-		settled := *h
-		settled.Unsettled = unsettled
-		return b.Set(key, appendHeader(nil, &settled), nil)
+		fewer := *h
+		fewer.Unsettled = unsettled
+		return b.Set(key, appendHeader(nil, &fewer), nil)
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 		return nil
 	}
 	err = s.Retry(ctx, func() error {
-		return s.store.SettleGroup(ctx, &GroupSettlement{ID: h.ID, Leaving: leaving})
+		return s.store.CleanUpGroup(ctx, &GroupCleanup{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
 		return fmt.Errorf("clean up the members of %s: %w", h.ID, err)

@@ -116,7 +116,7 @@ func (s *Service) removeMembers(ctx context.Context, group ID) error {
 			return err
 		}
 		err = s.Retry(ctx, func() error {
-			return s.store.SettleGroup(ctx, &GroupSettlement{ID: group, Leaving: page.Members, Purge: true})
+			return s.store.CleanUpGroup(ctx, &GroupCleanup{ID: group, Leaving: page.Members, Purge: true})
 		})
 		if err != nil || len(page.Members) < removalPage {
 			return err

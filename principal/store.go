@@ -37,8 +37,8 @@ type GroupIndexUpdate struct {
 	Rows   []GroupMemberRow
 }
 
-// GroupSettlement removes leaving rows, iff they are leaving and have the Seq given.
-type GroupSettlement struct {
+// GroupCleanup removes leaving rows, iff they are leaving and have the Seq given.
+type GroupCleanup struct {
 	ID      ID
 	Leaving []GroupMemberRow
 	// Purge removes the rows of Leaving whatever their state, iff the header is Deleted.
@@ -79,8 +79,8 @@ type Store interface {
 	// ApplyGroupIndex writes the derived memberships. An older snapshot must never
 	// undo what a newer one wrote.
 	ApplyGroupIndex(ctx context.Context, e *GroupIndexUpdate) error
-	// SettleGroup removes member rows. It must not change Seq, and must be harmless when repeated.
-	SettleGroup(ctx context.Context, s *GroupSettlement) error
+	// CleanUpGroup removes member rows. It must not change Seq, and must be harmless when repeated.
+	CleanUpGroup(ctx context.Context, s *GroupCleanup) error
 	// Memberships lists the derived memberships of a principal, after a group in
 	// order of id.
 	Memberships(ctx context.Context, p, after ID, limit int) ([]Membership, error)

@@ -120,9 +120,9 @@ func (s *recorder) ApplyIndexBatch() int {
 	return s.next.ApplyIndexBatch()
 }
 
-func (s *recorder) Settle(ctx context.Context, t *library.Settlement) error {
-	s.note("Settle", t)
-	return s.next.Settle(ctx, t)
+func (s *recorder) CleanUp(ctx context.Context, t *library.Cleanup) error {
+	s.note("CleanUp", t)
+	return s.next.CleanUp(ctx, t)
 }
 
 func (s *recorder) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
@@ -230,9 +230,9 @@ func (s *recorder) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexU
 	return s.next.ApplyGroupIndex(ctx, e)
 }
 
-func (s *recorder) SettleGroup(ctx context.Context, t *principal.GroupSettlement) error {
-	s.note("SettleGroup", t)
-	return s.next.SettleGroup(ctx, t)
+func (s *recorder) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
+	s.note("CleanUpGroup", t)
+	return s.next.CleanUpGroup(ctx, t)
 }
 
 func (s *recorder) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {

@@ -115,7 +115,7 @@ func (c *handClock) Now() time.Time { return c.now }
 // background adds to the Engine the method that package repair has in a gateway.
 type background struct{ *commit.Engine }
 
-func (background) Scrub(context.Context) (settled, mismatches int, err error) { return 0, 0, nil }
+func (background) Scrub(context.Context) (finished, mismatches int, err error) { return 0, 0, nil }
 
 func TestDomain_FollowsTheRecipe(t *testing.T) {
 	store, err := pebblestore.Open("store", pebblestore.Options{FS: vfs.NewMem()})

@@ -203,17 +203,17 @@ func backOff(failures int) time.Duration {
 // scrub runs one step of the scrubber, which checks all stored rows, a few at a time, again
 // and again.
 func (j *Journal) scrub(ctx context.Context, s Service) error {
-	settled, mismatches, err := s.Scrub(ctx)
+	finished, mismatches, err := s.Scrub(ctx)
 	if err != nil {
 		return err
 	}
 	j.note(func(n *Stats) {
 		n.ScrubSteps++
-		n.ScrubSettled += int64(settled)
+		n.ScrubFinished += int64(finished)
 		n.ScrubMismatches += int64(mismatches)
 	})
-	if settled+mismatches > 0 {
-		j.log.WarnContext(ctx, "the scrubber repaired rows", "settled", settled, "mismatches", mismatches)
+	if finished+mismatches > 0 {
+		j.log.WarnContext(ctx, "the scrubber repaired rows", "finished", finished, "mismatches", mismatches)
 	}
 	return nil
 }

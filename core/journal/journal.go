@@ -36,8 +36,8 @@ type Service interface {
 	// Repair repairs a derived row that a reader has found to be wrong.
 	Repair(ctx context.Context, r commit.Repair) error
 	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how many
-	// items, claims, leases, pastes and texts it has settled, and how many rows were wrong.
-	Scrub(ctx context.Context) (settled, mismatches int, err error)
+	// items, claims, leases, pastes and texts it has finished, and how many rows were wrong.
+	Scrub(ctx context.Context) (finished, mismatches int, err error)
 }
 
 // Journal is the in-flight list of this process incarnation. It implements
@@ -334,7 +334,7 @@ type Stats struct {
 	RepairsRequested, RepairsDropped, RepairsDone int64
 	// What the scrubber has found: items, claims, leases, pastes and texts that were still unsettled,
 	// and entries that were wrong; and how many steps it has made.
-	ScrubSettled, ScrubMismatches, ScrubSteps int64
+	ScrubFinished, ScrubMismatches, ScrubSteps int64
 }
 
 // Stats returns the current state of the list.

@@ -86,13 +86,13 @@ func (d *domain) Repair(_ context.Context, r commit.Repair) error {
 	return nil
 }
 
-func (d *domain) Scrub(context.Context) (settled, mismatches int, err error) {
+func (d *domain) Scrub(context.Context) (finished, mismatches int, err error) {
 	if len(d.scrubs) == 0 {
 		return 0, 0, nil
 	}
 	r := d.scrubs[0]
 	d.scrubs = d.scrubs[1:]
-	return r.settled, r.mismatches, nil
+	return r.finished, r.mismatches, nil
 }
 
 func open(t *testing.T) (*pebblestore.Store, *clockwork) {
@@ -375,7 +375,7 @@ func wrongEntry(owner string, id library.ContentID) commit.Repair {
 }
 
 // scrubStep is what one step of the scrubber returns.
-type scrubStep struct{ settled, mismatches int }
+type scrubStep struct{ finished, mismatches int }
 
 func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	store, rt := open(t)
@@ -397,7 +397,7 @@ func TestRepair_RunsEachRepairOnce(t *testing.T) {
 func TestStats_Counts(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store, rt, nil)
-	d := &domain{scrubs: []scrubStep{{settled: 1, mismatches: 2}, {mismatches: 3}}}
+	d := &domain{scrubs: []scrubStep{{finished: 1, mismatches: 2}, {mismatches: 3}}}
 	for i := range maxRepairs + 3 {
 		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:0"))
@@ -411,7 +411,7 @@ func TestStats_Counts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubSettled: 1, ScrubMismatches: 5}
+	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubFinished: 1, ScrubMismatches: 5}
 	if got := j.Stats(); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}

@@ -24,8 +24,8 @@ const (
 	countStep = 10_000
 	// bucketsKept is how long a process caches a list of buckets.
 	bucketsKept = 30 * time.Second
-	// aheadBy is how far the clocks of other processes may be ahead: a bucket of the next day
-	// may exist that long before midnight.
+	// aheadBy is how long before midnight a process looks for the bucket of the next day, because
+	// the clock of another process may be ahead. It is far more than clocks should differ.
 	aheadBy = time.Minute
 	// maxFeeds is how many feeds a process caches.
 	maxFeeds = 1000

@@ -44,8 +44,8 @@ func TestPut_SpreadsEntriesOverThePartitions(t *testing.T) {
 	}
 }
 
-// In a remote store the day after a full one has twice the partitions, the day after an empty one
-// half of them, and never fewer than four. In a local store each day has one.
+// In a remote store, the day after a full one has twice as many partitions. The day after one that is
+// less than an eighth full has half as many, but at least four. In a local store each day has one.
 func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, entries, want int

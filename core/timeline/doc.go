@@ -1,5 +1,5 @@
 // Package timeline keeps feeds: lists of ids, newest first, that grow without end. A feed is stored
-// by days, and each day in several partitions, so that no partition grows with the feed. Entries
-// are derived from rows of a domain. Each page checks its entries against these rows, so an
+// by days, so that no partition grows with the feed. In a remote store, a day has several partitions.
+// Entries are derived from rows of a domain. Each page checks its entries against these rows, so an
 // obsolete entry is not shown. The package does not know what the ids name.
 package timeline

@@ -13,9 +13,10 @@ import (
 
 const (
 	// rereadWithin is the time before a span becomes a gap in which forecasts read its entries again.
-	// Another process may have changed when one of them expires.
+	// Another process may have changed the time at which one of them expires.
 	rereadWithin = 20 * time.Second
-	// spanSize is the number of entries after which a span ends, before the next instant.
+	// spanSize is the number of entries from which on a forecast begins another span, at the next
+	// instant.
 	spanSize = 500
 	// maxForecast is how many entries a forecast reads at most, and maxSpans how many spans it keeps.
 	maxForecast = 200_000

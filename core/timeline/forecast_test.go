@@ -125,7 +125,7 @@ func TestForecast_FollowsEntriesThatExpireInTurn(t *testing.T) {
 }
 
 // A span is read once, and again in the last 20 seconds before its entries expire.
-func TestForecast_ReadsSpansAgainBeforeTheyEnd(t *testing.T) {
+func TestForecast_ReadsSpansAgainBeforeTheyBecomeGaps(t *testing.T) {
 	f := newForecast(t)
 	f.fill(10_000, noon-3600*second, noon+60*second)
 	f.page(timeline.Query{Size: 20})
@@ -141,8 +141,8 @@ func TestForecast_ReadsSpansAgainBeforeTheyEnd(t *testing.T) {
 	}
 }
 
-// An entry that this process adds, or changes to expire later, is shown at any time before its span
-// expires, even if it is put while a forecast is made.
+// An entry that this process adds, or changes to expire later, is shown, whenever it is put before its
+// span becomes a gap, even while a forecast is made.
 func TestForecast_ShowsWhatThisProcessPuts(t *testing.T) {
 	changed := timeline.Entry{Created: noon - 3600*second + 777_000, ID: "expires 777", Until: noon + 90*second}
 	added := timeline.Entry{Created: changed.Created + 1, ID: "added"}
@@ -314,8 +314,8 @@ func TestForecast_HidesWhatOthersExtendOnlyForAWhile(t *testing.T) {
 	}
 }
 
-// TestForecast_MatchesAModel reads random feeds while time passes and this process changes when
-// entries expire.
+// TestForecast_MatchesAModel reads random feeds while time passes and this process changes the
+// times at which entries expire.
 func TestForecast_MatchesAModel(t *testing.T) {
 	for seed := range uint64(12) {
 		rng := rand.New(rand.NewPCG(seed, 16))

@@ -22,8 +22,8 @@ const (
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
-	// foundTogether is the longest time between the finding of two gaps that touch after which they
-	// are merged. It is long enough that a gap that grows all the time needs fewer than maxGaps.
+	// Two gaps that touch are merged if they were found less than foundTogether apart. It is long enough
+	// that a gap that grows all the time is kept as fewer than maxGaps gaps.
 	foundTogether = 2 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8
@@ -57,7 +57,7 @@ type gapCache struct {
 type knownGaps struct {
 	all []gap // disjoint, oldest first
 	// puts is a ring buffer with the instants of the last maxPuts entries that this process has put
-	// and that could be in a gap; put counts all such puts since the feed is in the cache.
+	// and that could be in a gap; put counts all such puts since the feed was added to the cache.
 	puts []clock.Instant
 	put  int
 	// latest is the latest start of a walk. All gaps end before it.

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// refreshEvery is how often a process verifies the gaps of a feed, and how often it forecasts
-	// them.
+	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
+	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
 	// refreshWithin is how long either may take.
 	refreshWithin = 10 * time.Second

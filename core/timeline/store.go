@@ -23,8 +23,8 @@ type Entry struct {
 	Until clock.Instant
 }
 
-// Bucket is a day for which a feed has entries, and the number of partitions over which
-// they are spread. It never changes.
+// Bucket is a day that is recorded for a feed, and the number of partitions over which the entries of
+// that day are spread. It never changes. A feed has entries only on recorded days.
 type Bucket struct {
 	Day    Day
 	Shards int
@@ -75,9 +75,8 @@ type Store interface {
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
 	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the
-	// one with the greater MTS must win. If this process writes its in-flight list (see
-	// docs/write-protocol.md) after a put, that list must not become durable before the put. A put
-	// that is older than a drop may be ignored.
+	// one with the greater MTS must win. It must be durable no later than an in-flight list
+	// of this process that is written after it. A put that is older than a drop may be ignored.
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is as durable
 	// as a put.

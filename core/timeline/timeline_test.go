@@ -93,7 +93,7 @@ type fixture struct {
 	feeds *timeline.Timelines
 	// reader, if set, reads all pages; otherwise each is read by a process of its own.
 	reader *timeline.Timelines
-	// shown has the entries to show, hidden the other entries of the feed.
+	// shown has the entries to show, and hidden those that the rows hide.
 	shown, hidden []timeline.Entry
 	checked       int
 	mts           clock.Instant // of the last put

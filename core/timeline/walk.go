@@ -15,7 +15,8 @@ const (
 	sliceSlack = 3
 	// sliceSpread is how many more entries are read beyond that share, in standard deviations: ids
 	// fall into partitions at random, and a slice with too few entries costs another round trip.
-	// With four, that happens to one in a few hundred pages of 20 entries.
+	// With four, that happens to about one in 1,400 pages of 20 entries of a day with four
+	// partitions, and more often with more partitions.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
@@ -46,9 +47,9 @@ type walk struct {
 	now   clock.Instant
 	// budget is how many expired entries may still be skipped.
 	budget int
-	// last is the last entry that the walk has passed; nil if none.
+	// last is the last entry that take has passed; nil if none.
 	last *Entry
-	// passed is how many entries the walk has passed, and expiring how many of those have an expiry
+	// passed is how many entries take has passed, and expiring how many of those have an expiry
 	// time.
 	passed, expiring int
 	skipped          skippedSpan
@@ -73,8 +74,8 @@ type source struct {
 }
 
 // newWalk starts a walk at the time now. Its caller wants about want entries. If from is nil, the walk
-// starts at an end of the feed. b is what was known before: newWalk lists the days of the feed, and a
-// put between that and a later beginning could be missed.
+// starts at an end of the feed. b must be obtained before the call: newWalk lists the days of the feed,
+// and if b were obtained after that, a put between the two could be missed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
 	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)

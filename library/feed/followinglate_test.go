@@ -23,7 +23,7 @@ func TestFollow_LaterMemberGetsNoRemoval(t *testing.T) {
 	own := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
 	h.Update(a, "a2", principal.Private)
 	if len(h.Content(a).Unsettled) == 0 {
-		t.Fatal("the update is settled")
+		t.Fatal("the update has been cleaned up")
 	}
 	if _, err := h.Share("u:acme:ann", a, "u:acme:ben"); err != nil {
 		t.Fatal(err)

@@ -163,7 +163,7 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 			c.report.Mismatches++
 		}
 		if missing {
-			c.report.Settled++
+			c.report.Finished++
 		}
 		c.report.Next = ScrubPosition{Pastes: true, Paste: p.ID}
 	}

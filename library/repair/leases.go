@@ -62,7 +62,7 @@ func (c *scrubbing) leases(ctx context.Context, limit int) error {
 		adopted, err := c.s.adoptKeys(ctx, l)
 		c.report.Mismatches += adopted
 		if err == nil && l.Missed {
-			c.report.Settled++
+			c.report.Finished++
 			err = c.s.leases.Sweep(ctx, l.ID)
 		}
 		if err != nil {

@@ -71,7 +71,7 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 			return fmt.Errorf("the claim of %s: %w", current.Record, err)
 		}
 		if stale {
-			c.report.Settled++
+			c.report.Finished++
 		}
 		c.report.Next = ScrubPosition{Claims: true, Claim: current.Key}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // scrubEverything makes all steps of a scrubber until it is back at the beginning.
-func scrubEverything(t *testing.T, svc *repair.Service) (settled, mismatches int) {
+func scrubEverything(t *testing.T, svc *repair.Service) (finished, mismatches int) {
 	t.Helper()
 	var at repair.ScrubPosition
 	for range 10_000 {
@@ -22,9 +22,9 @@ func scrubEverything(t *testing.T, svc *repair.Service) (settled, mismatches int
 		if err != nil {
 			t.Fatal(err)
 		}
-		settled, mismatches = settled+r.Settled, mismatches+r.Mismatches
+		finished, mismatches = finished+r.Finished, mismatches+r.Mismatches
 		if at = r.Next; at == (repair.ScrubPosition{}) {
-			return settled, mismatches
+			return finished, mismatches
 		}
 	}
 	t.Fatal("the scrubber does not come to an end")
@@ -132,14 +132,14 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	}
 	late := h.ServiceAfter(claim.TakenWithin + time.Second)
 	for _, step := range []struct {
-		svc           *repair.Service
-		stale, settle int
+		svc             *repair.Service
+		stale, finished int
 	}{{h.Service, 0, 0}, {late, 1, 1}, {late, 0, 0}} {
 		if r, err := step.svc.Audit(t.Context()); err != nil || r.StaleClaims != step.stale || !r.Clean() {
 			t.Errorf("the audit found %+v, %v, want %d stale claims", r, err, step.stale)
 		}
-		if settled, mismatches := scrubEverything(t, step.svc); settled != step.settle || mismatches != 0 {
-			t.Errorf("the scrubber settled %d and repaired %d, want %d and 0", settled, mismatches, step.settle)
+		if finished, mismatches := scrubEverything(t, step.svc); finished != step.finished || mismatches != 0 {
+			t.Errorf("the scrubber finished %d and repaired %d, want %d and 0", finished, mismatches, step.finished)
 		}
 	}
 	if c, err := h.Store.ReadClaim(t.Context(), key, true); err != nil || c != (claim.Claim{}) {

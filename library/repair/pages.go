@@ -30,7 +30,7 @@ type Pages interface {
 // texts removes texts that no row refers to.
 func (c *scrubbing) texts(ctx context.Context, limit int) error {
 	last, seen, removed, err := c.s.pages.ScrubTexts(ctx, c.at.Text, limit)
-	c.report.Settled += removed
+	c.report.Finished += removed
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,10 @@ import (
 // ScrubReport is the result of a step of the scrubber.
 type ScrubReport struct {
 	Next ScrubPosition // where the next step starts
-	// Settled counts what interrupted changes have left behind: items with unsettled positions or
+	// Finished counts what interrupted changes have left behind: items with unsettled positions or
 	// wrong entries, claims that have expired, leases and pastes whose hints were lost, and texts
 	// that no row refers to.
-	Settled int
+	Finished int
 	// Mismatches counts derived rows that were wrong or missing.
 	Mismatches int
 }
@@ -71,13 +71,13 @@ const (
 const scrubItems = 50
 
 // Scrub makes the next step of the scrubber of this process, which starts again at the end. It
-// returns the counts of the report: Settled and Mismatches. Steps must not run concurrently.
-func (s *Service) Scrub(ctx context.Context) (settled, mismatches int, err error) {
+// returns the counts of the report: Finished and Mismatches. Steps must not run concurrently.
+func (s *Service) Scrub(ctx context.Context) (finished, mismatches int, err error) {
 	r, err := s.ScrubFrom(ctx, s.scrubbed, scrubItems)
 	if err == nil {
 		s.scrubbed = r.Next
 	}
-	return r.Settled, r.Mismatches, err
+	return r.Finished, r.Mismatches, err
 }
 
 // ScrubFrom makes one step of the scrubber, which repairs what interrupted changes have left
@@ -207,8 +207,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		return last, nil
 	}
 	c.report.Mismatches += len(wrong)
-	c.report.Settled++
-	err = s.Resettle(ctx, id, h.Seq-1)
+	c.report.Finished++
+	err = s.RepeatWalk(ctx, id, h.Seq-1)
 	for _, p := range wrong {
 		if err == nil {
 			err = s.repairItem(ctx, p, id)

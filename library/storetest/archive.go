@@ -177,7 +177,7 @@ func (s *archiveEnv) write() *written {
 	w.item.applyIndex(a, b)
 	w.gone = s.newItem("gone", principal.Public, a)
 	w.gone.delete()
-	w.gone.settle(library.Settlement{Leaving: w.gone.members(a), Purge: true, Final: true})
+	w.gone.cleanUp(library.Cleanup{Leaving: w.gone.members(a), Purge: true, Final: true})
 	w.gone.head = library.Header{Content: library.Content{ID: w.gone.head.ID}, State: commit.Deleted,
 		Seq: w.gone.head.Seq, MTS: w.gone.head.MTS, Writers: w.gone.head.Writers}
 	w.gone.rows = nil

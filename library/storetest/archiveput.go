@@ -177,8 +177,8 @@ func putRowsThenCommit(s *archiveEnv) {
 		c.Header.Title, c.Header.Description, c.Header.MTS = "Decided", nil, future+1
 		c.Members = []library.Member{{Principal: s.user("a"), Role: library.Editing}}
 	})
-	it.settle(library.Settlement{Positions: []clock.Instant{start + 1}, Leaving: it.members(s.user("b"))})
-	it.settled(start + 1)
+	it.cleanUp(library.Cleanup{Positions: []clock.Instant{start + 1}, Leaving: it.members(s.user("b"))})
+	it.cleanedUp(start + 1)
 	delete(it.rows, s.user("b"))
 	it.wantStored("the item after a conditional write")
 	g := &principalRows{s: s.env, head: *rows[archive.ChapterPrincipals][0].Principal, rows: map[principal.ID]principal.GroupMemberRow{}}

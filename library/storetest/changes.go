@@ -140,25 +140,25 @@ func changesBuckets(s *env) {
 		}
 		outside = append(outside, it.changeOf(at, foreign...))
 	}
-	settle := func() {
+	cleanUp := func() {
 		for _, u := range it.head.Unsettled {
-			s.ok(s.Settle(s.ctx, &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{u.Position}}))
+			s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{u.Position}}))
 		}
 		it.head.Unsettled = nil
 	}
 	step()
 	it.write(func(c *library.ContentCommit) { moved(c, principal.LoggedIn) })
 	step()
-	settle()
+	cleanUp()
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Private) })
 	step(principal.LoggedIn)
-	settle()
+	cleanUp()
 	it.write(func(c *library.ContentCommit) { moved(c, principal.Public) })
 	step()
-	settle()
+	cleanUp()
 	it.write(func(c *library.ContentCommit) { moved(c, principal.LoggedIn) })
 	step(principal.Public)
-	settle()
+	cleanUp()
 	step()
 	it.setVisibility(principal.Public)
 	step()

@@ -15,7 +15,7 @@ func commitAreas() []area {
 		{"Base is the Seq that the partition must have; 0: no header must exist", commitBase},
 		{"the header's own Writers are not written, and its Unsettled with Supersede alone", commitIgnoresLists},
 		{"Supersede is added to the stored ones, ascending", commitSupersede},
-		{"A position that was settled since Base was read may be listed again: settling it once more does no harm", commitBesideSettle},
+		{"A position that was removed since Base was read may be listed again: removing it once more does no harm", commitBesideCleanup},
 		{"Writer is added to the stored ones, of which the last MaxWriters stay", commitWriters},
 		{"a refusal returns the stored Seq and Writers", commitRefusal},
 		{"a void header is a header", commitVoid},
@@ -96,25 +96,25 @@ func commitSupersede(s *env) {
 	it.wantStored("item after a change of visibility, which supersedes nothing")
 }
 
-func commitBesideSettle(s *env) {
+func commitBesideCleanup(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	it.move()
 	it.move()
 	first := it.head.Unsettled[0].Position
 	c := it.next(func(c *library.ContentCommit) { moved(c, principal.Private) })
-	it.settle(library.Settlement{Positions: []clock.Instant{first}})
+	it.cleanUp(library.Cleanup{Positions: []clock.Instant{first}})
 	if v := s.commit(c); !v.Applied {
 		s.Fatalf("refused: %+v", v)
 	}
-	it.settled(first)
+	it.cleanedUp(first)
 	it.applied(c)
 	u := s.read(it.head.ID, library.ContentQuery{}).Header.Unsettled
 	if len(u) > 0 && u[0].Position == first {
 		u = u[1:]
 	}
-	s.same("unsettled beside the settled one", u, it.head.Unsettled)
-	it.settle(library.Settlement{Positions: []clock.Instant{first}})
-	it.wantStored("item after the position was settled once more")
+	s.same("unsettled beside the removed one", u, it.head.Unsettled)
+	it.cleanUp(library.Cleanup{Positions: []clock.Instant{first}})
+	it.wantStored("item after the position was removed once more")
 }
 
 func commitWriters(s *env) {

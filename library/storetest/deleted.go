@@ -52,17 +52,17 @@ func purgeGroup(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newPrincipal(s.group("g"), a, b, c)
 	g.put(b, principal.GroupMember, true)
-	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
+	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
 	g.wantStored("live group, of which nothing is purged")
 	g.delete()
-	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(a, b), Purge: true}
+	t := &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(a, b), Purge: true}
 	for range 2 {
-		s.ok(s.SettleGroup(s.ctx, t))
+		s.ok(s.CleanUpGroup(s.ctx, t))
 	}
 	delete(g.rows, a)
 	delete(g.rows, b)
 	g.wantStored("deleted group without two of its rows")
-	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
+	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})

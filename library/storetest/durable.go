@@ -81,9 +81,9 @@ func durableCommit(s *env, crash func()) {
 		e.Reverse = true
 		s.ok(s.ApplyIndex(s.ctx, e))
 		s.ok(s.SetBuilt(s.ctx, a, start))
-		settled := before.head.Unsettled[0].Position
-		s.ok(s.Settle(s.ctx, &library.Settlement{ID: before.head.ID, Positions: []clock.Instant{settled}}))
-		before.settled(settled)
+		former := before.head.Unsettled[0].Position
+		s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: before.head.ID, Positions: []clock.Instant{former}}))
+		before.cleanedUp(former)
 		r := commit.RequestRow{Key: commit.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
 		it.write(func(c *library.ContentCommit) {
 			moved(c, principal.Public)
@@ -92,7 +92,7 @@ func durableCommit(s *env, crash func()) {
 		})
 		crash()
 		it.wantStored("item after a crash")
-		before.wantStored("what was settled before it")
+		before.wantStored("what was cleaned up before it")
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 		s.wantLibrary(a, buckets(principal.Public, before.entryOf(a)))
 		s.wantShared(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})

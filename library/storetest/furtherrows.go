@@ -92,11 +92,11 @@ func purgeRows(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	rows := []library.Row{row(3, "1", "one"), row(3, "2", "two"), row(4, "1", "three")}
 	it.write(func(c *library.ContentCommit) { c.Rows = rows })
-	named := library.Settlement{Purge: true, Rows: rowKeys([]library.Row{rows[0], rows[2]})}
-	it.settle(named)
+	named := library.Cleanup{Purge: true, Rows: rowKeys([]library.Row{rows[0], rows[2]})}
+	it.cleanUp(named)
 	s.wantRows("the rows of a live item", it.head.ID, rows...)
 	it.delete()
-	it.settle(named)
+	it.cleanUp(named)
 	s.wantRows("the remaining rows", it.head.ID, row(3, "1", ""), rows[1], row(4, "1", ""))
 }
 

@@ -19,8 +19,8 @@ func groupAreas() []area {
 			{"An older snapshot must never undo what a newer one wrote", applyGroupIndexOlder},
 			{"ApplyGroupIndex writes the derived memberships", applyGroupIndex},
 		}},
-		{"SettleGroup", []check{
-			{"It must not change Seq, and must be harmless when repeated", settleGroup},
+		{"CleanUpGroup", []check{
+			{"It must not change Seq, and must be harmless when repeated", cleanUpGroup},
 		}},
 		{"Memberships", []check{
 			{"Memberships lists the derived memberships of a principal, after a group in order of id", memberships},
@@ -134,7 +134,7 @@ func applyGroupIndexOlder(s *env) {
 	}
 }
 
-func settleGroup(s *env) {
+func cleanUpGroup(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newPrincipal(s.group("g"), a, b, c)
 	g.put(b, principal.GroupManager, true)
@@ -144,18 +144,18 @@ func settleGroup(s *env) {
 	g.put(c, principal.GroupManager, true)
 	pretended := g.members(a)[0]
 	pretended.Leaving = true
-	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
+	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
 	g.wantStored("group with nothing to remove")
-	t := &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)}
+	t := &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)}
 	for range 3 {
-		s.ok(s.SettleGroup(s.ctx, t))
+		s.ok(s.CleanUpGroup(s.ctx, t))
 	}
 	delete(g.rows, b)
 	g.wantStored("group without the leaving row")
 	g.put(b, principal.GroupMember, false)
-	s.ok(s.SettleGroup(s.ctx, t))
-	g.wantStored("group after a late settlement was repeated")
-	s.ok(s.SettleGroup(s.ctx, &principal.GroupSettlement{ID: s.group("unknown"), Leaving: t.Leaving}))
+	s.ok(s.CleanUpGroup(s.ctx, t))
+	g.wantStored("group after a late cleanup was repeated")
+	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving}))
 	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})

@@ -46,12 +46,12 @@ func applyOlder(s *env) {
 		{"change to public", func(it *item) { it.setVisibility(principal.Public) }},
 		{"share", func(it *item) { it.share(b, library.Viewing) }},
 		{"remove", func(it *item) { it.remove(b) }},
-		{"move and settle", func(it *item) {
+		{"move and clean up", func(it *item) {
 			it.move()
 			it.applyIndex(a, b)
 			old := it.head.Unsettled[0].Position
-			it.s.ok(it.s.Settle(it.s.ctx, &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{old}}))
-			it.settled(old)
+			it.s.ok(it.s.CleanUp(it.s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{old}}))
+			it.cleanedUp(old)
 		}},
 		{"delete", func(it *item) { it.delete() }},
 	}

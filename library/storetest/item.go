@@ -172,8 +172,8 @@ func (it *item) applyIndex(principals ...principal.ID) {
 	it.s.ok(it.s.ApplyIndex(it.s.ctx, it.snapshot(principals...)))
 }
 
-// settled removes positions from the item's expected Unsettled.
-func (it *item) settled(positions ...clock.Instant) {
+// cleanedUp removes positions from the item's expected Unsettled.
+func (it *item) cleanedUp(positions ...clock.Instant) {
 	it.head.Unsettled = slices.DeleteFunc(slices.Clone(it.head.Unsettled), func(u library.Superseded) bool {
 		return slices.Contains(positions, u.Position)
 	})

@@ -9,7 +9,7 @@ import (
 
 func refusalAreas() []area {
 	return []area{{"Errors", []check{
-		{"The error of a conditional write (Commit, Settle, CommitPrincipal, SettleGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
+		{"The error of a conditional write (Commit, CleanUp, CommitPrincipal, CleanUpGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
 		{"reads with a context that has ended return an error, not nothing", endedReads},
 	}}}
 }
@@ -35,9 +35,9 @@ func uncertainty(s *env) {
 	if _, err := s.Commit(ended, c); refused("Commit", err) {
 		it.wantStored("item after Commit was refused")
 	}
-	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
-	if refused("Settle", s.Settle(ended, t)) {
-		it.wantStored("item after Settle was refused")
+	t := &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	if refused("CleanUp", s.CleanUp(ended, t)) {
+		it.wantStored("item after CleanUp was refused")
 	}
 
 	g := s.newPrincipal(s.group("g"), a)
@@ -46,8 +46,8 @@ func uncertainty(s *env) {
 	if _, err := s.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
 		g.wantStored("group after CommitPrincipal was refused")
 	}
-	if refused("SettleGroup", s.SettleGroup(ended, &principal.GroupSettlement{ID: g.head.ID, Leaving: g.members(b)})) {
-		g.wantStored("group after SettleGroup was refused")
+	if refused("CleanUpGroup", s.CleanUpGroup(ended, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)})) {
+		g.wantStored("group after CleanUpGroup was refused")
 	}
 
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")

@@ -128,9 +128,9 @@ func compareClusterPages(ctx context.Context, t *table, sizes []int, lists []*ga
 	return nil
 }
 
-// countPastePage counts the statements of a page of a list. It requires that they read the newest day
-// days times, one slice of each partition of a day, and one row for each entry of the page and for the
-// one after it. The gateway also does other work, so the lowest count of several pages is taken.
+// countPastePage counts the statements of a page of a list. It requires that they are: as many reads of
+// the newest day as days says, one slice of each partition of a day, and one row for each entry of the
+// page and for the one after it. The gateway also does other work, so the lowest count of several pages is taken.
 func (g *gateway) countPastePage(ctx context.Context, t *table, counts *tally, which string, days int) error {
 	page, err := g.viaPastes(ctx, "")
 	if err != nil {

@@ -18,13 +18,13 @@ type counting struct {
 	inFlightLists atomic.Int64 // writes of the in-flight list
 	indexWrites   atomic.Int64 // calls
 	indexedRows   atomic.Int64 // member rows for which the index was updated
-	settles       atomic.Int64
+	cleanups      atomic.Int64
 	pages         atomic.Int64 // of member rows
 	rows          atomic.Int64 // single rows read, without pages of member rows
 }
 
 func (c *counting) reset() {
-	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.indexedRows, &c.settles, &c.pages, &c.rows} {
+	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.indexedRows, &c.cleanups, &c.pages, &c.rows} {
 		n.Store(0)
 	}
 }
@@ -60,10 +60,10 @@ func (c *counting) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error
 	return c.Store.ApplyIndex(ctx, e)
 }
 
-// Settle implements library.ContentStore.
-func (c *counting) Settle(ctx context.Context, s *library.Settlement) error {
-	c.settles.Add(1)
-	return c.Store.Settle(ctx, s)
+// CleanUp implements library.ContentStore.
+func (c *counting) CleanUp(ctx context.Context, s *library.Cleanup) error {
+	c.cleanups.Add(1)
+	return c.Store.CleanUp(ctx, s)
 }
 
 // PutInFlightList implements commit.JournalStore.

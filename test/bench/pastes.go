@@ -117,7 +117,8 @@ func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant
 	})
 }
 
-// again calls f until it succeeds, at most five times. A cluster under the load of an import may
+// again calls f, and repeats it a second after each error that has the code UNAVAILABLE or leaves open
+// whether a write was applied. It calls f at most five times. A cluster under the load of an import may
 // miss a deadline.
 func (g *gateway) again(ctx context.Context, f func() error) (err error) {
 	for range 5 {

@@ -67,13 +67,13 @@ func ownerViewer() *principal.Viewer { return &principal.Viewer{User: owner} }
 
 var operations = []operation{
 	{name: "create", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepFeed}, do: create, creates: true},
-	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepSettle},
+	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			title := "after"
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
-	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepApply, stepSettle},
+	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
 			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
@@ -84,13 +84,13 @@ var operations = []operation{
 			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
-	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepApply, stepSettle},
+	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
-	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepSettle},
+	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
@@ -189,8 +189,8 @@ func TestFaults_AtEveryStepOfMutations(t *testing.T) {
 		if !report.Clean() {
 			t.Errorf("the audit found %+v", report)
 		}
-		if st := r.healthy.journal.Stats(); st.ScrubSettled+st.ScrubMismatches > 0 {
-			t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubSettled, st.ScrubMismatches)
+		if st := r.healthy.journal.Stats(); st.ScrubFinished+st.ScrubMismatches > 0 {
+			t.Errorf("the scrubber had to repair %d items, %d rows", st.ScrubFinished, st.ScrubMismatches)
 		}
 		if report.Contents == 0 || report.Entries == 0 {
 			t.Errorf("the audit saw nothing: %+v", report)

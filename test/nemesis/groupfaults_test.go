@@ -21,7 +21,7 @@ var groupOperations = []operation{
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, second, principal.GroupMember, key)
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
-	{name: "take a member out", of: &groups, steps: []step{stepList, stepDecide, stepApply, stepSettle},
+	{name: "take a member out", of: &groups, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, first, principal.NotInGroup, key)
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},

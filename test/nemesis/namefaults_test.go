@@ -174,11 +174,11 @@ func (r *fixture) clean(t *testing.T) {
 	scrubber := openWithoutWork(t, r.options(r.host), scrubbedAfter, everyRule)
 	defer scrubber.close(t)
 	scrubber.sweep(t)
-	settled, mismatches := scrubber.scrub(t)
+	finished, mismatches := scrubber.scrub(t)
 	if mismatches > 0 {
 		t.Errorf("the scrubber found %d wrong rows", mismatches)
 	}
-	if settled == 0 {
+	if finished == 0 {
 		t.Error("the scrubber had nothing to remove")
 	}
 	if again, mismatches := scrubber.scrub(t); again+mismatches > 0 {
@@ -192,7 +192,7 @@ func (r *fixture) clean(t *testing.T) {
 	if texts := scrubber.countTexts(t); texts != report.Revisions {
 		t.Errorf("there are %d texts of %d revisions", texts, report.Revisions)
 	}
-	t.Logf("the scrubber removed %d claims and texts; %d claims, %d leases and %d revisions remain", settled, report.Claims, report.Leases, report.Revisions)
+	t.Logf("the scrubber removed %d claims and texts; %d claims, %d leases and %d revisions remain", finished, report.Claims, report.Leases, report.Revisions)
 }
 
 // quiet waits until the in-flight lists of all processes are empty. The scrubber does not
@@ -252,7 +252,7 @@ const scrubLimit = 1000
 
 // scrub makes a process read all claims, leases and texts once. The audit covers what
 // belongs to items.
-func (d *instance) scrub(t *testing.T) (settled, mismatches int) {
+func (d *instance) scrub(t *testing.T) (finished, mismatches int) {
 	t.Helper()
 	position := repair.ScrubPosition{Claims: true}
 	for {
@@ -260,9 +260,9 @@ func (d *instance) scrub(t *testing.T) (settled, mismatches int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settled, mismatches = settled+report.Settled, mismatches+report.Mismatches
+		finished, mismatches = finished+report.Finished, mismatches+report.Mismatches
 		if position = report.Next; position == (repair.ScrubPosition{}) {
-			return settled, mismatches
+			return finished, mismatches
 		}
 	}
 }

@@ -53,9 +53,9 @@ var pasteOperations = []operation{
 			at := clock.Of(farAhead)
 			in.ExpiresAt = input.Some(&at)
 		}), changes: func(s *seen) { s.Version, s.Expires = 2, true }},
-	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepSettle, stepFeed}, play: (*encounter).changePaste,
+	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed}, play: (*encounter).changePaste,
 		do: deletePaste, changes: func(s *seen) { *s = seen{} }},
-	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepSettle, stepFeed}, play: (*encounter).expirePaste},
+	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed}, play: (*encounter).expirePaste},
 }
 
 // afterwards is the title and the text of a changed paste.

@@ -15,11 +15,11 @@ import (
 var takeOvers = []operation{
 	takenOver("create", dieSending, stepDecide, stepDrop),
 	takenOver("update", dieSending, stepRead, stepDecide, stepSnapshot, stepApply, stepDrop),
-	takenOver("update", dieAfter, stepRead, stepApply, stepSettle, stepDrop),
-	takenOver("delete", dieAfter, stepApply, stepSettle, stepDrop),
+	takenOver("update", dieAfter, stepRead, stepApply, stepCleanUp, stepDrop),
+	takenOver("delete", dieAfter, stepApply, stepCleanUp, stepDrop),
 	takenOver("create a user", dieSending, stepDecide, stepDrop),
 	takenOver("hide a user", dieSending, stepRead, stepDecide, stepSnapshot, stepApply, stepDrop),
-	takenOver("take a member out", dieAfter, stepApply, stepSettle, stepDrop),
+	takenOver("take a member out", dieAfter, stepApply, stepCleanUp, stepDrop),
 	wokenUp(takenOver("update", dieSending, stepDrop)),
 }
 

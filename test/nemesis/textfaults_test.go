@@ -24,13 +24,13 @@ var (
 var textOperations = []operation{
 	{name: "save a revision", of: &notes, steps: []step{stepRead, stepText, stepDecide}, do: saveUnpublished,
 		changes: func(s *seen) { s.Texts = written1.Texts }},
-	{name: "save and publish a revision", of: &notes, steps: []step{stepRead, stepText, stepList, stepDecide, stepSnapshot, stepApply, stepSettle},
+	{name: "save and publish a revision", of: &notes, steps: []step{stepRead, stepText, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return saveText(ctx, s, id, key, true)
 		}, changes: func(s *seen) {
 			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
 		}},
-	{name: "publish a revision", of: &saved, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepSettle}, do: publishSaved,
+	{name: "publish a revision", of: &saved, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp}, do: publishSaved,
 		changes: func(s *seen) {
 			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
 		}},

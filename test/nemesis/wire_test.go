@@ -167,7 +167,7 @@ const (
 	stepMark       step = "mark"     // a new library as complete
 	stepApply      step = "apply"
 	stepFeed       step = "feed" // an entry of the newest pastes or items
-	stepSettle     step = "settle"
+	stepCleanUp    step = "clean up"
 	stepDrop       step = "drop" // an in-flight list
 
 	// The steps of an operation that takes a unique name (docs/unique-names.md).
@@ -218,7 +218,7 @@ func stepOf(table, statement string) step {
 	case begins("INSERT INTO due_day"):
 		return stepDay
 	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind", "DELETE FROM paste_body"):
-		return stepSettle
+		return stepCleanUp
 	case begins("INSERT INTO inflight"):
 		return stepList
 	case begins("DELETE FROM inflight"):

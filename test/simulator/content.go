@@ -214,17 +214,17 @@ func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.Reques
 	return slices.Insert(list, i, row)
 }
 
-// Settle removes settled positions and rows, each in its own conditional write.
-func (c *Client) Settle(ctx context.Context, s *library.Settlement) error {
+// CleanUp removes positions and rows, each in its own conditional write.
+func (c *Client) CleanUp(ctx context.Context, s *library.Cleanup) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)
 	mine.Leaving, mine.Rows = slices.Clone(s.Leaving), slices.Clone(s.Rows)
-	return c.writeContent(ctx, "Settle", s.ID, func() bool { return true },
-		func() { c.st.settleRows(&mine) },
-		func() { c.st.settleHeader(&mine) })
+	return c.writeContent(ctx, "CleanUp", s.ID, func() bool { return true },
+		func() { c.st.cleanUpRows(&mine) },
+		func() { c.st.cleanUpHeader(&mine) })
 }
 
-func (st *Store) settleRows(s *library.Settlement) {
+func (st *Store) cleanUpRows(s *library.Cleanup) {
 	p := st.content(s.ID)
 	if p == nil || s.Purge && p.header.State != commit.Deleted {
 		return
@@ -245,10 +245,10 @@ func (st *Store) settleRows(s *library.Settlement) {
 		}
 		p.rows = putFurther(p.rows, gone)
 	}
-	st.tracef("  settled rows %v; left %v", s.Leaving, kept)
+	st.tracef("  removed rows %v; left %v", s.Leaving, kept)
 }
 
-func (st *Store) settleHeader(s *library.Settlement) {
+func (st *Store) cleanUpHeader(s *library.Cleanup) {
 	p := st.content(s.ID)
 	if p == nil || p.header.Seq == 0 {
 		return
@@ -257,7 +257,7 @@ func (st *Store) settleHeader(s *library.Settlement) {
 		p.header.Unsettled = slices.DeleteFunc(slices.Clone(p.header.Unsettled), func(u library.Superseded) bool {
 			return slices.Contains(s.Positions, u.Position)
 		})
-		st.tracef("  settled %v; left %v", s.Positions, p.header.Unsettled)
+		st.tracef("  removed %v; left %v", s.Positions, p.header.Unsettled)
 	}
 	if s.Final && p.header.State == commit.Deleted {
 		h := p.header

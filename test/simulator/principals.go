@@ -168,10 +168,10 @@ func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpd
 	}, nil)
 }
 
-// SettleGroup removes the given rows if they are leaving, or if the group is deleted.
-func (c *Client) SettleGroup(ctx context.Context, s *principal.GroupSettlement) error {
+// CleanUpGroup removes the given rows if they are leaving, or if the group is deleted.
+func (c *Client) CleanUpGroup(ctx context.Context, s *principal.GroupCleanup) error {
 	leaving, purge := slices.Clone(s.Leaving), s.Purge
-	return c.write(ctx, "SettleGroup", string(s.ID), func() {
+	return c.write(ctx, "CleanUpGroup", string(s.ID), func() {
 		p := c.st.principal(s.ID)
 		if p == nil || purge && p.header.State != commit.Deleted {
 			return

@@ -57,12 +57,12 @@ var protocol = []Ablation{
 	{"commit-before-ack", "the compare-and-set is sent before the write of the list with its entry was acknowledged", Libraries, nil},
 	{"no-fence", "a change that was not decided is dropped without a fence", Libraries, []Patch{
 		{"library/recovery.go", "if !e.Decided {", `if !e.Decided && !commit.Ablated("no-fence") {`},
-		{"library/settle.go", "if w.oldest.Seq <= w.entry.Base {", `if w.oldest.Seq <= w.entry.Base && !commit.Ablated("no-fence") {`},
+		{"library/cleanup.go", "if w.oldest.Seq <= w.entry.Base {", `if w.oldest.Seq <= w.entry.Base && !commit.Ablated("no-fence") {`},
 	}},
 	{"list-dropped-newer", "a list is deleted with a newer timestamp than the one that was read", Libraries, []Patch{
 		{"core/journal/takeover.go", "j.store.DeleteInFlightList(ctx, l.ID, l.Stamp)", "j.store.DeleteInFlightList(ctx, l.ID, j.ablatedStamp(l.Stamp))"},
 	}},
-	{"settle-before-index", "positions are settled before the fan-out", Libraries, []Patch{
+	{"cleanup-before-index", "positions are cleaned up before the fan-out", Libraries, []Patch{
 		{"library/walk.go", "\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed(", "\tif err := w.s.ablatedFinish(ctx, e); err != nil {\n\t\treturn err\n\t}\n\tif e.Scope == commit.ScopeListed {\n\t\terr := w.listed("},
 	}},
 	{"entry-ends-before-index", "the entry leaves the list before the fan-out", Libraries, []Patch{
@@ -71,14 +71,14 @@ var protocol = []Ablation{
 	{"only-last-position", "only the position that was superseded last is deleted", Libraries, []Patch{
 		{"library/derive.go", "range h.Unsettled {", "range ablatedUnsettled(h.Unsettled) {"},
 	}},
-	{"narrow-settles-all", "a change of a few members settles the positions of all", Libraries, []Patch{
-		{"library/settle.go", "if w.entry.Scope == commit.ScopeAll {", `if w.entry.Scope == commit.ScopeAll || commit.Ablated("narrow-settles-all") {`},
+	{"narrow-cleans-up-all", "a change of a few members cleans up the positions of all", Libraries, []Patch{
+		{"library/cleanup.go", "if w.entry.Scope == commit.ScopeAll {", `if w.entry.Scope == commit.ScopeAll || commit.Ablated("narrow-cleans-up-all") {`},
 	}},
 	{"member-dropped-at-once", "the row of a member that was removed is not kept as leaving", Libraries, []Patch{
 		{"library/fanoutqueue.go", "\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n", "\ts.ablatedComplete(ctx, e)\n\tswitch {\n\tcase e.Scope != commit.ScopeNone:\n"},
 	}},
 	{"later-leaving-dropped", "a leaving row that is newer than the snapshot is dropped", Libraries, []Patch{
-		{"library/settle.go", "if m.Seq <= w.oldest.Seq {", `if m.Seq <= w.oldest.Seq || commit.Ablated("later-leaving-dropped") {`},
+		{"library/cleanup.go", "if m.Seq <= w.oldest.Seq {", `if m.Seq <= w.oldest.Seq || commit.Ablated("later-leaving-dropped") {`},
 		{"library/walk.go", "w.applyIndex(ctx, &page.Header, rows)", "w.applyIndex(ctx, w.ablatedHeader(&page.Header), rows)"},
 	}},
 	{"wall-clock", "the timestamp of a state is the wall clock, and may be below that of the state before", Libraries, []Patch{

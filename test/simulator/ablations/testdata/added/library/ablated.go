@@ -6,16 +6,16 @@ import (
 	"carrel/core/commit"
 )
 
-// ablatedFinish settles before a fan-out instead of after it.
+// ablatedFinish cleans up before a fan-out instead of after it.
 func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
-	if !commit.Ablated("settle-before-index") {
+	if !commit.Ablated("cleanup-before-index") {
 		return nil
 	}
 	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{})
 	if err != nil {
 		return err
 	}
-	return s.settleAll(ctx, &Settlement{ID: e.Content, Positions: positionsOf(rows.Header.Unsettled)})
+	return s.cleanUpAll(ctx, &Cleanup{ID: e.Content, Positions: positionsOf(rows.Header.Unsettled)})
 }
 
 // ablatedComplete removes the rows of former members before their libraries are updated.
@@ -27,13 +27,13 @@ func (s *Service) ablatedComplete(ctx context.Context, e InFlight) {
 	if err != nil {
 		return
 	}
-	all := Settlement{ID: e.Content}
+	all := Cleanup{ID: e.Content}
 	for _, m := range rows.Members {
 		if m.Seq != 0 && m.Leaving {
 			all.Leaving = append(all.Leaving, m)
 		}
 	}
-	_ = s.settleAll(ctx, &all)
+	_ = s.cleanUpAll(ctx, &all)
 }
 
 // ablatedBefore returns the state that a share reads first.

@@ -7,62 +7,62 @@ import (
 	"carrel/principal"
 )
 
-func settleAreas() []area {
-	return []area{{"Settle", []check{
-		{"Settle must not change Seq, and must be harmless when repeated", settleRepeated},
-		{"Positions are removed from Unsettled, others are kept", settlePositions},
-		{"Leaving rows are removed iff they are leaving and of the Seq given", settleLeaving},
-		{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", settlePurge},
-		{"Final then reduces it to Seq, MTS, Writers and the state", settleFinal},
-		{"of an unknown id it does nothing", settleUnknown},
+func cleanUpAreas() []area {
+	return []area{{"CleanUp", []check{
+		{"CleanUp must not change Seq, and must be harmless when repeated", cleanUpRepeated},
+		{"Positions are removed from Unsettled, others are kept", cleanUpPositions},
+		{"Leaving rows are removed iff they are leaving and of the Seq given", cleanUpLeaving},
+		{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", cleanUpPurge},
+		{"Final then reduces it to Seq, MTS, Writers and the state", cleanUpFinal},
+		{"of an unknown id it does nothing", cleanUpUnknown},
 	}}}
 }
 
-// settle settles, twice, because repeating it must be harmless.
-func (it *item) settle(t library.Settlement) {
+// cleanUp calls CleanUp twice, because repeating it must be harmless.
+func (it *item) cleanUp(t library.Cleanup) {
 	it.s.Helper()
 	t.ID = it.head.ID
-	it.s.ok(it.s.Settle(it.s.ctx, &t))
-	it.s.ok(it.s.Settle(it.s.ctx, &t))
+	it.s.ok(it.s.CleanUp(it.s.ctx, &t))
+	it.s.ok(it.s.CleanUp(it.s.ctx, &t))
 }
 
-func settleRepeated(s *env) {
+func cleanUpRepeated(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Private, a, b)
 	it.move()
 	it.remove(b)
-	t := &library.Settlement{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
+	t := &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
 	for range 3 {
-		s.ok(s.Settle(s.ctx, t))
+		s.ok(s.CleanUp(s.ctx, t))
 	}
-	it.settled(t.Positions...)
+	it.cleanedUp(t.Positions...)
 	delete(it.rows, b)
-	it.wantStored("item after it was settled")
+	it.wantStored("item after its cleanup")
 	it.move()
 	it.share(b, library.Viewing)
-	s.ok(s.Settle(s.ctx, t))
-	it.wantStored("item after a late settlement was repeated")
+	s.ok(s.CleanUp(s.ctx, t))
+	it.wantStored("item after a late cleanup was repeated")
 }
 
-func settlePositions(s *env) {
+func cleanUpPositions(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	for range 4 {
 		it.move()
 	}
 	u := it.head.Unsettled
-	it.settle(library.Settlement{Positions: []clock.Instant{u[2].Position, u[0].Position, 12345}})
-	it.settled(u[2].Position, u[0].Position)
+	it.cleanUp(library.Cleanup{Positions: []clock.Instant{u[2].Position, u[0].Position, 12345}})
+	it.cleanedUp(u[2].Position, u[0].Position)
 	it.wantStored("item")
-	it.settle(library.Settlement{})
-	it.wantStored("item after nothing was settled")
-	it.settle(library.Settlement{Positions: []clock.Instant{u[1].Position, u[3].Position}})
-	it.settled(u[1].Position, u[3].Position)
+	it.cleanUp(library.Cleanup{})
+	it.wantStored("item after an empty cleanup")
+	it.cleanUp(library.Cleanup{Positions: []clock.Instant{u[1].Position, u[3].Position}})
+	it.cleanedUp(u[1].Position, u[3].Position)
 	it.wantStored("item without unsettled positions")
 	it.move()
 	it.wantStored("item after a further move")
 }
 
-func settleLeaving(s *env) {
+func cleanUpLeaving(s *env) {
 	a, b, c, d := s.user("a"), s.user("b"), s.user("c"), s.user("d")
 	it := s.newItem("item", principal.Private, a, b, c, d)
 	it.remove(b)
@@ -71,44 +71,44 @@ func settleLeaving(s *env) {
 	it.remove(b)
 	it.remove(c)
 	active := it.members(d)[0]
-	it.settle(library.Settlement{Leaving: []library.Member{early, active, {Principal: s.user("none"), Leaving: true, Seq: 1}}})
+	it.cleanUp(library.Cleanup{Leaving: []library.Member{early, active, {Principal: s.user("none"), Leaving: true, Seq: 1}}})
 	it.wantStored("item with nothing to remove")
 	pretended := active
 	pretended.Leaving = true
-	it.settle(library.Settlement{Leaving: []library.Member{pretended}})
+	it.cleanUp(library.Cleanup{Leaving: []library.Member{pretended}})
 	it.wantStored("item whose active row was named as leaving")
-	it.settle(library.Settlement{Leaving: it.members(b, c)})
+	it.cleanUp(library.Cleanup{Leaving: it.members(b, c)})
 	delete(it.rows, b)
 	delete(it.rows, c)
 	it.wantStored("item without leaving rows")
 }
 
-func settlePurge(s *env) {
+func cleanUpPurge(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	it := s.newItem("item", principal.Private, a, b, c)
 	it.remove(b)
-	it.settle(library.Settlement{Purge: true, Leaving: it.members(a)})
+	it.cleanUp(library.Cleanup{Purge: true, Leaving: it.members(a)})
 	it.wantStored("live item that was to be purged")
 	it.delete()
 	stale := it.members(a, b)
 	stale[0].Seq += 7
-	it.settle(library.Settlement{Purge: true, Leaving: stale})
+	it.cleanUp(library.Cleanup{Purge: true, Leaving: stale})
 	delete(it.rows, a)
 	delete(it.rows, b)
 	it.wantStored("deleted item of which two rows were purged")
 }
 
-func settleFinal(s *env) {
+func cleanUpFinal(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a, b)
 	r := commit.RequestRow{Key: commit.RequestKey{5}, Answer: []byte("z"), Until: s.later()}
 	it.move()
-	it.settle(library.Settlement{Purge: true, Final: true, Leaving: it.members(a, b)})
+	it.cleanUp(library.Cleanup{Purge: true, Final: true, Leaving: it.members(a, b)})
 	it.wantStored("live item that was to be reduced")
 	it.write(func(c *library.ContentCommit) {
 		c.Header.State, c.Header.CanonicalURL, c.Header.Page, c.Request = commit.Deleted, "https://example.com/", []byte{7}, &r
 	})
-	it.settle(library.Settlement{Purge: true, Final: true, Leaving: it.members(a, b)})
+	it.cleanUp(library.Cleanup{Purge: true, Final: true, Leaving: it.members(a, b)})
 	reduced := library.Header{State: commit.Deleted, Seq: it.head.Seq, MTS: it.head.MTS, Writers: it.head.Writers}
 	reduced.ID = it.head.ID
 	it.head = reduced
@@ -122,9 +122,9 @@ func settleFinal(s *env) {
 	s.same("ids", ownIDs(s, ids), []library.ContentID{it.head.ID})
 }
 
-func settleUnknown(s *env) {
+func cleanUpUnknown(s *env) {
 	id := s.content("unknown")
-	s.ok(s.Settle(s.ctx, &library.Settlement{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
+	s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
 		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))
 	s.same("rows", s.read(id, library.ContentQuery{}), new(library.ContentRows))
 	ids, err := s.ScanContents(s.ctx, "", 1000)

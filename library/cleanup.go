@@ -9,13 +9,13 @@ import (
 	"carrel/core/commit"
 )
 
-// settle is the step after the index updates: it removes what this walk has made obsolete.
+// cleanUp is the step after the index updates: it removes what this walk has made obsolete.
 //
 // Only a walk over all member rows removes positions from Unsettled, and only those that the
 // oldest snapshot it used had superseded. Leaving rows are removed when no snapshot that was
 // applied is older than they are: the pages of a walk may be of different seq, so a row may
 // have started to leave after the oldest snapshot was applied. Its own mutation then drops it.
-func (w *walk) settle(ctx context.Context) error {
+func (w *walk) cleanUp(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
 	}
@@ -28,20 +28,20 @@ func (w *walk) settle(ctx context.Context) error {
 		return w.purge(ctx)
 	}
 	s := w.s
-	settlement := Settlement{ID: w.entry.Content}
+	cleanup := Cleanup{ID: w.entry.Content}
 	if w.entry.Scope == commit.ScopeAll {
-		settlement.Positions = positionsOf(w.oldest.Unsettled)
+		cleanup.Positions = positionsOf(w.oldest.Unsettled)
 	}
 	for _, m := range w.leaving {
 		if m.Seq <= w.oldest.Seq {
-			settlement.Leaving = append(settlement.Leaving, m)
+			cleanup.Leaving = append(cleanup.Leaving, m)
 		}
 	}
-	return s.settleAll(ctx, &settlement)
+	return s.cleanUpAll(ctx, &cleanup)
 }
 
-// settleAll sends a settlement, in parts if it has many rows.
-func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
+// cleanUpAll sends a cleanup, in parts if it has many rows.
+func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
 	if len(all.Positions) == 0 && len(all.Leaving) == 0 && !all.Final {
 		return nil
 	}
@@ -50,11 +50,11 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 		parts = [][]Member{nil}
 	}
 	for i, part := range parts {
-		one := &Settlement{ID: all.ID, Leaving: part, Purge: all.Purge}
+		one := &Cleanup{ID: all.ID, Leaving: part, Purge: all.Purge}
 		if i == len(parts)-1 {
 			one.Positions, one.Final = all.Positions, all.Final
 		}
-		if err := s.Retry(ctx, func() error { return s.contents.Settle(ctx, one) }); err != nil {
+		if err := s.Retry(ctx, func() error { return s.contents.CleanUp(ctx, one) }); err != nil {
 			return err
 		}
 	}
@@ -64,18 +64,19 @@ func (s *Service) settleAll(ctx context.Context, all *Settlement) error {
 // purge removes the rows of a deleted item. The header is reduced last, and only by a walk over
 // all rows: until then other walks read from it what to clean up.
 //
-// Members that were read in a page before the delete was decided may still have rows in the
-// store, so the walk that purges must have started after it.
+// Members that were read in a page before the delete was decided may still have rows in the store.
+// So only a walk that started after it reduces the header; an earlier one only removes the rows that it
+// has read.
 func (w *walk) purge(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
-		return w.s.settleAll(ctx, &Settlement{ID: w.entry.Content, Leaving: w.rows, Purge: true})
+		return w.s.cleanUpAll(ctx, &Cleanup{ID: w.entry.Content, Leaving: w.rows, Purge: true})
 	}
 	if w.oldest.Page != nil {
 		if err := w.s.purgePage(ctx, w.entry.Content); err != nil {
 			return err
 		}
 	}
-	return w.s.settleAll(ctx, &Settlement{
+	return w.s.cleanUpAll(ctx, &Cleanup{
 		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Leaving: w.rows, Purge: true, Final: true,
 	})
 }

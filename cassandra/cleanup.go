@@ -15,19 +15,19 @@ type seqError struct{ seq, base int64 }
 
 func (e seqError) Error() string { return fmt.Sprintf("seq %d on base %d", e.seq, e.base) }
 
-// settleRows is the number of member rows that one batch removes with a condition for each.
+// cleanUpRows is the number of member rows that one batch removes with a condition for each.
 // purgeRows is the number that it removes on the single condition that the item is deleted.
 const (
-	settleRows = 100
-	purgeRows  = 500
+	cleanUpRows = 100
+	purgeRows   = 500
 )
 
-// settleTries is how often a settlement is tried with the rows that have not changed.
-const settleTries = 3
+// cleanUpTries is how often a cleanup is tried with the rows that have not changed.
+const cleanUpTries = 3
 
 const (
-	settlePositions = `UPDATE content SET unsettled = unsettled - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
-	dropLeaving     = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
+	cleanUpPositions = `UPDATE content SET unsettled = unsettled - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
+	dropLeaving      = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 	// Assigning the same state again only checks the condition.
 	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
@@ -35,17 +35,17 @@ const (
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 
-// Settle implements library.ContentStore with conditional batches of at most settleRows member
+// CleanUp implements library.ContentStore with conditional batches of at most cleanUpRows member
 // rows, or purgeRows rows of a deleted item. A batch is sent again only if rows have changed since
 // they were read.
-func (s *Store) Settle(ctx context.Context, t *library.Settlement) error {
+func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) error {
 	if t.Purge || t.Final {
 		return s.purge(ctx, t)
 	}
 	positions, leaving := t.Positions, onlyLeaving(t.Leaving)
 	for len(positions) > 0 || len(leaving) > 0 {
-		now := leaving[:min(len(leaving), settleRows)]
-		if err := s.settle(ctx, t.ID, positions, now); err != nil {
+		now := leaving[:min(len(leaving), cleanUpRows)]
+		if err := s.cleanUp(ctx, t.ID, positions, now); err != nil {
 			return err
 		}
 		positions, leaving = nil, leaving[len(now):]
@@ -64,14 +64,14 @@ func onlyLeaving(rows []library.Member) []library.Member {
 	return kept
 }
 
-// settle removes positions and rows in one decision. If it is refused because a row has changed, it
+// cleanUp removes positions and rows in one decision. If it is refused because a row has changed, it
 // is tried again without such rows.
-func (s *Store) settle(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
+func (s *Store) cleanUp(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
 	const doing = "clean up"
-	for range settleTries {
+	for range cleanUpTries {
 		var ch session.Batch
 		if len(positions) > 0 {
-			ch.Append(settlePositions, instants(positions), string(id))
+			ch.Append(cleanUpPositions, instants(positions), string(id))
 		}
 		for _, m := range leaving {
 			ch.Append(dropLeaving, string(id), string(m.Principal), m.Seq)
@@ -119,9 +119,9 @@ func instants(is []clock.Instant) []int64 {
 	return ns
 }
 
-// purge removes member rows and further rows of a deleted item, and finally all columns of its
-// header but seq, mts, state and writers. It changes nothing if the item is not deleted.
-func (s *Store) purge(ctx context.Context, t *library.Settlement) error {
+// purge removes rows of a deleted item if t.Purge is set. If t.Final is set, it then removes all columns
+// of the header but seq, mts, state and writers. It changes nothing if the item is not deleted.
+func (s *Store) purge(ctx context.Context, t *library.Cleanup) error {
 	var rows []rowKey
 	if t.Purge {
 		for _, m := range t.Leaving {
