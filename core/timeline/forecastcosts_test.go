@@ -199,8 +199,8 @@ func TestRead_GoesOnBehindTheExpiredEntriesOfTheLastPage(t *testing.T) {
 			t.Errorf("%d entries were checked, want %d", f.checked, want)
 		}
 	}
-	// Each of the two pages has found one gap. The verification in the background reaches only the
-	// first one.
+	// The first page has found one gap, and the second page two: before and behind the entry that
+	// lasts. The verification in the background reaches only the first gap.
 	f.rt.pass(7 * time.Second)
 	f.read(timeline.Query{Size: 1})
 	f.run()
@@ -209,7 +209,7 @@ func TestRead_GoesOnBehindTheExpiredEntriesOfTheLastPage(t *testing.T) {
 		f.store.slices.Store(0)
 		f.read(timeline.Query{Size: 1})
 		if n := f.store.slices.Load(); n > 20 != again {
-			t.Errorf("%d slices, want the second gap to be read: %t", n, again)
+			t.Errorf("%d slices, want the gaps of the second page to be read: %t", n, again)
 		}
 		f.rt.pass(1)
 	}

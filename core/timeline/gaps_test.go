@@ -49,8 +49,8 @@ func (c *removedStore) ListEntries(ctx context.Context, p timeline.Partition, s 
 	return l, err
 }
 
-// newRemoved returns a feed of one process on a store with n removed entries, which begin at an
-// instant and are a millisecond apart.
+// newRemoved returns a feed that one process reads and another one writes, on a store with n removed
+// entries, which begin at an instant and are a millisecond apart.
 func newRemoved(t *testing.T, from clock.Instant, n int) (*fixture, *removedStore) {
 	f := newFixture(t)
 	store := &removedStore{Store: f.store.Store}

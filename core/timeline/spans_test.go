@@ -126,7 +126,8 @@ func TestEvict(t *testing.T) {
 	}
 }
 
-// What a forecast does not read again is disjoint, because a gap may lie within a span.
+// What a forecast does not read again is disjoint, although a gap may overlap a span or lie within one:
+// of such a gap it has only the part outside the span.
 func TestReused_IsDisjoint(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
