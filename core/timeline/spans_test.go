@@ -126,6 +126,42 @@ func TestEvict(t *testing.T) {
 	}
 }
 
+// A walk that began before its feed was forgotten notes nothing: the puts since then are unknown.
+func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
+	delete(c.feeds, "f")
+	c.note("f", gap{10, 20, time.Minute}, b.puts)
+	c.setForecast("f", []span{{gap{30, 40, time.Minute}, 0}}, b.puts)
+	if skip := c.beginSkipping("f", 0, 1000).skip; skip != nil {
+		t.Errorf("%v is skipped", skip)
+	}
+}
+
+// A known gap is noted again when it has become longer by a second, up to three seconds before now.
+func TestGrown(t *testing.T) {
+	const s = clock.Instant(time.Second / time.Microsecond)
+	w := &walk{now: 100 * s, beginning: beginning{skip: []gap{{from: 10 * s, to: 20 * s}, {from: 50 * s, to: 96*s + 1}}}}
+	for name, c := range map[string]struct {
+		found gap
+		want  bool
+	}{
+		"longer":               {gap{from: 5 * s, to: 21 * s}, true},
+		"hardly longer":        {gap{from: 5 * s, to: 21*s - 1}, false},
+		"beside it":            {gap{from: 20 * s, to: 30 * s}, false},
+		"before it":            {gap{from: 1, to: 10 * s}, false},
+		"until now, too early": {gap{from: 60 * s, to: 100 * s}, false},
+	} {
+		if got := w.grown(c.found); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	w.now++
+	if !w.grown(gap{from: 60 * s, to: 100 * s}) {
+		t.Error("until now: false")
+	}
+}
+
 // What a forecast does not read again is disjoint, although a gap may overlap a span or lie within one:
 // of such a gap it has only the part outside the span.
 func TestReused_IsDisjoint(t *testing.T) {
