@@ -11,9 +11,14 @@ import (
 // that have expired are skipped and do not count.
 const MaxScanned = 2000
 
-// minChecked is the smallest batch of entries to check after the first batch of a scan, except for
-// the last batch.
-const minChecked = 8
+const (
+	// minChecked is the smallest batch of entries to check after the first batch of a scan, except for
+	// the last batch.
+	minChecked = 8
+	// maxChecked is the size up to which batches grow. A batch is twice as large as the one before,
+	// because others may be hiding entries faster than small batches are read.
+	maxChecked = 256
+)
 
 // Query describes a page to read.
 type Query struct {
@@ -110,14 +115,11 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		return s, err
 	}
 	s.walk = w
+	n, larger := want+1, 0 // most pages need one batch
 	for budget := MaxScanned; ; {
-		n := min(max(want+1-len(s.found), minChecked), budget)
-		if len(s.found) == 0 && budget == MaxScanned {
-			n = want + 1 // most pages need no more entries than these
-		}
 		entries := ahead
 		if ahead = nil; len(entries) == 0 {
-			if entries, err = w.take(ctx, n); err != nil {
+			if entries, err = w.take(ctx, min(n, budget)); err != nil {
 				return s, err
 			}
 			if len(entries) == 0 {
@@ -131,13 +133,19 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		if err != nil {
 			return s, err
 		}
+		before := len(s.found)
 		if s.add(entries, items, want) {
 			return s, nil
+		}
+		if len(s.found) == before {
+			w.discard() // perhaps the following entries have been hidden, too, and removed by now
 		}
 		if budget -= len(entries); budget <= 0 {
 			s.cut(entries[len(entries)-1])
 			return s, nil
 		}
+		n = max(want+1-len(s.found), minChecked, larger)
+		larger = min(2*n, maxChecked)
 	}
 }
 

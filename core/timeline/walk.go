@@ -65,7 +65,8 @@ type walk struct {
 // source is a partition that is being read.
 type source struct {
 	p     Partition
-	slice Slice
+	first *Entry // From of its first slice
+	slice Slice  // the next one
 	// pending are the entries that were read, but not yet taken.
 	pending []Entry
 	ended   bool
@@ -185,7 +186,7 @@ func (w *walk) openDays() bool {
 		}
 		part.Limit = w.limitFor(w.share / w.day.Shards)
 		for shard := range w.day.Shards {
-			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, slice: part})
+			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, first: part.From, slice: part})
 		}
 	}
 	w.atOnce = min(2*w.atOnce, maxDaysAtOnce)
@@ -210,6 +211,19 @@ func (w *walk) limitFor(share int) int {
 		slack = max(slack, int(sliceSpread*math.Sqrt(float64(share))))
 	}
 	return min(share+slack, maxSlice)
+}
+
+// discard drops the pending entries of all sources, so that they are read again from the position of
+// the walk.
+func (w *walk) discard() {
+	for _, s := range w.open {
+		if w.last != nil && len(s.pending) > 0 {
+			s.pending, s.ended, s.slice.From = nil, false, s.first
+			if s.first == nil || w.behind(*w.last, *s.first) {
+				s.slice.From = w.last
+			}
+		}
+	}
 }
 
 // fill reads a slice of each open source that has no pending entries but may have more: the next
