@@ -201,11 +201,14 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 }
 
 // renew keeps the gaps that begin at an instant or later, as if a walk that began at elapsed had found
-// them. The walk has read all of them, and cut them where it took an entry.
-func (c *gapCache) renew(feed Feed, from clock.Instant, elapsed time.Duration) {
+// them. The walk has read all of them, and taken the given entries. They are cut out again, because a
+// gap may have been noted since.
+func (c *gapCache) renew(feed Feed, from clock.Instant, elapsed time.Duration, taken ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.of(feed).all
+	k := c.of(feed)
+	k.cut(taken...)
+	all := k.all
 	for i := range all {
 		if all[i].from >= from {
 			all[i].until = max(all[i].until, elapsed+gapKept)

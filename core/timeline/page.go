@@ -15,8 +15,8 @@ const (
 	// minChecked is the smallest batch of entries to check after the first batch of a scan, except for
 	// the last batch.
 	minChecked = 8
-	// maxChecked is the size up to which batches grow. A batch is twice as large as the one before,
-	// because others may be hiding entries faster than small batches are read.
+	// maxChecked is the size up to which batches grow. From the third one on, each is twice as large as
+	// the one before, because others may be hiding entries faster than small batches are read.
 	maxChecked = 256
 )
 
@@ -137,15 +137,15 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		if s.add(entries, items, want) {
 			return s, nil
 		}
-		if len(s.found) == before {
-			w.discard() // perhaps the following entries have been hidden, too, and removed by now
-		}
 		if budget -= len(entries); budget <= 0 {
 			s.cut(entries[len(entries)-1])
 			return s, nil
 		}
 		n = max(want+1-len(s.found), minChecked, larger)
 		larger = min(2*n, maxChecked)
+		if len(s.found) == before {
+			w.discard(n) // perhaps the following entries have been hidden, too, and removed by now
+		}
 	}
 }
 

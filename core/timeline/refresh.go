@@ -72,7 +72,7 @@ func (t *Timelines) verify(ctx context.Context, feed Feed) {
 	if len(taken) > cursor.MaxPageSize || w.budget == 0 {
 		from = w.last.Created + 1
 	}
-	t.gaps.renew(feed, from, b.elapsed)
+	t.gaps.renew(feed, from, b.elapsed, taken...)
 }
 
 // startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. The caller must

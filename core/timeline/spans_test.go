@@ -73,15 +73,16 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 	}
 }
 
-// A walk renews the gaps that it has read, unless they were found later.
+// A walk renews the gaps that it has read, unless they were found later, and except for the entries that
+// it has taken.
 func TestRenew(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
 	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}} {
 		c.note("f", g, b.puts)
 	}
-	c.renew("f", 20, 7*time.Second)
-	want := []gap{{10, 19, 15 * time.Second}, {20, 29, 17 * time.Second}, {30, 39, 40 * time.Second}}
+	c.renew("f", 20, 7*time.Second, Entry{Created: 27})
+	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

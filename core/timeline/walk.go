@@ -64,9 +64,11 @@ type walk struct {
 
 // source is a partition that is being read.
 type source struct {
-	p     Partition
-	first *Entry // From of its first slice
-	slice Slice  // the next one
+	p      Partition
+	shards int    // the number of partitions of its day
+	first  *Entry // From of its first slice
+	slice  Slice  // the next one
+	limit  int    // of the last one
 	// pending are the entries that were read, but not yet taken.
 	pending []Entry
 	ended   bool
@@ -186,7 +188,7 @@ func (w *walk) openDays() bool {
 		}
 		part.Limit = w.limitFor(w.share / w.day.Shards)
 		for shard := range w.day.Shards {
-			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, first: part.From, slice: part})
+			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, shards: w.day.Shards, first: part.From, slice: part})
 		}
 	}
 	w.atOnce = min(2*w.atOnce, maxDaysAtOnce)
@@ -214,11 +216,12 @@ func (w *walk) limitFor(share int) int {
 }
 
 // discard drops the pending entries of all sources, so that they are read again from the position of
-// the walk.
-func (w *walk) discard() {
+// the walk. n is how many entries the walk will take next.
+func (w *walk) discard(n int) {
 	for _, s := range w.open {
 		if w.last != nil && len(s.pending) > 0 {
 			s.pending, s.ended, s.slice.From = nil, false, s.first
+			s.slice.Limit = max(s.limit, w.limitFor(n/s.shards))
 			if s.first == nil || w.behind(*w.last, *s.first) {
 				s.slice.From = w.last
 			}
@@ -254,7 +257,7 @@ func (s *source) fill(ctx context.Context, store Store) error {
 		return err
 	}
 	es := l.Entries
-	s.pending, s.removed = es, l.Removed
+	s.pending, s.removed, s.limit = es, l.Removed, s.slice.Limit
 	if s.ended = len(es) < s.slice.Limit; s.ended {
 		return nil
 	}
