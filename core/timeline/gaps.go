@@ -60,6 +60,8 @@ type knownGaps struct {
 	// and that could be in a gap; put counts all such puts since the feed was added to the cache.
 	puts []clock.Instant
 	put  int
+	// dropped is how many entries this process has removed since the last verification began.
+	dropped int
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
@@ -234,6 +236,13 @@ func (c *gapCache) cut(feed Feed, entries ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of(feed).cut(entries...)
+}
+
+// drop counts an entry that this process has removed.
+func (c *gapCache) drop(feed Feed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(feed).dropped++
 }
 
 // put removes from all gaps, including those that a reader is about to note, the instant of an

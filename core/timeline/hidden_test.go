@@ -69,3 +69,36 @@ func TestRead_ReadsOtherDaysAgainAfterHiddenEntries(t *testing.T) {
 		}
 	}
 }
+
+// After a batch of which none is shown, a page goes on where it was, and not at its start.
+func TestRead_GoesOnAfterHiddenEntries(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		f := newFixture(t)
+		for n := range 400 {
+			f.put(timeline.Entry{Created: today + clock.Instant(n)*1000, ID: fmt.Sprint(n)}, n < 60 || n > 340)
+		}
+		f.reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: remote})
+		for _, newer := range []bool{false, true} {
+			for at := range 20 {
+				f.want(timeline.Query{Size: 7, Newer: newer, After: &timeline.Entry{Created: today + clock.Instant(100+10*at)*1000}})
+			}
+		}
+	}
+}
+
+// A gap is not read again with the entries after it.
+func TestRead_SkipsAGapBehindHiddenEntries(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.feeds = f.reader
+	f.put(timeline.Entry{Created: noon - 3601*second, ID: "a"}, true)
+	f.want(timeline.Query{Size: 5}) // finds the gap
+	for n := range 60 {
+		f.put(timeline.Entry{Created: noon - 60*second + clock.Instant(n), ID: fmt.Sprint(n)}, false)
+	}
+	store.skipped = 0
+	f.store.slices.Store(0)
+	if f.want(timeline.Query{Size: 5}); store.skipped > 0 || f.store.slices.Load() > 16 {
+		t.Errorf("%d removed entries were skipped, in %d slices", store.skipped, f.store.slices.Load())
+	}
+}

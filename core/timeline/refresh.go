@@ -14,6 +14,11 @@ const (
 	refreshEvery = 5 * time.Second
 	// refreshWithin is how long either may take.
 	refreshWithin = 10 * time.Second
+	// manyDropped is the number of entries that a process has removed from a feed since the last
+	// verification from which on the next one is deep: there may be a new gap behind the newest page.
+	// A deep verification takes at most mostVerified entries.
+	manyDropped  = 200
+	mostVerified = 20_000
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
@@ -27,15 +32,15 @@ type refreshTasks struct{ verify, forecast bool }
 
 // refresh verifies the gaps that the walk has skipped, and forecasts further ones, if it is time to. It
 // does so in the background, because either may read very many entries. The caller has read the newest
-// page with w. A forecast is made if most entries that w has passed have an expiry time.
+// page with w. A forecast is made if most entries that w has passed have an expiry time. If this process
+// has removed many entries, it looks for gaps behind that page, too.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	skipped := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created)
-	wanted := refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed}
-	if wanted == (refreshTasks{}) {
-		return // most pages do, without waiting for other readers
+	do, deep, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed})
+	if do == (refreshTasks{}) {
+		return
 	}
-	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), wanted)
 	ctx, feed := t.rt.Detach(ctx), w.feed
 	start := func(task refreshTasks, run func(context.Context, Feed)) {
 		t.rt.Go(func() {
@@ -45,17 +50,21 @@ func (w *walk) refresh(ctx context.Context) {
 		})
 	}
 	if do.verify {
-		start(refreshTasks{verify: true}, t.verify)
+		most := cursor.MaxPageSize + 1
+		if deep {
+			most = mostVerified
+		}
+		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
 	}
 	if do.forecast {
 		start(refreshTasks{forecast: true}, t.forecast)
 	}
 }
 
-// verify reads as many entries as the largest page has, and renews the gaps that it has read past: all
-// of them if it reached the end of the feed. After an error, the next readers find the gaps
-// themselves, or get the same error.
-func (t *Timelines) verify(ctx context.Context, feed Feed) {
+// verify takes at most most entries, and renews the gaps that it has read past: all of them if it
+// reached the end of the feed. After an error, the next readers find the gaps themselves, or get the
+// same error.
+func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	now := clock.Of(t.rt.Now())
@@ -64,30 +73,38 @@ func (t *Timelines) verify(ctx context.Context, feed Feed) {
 	if err != nil {
 		return
 	}
-	taken, err := w.take(ctx, cursor.MaxPageSize+1)
-	if err != nil {
-		return
+	var taken []Entry
+	for more := true; more && len(taken) < most; {
+		n := min(most-len(taken), maxSlice)
+		batch, err := w.take(ctx, n)
+		if err != nil {
+			return
+		}
+		taken, more = append(taken, batch...), len(batch) == n
 	}
 	from := clock.Min
-	if len(taken) > cursor.MaxPageSize || w.budget == 0 {
+	if len(taken) == most || w.budget == 0 {
 		from = w.last.Created + 1
 	}
 	t.gaps.renew(feed, from, b.elapsed, taken...)
 }
 
-// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. The caller must
-// do these tasks, and call endRefresh after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, in *knownGaps) {
+// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. deep reports that
+// a verification is to be deep, for which it need not be wanted. The caller must do these tasks, and call
+// endRefresh after each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, deep bool, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	if wanted.verify && !k.running.verify && elapsed >= k.nextVerify {
+	deep = k.dropped >= manyDropped
+	if (wanted.verify || deep) && !k.running.verify && elapsed >= k.nextVerify {
 		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
+		k.dropped = 0
 	}
 	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, k
+	return do, deep, k
 }
 
 // endRefresh records that tasks have ended.

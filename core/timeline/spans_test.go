@@ -109,7 +109,7 @@ func TestStartRefresh(t *testing.T) {
 		{18 * time.Second, forecast, both, verify},
 	} {
 		c.endRefresh(c.of("f"), step.ended)
-		if got, _ := c.startRefresh("f", step.at, step.wanted); got != step.want {
+		if got, _, _ := c.startRefresh("f", step.at, step.wanted); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestStartRefresh(t *testing.T) {
 // At most maxFeeds feeds are remembered. A feed for which a task runs is not forgotten.
 func TestEvict(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	_, busy := c.startRefresh("busy", 0, refreshTasks{verify: true})
+	_, _, busy := c.startRefresh("busy", 0, refreshTasks{verify: true})
 	for n := range 2 * maxFeeds {
 		c.begin(Feed(rune(n+1)), 0, 0)
 	}

@@ -68,7 +68,6 @@ type source struct {
 	shards int    // the number of partitions of its day
 	first  *Entry // From of its first slice
 	slice  Slice  // the next one
-	limit  int    // of the last one
 	// pending are the entries that were read, but not yet taken.
 	pending []Entry
 	ended   bool
@@ -221,7 +220,7 @@ func (w *walk) discard(n int) {
 	for _, s := range w.open {
 		if w.last != nil && len(s.pending) > 0 {
 			s.pending, s.ended, s.slice.From = nil, false, s.first
-			s.slice.Limit = max(s.limit, w.limitFor(n/s.shards))
+			s.slice.Limit = w.limitFor(n / s.shards)
 			if s.first == nil || w.behind(*w.last, *s.first) {
 				s.slice.From = w.last
 			}
@@ -257,7 +256,7 @@ func (s *source) fill(ctx context.Context, store Store) error {
 		return err
 	}
 	es := l.Entries
-	s.pending, s.removed, s.limit = es, l.Removed, s.slice.Limit
+	s.pending, s.removed = es, l.Removed
 	if s.ended = len(es) < s.slice.Limit; s.ended {
 		return nil
 	}
