@@ -206,6 +206,42 @@ func TestRefresh_FindsAGapBehindTheNewestPage(t *testing.T) {
 	}
 }
 
+// A verification does not renew a gap that it has not reached.
+func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.feeds = f.reader
+	for n := range clock.Instant(5000) {
+		store.removed = append(store.removed, timeline.Entry{Created: noon - 600*second + n*1000, ID: "x"})
+	}
+	f.put(timeline.Entry{Created: noon - 3601*second, ID: "oldest"}, true)
+	for n := range 150 {
+		f.put(timeline.Entry{Created: noon - 1000*second + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+	}
+	f.put(timeline.Entry{Created: noon - 60*second, ID: "newest"}, true)
+	far := timeline.Query{Size: 1, After: &timeline.Entry{Created: noon - 1000*second}}
+	for range 3 { // the right span is not always found at once
+		f.want(timeline.Query{Size: 1})
+		f.want(far)
+	}
+	f.rt.held = nil
+	f.rt.pass(8 * time.Second)
+	f.want(timeline.Query{Size: 1})
+	for _, task := range f.rt.held {
+		task()
+	}
+	f.rt.pass(3 * time.Second)
+	for _, c := range []struct {
+		query   timeline.Query
+		renewed bool
+	}{{far, false}, {timeline.Query{Size: 1}, true}} {
+		store.skipped = 0
+		if f.want(c.query); store.skipped == 0 != c.renewed {
+			t.Errorf("renewed %t: %d removed entries were skipped", c.renewed, store.skipped)
+		}
+	}
+}
+
 // A gap that nobody verifies is not used for more than twelve seconds, even while others read the
 // feed.
 func TestRead_DropsAGapThatNobodyVerifies(t *testing.T) {

@@ -177,3 +177,40 @@ func TestReused_IsDisjoint(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What is read again begins at the position of the walk, or at the start of a slice that the walk has not
+// reached. Sources without pending entries stay as they are.
+func TestDiscard(t *testing.T) {
+	last, before, after := &Entry{Created: 50}, &Entry{Created: 80}, &Entry{Created: 30}
+	for name, c := range map[string]struct{ first, want *Entry }{"of a day": {nil, last}, "reached": {before, last}, "not reached": {after, after}} {
+		read := &source{shards: 1, first: c.first, pending: []Entry{{Created: 20}}, ended: true, slice: Slice{From: &Entry{Created: 10}, Limit: 1000}}
+		dry := &source{shards: 1, first: c.first, ended: true, slice: Slice{Limit: 1000}}
+		w := &walk{t: &Timelines{}, last: last, open: []*source{read, dry}}
+		w.discard(20)
+		if read.slice.From != c.want || read.pending != nil || read.ended || read.slice.Limit != 23 {
+			t.Errorf("%s: %+v", name, read)
+		}
+		if dry.slice.From != nil || !dry.ended || dry.slice.Limit != 1000 {
+			t.Errorf("%s: without pending entries: %+v", name, dry)
+		}
+	}
+}
+
+// A verification is deep once after many removals.
+func TestStartRefresh_AfterManyRemovals(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	for range manyDropped {
+		if do, deep, _ := c.startRefresh("f", 0, refreshTasks{}); deep || do.verify {
+			t.Fatal("too early")
+		}
+		c.drop("f")
+	}
+	do, deep, in := c.startRefresh("f", 0, refreshTasks{})
+	if !deep || !do.verify {
+		t.Errorf("deep: %t, %+v", deep, do)
+	}
+	c.endRefresh(in, do)
+	if do, deep, _ := c.startRefresh("f", time.Minute, refreshTasks{verify: true}); deep || !do.verify {
+		t.Errorf("deep again: %t, %+v", deep, do)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,6 +99,7 @@ type fixture struct {
 	reader *timeline.Timelines
 	// shown has the entries to show, and hidden those that the rows hide.
 	shown, hidden []timeline.Entry
+	mu            sync.Mutex // protects checked, because both sides of a page are read concurrently
 	checked       int
 	mts           clock.Instant // of the last put
 }
@@ -132,7 +134,9 @@ func (f *fixture) put(e timeline.Entry, shown bool) {
 
 // resolve returns the items to show. It is a timeline.LoadVisible.
 func (f *fixture) resolve(_ context.Context, es []timeline.Entry) ([]*string, error) {
+	f.mu.Lock()
 	f.checked += len(es)
+	f.mu.Unlock()
 	items := make([]*string, len(es))
 	for i, e := range es {
 		if slices.ContainsFunc(f.shown, func(s timeline.Entry) bool { return timeline.Compare(s, e) == 0 }) {
@@ -146,7 +150,6 @@ func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	f.Helper()
 	reader := f.reader
 	if reader == nil {
-		// Not Remote, because resolve is not safe for concurrent use.
 		reader = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt})
 	}
 	p, err := timeline.Read(f.Context(), reader, "f", q, f.resolve)
