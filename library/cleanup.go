@@ -66,7 +66,7 @@ func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
 //
 // Members that were read in a page before the delete was decided may still have rows in the store.
 // So only a walk that started after it reduces the header; an earlier one only removes the rows that it
-// has read.
+// has read since the delete.
 func (w *walk) purge(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
 		return w.s.cleanUpAll(ctx, &Cleanup{ID: w.entry.Content, Leaving: w.rows, Purge: true})

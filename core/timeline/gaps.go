@@ -18,7 +18,8 @@ const (
 	gapGrace = 2 * time.Second
 	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
 	// seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
-	// least that long before now. Each removal since then costs a page some microseconds.
+	// least that long before now. Each removed entry that was
+	// created since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
@@ -60,7 +61,7 @@ type knownGaps struct {
 	// and that could be in a gap; put counts all such puts since the feed was added to the cache.
 	puts []clock.Instant
 	put  int
-	// dropped is how many entries this process has removed since the last verification began.
+	// dropped is how many entries this process has removed since the last deep verification began.
 	dropped int
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
@@ -81,7 +82,7 @@ type beginning struct {
 	puts    putCount
 	skip    []gap // the gaps that the walk skips: disjoint, oldest first
 	// unverified is the end of the newest gap that should be verified in the background, because it
-	// is old or was forecast; clock.Min if there is none.
+	// will be old within dueWithin, or was forecast; clock.Min if there is none.
 	unverified clock.Instant
 }
 
@@ -208,13 +209,15 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 func (c *gapCache) renew(feed Feed, from clock.Instant, elapsed time.Duration, taken ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.of(feed)
-	k.cut(taken...)
-	all := k.all
+	all := c.of(feed).all
 	for i := range all {
-		if all[i].from >= from {
-			all[i].until = max(all[i].until, elapsed+gapKept)
+		if all[i].from < from || all[i].until >= elapsed+gapKept {
+			continue // not read, or found later
 		}
+		for _, e := range taken {
+			all[i] = all[i].excluding(e.Created)
+		}
+		all[i].until = elapsed + gapKept
 	}
 }
 
@@ -238,11 +241,13 @@ func (c *gapCache) cut(feed Feed, entries ...Entry) {
 	c.of(feed).cut(entries...)
 }
 
-// drop counts an entry that this process has removed.
+// drop counts an entry that this process has removed from a feed that it reads.
 func (c *gapCache) drop(feed Feed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(feed).dropped++
+	if k := c.feeds[feed]; k != nil {
+		k.dropped++
+	}
 }
 
 // put removes from all gaps, including those that a reader is about to note, the instant of an

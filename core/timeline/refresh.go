@@ -14,9 +14,9 @@ const (
 	refreshEvery = 5 * time.Second
 	// refreshWithin is how long either may take.
 	refreshWithin = 10 * time.Second
-	// manyDropped is the number of entries that a process has removed from a feed since the last
-	// verification from which on the next one is deep: there may be a new gap behind the newest page.
-	// A deep verification takes at most mostVerified entries.
+	// If a process has removed manyDropped entries or more from a feed since the last deep
+	// verification began, the next one is deep: there may be a new gap behind the newest page. A deep verification
+	// takes at most mostVerified entries.
 	manyDropped  = 200
 	mostVerified = 20_000
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
@@ -62,8 +62,8 @@ func (w *walk) refresh(ctx context.Context) {
 }
 
 // verify takes at most most entries, and renews the gaps that it has read past: all of them if it
-// reached the end of the feed. After an error, the next readers find the gaps themselves, or get the
-// same error.
+// reaches the end of the feed. After an error, the next readers find the other gaps themselves, or get
+// the same error.
 func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
@@ -73,20 +73,25 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	if err != nil {
 		return
 	}
-	var taken []Entry
-	for more := true; more && len(taken) < most; {
-		n := min(most-len(taken), maxSlice)
+	for taken := 0; taken < most; {
+		n := min(most-taken, maxSlice)
+		if taken == 0 {
+			n = cursor.MaxPageSize + 1 // what the newest pages skip is renewed first
+		}
 		batch, err := w.take(ctx, n)
 		if err != nil {
 			return
 		}
-		taken, more = append(taken, batch...), len(batch) == n
+		taken += len(batch)
+		from := clock.Min
+		if len(batch) == n || w.budget == 0 {
+			from = w.last.Created + 1
+		}
+		t.gaps.renew(feed, from, b.elapsed, batch...)
+		if len(batch) < n {
+			return
+		}
 	}
-	from := clock.Min
-	if len(taken) == most || w.budget == 0 {
-		from = w.last.Created + 1
-	}
-	t.gaps.renew(feed, from, b.elapsed, taken...)
 }
 
 // startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. deep reports that
@@ -99,7 +104,9 @@ func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refresh
 	deep = k.dropped >= manyDropped
 	if (wanted.verify || deep) && !k.running.verify && elapsed >= k.nextVerify {
 		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
-		k.dropped = 0
+		if deep {
+			k.dropped = 0
+		}
 	}
 	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery

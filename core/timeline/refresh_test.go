@@ -175,7 +175,7 @@ func TestRefresh_FindsAGapBehindTheNewestPage(t *testing.T) {
 	for _, c := range []struct {
 		dropped, live int
 		found         bool
-	}{{200, 6000, true}, {199, 6000, false}, {200, 20_000, false}, {200, 19_998, true}} {
+	}{{200, 6000, true}, {199, 6000, false}, {200, 20_000, false}, {200, 19_999, true}} {
 		f, store := newRemoved(t, noon-3600*second, 30_000)
 		f.rt.hold = true
 		f.feeds = f.reader

@@ -199,18 +199,25 @@ func TestDiscard(t *testing.T) {
 // A verification is deep once after many removals.
 func TestStartRefresh_AfterManyRemovals(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	c.drop("f")
+	if len(c.feeds) > 0 {
+		t.Error("a feed that is not read was cached")
+	}
 	for range manyDropped {
 		if do, deep, _ := c.startRefresh("f", 0, refreshTasks{}); deep || do.verify {
 			t.Fatal("too early")
 		}
 		c.drop("f")
+		if do, deep, in := c.startRefresh("f", 0, refreshTasks{verify: true}); !deep {
+			c.endRefresh(in, do)
+		}
 	}
-	do, deep, in := c.startRefresh("f", 0, refreshTasks{})
+	do, deep, in := c.startRefresh("f", time.Minute, refreshTasks{})
 	if !deep || !do.verify {
 		t.Errorf("deep: %t, %+v", deep, do)
 	}
 	c.endRefresh(in, do)
-	if do, deep, _ := c.startRefresh("f", time.Minute, refreshTasks{verify: true}); deep || !do.verify {
+	if do, deep, _ := c.startRefresh("f", time.Hour, refreshTasks{verify: true}); deep || !do.verify {
 		t.Errorf("deep again: %t, %+v", deep, do)
 	}
 }

@@ -342,7 +342,8 @@ func (g *gateway) expirePastes(ctx context.Context) error {
 }
 
 // hidePastes creates public pastes and makes each of them private, starting with the newest or with the
-// oldest. When the first is made private, all have been listed for as long as that may take.
+// oldest. It waits for four seconds in between: a gap ends three seconds before now, and then even the
+// newest paste is old enough to be in one.
 func (g *gateway) hidePastes(ctx context.Context, newestFirst bool) error {
 	made := make([]*paste.Created, hiddenPastes)
 	private, title := true, "Paste of today"
