@@ -27,6 +27,11 @@ const (
  WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
 )
 
+// sliceParts is the number of parts of equal length in which a slice is read if a node refuses to pass
+// all its tombstones. A refused read costs as much as passing the most that is allowed, so few should be
+// refused, even if all tombstones of a day are from one minute; a part without entries costs little.
+const sliceParts = 16
+
 // lastDay is after every day of a feed.
 var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
@@ -95,7 +100,7 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 }
 
 // ListEntries implements timeline.Store with one clustering slice. If a node would have to pass too
-// many tombstones, the slice is read in halves.
+// many tombstones, the slice is read in parts.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
 		return timeline.Listed{}, nil
@@ -139,25 +144,38 @@ func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice tim
 		l.Entries = append(l.Entries, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
 	})
 	if session.TooManyTombstones(err) && newer.Created-older.Created > 1 {
-		return s.listHalves(ctx, p, slice, older, newer)
+		return s.listParts(ctx, p, slice, older, newer)
 	}
 	return l, err
 }
 
-// listHalves lists the entries between two positions: those of the nearer half of the period first,
-// and then, if there are not enough, those of the other half.
-func (s *Store) listHalves(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
-	// No entry has this position, which is before all entries of an instant.
-	middle := timeline.Entry{Created: older.Created + (newer.Created-older.Created)/2}
-	near, far := [2]timeline.Entry{middle, newer}, [2]timeline.Entry{older, middle}
-	if slice.Newer {
-		near, far = far, near
+// listParts lists the entries between two positions, one part after another, until there are enough.
+func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
+	bound := func(n int) timeline.Entry {
+		// No entry has this position, which is before all entries of an instant.
+		at := timeline.Entry{Created: older.Created + (newer.Created-older.Created)*clock.Instant(n)/sliceParts}
+		switch {
+		case n == sliceParts:
+			return newer
+		case timeline.Compare(at, older) < 0:
+			return older
+		}
+		return at
 	}
-	l, err := s.listBetween(ctx, p, slice, near[0], near[1])
-	if err != nil || len(l.Entries) >= slice.Limit {
-		return l, err
+	all := timeline.Listed{Removed: true}
+	for i := range sliceParts {
+		part := i
+		if !slice.Newer {
+			part = sliceParts - 1 - i
+		}
+		l, err := s.listBetween(ctx, p, slice, bound(part), bound(part+1))
+		if err != nil {
+			return all, err
+		}
+		all.Entries = append(all.Entries, l.Entries...)
+		if slice.Limit -= len(l.Entries); slice.Limit <= 0 {
+			break
+		}
 	}
-	slice.Limit -= len(l.Entries)
-	rest, err := s.listBetween(ctx, p, slice, far[0], far[1])
-	return timeline.Listed{Entries: append(l.Entries, rest.Entries...), Removed: true}, err
+	return all, nil
 }

@@ -26,14 +26,15 @@ func feedEntry(n int) timeline.Entry {
 	return timeline.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
 }
 
-// removeEntries leaves a tombstone for each of n entries of a partition, starting with a number.
-func removeEntries(t *testing.T, s *Store, p timeline.Partition, from, n int) {
+// removeEntries leaves a tombstone for each of n entries of a partition. Their numbers start at from, and
+// entry returns the entry with a number.
+func removeEntries(t *testing.T, s *Store, p timeline.Partition, entry func(n int) timeline.Entry, from, n int) {
 	t.Helper()
 	const batch = 250
 	err := session.ForEach(t.Context(), (n+batch-1)/batch, 8, func(ctx context.Context, i int) error {
 		b := s.session.Driver().NewBatch(gocql.UnloggedBatch).WithContext(ctx)
 		for k := from + i*batch; k < from+min(n, (i+1)*batch); k++ {
-			e := feedEntry(k)
+			e := entry(k)
 			b.Query(dropFeedEntry, int64(e.Created), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 		}
 		return s.session.Driver().ExecuteBatch(b)
@@ -49,7 +50,7 @@ func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	s := open(t, options(t))
 	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
 	limit := node.Tombstones(t)
-	removeEntries(t, s, p, 10, limit/10*11)
+	removeEntries(t, s, p, feedEntry, 10, limit/10*11)
 	to := feedEntry(limit / 10 * 12)
 	want := []timeline.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
 	for _, e := range append(slices.Clone(want), to) {
@@ -70,6 +71,74 @@ func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	near, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &from, Limit: 2})
 	if diff := cmp.Diff([]timeline.Entry{feedEntry(3), feedEntry(1)}, near.Entries); err != nil || diff != "" || near.Removed {
 		t.Errorf("a slice that passes none: removed %t, %v (-want +got):\n%s", near.Removed, err, diff)
+	}
+}
+
+// TestFeeds_FewReadsPassTooManyTombstones: a refused read costs a node as much as one that passes the
+// most tombstones, so few are refused, even if all entries were removed that were created in less than a minute.
+func TestFeeds_FewReadsPassTooManyTombstones(t *testing.T) {
+	var refused, all atomic.Int64
+	o := options(t)
+	o.Observe = func(_ context.Context, seen session.Observation) {
+		if seen.Operation != "list a feed" {
+			return
+		}
+		if all.Add(1); seen.Outcome != "ok" {
+			refused.Add(1)
+		}
+	}
+	s := open(t, o)
+	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	entries := node.Tombstones(t) / 10 * 11
+	removeEntries(t, s, p, func(n int) timeline.Entry {
+		e := feedEntry(n)
+		e.Created = feedEntry(0).Created + clock.Instant(10*time.Hour+time.Duration(n)*40*time.Second/time.Duration(entries))/1000
+		return e
+	}, 0, entries)
+	last := feedEntry(0)
+	if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: last, MTS: last.Created}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.ListEntries(t.Context(), p, timeline.Slice{Limit: 2})
+	if diff := cmp.Diff([]timeline.Entry{last}, l.Entries); err != nil || diff != "" || !l.Removed {
+		t.Errorf("removed %t, %v (-want +got):\n%s", l.Removed, err, diff)
+	}
+	// The lengths are a day, 90 minutes, six minutes and 21 seconds.
+	if n := refused.Load(); n == 0 || n > 3 || all.Load() > 60 {
+		t.Errorf("%d of %d reads were refused, want 1 to 3 of at most 60", n, all.Load())
+	}
+}
+
+// TestFeeds_PartsOfAShortSliceKeepItsBounds: if many entries of two instants were removed, a slice
+// between two ids shows no entry outside, and no more than it may.
+func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
+	s := open(t, options(t))
+	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	first := feedEntry(0).Created
+	at := func(instant int, id string) timeline.Entry {
+		return timeline.Entry{Created: first + 10*clock.Instant(instant), ID: id}
+	}
+	removeEntries(t, s, p, func(n int) timeline.Entry { return at(1+n%2, fmt.Sprint("m", n)) }, 0, node.Tombstones(t)/10*11)
+	for instant := range 3 {
+		for _, id := range []string{"a", "c", "x", "z"} {
+			e := at(instant, id)
+			if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	older, newer := at(0, "b"), at(2, "y")
+	want := []timeline.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
+	for _, limit := range []int{99, 10, 7, 6} { // 7 are those of two instants
+		l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &newer, To: &older, Limit: limit})
+		if diff := cmp.Diff(want[:min(limit, len(want))], l.Entries); err != nil || diff != "" || !l.Removed {
+			t.Errorf("the older ones, limit %d: removed %t, %v (-want +got):\n%s", limit, l.Removed, err, diff)
+		}
+	}
+	slices.Reverse(want)
+	l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: 99})
+	if diff := cmp.Diff(want, l.Entries); err != nil || diff != "" || !l.Removed {
+		t.Errorf("the newer ones: removed %t, %v (-want +got):\n%s", l.Removed, err, diff)
 	}
 }
 
@@ -103,7 +172,7 @@ func TestFeeds_PagesGoAroundTombstones(t *testing.T) {
 		}
 	}
 	for shard := range 4 {
-		removeEntries(t, s, timeline.Partition{Feed: "pastes", Day: feedDay, Shard: shard}, entries, removed)
+		removeEntries(t, s, timeline.Partition{Feed: "pastes", Day: feedDay, Shard: shard}, feedEntry, entries, removed)
 	}
 	read := func() (slices, removed int64) {
 		t.Helper()

@@ -1,6 +1,7 @@
 package cassandratest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +43,15 @@ type Cluster struct {
 // Start starts a cluster of one or three nodes, or returns the one of CASSANDRA_HOSTS. The error
 // says in one line what is missing.
 func Start(ctx context.Context, nodes int) (*Cluster, error) {
+	return startOrFind(ctx, nodes, settings{})
+}
+
+// startOrFind starts a cluster with common settings, or returns the one of CASSANDRA_HOSTS.
+func startOrFind(ctx context.Context, nodes int, common settings) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil
 	}
-	return StartWith(ctx, nodes, "")
+	return startWith(ctx, nodes, common)
 }
 
 // StartWith starts a cluster whose nodes have additional lines in their cassandra.yaml, even if
@@ -117,9 +123,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 	}
 	c.claim, c.Hosts = claim, addresses
 	common.Forgetful = len(tokens) == 1 && !common.Durable
-	if common.Tombstones = defaultTombstones; common.Forgetful {
-		common.Tombstones = fewTombstones
-	}
+	common.Tombstones = cmp.Or(common.Tombstones, defaultTombstones)
 	for i, token := range tokens {
 		dir := filepath.Join(c.dir, fmt.Sprintf("node%d", i+1))
 		// All nodes are seeds, so a node that restarts finds any others that run.

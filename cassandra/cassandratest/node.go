@@ -59,7 +59,7 @@ type settings struct {
 	Durable bool
 	// Forgetful: the node may lose its tables when it is killed.
 	Forgetful bool
-	// Tombstones is how many tombstones a read may pass.
+	// Tombstones is how many tombstones a read may pass; 0: defaultTombstones.
 	Tombstones int
 	classes    string // as in node
 }

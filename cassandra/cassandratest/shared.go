@@ -35,7 +35,7 @@ func (s *Shared) Hosts(t testing.TB) []string {
 	defer s.mu.Unlock()
 	if s.cluster == nil && s.err == nil {
 		// The node outlives the first test that needs it.
-		s.cluster, s.err = Start(context.WithoutCancel(t.Context()), 1)
+		s.cluster, s.err = startOrFind(context.WithoutCancel(t.Context()), 1, settings{Tombstones: fewTombstones})
 	}
 	if s.err != nil {
 		t.Fatal(s.err)

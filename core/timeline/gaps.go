@@ -12,8 +12,8 @@ import (
 const (
 	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
 	minExpired = 200
-	// gapKept is how long a process skips a gap without verifying it. While one reader verifies it,
-	// others skip it for gapGrace longer.
+	// gapKept is how long a process skips a gap without verifying it. While one reader or a background
+	// task verifies it, other readers skip it for gapGrace longer.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
 	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
@@ -131,12 +131,13 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. The first reader
 // after a gap has become old does not skip it, and so verifies it; others skip it for gapGrace longer.
+// While a background task verifies gaps, no reader does.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	verifies := elapsed >= k.verifying
+	verifies := elapsed >= k.verifying && !k.running.verify
 	var kept []gap
 	for _, one := range k.all {
 		switch {

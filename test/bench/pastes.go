@@ -220,14 +220,13 @@ func measureHiddenPastes(ctx context.Context, t *table, untouched untouchedLists
 	list func(how string) (*gateway, error)) error {
 	for _, way := range []struct {
 		name      string
-		limited   bool // whether the first page has a limit
 		untouched *gateway
 		hide      func(g *gateway) error
 	}{
-		{"expired", true, untouched.older, func(g *gateway) error { return g.expirePastes(ctx) }},
+		{"expired", untouched.older, func(g *gateway) error { return g.expirePastes(ctx) }},
 		// The others are created, and so listed, today.
-		{"turned private, the newest first", false, untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, true) }},
-		{"turned private, the oldest first", false, untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, false) }},
+		{"turned private, the newest first", untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, true) }},
+		{"turned private, the oldest first", untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, false) }},
 	} {
 		usual, err := way.untouched.viaPastes(ctx, "")
 		if err != nil {
@@ -244,7 +243,7 @@ func measureHiddenPastes(ctx context.Context, t *table, untouched untouchedLists
 		start := time.Now()
 		err = g.whileRead(ctx, page, func() error { return way.hide(g) })
 		if err == nil {
-			err = g.measureHidden(ctx, t, way.name, way.limited, usual, page, by)
+			err = g.measureHidden(ctx, t, way.name, usual, page, by)
 		}
 		note("hid and measured %d pastes that have %s in %s", hiddenPastes, way.name, time.Since(start).Round(time.Second))
 		if err := errors.Join(err, g.close()); err != nil {
@@ -274,10 +273,10 @@ func (g *gateway) whileRead(ctx context.Context, page, do func() error) error {
 }
 
 // measureHidden compares the newest page of a list, just after many of its newest pastes were hidden,
-// with that of an untouched list. The first page can be measured only once. If it is limited, its limit
-// is the slowest of some single pages of the untouched list. Both are measured by wall time, because the
-// process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
-func (g *gateway) measureHidden(ctx context.Context, t *table, how string, limited bool, usual, page func() error, by func(cost) time.Duration) error {
+// with that of an untouched list. The first page can be measured only once, so it is
+// compared with the slowest of some single pages of the untouched list. Both are measured by wall time, because
+// the process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
+func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual, page func() error, by func(cost) time.Duration) error {
 	first, err := timed(page)
 	var without, with []time.Duration
 	for range singlePages {
@@ -298,12 +297,7 @@ func (g *gateway) measureHidden(ctx context.Context, t *table, how string, limit
 	slices.Sort(with)
 	typical, slowest := without[singlePages/2], without[singlePages-1]
 	t.figure(fmt.Sprintf("%d single pages of an untouched list (wall time, median)", singlePages), micros(typical))
-	which := "the first page after they have " + how + " (wall time"
-	if limited {
-		t.required(which+"; limit: the slowest of those)", micros(first), "<= "+micros(slowest), first <= slowest)
-	} else {
-		t.figure(which+")", micros(first))
-	}
+	t.ratio("the first page after they have "+how+" (wall time), compared with the slowest of those", micros(first), float64(first)/float64(slowest), wantedFlat)
 	t.ratio("the following single pages (wall time, median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
 	for _, when := range []string{"later pages, compared with the untouched list", "and some seconds later"} {
 		costs, err := compareBy(by, subject{"untouched", usual}, subject{how, page})
