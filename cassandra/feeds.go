@@ -27,9 +27,10 @@ const (
  WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
 )
 
-// sliceParts is the number of parts of equal length in which a slice is read if a node refuses to pass
-// all its tombstones. A refused read costs as much as passing the most that is allowed, so few should be
-// refused, even if all tombstones of a day are from one minute; a part without entries costs little.
+// sliceParts is the number of parts of equal duration in which a slice is read if a node refuses it
+// because of its tombstones. A part that is refused is divided again. A refused read costs a node as much
+// as one that meets as many tombstones as allowed. If slightly too many are from one minute of a day, three
+// reads are refused; with halves, ten were. A part without tombstones costs one round trip.
 const sliceParts = 16
 
 // lastDay is after every day of a feed.
@@ -99,8 +100,9 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 }
 
-// ListEntries implements timeline.Store with one clustering slice. If a node would have to pass too
-// many tombstones, the slice is read in parts.
+// ListEntries implements timeline.Store with one clustering slice. If a node refuses that because of its
+// tombstones, the slice is read in parts. It fails if too many tombstones are of entries created in the
+// same microsecond.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
 		return timeline.Listed{}, nil
@@ -149,10 +151,11 @@ func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice tim
 	return l, err
 }
 
-// listParts lists the entries between two positions, one part after another, until there are enough.
+// listParts lists the entries of a slice that was refused: one part after another, in the direction of the
+// slice, until there are enough entries.
 func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
 	bound := func(n int) timeline.Entry {
-		// No entry has this position, which is before all entries of an instant.
+		// No entry has this position: an empty id sorts before all others of the instant.
 		at := timeline.Entry{Created: older.Created + (newer.Created-older.Created)*clock.Instant(n)/sliceParts}
 		switch {
 		case n == sliceParts:

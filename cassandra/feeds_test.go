@@ -13,6 +13,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
+	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/core/timeline"
 )
@@ -26,8 +27,7 @@ func feedEntry(n int) timeline.Entry {
 	return timeline.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
 }
 
-// removeEntries leaves a tombstone for each of n entries of a partition. Their numbers start at from, and
-// entry returns the entry with a number.
+// removeEntries removes entry(from) to entry(from+n-1), which leaves n tombstones in the partition.
 func removeEntries(t *testing.T, s *Store, p timeline.Partition, entry func(n int) timeline.Entry, from, n int) {
 	t.Helper()
 	const batch = 250
@@ -74,9 +74,9 @@ func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	}
 }
 
-// TestFeeds_FewReadsPassTooManyTombstones: a refused read costs a node as much as one that passes the
-// most tombstones, so few are refused, even if all entries were removed that were created in less than a minute.
-func TestFeeds_FewReadsPassTooManyTombstones(t *testing.T) {
+// TestFeeds_FewReadsAreRefused: a refused read costs a node much, so few are refused, even if all removed
+// entries were created within 40 seconds.
+func TestFeeds_FewReadsAreRefused(t *testing.T) {
 	var refused, all atomic.Int64
 	o := options(t)
 	o.Observe = func(_ context.Context, seen session.Observation) {
@@ -103,14 +103,15 @@ func TestFeeds_FewReadsPassTooManyTombstones(t *testing.T) {
 	if diff := cmp.Diff([]timeline.Entry{last}, l.Entries); err != nil || diff != "" || !l.Removed {
 		t.Errorf("removed %t, %v (-want +got):\n%s", l.Removed, err, diff)
 	}
-	// The lengths are a day, 90 minutes, six minutes and 21 seconds.
+	// The slice is a day long. Its parts are 90 minutes long, then 5.6 minutes, then 21 seconds. Only the
+	// last ones have fewer tombstones than the limit.
 	if n := refused.Load(); n == 0 || n > 3 || all.Load() > 60 {
 		t.Errorf("%d of %d reads were refused, want 1 to 3 of at most 60", n, all.Load())
 	}
 }
 
-// TestFeeds_PartsOfAShortSliceKeepItsBounds: if many entries of two instants were removed, a slice
-// between two ids shows no entry outside, and no more than it may.
+// TestFeeds_PartsOfAShortSliceKeepItsBounds: a slice of 20 microseconds that is read in parts lists no
+// entry outside its bounds, and no more than its limit.
 func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	s := open(t, options(t))
 	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
@@ -129,16 +130,30 @@ func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	}
 	older, newer := at(0, "b"), at(2, "y")
 	want := []timeline.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
-	for _, limit := range []int{99, 10, 7, 6} { // 7 are those of two instants
+	for _, limit := range []int{99, 10, 7, 6} { // with 7, the limit is reached at the end of a part
 		l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &newer, To: &older, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l.Entries); err != nil || diff != "" || !l.Removed {
-			t.Errorf("the older ones, limit %d: removed %t, %v (-want +got):\n%s", limit, l.Removed, err, diff)
+			t.Errorf("newest first, limit %d: removed %t, %v (-want +got):\n%s", limit, l.Removed, err, diff)
 		}
 	}
 	slices.Reverse(want)
-	l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: 99})
-	if diff := cmp.Diff(want, l.Entries); err != nil || diff != "" || !l.Removed {
-		t.Errorf("the newer ones: removed %t, %v (-want +got):\n%s", l.Removed, err, diff)
+	for _, limit := range []int{99, 10, 9} {
+		l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: limit})
+		if diff := cmp.Diff(want[:min(limit, len(want))], l.Entries); err != nil || diff != "" || !l.Removed {
+			t.Errorf("oldest first, limit %d: removed %t, %v (-want +got):\n%s", limit, l.Removed, err, diff)
+		}
+	}
+}
+
+// TestFeeds_TooManyTombstonesOfOneInstantAreAnError: an instant cannot be divided.
+func TestFeeds_TooManyTombstonesOfOneInstantAreAnError(t *testing.T) {
+	s := open(t, options(t))
+	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	removeEntries(t, s, p, func(n int) timeline.Entry {
+		return timeline.Entry{Created: feedEntry(0).Created, ID: fmt.Sprint(n)}
+	}, 0, node.Tombstones(t)/10*11)
+	if _, err := s.ListEntries(t.Context(), p, timeline.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("%v, want UNAVAILABLE", err)
 	}
 }
 

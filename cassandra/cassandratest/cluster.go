@@ -46,7 +46,8 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 	return startOrFind(ctx, nodes, settings{})
 }
 
-// startOrFind starts a cluster with common settings, or returns the one of CASSANDRA_HOSTS.
+// startOrFind starts a cluster whose nodes all have the given settings. If CASSANDRA_HOSTS is set, it
+// returns that cluster as it is.
 func startOrFind(ctx context.Context, nodes int, common settings) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil

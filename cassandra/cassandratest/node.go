@@ -59,7 +59,8 @@ type settings struct {
 	Durable bool
 	// Forgetful: the node may lose its tables when it is killed.
 	Forgetful bool
-	// Tombstones is how many tombstones a read may pass; 0: defaultTombstones.
+	// Tombstones is Cassandra's tombstone_failure_threshold: a read that meets more tombstones fails.
+	// Cluster.start replaces 0 by defaultTombstones.
 	Tombstones int
 	classes    string // as in node
 }

@@ -15,8 +15,8 @@ import (
 // ErrMalformedCell is the error for a cell that does not have the format of its column.
 var ErrMalformedCell = errors.New("a cell of an unknown format")
 
-// errTombstones is the error of a read that would pass too many tombstones.
-var errTombstones = errors.New("the read passes more tombstones than a node allows")
+// errTombstones is the error of a read that meets too many tombstones.
+var errTombstones = errors.New("the read meets more tombstones than a node allows")
 
 // withoutDriverTypes returns the text of an error as a new error, so that no type of the
 // driver leaves this package. It keeps the errors of contexts.
@@ -64,8 +64,7 @@ func WrapError(operation string, err error) error {
 		e.Msg = operation + ": the connection to the cluster was lost"
 	case outcomeFailed:
 		e.Msg = operation + ": the cluster failed"
-		// Only the text has the reason.
-		if strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES") {
+		if isTombstones(err) {
 			e.Err = errTombstones
 		}
 	default:
@@ -218,6 +217,22 @@ func sessionFaultOf(err error) sessionFault {
 	return sessionOther
 }
 
-// TooManyTombstones reports whether a read has failed because it passes more tombstones than a node
+// TooManyTombstones reports whether a read has failed because it meets more tombstones than a node
 // allows. A read of a part of the rows may succeed.
 func TooManyTombstones(err error) bool { return errors.Is(err, errTombstones) }
+
+// isTombstones reports whether an error of the driver says that a read meets more tombstones than a node
+// allows. Only the text says so.
+func isTombstones(err error) bool { return strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES") }
+
+// retryOnce sends a failed request once more, to another node, except for a read that meets too many
+// tombstones. That is costly, and fails on every node.
+type retryOnce struct{ gocql.SimpleRetryPolicy }
+
+// GetRetryType implements gocql.RetryPolicy.
+func (r *retryOnce) GetRetryType(err error) gocql.RetryType {
+	if isTombstones(err) {
+		return gocql.Rethrow
+	}
+	return r.SimpleRetryPolicy.GetRetryType(err)
+}

@@ -131,6 +131,34 @@ func TestDriverErrors_HaveCodes(t *testing.T) {
 	}
 }
 
+// refusing is the error of a node that refuses a read because of its tombstones. Only its text says why.
+type refusing struct{ answered }
+
+func (refusing) Error() string {
+	return "Operation failed - received 0 responses and 2 failures: READ_TOO_MANY_TOMBSTONES from /10.0.0.1:7000"
+}
+
+// TestRetryOnce: a failed request is sent once more, to another node, unless that would fail for the same
+// reason.
+func TestRetryOnce(t *testing.T) {
+	policy := &retryOnce{gocql.SimpleRetryPolicy{NumRetries: 1}}
+	for _, c := range []struct {
+		err  error
+		want gocql.RetryType
+	}{
+		{answered{gocql.ErrCodeReadFailure}, gocql.RetryNextHost},
+		{gocql.ErrConnectionClosed, gocql.RetryNextHost},
+		{refusing{answered{gocql.ErrCodeReadFailure}}, gocql.Rethrow},
+	} {
+		if got := policy.GetRetryType(c.err); got != c.want {
+			t.Errorf("%v: %v, want %v", c.err, got, c.want)
+		}
+	}
+	if err := WrapError("read", refusing{answered{gocql.ErrCodeReadFailure}}); !TooManyTombstones(err) || strings.Contains(err.Error(), "10.0.0.1") {
+		t.Errorf("%v: not the error of a read that meets too many tombstones, or it has an address", err)
+	}
+}
+
 func TestWrapError_NilStaysNil(t *testing.T) {
 	if err := WrapError("try", nil); err != nil {
 		t.Errorf("a read without an error: %v", err)

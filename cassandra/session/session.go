@@ -15,7 +15,7 @@ type Session struct {
 	driver *gocql.Session
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
-	// retryOnce retries repeatable statements on one other node.
+	// retryOnce repeats statements that may be repeated.
 	retryOnce gocql.RetryPolicy
 	now       func() clock.Instant
 	observe   func(context.Context, Observation)
@@ -61,7 +61,7 @@ func (c *Config) Connect() (*Session, error) {
 		return nil, err
 	}
 	o := c.options
-	s := &Session{driver: driver, nodes: c.nodes, retryOnce: &gocql.SimpleRetryPolicy{NumRetries: 1}, now: o.Now, observe: o.Observe}
+	s := &Session{driver: driver, nodes: c.nodes, retryOnce: &retryOnce{gocql.SimpleRetryPolicy{NumRetries: 1}}, now: o.Now, observe: o.Observe}
 	s.level, s.serial = o.levels()
 	slots := orDefault(o.MaxInFlight, defaultMaxInFlight)
 	s.gate = newGate(slots, orDefault(o.MaxWaiting, waitingPerSlot*slots), orDefault(o.Patience, defaultPatience))

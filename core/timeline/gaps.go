@@ -12,8 +12,8 @@ import (
 const (
 	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
 	minExpired = 200
-	// gapKept is how long a process skips a gap without verifying it. While one reader or a background
-	// task verifies it, other readers skip it for gapGrace longer.
+	// gapKept is how long a process skips a gap without verifying it, which means to read its span again.
+	// While a background task or a reader verifies it, others skip it for gapGrace longer.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
 	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
@@ -71,8 +71,8 @@ type knownGaps struct {
 	// nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is the time until which other readers skip old gaps, because one reader is verifying
-	// them. It is by the monotonic clock.
+	// verifying is the time until which readers skip old gaps, because one reader is verifying them. It
+	// is by the monotonic clock.
 	verifying time.Duration
 }
 
@@ -81,8 +81,8 @@ type beginning struct {
 	elapsed time.Duration // when the walk begins, by the monotonic clock
 	puts    putCount
 	skip    []gap // the gaps that the walk skips: disjoint, oldest first
-	// unverified is the end of the newest gap that should be verified in the background, because it
-	// will be old within dueWithin, or was forecast; clock.Min if there is none.
+	// unverified is the end of the newest gap in skip that should be verified in the background, because
+	// it is old, will be within dueWithin, or was forecast; clock.Min if there is none.
 	unverified clock.Instant
 }
 
@@ -129,31 +129,29 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
 }
 
-// beginSkipping returns what a walk that skips the known gaps needs at its start. The first reader
-// after a gap has become old does not skip it, and so verifies it; others skip it for gapGrace longer.
-// While a background task verifies gaps, no reader does.
-func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
+// beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that the
+// walk is of the newest page, which leaves old gaps to a background task. Of other readers, the first after
+// a gap has become old does not skip it, and so verifies it. The rest skip it for gapGrace longer.
+func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	verifies := elapsed >= k.verifying && !k.running.verify
+	verifies := !newest && elapsed >= k.verifying
 	var kept []gap
 	for _, one := range k.all {
-		switch {
-		case one.empty() || elapsed >= one.until+gapGrace:
+		if one.empty() || elapsed >= one.until+gapGrace {
 			continue
-		case elapsed < one.until:
-			if elapsed >= one.until-dueWithin {
-				b.unverified = one.to // the newest so far
-			}
-			b.skip = append(b.skip, one)
-		case verifies:
-			k.verifying = elapsed + gapGrace
-		default:
-			b.skip = append(b.skip, one)
 		}
 		kept = append(kept, one)
+		if elapsed >= one.until && verifies {
+			k.verifying = elapsed + gapGrace
+			continue
+		}
+		b.skip = append(b.skip, one)
+		if elapsed >= one.until-dueWithin {
+			b.unverified = one.to // the newest so far
+		}
 	}
 	k.all = kept
 	expired := k.expiredSpans(elapsed, now)

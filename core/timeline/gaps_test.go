@@ -129,7 +129,7 @@ func TestRead_ExtendsAGap(t *testing.T) {
 	if n := passes(); n != 0 {
 		t.Errorf("%d removed entries were skipped although the gap includes them", n)
 	}
-	f.rt.elapsed.Add(int64(7 * time.Second))
+	f.rt.elapsed.Add(int64(8 * time.Second))
 	if n := passes(); n != removed {
 		t.Errorf("%d removed entries were skipped: a gap that was extended is remembered for too long", n)
 	}

@@ -110,7 +110,7 @@ type scan[T any] struct {
 func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, load LoadVisible[T]) (scan[T], error) {
 	var s scan[T]
 	now := clock.Of(t.rt.Now())
-	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.beginSkipping(feed, t.rt.Elapsed(), now))
+	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.beginSkipping(feed, t.rt.Elapsed(), now, from == nil && !newer))
 	if err != nil {
 		return s, err
 	}

@@ -12,8 +12,9 @@ const (
 	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
-	// refreshWithin is how long either may take.
-	refreshWithin = 10 * time.Second
+	// refreshWithin is how long either may take. It is shorter than gapKept, so that the next
+	// verification can begin before the gaps that this one has renewed are old.
+	refreshWithin = 8 * time.Second
 	// If a process has removed manyDropped entries or more from a feed since the last deep
 	// verification began, the next one is deep: there may be a new gap behind the newest page. A deep verification
 	// takes at most mostVerified entries.
@@ -23,7 +24,7 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// dueWithin is the last part of gapKept. A gap is verified in the background during it.
+	// dueWithin is the last part of gapKept. From then on, a gap is verified in the background.
 	dueWithin = 3 * time.Second
 )
 

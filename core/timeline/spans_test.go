@@ -67,7 +67,7 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 		c.note("f", gap{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.puts)
 	}
 	c.note("f", gap{from: 110, to: 120, until: time.Minute}, b.puts) // divides one
-	all := c.beginSkipping("f", 0, 1000).skip
+	all := c.beginSkipping("f", 0, 1000, true).skip
 	if len(all) != maxGaps || all[0].from != 0 || all[maxGaps-1].from > 100*maxGaps {
 		t.Errorf("%d gaps: %v", len(all), all)
 	}
@@ -83,8 +83,36 @@ func TestRenew(t *testing.T) {
 	}
 	c.renew("f", 20, 7*time.Second, Entry{Created: 27})
 	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}}
-	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000).skip, cmp.AllowUnexported(gap{})); diff != "" {
+	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// One reader at a time does not skip the gaps that are old, and nobody skips one that is older still.
+func TestBeginSkipping(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
+	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 13 * time.Second}
+	c.note("f", first, b.puts)
+	c.note("f", second, b.puts)
+	for _, step := range []struct {
+		at     time.Duration
+		newest bool
+		skip   []gap
+	}{
+		{10*time.Second - 1, false, []gap{first, second}},
+		{10 * time.Second, true, []gap{first, second}},
+		{10 * time.Second, false, []gap{second}},
+		{10 * time.Second, false, []gap{first, second}},
+		{12*time.Second - 1, false, []gap{first, second}},
+		{12 * time.Second, false, []gap{second}},
+		{13 * time.Second, false, nil},
+		{13 * time.Second, false, []gap{second}},
+		{15 * time.Second, true, nil},
+	} {
+		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, step.newest).skip, cmp.AllowUnexported(gap{})); diff != "" {
+			t.Errorf("at %s, newest %t (-want +got):\n%s", step.at, step.newest, diff)
+		}
 	}
 }
 
@@ -134,7 +162,7 @@ func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
 	delete(c.feeds, "f")
 	c.note("f", gap{10, 20, time.Minute}, b.puts)
 	c.setForecast("f", []span{{gap{30, 40, time.Minute}, 0}}, b.puts)
-	if skip := c.beginSkipping("f", 0, 1000).skip; skip != nil {
+	if skip := c.beginSkipping("f", 0, 1000, true).skip; skip != nil {
 		t.Errorf("%v is skipped", skip)
 	}
 }

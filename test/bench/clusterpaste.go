@@ -61,7 +61,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 		return err
 	}
 	t.title("The newest page on Cassandra after the newest %d pastes were hidden (wall time)", hiddenPastes)
-	err = measureHiddenPastes(ctx, t, untouchedLists{older: few, ofToday: ofToday}, wall,
+	err = measureHiddenPastes(ctx, t, unchangedLists{older: few, ofToday: ofToday}, wall,
 		func(string) (*gateway, error) { return o.clusterOfPastes(ctx, "hidden", fewPastes, nil) })
 	if err != nil {
 		return err

@@ -77,8 +77,8 @@ func measurePastes(ctx context.Context, o *options, t *table) error {
 	}
 	t.title("The newest page after the newest %d pastes were hidden (CPU, through the package edge)", hiddenPastes)
 	// On the embedded store, a page of a list without pastes of today costs no more than another one.
-	untouched := untouchedLists{older: lists[0], ofToday: lists[0]}
-	err := measureHiddenPastes(ctx, t, untouched, cpu, func(how string) (*gateway, error) { return o.pasteStore(ctx, "pastes "+how, fewPastes) })
+	unchanged := unchangedLists{older: lists[0], ofToday: lists[0]}
+	err := measureHiddenPastes(ctx, t, unchanged, cpu, func(how string) (*gateway, error) { return o.pasteStore(ctx, "pastes "+how, fewPastes) })
 	if err != nil {
 		return err
 	}
@@ -208,27 +208,27 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	return nil
 }
 
-// untouchedLists are lists without hidden pastes, for comparison. older has only pastes of earlier days;
+// unchangedLists are lists without hidden pastes, for comparison. older has only pastes of earlier days;
 // ofToday also has pastes of today. On Cassandra, a page of a list without pastes of today takes one more
 // round, so each list is compared with one of the same kind.
-type untouchedLists struct{ older, ofToday *gateway }
+type unchangedLists struct{ older, ofToday *gateway }
 
 // measureHiddenPastes reads the newest page of a list after very many of its newest pastes have expired,
 // and of two others after as many were made private. list creates these lists. Until then, they are
 // read ten times a second, as in production. by selects the cost by which pages are compared.
-func measureHiddenPastes(ctx context.Context, t *table, untouched untouchedLists, by func(cost) time.Duration,
+func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists, by func(cost) time.Duration,
 	list func(how string) (*gateway, error)) error {
 	for _, way := range []struct {
 		name      string
-		untouched *gateway
+		unchanged *gateway
 		hide      func(g *gateway) error
 	}{
-		{"expired", untouched.older, func(g *gateway) error { return g.expirePastes(ctx) }},
+		{"expired", unchanged.older, func(g *gateway) error { return g.expirePastes(ctx) }},
 		// The others are created, and so listed, today.
-		{"turned private, the newest first", untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, true) }},
-		{"turned private, the oldest first", untouched.ofToday, func(g *gateway) error { return g.hidePastes(ctx, false) }},
+		{"turned private, the newest first", unchanged.ofToday, func(g *gateway) error { return g.hidePastes(ctx, true) }},
+		{"turned private, the oldest first", unchanged.ofToday, func(g *gateway) error { return g.hidePastes(ctx, false) }},
 	} {
-		usual, err := way.untouched.viaPastes(ctx, "")
+		usual, err := way.unchanged.viaPastes(ctx, "")
 		if err != nil {
 			return err
 		}
@@ -273,9 +273,9 @@ func (g *gateway) whileRead(ctx context.Context, page, do func() error) error {
 }
 
 // measureHidden compares the newest page of a list, just after many of its newest pastes were hidden,
-// with that of an untouched list. The first page can be measured only once, so it is
-// compared with the slowest of some single pages of the untouched list. Both are measured by wall time, because
-// the process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
+// with that of an unchanged list. The first page can be measured only once, so it is
+// compared with the slowest of singlePages single pages of the unchanged list. Both are measured by wall
+// time, because the process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
 func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual, page func() error, by func(cost) time.Duration) error {
 	first, err := timed(page)
 	var without, with []time.Duration
@@ -296,11 +296,12 @@ func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual
 	slices.Sort(without)
 	slices.Sort(with)
 	typical, slowest := without[singlePages/2], without[singlePages-1]
-	t.figure(fmt.Sprintf("%d single pages of an untouched list (wall time, median)", singlePages), micros(typical))
-	t.ratio("the first page after they have "+how+" (wall time), compared with the slowest of those", micros(first), float64(first)/float64(slowest), wantedFlat)
+	t.figure(fmt.Sprintf("%d single pages of an unchanged list (wall time, median)", singlePages), micros(typical))
+	t.figure("the slowest of them", micros(slowest))
+	t.ratio("the first page after they have "+how+", compared with the slowest", micros(first), float64(first)/float64(slowest), wantedFlat)
 	t.ratio("the following single pages (wall time, median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
-	for _, when := range []string{"later pages, compared with the untouched list", "and some seconds later"} {
-		costs, err := compareBy(by, subject{"untouched", usual}, subject{how, page})
+	for _, when := range []string{"later pages, compared with the unchanged list", "and some seconds later"} {
+		costs, err := compareBy(by, subject{"unchanged", usual}, subject{how, page})
 		if err != nil {
 			return err
 		}
