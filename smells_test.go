@@ -68,7 +68,7 @@ func functions(s *source) func(func(*ast.FuncDecl) bool) {
 	}
 }
 
-// prescribedNames are names of methods that an interface of a library prescribes, with that interface.
+// prescribedNames maps the name of a method that a library requires to the interface that requires it.
 var prescribedNames = map[string]string{"GetRetryType": "gocql.RetryPolicy"}
 
 func TestNames_HaveNoGetterPrefixAndNoInit(t *testing.T) {

@@ -43,12 +43,12 @@ type Cluster struct {
 // Start starts a cluster of one or three nodes, or returns the one of CASSANDRA_HOSTS. The error
 // says in one line what is missing.
 func Start(ctx context.Context, nodes int) (*Cluster, error) {
-	return startOrFind(ctx, nodes, settings{})
+	return startUnlessGiven(ctx, nodes, settings{})
 }
 
-// startOrFind starts a cluster whose nodes all have the given settings. If CASSANDRA_HOSTS is set, it
+// startUnlessGiven starts a cluster whose nodes all have the given settings. If CASSANDRA_HOSTS is set, it
 // returns that cluster as it is.
-func startOrFind(ctx context.Context, nodes int, common settings) (*Cluster, error) {
+func startUnlessGiven(ctx context.Context, nodes int, common settings) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil
 	}

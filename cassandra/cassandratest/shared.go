@@ -35,7 +35,7 @@ func (s *Shared) Hosts(t testing.TB) []string {
 	defer s.mu.Unlock()
 	if s.cluster == nil && s.err == nil {
 		// The node outlives the first test that needs it.
-		s.cluster, s.err = startOrFind(context.WithoutCancel(t.Context()), 1, settings{Tombstones: fewTombstones})
+		s.cluster, s.err = startUnlessGiven(context.WithoutCancel(t.Context()), 1, settings{Tombstones: fewTombstones})
 	}
 	if s.err != nil {
 		t.Fatal(s.err)
@@ -55,14 +55,14 @@ func (s *Shared) Dir(t testing.TB) string {
 	return s.cluster.dir
 }
 
-// How many tombstones a read may pass: by default, and on the nodes of Shared. Tests of what happens
+// How many tombstones a read may meet: by default, and on the nodes of Shared. Tests of what happens
 // beyond the limit need a fifth of the time there.
 const (
 	defaultTombstones = 100_000
 	fewTombstones     = 20_000
 )
 
-// Tombstones returns how many tombstones a read may pass. A node refuses a read that passes more.
+// Tombstones returns how many tombstones a read may meet. A node refuses a read that meets more.
 func (s *Shared) Tombstones(t testing.TB) int {
 	t.Helper()
 	s.Hosts(t)

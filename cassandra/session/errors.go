@@ -64,7 +64,7 @@ func WrapError(operation string, err error) error {
 		e.Msg = operation + ": the connection to the cluster was lost"
 	case outcomeFailed:
 		e.Msg = operation + ": the cluster failed"
-		if isTombstones(err) {
+		if saysTooManyTombstones(err) {
 			e.Err = errTombstones
 		}
 	default:
@@ -221,17 +221,19 @@ func sessionFaultOf(err error) sessionFault {
 // allows. A read of a part of the rows may succeed.
 func TooManyTombstones(err error) bool { return errors.Is(err, errTombstones) }
 
-// isTombstones reports whether an error of the driver says that a read meets more tombstones than a node
-// allows. Only the text says so.
-func isTombstones(err error) bool { return strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES") }
+// saysTooManyTombstones reports whether an error of the driver says that a read has met more tombstones than
+// a node allows. Only the text says so.
+func saysTooManyTombstones(err error) bool {
+	return strings.Contains(err.Error(), "READ_TOO_MANY_TOMBSTONES")
+}
 
-// retryOnce sends a failed request once more, to another node, except for a read that meets too many
-// tombstones. That is costly, and fails on every node.
+// retryOnce is gocql.SimpleRetryPolicy, but does not repeat a read that has met too many tombstones: it is
+// costly, and the other replicas most likely have as many.
 type retryOnce struct{ gocql.SimpleRetryPolicy }
 
 // GetRetryType implements gocql.RetryPolicy.
 func (r *retryOnce) GetRetryType(err error) gocql.RetryType {
-	if isTombstones(err) {
+	if saysTooManyTombstones(err) {
 		return gocql.Rethrow
 	}
 	return r.SimpleRetryPolicy.GetRetryType(err)

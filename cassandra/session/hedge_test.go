@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gocql/gocql"
 )
 
 // A script says what one attempt of a call does.
@@ -37,6 +39,7 @@ func (s script) run(t *testing.T, of *attempt, value int) (int, error) {
 func TestHedged_UsesTheFirstResult(t *testing.T) {
 	const slow = time.Hour
 	failed, worse := errors.New("failed"), errors.New("failed too")
+	tombstones := WrapError("read", tombstoneFailure{answered{gocql.ErrCodeReadFailure}})
 	for _, c := range []struct {
 		name          string
 		first, second script
@@ -53,6 +56,9 @@ func TestHedged_UsesTheFirstResult(t *testing.T) {
 		{name: "the second fails", first: script{takes: time.Second}, second: script{err: failed}, want: 1, again: true, took: time.Second},
 		{name: "the first fails, the second does not", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second}, want: 2, again: true, took: 1500 * time.Millisecond},
 		{name: "both fail", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second, err: worse}, again: true, err: failed, took: 1500 * time.Millisecond},
+		{name: "the first meets too many tombstones", first: script{takes: time.Second, err: tombstones}, second: script{takes: slow}, again: true, err: tombstones, took: time.Second},
+		{name: "the second does", first: script{takes: slow}, second: script{err: tombstones}, again: true, err: tombstones, took: 500 * time.Millisecond},
+		{name: "the first fails, the second does", first: script{takes: time.Second, err: failed}, second: script{takes: time.Second, err: tombstones}, again: true, err: tombstones, took: 1500 * time.Millisecond},
 		{name: "no other node answers", first: script{takes: 3 * time.Second}, alone: true, want: 1, took: 3 * time.Second},
 		{name: "no other node answers, and it fails", first: script{takes: 3 * time.Second, err: failed}, alone: true, err: failed, took: 3 * time.Second},
 		{name: "too many second attempts", first: script{takes: 3 * time.Second}, full: true, want: 1, took: 3 * time.Second},

@@ -15,8 +15,8 @@ type Session struct {
 	driver *gocql.Session
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
-	// retryOnce repeats statements that may be repeated.
-	retryOnce gocql.RetryPolicy
+	// retryOnce is the retry policy of statements that may be executed twice: once more, on another node.
+	retryOnce *retryOnce
 	now       func() clock.Instant
 	observe   func(context.Context, Observation)
 

@@ -12,8 +12,8 @@ import (
 const (
 	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
 	minExpired = 200
-	// gapKept is how long a process skips a gap without verifying it, which means to read its span again.
-	// While a background task or a reader verifies it, others skip it for gapGrace longer.
+	// A gap is old if its span was not read for gapKept. To read it again is to verify the gap. An old gap
+	// is skipped for gapGrace longer, while somebody verifies it.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
 	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
@@ -39,7 +39,7 @@ const (
 // hidden while the gap is remembered.
 type gap struct {
 	from, to clock.Instant
-	// until is when readers must verify the gap again, by the monotonic clock.
+	// until is when the gap becomes old, by the monotonic clock.
 	until time.Duration
 }
 
@@ -71,8 +71,8 @@ type knownGaps struct {
 	// nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is the time until which readers skip old gaps, because one reader is verifying them. It
-	// is by the monotonic clock.
+	// verifying is the time until which readers skip old gaps, except for the one that is verifying them.
+	// It is by the monotonic clock.
 	verifying time.Duration
 }
 
@@ -82,7 +82,7 @@ type beginning struct {
 	puts    putCount
 	skip    []gap // the gaps that the walk skips: disjoint, oldest first
 	// unverified is the end of the newest gap in skip that should be verified in the background, because
-	// it is old, will be within dueWithin, or was forecast; clock.Min if there is none.
+	// it is old, becomes old within dueWithin, or was forecast; clock.Min if there is none.
 	unverified clock.Instant
 }
 
@@ -129,22 +129,27 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
 }
 
-// beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that the
-// walk is of the newest page, which leaves old gaps to a background task. Of other readers, the first after
-// a gap has become old does not skip it, and so verifies it. The rest skip it for gapGrace longer.
+// beginSkipping returns what a walk that skips the known gaps needs at its start. The first walk after a
+// gap has become old does not skip it, and so verifies it; others skip it until gapGrace has passed. newest
+// says that the walk reads the newest page. Such a walk leaves old gaps to a background task for half of
+// gapGrace.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	verifies := !newest && elapsed >= k.verifying
+	wait := time.Duration(0)
+	if newest {
+		wait = gapGrace / 2
+	}
+	verifies := elapsed >= k.verifying
 	var kept []gap
 	for _, one := range k.all {
 		if one.empty() || elapsed >= one.until+gapGrace {
 			continue
 		}
 		kept = append(kept, one)
-		if elapsed >= one.until && verifies {
+		if elapsed >= one.until+wait && verifies {
 			k.verifying = elapsed + gapGrace
 			continue
 		}

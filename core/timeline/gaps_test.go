@@ -373,8 +373,17 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 			t.Errorf("%s: Since returned %v, %v", late.id, since, err)
 		}
 	}
-	f.rt.elapsed.Add(int64(10 * time.Second))
-	f.want(timeline.Query{Size: 9})
+	// No follower has seen this one, so only time ends the gap.
+	e := timeline.Entry{Created: now - 3_000_003, ID: "later still"}
+	if err := others.Put(t.Context(), "f", e, 10); err != nil {
+		t.Fatal(err)
+	}
+	p := f.read(timeline.Query{Size: 9})
+	if slices.ContainsFunc(p.Found, func(found timeline.Found[string]) bool { return found.Entry.ID == e.ID }) {
+		t.Errorf("%s is shown: the test checks nothing", e.ID)
+	}
+	f.shown = append(f.shown, e)
+	f.rt.elapsed.Add(int64(12 * time.Second))
 	f.want(timeline.Query{Size: 9})
 }
 

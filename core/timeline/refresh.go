@@ -12,8 +12,8 @@ const (
 	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
-	// refreshWithin is how long either may take. It is shorter than gapKept, so that the next
-	// verification can begin before the gaps that this one has renewed are old.
+	// refreshWithin is the time limit of a verification and of a forecast. It is shorter than gapKept, so
+	// that the next verification can begin before the gaps that this one has renewed are old.
 	refreshWithin = 8 * time.Second
 	// If a process has removed manyDropped entries or more from a feed since the last deep
 	// verification began, the next one is deep: there may be a new gap behind the newest page. A deep verification
@@ -24,21 +24,23 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// dueWithin is the last part of gapKept. From then on, a gap is verified in the background.
+	// dueWithin is how long before it becomes old a gap is verified in the background.
 	dueWithin = 3 * time.Second
 )
 
 // refreshTasks says what to do in the background: verify gaps, or forecast further ones.
 type refreshTasks struct{ verify, forecast bool }
 
-// refresh verifies the gaps that the walk has skipped, and forecasts further ones, if it is time to. It
+// refresh verifies the gaps that the walk has reached, and forecasts further ones, if it is time to. It
 // does so in the background, because either may read very many entries. The caller has read the newest
-// page with w. A forecast is made if most entries that w has passed have an expiry time. If this process
-// has removed many entries, it looks for gaps behind that page, too.
+// page with w. If w has read past many removed entries, the verification finds the gap there. A forecast is
+// made if most entries that w has passed have an expiry time. If this process has removed many entries, it
+// looks for gaps behind that page, too.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
-	skipped := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created)
-	do, deep, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: skipped, forecast: 2*w.expiring > w.passed})
+	pending, atGap := w.pending()
+	reached := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created || atGap)
+	do, deep, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached || !w.removed.empty(), forecast: 2*w.expiring > w.passed})
 	if do == (refreshTasks{}) {
 		return
 	}
@@ -51,7 +53,7 @@ func (w *walk) refresh(ctx context.Context) {
 		})
 	}
 	if do.verify {
-		most := cursor.MaxPageSize + 1
+		most := max(cursor.MaxPageSize+1, w.taken+pending)
 		if deep {
 			most = mostVerified
 		}
@@ -63,8 +65,7 @@ func (w *walk) refresh(ctx context.Context) {
 }
 
 // verify takes at most most entries, and renews the gaps that it has read past: all of them if it
-// reaches the end of the feed. After an error, the next readers find the other gaps themselves, or get
-// the same error.
+// reaches the end of the feed. After an error, readers verify the gaps that were not renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()

@@ -42,6 +42,16 @@ func (c *manualClock) After(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// runHeld runs the tasks that Go has kept, and returns their number.
+func (c *manualClock) runHeld() int {
+	held := c.held
+	c.held = nil
+	for _, task := range held {
+		task()
+	}
+	return len(held)
+}
+
 func (c *manualClock) Go(task func()) {
 	if c.hold {
 		c.held = append(c.held, task)

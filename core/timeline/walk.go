@@ -49,10 +49,10 @@ type walk struct {
 	budget int
 	// last is the last entry that take has passed; nil if none.
 	last *Entry
-	// passed is how many entries take has passed, and expiring how many of those have an expiry
-	// time.
-	passed, expiring int
-	skipped          skippedSpan
+	// passed is how many entries take has passed, expiring how many of those have an expiry time, and
+	// taken how many take has returned.
+	passed, expiring, taken int
+	skipped                 skippedSpan
 	beginning
 	// removed spans the days in which the store has skipped many removed entries. Of the spans in it
 	// without entries, widest is the one with the longest part outside known gaps, and longest is the
@@ -136,6 +136,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	if w.budget == 0 {
 		w.endSkipped(w.last.Created)
 	}
+	w.taken += len(taken)
 	w.t.gaps.cut(w.feed, taken...)
 	if w.longest > 0 {
 		w.remember(w.widest)
@@ -226,6 +227,19 @@ func (w *walk) discard(n int) {
 			}
 		}
 	}
+}
+
+// pending returns how many entries the walk has read, but not taken. atGap reports whether it has read all
+// entries before the next gap that it skips.
+func (w *walk) pending() (n int, atGap bool) {
+	ended := true
+	for _, s := range w.open {
+		n += len(s.pending)
+		if s.slice.To != nil {
+			atGap, ended = true, ended && s.ended
+		}
+	}
+	return n, atGap && ended
 }
 
 // fill reads a slice of each open source that has no pending entries but may have more: the next

@@ -273,9 +273,9 @@ func (g *gateway) whileRead(ctx context.Context, page, do func() error) error {
 }
 
 // measureHidden compares the newest page of a list, just after many of its newest pastes were hidden,
-// with that of an unchanged list. The first page can be measured only once, so it is
-// compared with the slowest of singlePages single pages of the unchanged list. Both are measured by wall
-// time, because the process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
+// with that of an unchanged list. The first page can be measured only once, so it is compared with the
+// slowest of singlePages single pages of the unchanged list. Both are measured by wall time, because the
+// process also uses CPU to remove pastes. by selects the cost by which later pages are compared.
 func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual, page func() error, by func(cost) time.Duration) error {
 	first, err := timed(page)
 	var without, with []time.Duration
@@ -298,7 +298,7 @@ func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual
 	typical, slowest := without[singlePages/2], without[singlePages-1]
 	t.figure(fmt.Sprintf("%d single pages of an unchanged list (wall time, median)", singlePages), micros(typical))
 	t.figure("the slowest of them", micros(slowest))
-	t.ratio("the first page after they have "+how+", compared with the slowest", micros(first), float64(first)/float64(slowest), wantedFlat)
+	t.ratio("the first page after they have "+how+", compared with the slowest page of the unchanged list", micros(first), float64(first)/float64(slowest), wantedFlat)
 	t.ratio("the following single pages (wall time, median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
 	for _, when := range []string{"later pages, compared with the unchanged list", "and some seconds later"} {
 		costs, err := compareBy(by, subject{"unchanged", usual}, subject{how, page})
