@@ -68,7 +68,8 @@ func functions(s *source) func(func(*ast.FuncDecl) bool) {
 	}
 }
 
-// prescribedNames maps the name of a method that a library requires to the interface that requires it.
+// prescribedNames has the names of methods that libraries prescribe, each with the interface that has the
+// method.
 var prescribedNames = map[string]string{"GetRetryType": "gocql.RetryPolicy"}
 
 func TestNames_HaveNoGetterPrefixAndNoInit(t *testing.T) {

@@ -27,10 +27,11 @@ const (
  WHERE feed = ? AND day = ? AND shard = ? AND (created_at, id) > (?, ?) AND (created_at, id) < (?, ?) ORDER BY created_at ASC, id ASC LIMIT ?`
 )
 
-// If a node refuses a slice because of too many tombstones, the slice is read in sliceParts parts that
-// cover equal times. A part that is refused is divided again. A refused read costs a node as much as one
-// that meets just as many tombstones as allowed, so few should be refused: if 110,000 tombstones are within
-// 40 seconds of a day, about three reads are, and with two parts ten. Each part also costs a round trip.
+// If a node refuses a slice because of too many tombstones, the slice is read in sliceParts parts of equal
+// duration. A part that is refused is divided again. A refused read costs a node as much as one that meets
+// exactly the allowed number of tombstones, so few reads should be refused. If 110,000 tombstones lie in one
+// span of 40 seconds, about three reads are refused; with two parts in place of 16, ten would be. Each part
+// also costs a round trip.
 const sliceParts = 16
 
 // lastDay is after every day of a feed.
@@ -101,8 +102,8 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 }
 
 // ListEntries implements timeline.Store with one SELECT. If a node refuses it because of too many
-// tombstones, ListEntries reads parts of the slice. It returns the error if a part of a microsecond is
-// refused.
+// tombstones, ListEntries reads parts of the slice. If a node refuses a part that is one microsecond
+// long, ListEntries returns the error.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
 		return timeline.Listed{}, nil

@@ -46,8 +46,8 @@ func Start(ctx context.Context, nodes int) (*Cluster, error) {
 	return startUnlessGiven(ctx, nodes, settings{})
 }
 
-// startUnlessGiven starts a cluster whose nodes all have the given settings. If CASSANDRA_HOSTS is set, it
-// returns that cluster as it is.
+// startUnlessGiven starts a cluster whose nodes all have the settings common. If CASSANDRA_HOSTS names a
+// cluster, it returns that one instead, with the settings that it has.
 func startUnlessGiven(ctx context.Context, nodes int, common settings) (*Cluster, error) {
 	if hosts := os.Getenv("CASSANDRA_HOSTS"); hosts != "" {
 		return &Cluster{Hosts: strings.Split(hosts, ",")}, nil

@@ -44,8 +44,8 @@ func hedged[T any](ctx context.Context, h *hedges, try func(*attempt) (T, error)
 
 // hedgedAll calls try for 0 to n-1, at most width at a time, and take with each result. If a call
 // takes long, hedgedAll makes a second attempt in parallel, with a context that prefers another
-// node, and uses the first result. It fails if both attempts fail, with the first error, or if one of them
-// meets too many tombstones. The
+// node, and uses the first result. If both attempts fail, it fails with the first error. If one of them meets
+// too many tombstones, it fails at once with that error. The
 // context of all attempts ends with hedgedAll.
 //
 // All calls share one timer and one context. A page has up to forty statements, and a timer for

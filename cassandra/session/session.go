@@ -15,7 +15,8 @@ type Session struct {
 	driver *gocql.Session
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
-	// retryOnce is the retry policy of statements that may be executed twice: once more, on another node.
+	// retryOnce is the retry policy of repeatable statements. It sends a failed one once more, to another
+	// node.
 	retryOnce *retryOnce
 	now       func() clock.Instant
 	observe   func(context.Context, Observation)

@@ -51,7 +51,7 @@ func TestRead_ReadsExpiredEntriesOnce(t *testing.T) {
 	read(false, "new", "behind", "older", "oldest")
 	read(true, "new", "behind", "older", "oldest")
 	f.put(timeline.Entry{Created: today - day, ID: "late"}, true)
-	f.rt.elapsed.Add(int64(12 * time.Second))
+	f.rt.elapsed.Add(int64(11 * time.Second))
 	read(false, "new", "late", "behind", "older", "oldest")
 	read(true, "new", "late", "behind", "older", "oldest")
 }

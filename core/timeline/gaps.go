@@ -71,9 +71,10 @@ type knownGaps struct {
 	// nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is the time until which readers skip old gaps, except for the one that is verifying them.
-	// It is by the monotonic clock.
-	verifying time.Duration
+	// verifying is the time, by the monotonic clock, until which readers skip old gaps, because one reader is
+	// verifying them. That reader does not skip them. verifyingNewest is the same for readers of the newest
+	// page, because other readers may not reach the gaps that are there.
+	verifying, verifyingNewest time.Duration
 }
 
 // beginning is what is known of a feed when a walk begins.
@@ -129,20 +130,20 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
 }
 
-// beginSkipping returns what a walk that skips the known gaps needs at its start. The first walk after a
-// gap has become old does not skip it, and so verifies it; others skip it until gapGrace has passed. newest
-// says that the walk reads the newest page. Such a walk leaves old gaps to a background task for half of
-// gapGrace.
+// beginSkipping returns what a walk that skips the known gaps needs at its start. After a gap has become old,
+// one walk does not skip it, and so verifies it. Others skip it until it has been old for gapGrace. newest
+// says that the walk reads the newest page. Such a walk also skips a gap that has been old for less than half
+// of gapGrace, so that a background task can verify it.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	wait := time.Duration(0)
+	wait, verifying := time.Duration(0), &k.verifying
 	if newest {
-		wait = gapGrace / 2
+		wait, verifying = gapGrace/2, &k.verifyingNewest
 	}
-	verifies := elapsed >= k.verifying
+	verifies := elapsed >= *verifying
 	var kept []gap
 	for _, one := range k.all {
 		if one.empty() || elapsed >= one.until+gapGrace {
@@ -150,7 +151,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 		}
 		kept = append(kept, one)
 		if elapsed >= one.until+wait && verifies {
-			k.verifying = elapsed + gapGrace
+			*verifying = max(*verifying, one.until+gapGrace)
 			continue
 		}
 		b.skip = append(b.skip, one)

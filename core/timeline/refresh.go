@@ -24,7 +24,7 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// dueWithin is how long before it becomes old a gap is verified in the background.
+	// A gap is verified in the background from dueWithin before it becomes old.
 	dueWithin = 3 * time.Second
 )
 
@@ -33,9 +33,9 @@ type refreshTasks struct{ verify, forecast bool }
 
 // refresh verifies the gaps that the walk has reached, and forecasts further ones, if it is time to. It
 // does so in the background, because either may read very many entries. The caller has read the newest
-// page with w. If w has read past many removed entries, the verification finds the gap there. A forecast is
-// made if most entries that w has passed have an expiry time. If this process has removed many entries, it
-// looks for gaps behind that page, too.
+// page with w. If w has read past many removed entries, the verification finds the gap there. If this process
+// has removed many entries, the verification also looks for gaps behind the newest page. A forecast is made
+// if most entries that w has passed have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
@@ -53,7 +53,8 @@ func (w *walk) refresh(ctx context.Context) {
 		})
 	}
 	if do.verify {
-		most := max(cursor.MaxPageSize+1, w.taken+pending)
+		// Of some partitions, the page has read past more entries than of others.
+		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
 		if deep {
 			most = mostVerified
 		}

@@ -88,12 +88,12 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// When gaps are old, one reader at a time does not skip them. A reader of the newest page does so a second
-// later than others. Nobody skips a gap that has been old for two seconds.
+// When gaps are old, one reader at a time verifies them, and others skip them. A reader of the newest page
+// verifies a gap only if it has been old for a second. Nobody skips a gap that has been old for two seconds.
 func TestBeginSkipping(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 13 * time.Second}
+	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 12500 * time.Millisecond}
 	c.note("f", first, b.puts)
 	c.note("f", second, b.puts)
 	for _, step := range []struct {
@@ -105,14 +105,61 @@ func TestBeginSkipping(t *testing.T) {
 		{11*time.Second - 1, true, []gap{first, second}},
 		{11*time.Second - 1, false, []gap{second}},
 		{11*time.Second - 1, false, []gap{first, second}},
+		{12*time.Second - 1, true, []gap{second}},
 		{12*time.Second - 1, true, []gap{first, second}},
 		{12 * time.Second, false, []gap{second}},
-		{14 * time.Second, true, nil},
-		{14 * time.Second, false, []gap{second}},
-		{15 * time.Second, true, nil},
+		{12500 * time.Millisecond, false, nil},
+		{12500 * time.Millisecond, false, []gap{second}},
+		{13500*time.Millisecond - 1, true, []gap{second}},
+		{13500 * time.Millisecond, true, nil},
+		{13500 * time.Millisecond, true, []gap{second}},
+		{14500 * time.Millisecond, true, nil},
 	} {
 		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, step.newest).skip, cmp.AllowUnexported(gap{})); diff != "" {
 			t.Errorf("at %s, newest %t (-want +got):\n%s", step.at, step.newest, diff)
+		}
+	}
+}
+
+// A reader verifies all gaps that are old, and others skip them until the last of them is forgotten.
+func TestBeginSkipping_VerifiesAllOldGaps(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 0, 1000)
+	newer, older := gap{10, 20, 11 * time.Second}, gap{30, 40, 10 * time.Second}
+	c.note("f", newer, b.puts)
+	c.note("f", older, b.puts)
+	for _, step := range []struct {
+		at   time.Duration
+		skip []gap
+	}{{11 * time.Second, nil}, {12*time.Second - 1, []gap{newer, older}}, {12 * time.Second, []gap{newer}}, {13 * time.Second, nil}} {
+		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, false).skip, cmp.AllowUnexported(gap{})); diff != "" {
+			t.Errorf("at %s (-want +got):\n%s", step.at, diff)
+		}
+	}
+}
+
+// A walk is at a gap if it has read a partition up to the first gap behind what it has taken.
+func TestPending(t *testing.T) {
+	passed, first, second := &Entry{Created: 150}, &Entry{Created: 50}, &Entry{Created: 20}
+	slice := func(to *Entry, ended bool, pending ...Entry) *source {
+		return &source{slice: Slice{To: to}, ended: ended, pending: pending}
+	}
+	for _, c := range []struct {
+		name  string
+		last  *Entry
+		open  []*source
+		want  int
+		atGap bool
+	}{
+		{"no gap", &Entry{Created: 100}, []*source{slice(nil, true, Entry{}), slice(nil, false, Entry{}, Entry{})}, 3, false},
+		{"a gap that was passed", &Entry{Created: 100}, []*source{slice(passed, true), slice(nil, true, Entry{})}, 1, false},
+		{"in one partition", &Entry{Created: 100}, []*source{slice(passed, false), slice(first, false, Entry{}), slice(first, true)}, 1, true},
+		{"at the second gap only", &Entry{Created: 100}, []*source{slice(first, false, Entry{}), slice(second, true)}, 1, false},
+		{"nothing taken yet", nil, []*source{slice(passed, true)}, 0, true},
+	} {
+		w := &walk{last: c.last, open: c.open}
+		if n, atGap := w.pending(); n != c.want || atGap != c.atGap {
+			t.Errorf("%s: %d, at a gap %t", c.name, n, atGap)
 		}
 	}
 }

@@ -49,8 +49,8 @@ type walk struct {
 	budget int
 	// last is the last entry that take has passed; nil if none.
 	last *Entry
-	// passed is how many entries take has passed, expiring how many of those have an expiry time, and
-	// taken how many take has returned.
+	// passed is the number of entries that take has passed, expiring the number of those that have an
+	// expiry time, and taken the number of entries that take has returned.
 	passed, expiring, taken int
 	skipped                 skippedSpan
 	beginning
@@ -229,17 +229,22 @@ func (w *walk) discard(n int) {
 	}
 }
 
-// pending returns how many entries the walk has read, but not taken. atGap reports whether it has read all
-// entries before the next gap that it skips.
+// pending returns how many entries the walk has read, but not taken. atGap reports whether it has read a
+// partition up to the first gap behind the entries that it has taken.
 func (w *walk) pending() (n int, atGap bool) {
-	ended := true
+	var gap *Entry
 	for _, s := range w.open {
 		n += len(s.pending)
-		if s.slice.To != nil {
-			atGap, ended = true, ended && s.ended
+		to := s.slice.To
+		if to == nil || w.last != nil && !w.behind(*to, *w.last) {
+			continue
 		}
+		if gap == nil {
+			gap = to
+		}
+		atGap = atGap || to == gap && s.ended
 	}
-	return n, atGap && ended
+	return n, atGap
 }
 
 // fill reads a slice of each open source that has no pending entries but may have more: the next

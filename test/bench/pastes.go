@@ -298,7 +298,7 @@ func (g *gateway) measureHidden(ctx context.Context, t *table, how string, usual
 	typical, slowest := without[singlePages/2], without[singlePages-1]
 	t.figure(fmt.Sprintf("%d single pages of an unchanged list (wall time, median)", singlePages), micros(typical))
 	t.figure("the slowest of them", micros(slowest))
-	t.ratio("the first page after they have "+how+", compared with the slowest page of the unchanged list", micros(first), float64(first)/float64(slowest), wantedFlat)
+	t.ratio("the first page after the pastes have "+how+", compared with the slowest page of the unchanged list", micros(first), float64(first)/float64(slowest), wantedFlat)
 	t.ratio("the following single pages (wall time, median)", micros(with[singlePages/2]), float64(with[singlePages/2])/float64(typical), wantedFlat)
 	for _, when := range []string{"later pages, compared with the unchanged list", "and some seconds later"} {
 		costs, err := compareBy(by, subject{"unchanged", usual}, subject{how, page})
