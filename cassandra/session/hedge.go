@@ -92,7 +92,7 @@ type hedgedCall struct {
 	hedged   bool // it has a second attempt
 	inFlight int  // attempts in flight
 	done     bool
-	err      error // of the attempt that failed first
+	err      error // of the attempt that failed first, or has met too many tombstones
 }
 
 // work makes first attempts, one after the other.

@@ -204,7 +204,7 @@ func TestRead_GoesOnBehindTheExpiredEntriesOfTheLastPage(t *testing.T) {
 	f.rt.pass(7 * time.Second)
 	f.read(timeline.Query{Size: 1})
 	f.run()
-	f.rt.pass(4*time.Second - 1)
+	f.rt.pass(4*time.Second - 1) // a newest page verifies a gap after eleven seconds
 	for _, again := range []bool{false, true} {
 		f.store.slices.Store(0)
 		f.read(timeline.Query{Size: 1})

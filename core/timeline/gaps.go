@@ -71,9 +71,10 @@ type knownGaps struct {
 	// nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is the time, by the monotonic clock, until which readers skip old gaps, because one reader is
-	// verifying them. That reader does not skip them. verifyingNewest is the same for readers of the newest
-	// page, because other readers may not reach the gaps that are there.
+	// verifying is the time, by the monotonic clock, until which readers of pages other than the newest skip
+	// old gaps, because one of them is verifying those gaps. That one does not skip them. verifyingNewest is
+	// the same for readers of the newest page. The two are separate because a reader of another page may not
+	// reach the gaps that the newest page reaches.
 	verifying, verifyingNewest time.Duration
 }
 
@@ -131,8 +132,8 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 }
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. After a gap has become old,
-// one walk does not skip it, and so verifies it. Others skip it until it has been old for gapGrace. newest
-// says that the walk reads the newest page. Such a walk also skips a gap that has been old for less than half
+// one walk of the newest page and one of other pages do not skip it, and so verify it if they reach it. Other
+// walks skip it until it has been old for gapGrace. newest says that the walk reads the newest page. Such a walk also skips a gap that has been old for less than half
 // of gapGrace, so that a background task can verify it.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()

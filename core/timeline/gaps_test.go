@@ -373,8 +373,8 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 			t.Errorf("%s: Since returned %v, %v", late.id, since, err)
 		}
 	}
-	// Nobody has read this one with Since, which would cut it out of the gap. So it stays hidden until the
-	// gap is forgotten.
+	// Nobody has read this one with Since, which would cut it out of the gap. So it stays hidden until a
+	// reader verifies the gap.
 	e := timeline.Entry{Created: now - 3_000_003, ID: "later still"}
 	if err := others.Put(t.Context(), "f", e, 10); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// A gap is verified in the background from dueWithin before it becomes old.
+	// dueWithin is how long before a gap becomes old it may be verified in the background.
 	dueWithin = 3 * time.Second
 )
 
@@ -53,7 +53,8 @@ func (w *walk) refresh(ctx context.Context) {
 		})
 	}
 	if do.verify {
-		// Of some partitions, the page has read past more entries than of others.
+		// The page may have read one partition up to a gap and others not, so more entries may lie before
+		// the gap than the page has read.
 		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
 		if deep {
 			most = mostVerified

@@ -88,7 +88,8 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// When gaps are old, one reader at a time verifies them, and others skip them. A reader of the newest page
+// When gaps are old, one reader of the newest page and one of other pages verify them, and the others skip
+// them. A reader of the newest page
 // verifies a gap only if it has been old for a second. Nobody skips a gap that has been old for two seconds.
 func TestBeginSkipping(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
@@ -121,17 +122,17 @@ func TestBeginSkipping(t *testing.T) {
 	}
 }
 
-// A reader verifies all gaps that are old, and others skip them until the last of them is forgotten.
+// A reader verifies all gaps that are old, and others skip each of them until it is forgotten.
 func TestBeginSkipping_VerifiesAllOldGaps(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	newer, older := gap{10, 20, 11 * time.Second}, gap{30, 40, 10 * time.Second}
-	c.note("f", newer, b.puts)
-	c.note("f", older, b.puts)
+	later, earlier := gap{10, 20, 11 * time.Second}, gap{30, 40, 10 * time.Second}
+	c.note("f", later, b.puts)
+	c.note("f", earlier, b.puts)
 	for _, step := range []struct {
 		at   time.Duration
 		skip []gap
-	}{{11 * time.Second, nil}, {12*time.Second - 1, []gap{newer, older}}, {12 * time.Second, []gap{newer}}, {13 * time.Second, nil}} {
+	}{{11 * time.Second, nil}, {12*time.Second - 1, []gap{later, earlier}}, {12 * time.Second, []gap{later}}, {13 * time.Second, nil}} {
 		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, false).skip, cmp.AllowUnexported(gap{})); diff != "" {
 			t.Errorf("at %s (-want +got):\n%s", step.at, diff)
 		}
