@@ -102,8 +102,8 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 }
 
 // ListEntries implements timeline.Store with one SELECT. If a node refuses it because of too many
-// tombstones, ListEntries reads parts of the slice. If a node refuses a part that is one microsecond
-// long, ListEntries returns the error.
+// tombstones, ListEntries reads parts of the slice. If a node refuses a slice or a part of at most
+// one microsecond, ListEntries returns the error.
 func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
 	if slice.Limit <= 0 {
 		return timeline.Listed{}, nil

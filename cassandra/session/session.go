@@ -16,7 +16,7 @@ type Session struct {
 	level  gocql.Consistency
 	serial gocql.SerialConsistency
 	// retryOnce is the retry policy of repeatable statements. It sends a failed one once more, to another
-	// node.
+	// node, unless it has met too many tombstones.
 	retryOnce *retryOnce
 	now       func() clock.Instant
 	observe   func(context.Context, Observation)

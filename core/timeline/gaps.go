@@ -132,9 +132,9 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 }
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. After a gap has become old,
-// one walk of the newest page and one of other pages do not skip it, and so verify it if they reach it. Other
-// walks skip it until it has been old for gapGrace. newest says that the walk reads the newest page. Such a walk also skips a gap that has been old for less than half
-// of gapGrace, so that a background task can verify it.
+// one walk of other pages than the newest does not skip it, and so verifies it if it reaches it. For walks of
+// the newest page (newest), the same holds once the gap has been old for half of gapGrace: until then, a
+// background task can verify it. All other walks skip it until it has been old for gapGrace.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,8 +89,8 @@ func TestRenew(t *testing.T) {
 }
 
 // When gaps are old, one reader of the newest page and one of other pages verify them, and the others skip
-// them. A reader of the newest page
-// verifies a gap only if it has been old for a second. Nobody skips a gap that has been old for two seconds.
+// them. A reader of the newest page verifies a gap only if it has been old for a second. Nobody skips a gap
+// that has been old for two seconds.
 func TestBeginSkipping(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
