@@ -44,9 +44,9 @@ func hedged[T any](ctx context.Context, h *hedges, try func(*attempt) (T, error)
 
 // hedgedAll calls try for 0 to n-1, at most width at a time, and take with each result. If a call
 // takes long, hedgedAll makes a second attempt in parallel, with a context that prefers another
-// node, and uses the first result. If both attempts fail, it fails with the first error. If an
-// attempt meets too many tombstones before the other one succeeds, hedgedAll fails at once with that
-// error. The context of all attempts ends with hedgedAll.
+// node, and uses the first result. If an attempt meets too many tombstones before the other one
+// succeeds, hedgedAll fails at once with that error. Otherwise, if both attempts fail, it fails with
+// the first error. The context of all attempts ends with hedgedAll.
 //
 // All calls share one timer and one context. A page has up to forty statements, and a timer for
 // each would cost CPU although nodes rarely hang.

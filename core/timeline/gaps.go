@@ -131,10 +131,11 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
 }
 
-// beginSkipping returns what a walk that skips the known gaps needs at its start. After a gap has become old,
-// one walk of other pages than the newest does not skip it, and so verifies it if it reaches it. For walks of
-// the newest page (newest), the same holds once the gap has been old for half of gapGrace: until then, a
-// background task can verify it. All other walks skip it until it has been old for gapGrace.
+// beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that it is a
+// walk of the newest page. A gap that has become old is still skipped until it has been old for gapGrace;
+// then it is forgotten. In that time, at most one walk of another page does not skip it, and verifies it if
+// it gets that far. So does at most one walk of the newest page, but only once the gap has been old for half
+// of gapGrace: before that, the gap is left to a background task.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()

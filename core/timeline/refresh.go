@@ -24,7 +24,8 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// dueWithin is how long before a gap becomes old it may be verified in the background.
+	// A read of the newest page that reaches a gap that is old, or becomes old within dueWithin, starts a
+	// verification, at most one every refreshEvery.
 	dueWithin = 3 * time.Second
 )
 
