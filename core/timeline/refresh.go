@@ -34,9 +34,9 @@ type refreshTasks struct{ verify, forecast bool }
 
 // refresh verifies the gaps that the walk has reached, and forecasts further ones, if it is time to. It
 // does so in the background, because either may read very many entries. The caller has read the newest
-// page with w. If w has read past many removed entries, the verification looks for the gap there. If this process
-// has removed many entries, the verification also looks for gaps behind the newest page. A forecast is made
-// if most entries that w has passed have an expiry time.
+// page with w. If w has read past many removed entries, the verification looks for the gap there. If this
+// process has removed many entries, the verification also looks for gaps behind the newest page. A forecast
+// is made if most entries that w has passed have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()

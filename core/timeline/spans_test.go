@@ -88,53 +88,53 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// When gaps are old, one reader of the newest page and one of other pages verify them, and the others skip
-// them. A reader of the newest page verifies a gap only if it has been old for a second. Nobody skips a gap
-// that has been old for two seconds.
+// When gaps are old, one reader of the newest page and one of other pages verify all of them, and the others
+// skip them. A reader of the newest page verifies a gap only if it has been old for a second. Nobody skips a
+// gap that has been old for two seconds.
 func TestBeginSkipping(t *testing.T) {
-	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	b := c.begin("f", 0, 1000)
-	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 12500 * time.Millisecond}
-	c.note("f", first, b.puts)
-	c.note("f", second, b.puts)
-	for _, step := range []struct {
+	type step struct {
 		at     time.Duration
 		newest bool
 		skip   []gap
-	}{
-		{10*time.Second - 1, false, []gap{first, second}},
-		{11*time.Second - 1, true, []gap{first, second}},
-		{11*time.Second - 1, false, []gap{second}},
-		{11*time.Second - 1, false, []gap{first, second}},
-		{12*time.Second - 1, true, []gap{second}},
-		{12*time.Second - 1, true, []gap{first, second}},
-		{12 * time.Second, false, []gap{second}},
-		{12500 * time.Millisecond, false, nil},
-		{12500 * time.Millisecond, false, []gap{second}},
-		{13500*time.Millisecond - 1, true, []gap{second}},
-		{13500 * time.Millisecond, true, nil},
-		{13500 * time.Millisecond, true, []gap{second}},
-		{14500 * time.Millisecond, true, nil},
-	} {
-		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, step.newest).skip, cmp.AllowUnexported(gap{})); diff != "" {
-			t.Errorf("at %s, newest %t (-want +got):\n%s", step.at, step.newest, diff)
-		}
 	}
-}
-
-// A reader verifies all gaps that are old, and others skip each of them until it is forgotten.
-func TestBeginSkipping_VerifiesAllOldGaps(t *testing.T) {
-	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	b := c.begin("f", 0, 1000)
+	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 12500 * time.Millisecond}
 	later, earlier := gap{10, 20, 11 * time.Second}, gap{30, 40, 10 * time.Second}
-	c.note("f", later, b.puts)
-	c.note("f", earlier, b.puts)
-	for _, step := range []struct {
-		at   time.Duration
-		skip []gap
-	}{{11 * time.Second, nil}, {12*time.Second - 1, []gap{later, earlier}}, {12 * time.Second, []gap{later}}, {13 * time.Second, nil}} {
-		if diff := cmp.Diff(step.skip, c.beginSkipping("f", step.at, 1000, false).skip, cmp.AllowUnexported(gap{})); diff != "" {
-			t.Errorf("at %s (-want +got):\n%s", step.at, diff)
+	for _, c := range []struct {
+		name  string
+		gaps  []gap
+		steps []step
+	}{
+		{"old one after the other", []gap{first, second}, []step{
+			{10*time.Second - 1, false, []gap{first, second}},
+			{11*time.Second - 1, true, []gap{first, second}},
+			{11*time.Second - 1, false, []gap{second}},
+			{11*time.Second - 1, false, []gap{first, second}},
+			{12*time.Second - 1, true, []gap{second}},
+			{12*time.Second - 1, true, []gap{first, second}},
+			{12 * time.Second, false, []gap{second}},
+			{12500 * time.Millisecond, false, nil},
+			{12500 * time.Millisecond, false, []gap{second}},
+			{13500*time.Millisecond - 1, true, []gap{second}},
+			{13500 * time.Millisecond, true, nil},
+			{13500 * time.Millisecond, true, []gap{second}},
+			{14500 * time.Millisecond, true, nil},
+		}},
+		{"both old", []gap{later, earlier}, []step{
+			{11 * time.Second, false, nil},
+			{12*time.Second - 1, false, []gap{later, earlier}},
+			{12 * time.Second, false, []gap{later}},
+			{13 * time.Second, false, nil},
+		}},
+	} {
+		cache := gapCache{feeds: map[Feed]*knownGaps{}}
+		b := cache.begin("f", 0, 1000)
+		for _, g := range c.gaps {
+			cache.note("f", g, b.puts)
+		}
+		for _, s := range c.steps {
+			if diff := cmp.Diff(s.skip, cache.beginSkipping("f", s.at, 1000, s.newest).skip, cmp.AllowUnexported(gap{})); diff != "" {
+				t.Errorf("%s: at %s, newest %t (-want +got):\n%s", c.name, s.at, s.newest, diff)
+			}
 		}
 	}
 }
