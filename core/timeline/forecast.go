@@ -188,8 +188,8 @@ func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
 		return
 	}
 	k.forecast = spans
-	for n := since.put; n < k.put; n++ {
-		k.excludeInstant(k.puts[n%maxPuts])
+	for n := since.put; n < k.puts.count; n++ {
+		k.excludeInstant(k.puts.created[n%maxRecent])
 	}
 }
 

@@ -28,9 +28,8 @@ const (
 	foundTogether = 2 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8
-	// maxPuts is how many of the last puts of this process are remembered. Their entries are
-	// excluded from a gap that is noted later by a walk that may not have seen them.
-	maxPuts = 1024
+	// maxRecent is how many of the last puts, and of the last removals, of this process are remembered.
+	maxRecent = 1024
 )
 
 // gap is a time span, from inclusive and to exclusive, in which a feed has no entries to
@@ -57,25 +56,39 @@ type gapCache struct {
 // knownGaps are the gaps of one feed.
 type knownGaps struct {
 	all []gap // disjoint, oldest first
-	// puts is a ring buffer with the instants of the last maxPuts entries that this process has put
-	// and that could be in a gap; put counts all such puts since the feed was added to the cache.
-	puts []clock.Instant
-	put  int
-	// dropped is how many entries this process has removed since the last deep verification began.
-	dropped int
+	// puts are the entries that this process has put and that could be in a gap. They are excluded from a
+	// gap that is noted later by a walk that may not have seen them.
+	puts recent
+	// drops are the entries that this process has removed since the last search began.
+	drops recent
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
 	forecast []span
 	// running are the tasks that run in the background. The next ones start no earlier than
-	// nextVerify and nextForecast, by the monotonic clock.
-	running                  refreshTasks
-	nextVerify, nextForecast time.Duration
+	// nextVerify, nextSearch and nextForecast, by the monotonic clock.
+	running                              refreshTasks
+	nextVerify, nextSearch, nextForecast time.Duration
 	// verifying is the time, by the monotonic clock, until which readers of pages other than the newest skip
 	// old gaps, because one of them is verifying those gaps. That one does not skip them. verifyingNewest is
 	// the same for readers of the newest page. The two are separate because a reader of another page may not
 	// reach the gaps that the newest page reaches.
 	verifying, verifyingNewest time.Duration
+}
+
+// recent counts entries, and remembers when the last maxRecent of them were created.
+type recent struct {
+	created []clock.Instant // a ring buffer
+	count   int
+}
+
+func (r *recent) add(created clock.Instant) {
+	if len(r.created) < maxRecent {
+		r.created = append(r.created, created)
+	} else {
+		r.created[r.count%maxRecent] = created
+	}
+	r.count++
 }
 
 // beginning is what is known of a feed when a walk begins.
@@ -128,7 +141,7 @@ func (c *gapCache) begin(feed Feed, elapsed time.Duration, now clock.Instant) be
 
 func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	k.latest = max(k.latest, now)
-	return beginning{elapsed: elapsed, puts: putCount{k, k.put}, unverified: clock.Min}
+	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, unverified: clock.Min}
 }
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that it is a
@@ -182,7 +195,9 @@ func union(a, b []gap) (all []gap) {
 }
 
 // hasPuts reports whether all puts since a walk began are in puts.
-func (k *knownGaps) hasPuts(since putCount) bool { return k == since.of && k.put-since.put <= maxPuts }
+func (k *knownGaps) hasPuts(since putCount) bool {
+	return k == since.of && k.puts.count-since.put <= maxRecent
+}
 
 // note remembers a gap of a feed, and replaces the parts of others that it overlaps. since is from
 // the beginning of the walk: entries put after it are excluded from the gap.
@@ -193,8 +208,8 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 	if !k.hasPuts(since) {
 		return
 	}
-	for n := since.put; n < k.put; n++ {
-		found = found.excluding(k.puts[n%maxPuts])
+	for n := since.put; n < k.puts.count; n++ {
+		found = found.excluding(k.puts.created[n%maxRecent])
 	}
 	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return cmp.Compare(a.from, b.from) })
@@ -208,24 +223,6 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 		all = slices.Delete(all, narrowest, narrowest+1)
 	}
 	k.all = all
-}
-
-// renew keeps the gaps that begin at an instant or later, as if a walk that began at elapsed had found
-// them. The walk has read all of them, and taken the given entries. They are cut out again, because a
-// gap may have been noted since.
-func (c *gapCache) renew(feed Feed, from clock.Instant, elapsed time.Duration, taken ...Entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.of(feed).all
-	for i := range all {
-		if all[i].from < from || all[i].until >= elapsed+gapKept {
-			continue // not read, or found later
-		}
-		for _, e := range taken {
-			all[i] = all[i].excluding(e.Created)
-		}
-		all[i].until = elapsed + gapKept
-	}
 }
 
 // merged joins gaps that touch and were found at nearly the same time.
@@ -248,12 +245,12 @@ func (c *gapCache) cut(feed Feed, entries ...Entry) {
 	c.of(feed).cut(entries...)
 }
 
-// drop counts an entry that this process has removed from a feed that it reads.
-func (c *gapCache) drop(feed Feed) {
+// drop remembers an entry that this process has removed from a feed that it reads.
+func (c *gapCache) drop(feed Feed, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.feeds[feed]; k != nil {
-		k.dropped++
+		k.drops.add(e.Created)
 	}
 }
 
@@ -267,12 +264,7 @@ func (c *gapCache) put(feed Feed, e Entry) {
 	if e.Created >= k.latest.Add(-listedWithin) {
 		return // newer than any gap that a reader is about to note
 	}
-	if len(k.puts) < maxPuts {
-		k.puts = append(k.puts, e.Created)
-	} else {
-		k.puts[k.put%maxPuts] = e.Created
-	}
-	k.put++
+	k.puts.add(e.Created)
 }
 
 func (k *knownGaps) cut(entries ...Entry) {
@@ -320,12 +312,12 @@ type skippedSpan struct {
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
 // stops because it has skipped maxExpired entries. A span
-// with many expired entries is a gap. If the store has skipped many removed entries, one of the
+// with many expired entries, or with many that this process has removed, is a gap. If the store has skipped many removed entries, one of the
 // spans is a gap too, but the store does not report which one. The walk chooses the one with the
 // longest part outside known gaps. If that is wrong, the next walk finds another one.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
-	if w.skipped.expired >= minExpired || w.grown(found) {
+	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
 		w.remember(found)
 	}
 	if !w.removed.empty() {
@@ -343,7 +335,7 @@ func (w *walk) endSkipped(at clock.Instant) {
 func (w *walk) grown(found gap) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, g := range w.skip {
-		if g.from < found.to && g.to > found.from && end >= g.to.Add(growBy) {
+		if g.from < found.to && g.to > found.from && (end >= g.to.Add(growBy) || found.from.Add(growBy) <= g.from) {
 			return true
 		}
 	}

@@ -390,7 +390,7 @@ func TestRead_HidesLateEntriesOnlyForAWhile(t *testing.T) {
 
 // TestRead_AroundGapsMatchesAModel reads pages of random feeds whose store always reports
 // that it has skipped removed entries, so that there are gaps everywhere. Now and then time
-// passes, and this process puts another entry.
+// passes, and this process puts another entry, or removes so many that it searches for a gap.
 func TestRead_AroundGapsMatchesAModel(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 15))
@@ -405,7 +405,14 @@ func TestRead_AroundGapsMatchesAModel(t *testing.T) {
 			return e
 		}
 		for range 120 {
-			switch rng.IntN(8) {
+			switch rng.IntN(9) {
+			case 8:
+				around := at()
+				for n := range clock.Instant(200) {
+					if err := f.feeds.Drop(t.Context(), "f", timeline.Entry{Created: around.Created - 100 + n, ID: "removed"}, 1); err != nil {
+						t.Fatal(err)
+					}
+				}
 			case 0, 1:
 				e := at()
 				if !slices.ContainsFunc(append(slices.Clone(f.shown), f.hidden...), func(o timeline.Entry) bool { return timeline.Compare(o, e) == 0 }) {

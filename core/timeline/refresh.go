@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"carrel/core/clock"
@@ -12,14 +13,9 @@ const (
 	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
-	// refreshWithin is the time limit of a verification and of a forecast. It is shorter than gapKept, so
-	// that the next verification can begin before the gaps that this one has renewed are old.
+	// refreshWithin is the time limit of a background task. It is shorter than gapKept, so that the next
+	// verification can begin before the gaps that this one has renewed are old.
 	refreshWithin = 8 * time.Second
-	// If a process has removed manyDropped entries or more from a feed since the last deep
-	// verification began, the next one is deep: there may be a new gap behind the newest page. A deep verification
-	// takes at most mostVerified entries.
-	manyDropped  = 200
-	mostVerified = 20_000
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
@@ -29,19 +25,20 @@ const (
 	dueWithin = 3 * time.Second
 )
 
-// refreshTasks says what to do in the background: verify gaps, or forecast further ones.
-type refreshTasks struct{ verify, forecast bool }
+// refreshTasks says what to do in the background: verify gaps, search for those that this process makes by
+// removing entries, or forecast further ones.
+type refreshTasks struct{ verify, search, forecast bool }
 
-// refresh verifies the gaps that the walk has reached, and forecasts further ones, if it is time to. It
-// does so in the background, because either may read very many entries. The caller has read the newest
-// page with w. If w has read past many removed entries, the verification looks for the gap there. If this
-// process has removed many entries, the verification also looks for gaps behind the newest page. A forecast
-// is made if most entries that w has passed have an expiry time.
+// refresh verifies the gaps that the walk has reached, searches for new ones, and forecasts further ones, if
+// it is time to. It does so in the background, because each may read very many entries. The caller has read
+// the newest page with w. If w has read past many removed entries, the verification looks for the gap there.
+// A search is made if this process has removed many entries, and a forecast if most entries that w has passed
+// have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
 	reached := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created || atGap)
-	do, deep, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached || !w.removed.empty(), forecast: 2*w.expiring > w.passed})
+	do, drops, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached || !w.removed.empty(), forecast: 2*w.expiring > w.passed})
 	if do == (refreshTasks{}) {
 		return
 	}
@@ -57,23 +54,23 @@ func (w *walk) refresh(ctx context.Context) {
 		// The page may have read one partition up to a gap and others not, so more entries may lie before
 		// the gap than the page has read.
 		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
-		if deep {
-			most = mostVerified
-		}
 		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
+	}
+	if do.search {
+		start(refreshTasks{search: true}, func(ctx context.Context, feed Feed) { t.search(ctx, feed, drops) })
 	}
 	if do.forecast {
 		start(refreshTasks{forecast: true}, t.forecast)
 	}
 }
 
-// verify takes at most most entries, and renews the gaps that it has read past: all of them if it
+// verify takes at most most entries, and renews the gaps that it has read past: all that are due if it
 // reaches the end of the feed. After an error, readers verify the gaps that were not renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	now := clock.Of(t.rt.Now())
-	b := t.gaps.begin(feed, t.rt.Elapsed(), now)
+	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now)
 	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return
@@ -92,31 +89,63 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 		if len(batch) == n || w.budget == 0 {
 			from = w.last.Created + 1
 		}
-		t.gaps.renew(feed, from, b.elapsed, batch...)
+		t.gaps.renew(feed, from, b, batch...)
 		if len(batch) < n {
 			return
 		}
 	}
 }
 
-// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. deep reports that
-// a verification is to be deep, for which it need not be wanted. The caller must do these tasks, and call
-// endRefresh after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, deep bool, in *knownGaps) {
+// beginVerifying returns what a walk needs at its start that verifies the gaps that are due, and skips the
+// others. It reads past gaps that touch if one of them is due, so that they become one.
+func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	deep = k.dropped >= manyDropped
-	if (wanted.verify || deep) && !k.running.verify && elapsed >= k.nextVerify {
-		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
-		if deep {
-			k.dropped = 0
+	b := k.begin(elapsed, now)
+	b.skip = slices.DeleteFunc(union(k.all, nil), func(g gap) bool { return elapsed >= g.until-dueWithin })
+	return b
+}
+
+// renew keeps the gaps that begin at an instant or later, as if a walk had found them. b is the beginning of
+// that walk, which has read all of them that it did not skip, and taken the given entries. They are cut out
+// again, because a gap may have been noted since.
+func (c *gapCache) renew(feed Feed, from clock.Instant, b beginning, taken ...Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.of(feed).all
+	for i := range all {
+		skipped := slices.ContainsFunc(b.skip, func(g gap) bool { return g.from < all[i].to && all[i].from < g.to })
+		if all[i].from < from || all[i].until >= b.elapsed+gapKept || skipped {
+			continue // not read, or found later
 		}
+		for _, e := range taken {
+			all[i] = all[i].excluding(e.Created)
+		}
+		all[i].until = b.elapsed + gapKept
+	}
+}
+
+// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. A search is wanted if
+// this process has removed manyDropped entries; drops are when they were created. A search does not run
+// during a verification, because both may read past the same gap. The caller must do these tasks, and call
+// endRefresh after each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, drops []clock.Instant, in *knownGaps) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	busy := k.running.verify || k.running.search
+	if wanted.verify && !busy && elapsed >= k.nextVerify {
+		do.verify, k.running.verify, k.nextVerify, busy = true, true, elapsed+refreshEvery, true
+	}
+	if k.drops.count >= manyDropped && !busy && elapsed >= k.nextSearch {
+		do.search, k.running.search, k.nextSearch = true, true, elapsed+searchEvery
+		drops, k.drops = k.drops.created, recent{}
 	}
 	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, deep, k
+	return do, drops, k
 }
 
 // endRefresh records that tasks have ended.
@@ -124,5 +153,6 @@ func (c *gapCache) endRefresh(k *knownGaps, ended refreshTasks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.running.verify = k.running.verify && !ended.verify
+	k.running.search = k.running.search && !ended.search
 	k.running.forecast = k.running.forecast && !ended.forecast
 }

@@ -287,43 +287,6 @@ func TestRefresh_PausesBeforeItReads(t *testing.T) {
 	}
 }
 
-// After this process has removed many entries, a background task finds the gap behind the newest
-// entries. So the first page after these were removed, too, does not read past it.
-func TestRefresh_FindsAGapBehindTheNewestPage(t *testing.T) {
-	for _, c := range []struct {
-		dropped, live int
-		found         bool
-	}{{200, 6000, true}, {199, 6000, false}, {200, 20_000, false}, {200, 19_999, true}} {
-		f, store := newRemoved(t, noon-3600*second, 30_000)
-		f.rt.hold = true
-		f.feeds = f.reader
-		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
-		for n := range c.live {
-			f.put(timeline.Entry{Created: noon - 600*second + clock.Instant(n), ID: fmt.Sprint(n)}, true)
-		}
-		for n := range c.dropped {
-			if err := f.feeds.Drop(t.Context(), "f", timeline.Entry{Created: today - day, ID: fmt.Sprint(n)}, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f.read(timeline.Query{Size: 20})
-		for _, task := range f.rt.held {
-			task()
-		}
-		f.rt.held = nil
-		for _, e := range f.shown[1:] {
-			if err := f.feeds.Drop(t.Context(), "f", e, 1_000_000); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f.shown = f.shown[:1]
-		store.skipped = 0
-		if f.want(timeline.Query{Size: 20}); store.skipped < 1000 != c.found {
-			t.Errorf("%+v: the first page has skipped %d removed entries", c, store.skipped)
-		}
-	}
-}
-
 // A verification does not renew a gap that it has not reached.
 func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)

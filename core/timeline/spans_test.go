@@ -78,11 +78,12 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 func TestRenew(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}} {
+	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}} {
 		c.note("f", g, b.puts)
 	}
-	c.renew("f", 20, 7*time.Second, Entry{Created: 27})
-	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}}
+	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
+	c.renew("f", 20, b, Entry{Created: 27})
+	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -139,6 +140,20 @@ func TestBeginSkipping(t *testing.T) {
 	}
 }
 
+// A walk that verifies gaps skips those that are not due, and touch none that is.
+func TestBeginVerifying(t *testing.T) {
+	const due = 13 * time.Second // at ten seconds
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	c.of("f").all = []gap{{10, 20, due}, {30, 30, time.Hour}, {40, 50, due + 1}, {60, 70, time.Hour}, {70, 80, due}, {90, 95, time.Minute}, {95, 99, time.Hour}}
+	b := c.beginVerifying("f", 10*time.Second, 1000)
+	if diff := cmp.Diff([]gap{{40, 50, due + 1}, {90, 99, time.Minute}}, b.skip, cmp.AllowUnexported(gap{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if b.elapsed != 10*time.Second || c.feeds["f"].latest != 1000 || len(c.feeds["f"].all) != 7 {
+		t.Errorf("it begins at %s; the latest start is %d, the gaps %v", b.elapsed, c.feeds["f"].latest, c.feeds["f"].all)
+	}
+}
+
 // A walk is at a gap if it has read a partition up to the first gap behind what it has taken.
 func TestPending(t *testing.T) {
 	passed, first, second := &Entry{Created: 150}, &Entry{Created: 50}, &Entry{Created: 20}
@@ -165,11 +180,11 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// At most one task of each kind runs at a time, and one starts at most every five seconds. The two
-// kinds do not wait for each other.
+// At most one task of each kind runs at a time, and one starts at most every five seconds. The kinds do not
+// wait for each other.
 func TestStartRefresh(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	both, verify, forecast := refreshTasks{true, true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
+	both, verify, forecast := refreshTasks{verify: true, forecast: true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
 	for n, step := range []struct {
 		at                  time.Duration
 		ended, wanted, want refreshTasks
@@ -188,6 +203,75 @@ func TestStartRefresh(t *testing.T) {
 		c.endRefresh(c.of("f"), step.ended)
 		if got, _, _ := c.startRefresh("f", step.at, step.wanted); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
+		}
+	}
+}
+
+// A search starts after many removals, at most four a second, and not while another one or a verification
+// runs. It gets the last 1024 entries that were removed since the one before it started.
+func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	c.drop("f", Entry{Created: 1})
+	if len(c.feeds) > 0 {
+		t.Error("a feed that is not read was cached")
+	}
+	search, verify := refreshTasks{search: true}, refreshTasks{verify: true}
+	c.of("f")
+	at := clock.Instant(0)
+	for n, step := range []struct {
+		drops  int
+		at     time.Duration
+		ended  refreshTasks
+		search int // how many entries it gets; 0 if none starts
+	}{
+		{manyDropped - 1, 0, refreshTasks{}, 0},
+		{1, 0, refreshTasks{}, manyDropped},
+		{manyDropped, time.Minute, refreshTasks{verify: true, forecast: true}, 0},
+		{50, time.Minute, search, manyDropped + 50},
+		{manyDropped, time.Minute + time.Second/4 - 1, search, 0},
+		{0, time.Minute + time.Second/4, refreshTasks{}, manyDropped},
+		{3 * maxRecent, time.Hour, search, maxRecent},
+		{0, 2 * time.Hour, search, 0},
+		{manyDropped, 3 * time.Hour, refreshTasks{}, manyDropped},
+	} {
+		for range step.drops {
+			at++
+			c.drop("f", Entry{Created: at})
+		}
+		c.endRefresh(c.of("f"), step.ended)
+		do, drops, _ := c.startRefresh("f", step.at, refreshTasks{})
+		if want := (refreshTasks{search: step.search > 0}); do != want || len(drops) != step.search {
+			t.Errorf("step %d: %+v with %d entries, want %+v with %d", n, do, len(drops), want, step.search)
+		}
+		for i := range drops {
+			if created := drops[i]; created <= at-clock.Instant(step.search) || created > at {
+				t.Errorf("step %d: the search gets the entry %d, want the last ones up to %d", n, created, at)
+			}
+		}
+	}
+	for range manyDropped {
+		c.drop("f", Entry{Created: at})
+	}
+	for n, step := range []struct{ ended, want refreshTasks }{{refreshTasks{}, refreshTasks{}}, {search, verify}, {search, refreshTasks{}}, {verify, search}} {
+		c.endRefresh(c.of("f"), step.ended)
+		at := 4 * time.Hour
+		if n == 3 {
+			at += time.Second // too early for another verification
+		}
+		if do, _, _ := c.startRefresh("f", at, verify); do != step.want {
+			t.Errorf("a verification is wanted, step %d: %+v, want %+v", n, do, step.want)
+		}
+	}
+}
+
+func TestDropsIn(t *testing.T) {
+	w := &walk{drops: []clock.Instant{10, 20, 20, 30}}
+	for _, c := range []struct {
+		span gap
+		want int
+	}{{gap{from: 10, to: 31}, 4}, {gap{from: 11, to: 30}, 2}, {gap{from: 20, to: 20}, 0}, {gap{from: 20, to: 21}, 2}, {gap{from: 31, to: 99}, 0}} {
+		if got := w.dropsIn(c.span); got != c.want {
+			t.Errorf("%v: %d, want %d", c.span, got, c.want)
 		}
 	}
 }
@@ -216,7 +300,8 @@ func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
 	}
 }
 
-// A known gap is noted again when it has become longer by a second, up to three seconds before now.
+// A known gap is noted again when it has become longer by a second at either end, up to three seconds
+// before now.
 func TestGrown(t *testing.T) {
 	const s = clock.Instant(time.Second / time.Microsecond)
 	w := &walk{now: 100 * s, beginning: beginning{skip: []gap{{from: 10 * s, to: 20 * s}, {from: 50 * s, to: 96*s + 1}}}}
@@ -224,8 +309,9 @@ func TestGrown(t *testing.T) {
 		found gap
 		want  bool
 	}{
-		"longer":               {gap{from: 5 * s, to: 21 * s}, true},
-		"hardly longer":        {gap{from: 5 * s, to: 21*s - 1}, false},
+		"longer":               {gap{from: 10 * s, to: 21 * s}, true},
+		"hardly longer":        {gap{from: 9*s + 1, to: 21*s - 1}, false},
+		"begins earlier":       {gap{from: 9 * s, to: 20 * s}, true},
 		"beside it":            {gap{from: 20 * s, to: 30 * s}, false},
 		"before it":            {gap{from: 1, to: 10 * s}, false},
 		"until now, too early": {gap{from: 60 * s, to: 100 * s}, false},
@@ -270,31 +356,5 @@ func TestDiscard(t *testing.T) {
 		if dry.slice.From != nil || !dry.ended || dry.slice.Limit != 1000 {
 			t.Errorf("%s: without pending entries: %+v", name, dry)
 		}
-	}
-}
-
-// A verification is deep once after many removals.
-func TestStartRefresh_AfterManyRemovals(t *testing.T) {
-	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	c.drop("f")
-	if len(c.feeds) > 0 {
-		t.Error("a feed that is not read was cached")
-	}
-	for range manyDropped {
-		if do, deep, _ := c.startRefresh("f", 0, refreshTasks{}); deep || do.verify {
-			t.Fatal("too early")
-		}
-		c.drop("f")
-		if do, deep, in := c.startRefresh("f", 0, refreshTasks{verify: true}); !deep {
-			c.endRefresh(in, do)
-		}
-	}
-	do, deep, in := c.startRefresh("f", time.Minute, refreshTasks{})
-	if !deep || !do.verify {
-		t.Errorf("deep: %t, %+v", deep, do)
-	}
-	c.endRefresh(in, do)
-	if do, deep, _ := c.startRefresh("f", time.Hour, refreshTasks{verify: true}); deep || !do.verify {
-		t.Errorf("deep again: %t, %+v", deep, do)
 	}
 }

@@ -75,7 +75,7 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 	if err := t.store.DropEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("removing an entry from a feed: %w", err)
 	}
-	t.gaps.drop(feed)
+	t.gaps.drop(feed, e)
 	return nil
 }
 

@@ -54,6 +54,9 @@ type walk struct {
 	passed, expiring, taken int
 	skipped                 skippedSpan
 	beginning
+	// drops are when entries that this process has removed were created, in ascending order. Only a search
+	// has any.
+	drops []clock.Instant
 	// removed spans the days in which the store has skipped many removed entries. Of the spans in it
 	// without entries, widest is the one with the longest part outside known gaps, and longest is the
 	// length of that part in microseconds.

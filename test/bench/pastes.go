@@ -36,8 +36,11 @@ const (
 
 	// readPause is the time between two pages of a list that is read all the time.
 	readPause = 100 * time.Millisecond
-	// singlePages is the number of pages with which a first page is compared.
+	// singlePages is the number of pages with which the first page is compared.
 	singlePages = 50
+	// hiddenAgain is how many more pastes are hidden after that, and hidings how many times.
+	hiddenAgain = 4_000
+	hidings     = 9
 )
 
 // pasteBegan is when the oldest paste was created.
@@ -221,12 +224,12 @@ func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists
 	for _, way := range []struct {
 		name      string
 		unchanged *gateway
-		hide      func(g *gateway) error
+		hide      func(g *gateway, n int) error
 	}{
-		{"expired", unchanged.older, func(g *gateway) error { return g.expirePastes(ctx) }},
+		{"expired", unchanged.older, func(g *gateway, n int) error { return g.expirePastes(ctx, n) }},
 		// The others are created, and so listed, today.
-		{"turned private, the newest first", unchanged.ofToday, func(g *gateway) error { return g.hidePastes(ctx, true) }},
-		{"turned private, the oldest first", unchanged.ofToday, func(g *gateway) error { return g.hidePastes(ctx, false) }},
+		{"turned private, the newest first", unchanged.ofToday, func(g *gateway, n int) error { return g.hidePastes(ctx, n, true) }},
+		{"turned private, the oldest first", unchanged.ofToday, func(g *gateway, n int) error { return g.hidePastes(ctx, n, false) }},
 	} {
 		usual, err := way.unchanged.viaPastes(ctx, "")
 		if err != nil {
@@ -241,15 +244,49 @@ func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists
 			return err
 		}
 		start := time.Now()
-		err = g.whileRead(ctx, page, func() error { return way.hide(g) })
+		err = g.whileRead(ctx, page, func() error { return way.hide(g, hiddenPastes) })
 		if err == nil {
 			err = g.measureHidden(ctx, t, way.name, usual, page, by)
 		}
-		note("hid and measured %d pastes that have %s in %s", hiddenPastes, way.name, time.Since(start).Round(time.Second))
+		if err == nil {
+			err = g.measureHidings(ctx, t, way.name, usual, page, func() error { return way.hide(g, hiddenAgain) })
+		}
+		note("hid and measured pastes that have %s in %s", way.name, time.Since(start).Round(time.Second))
 		if err := errors.Join(err, g.close()); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// measureHidings hides more pastes several times, and compares the first page after each time with a page of
+// the unchanged list that is read just before or just after it. So it compares medians. The node may be
+// collecting garbage, which a single page may have to wait for.
+func (g *gateway) measureHidings(ctx context.Context, t *table, how string, usual, page, again func() error) error {
+	var without, with []time.Duration
+	for n := range hidings {
+		if err := g.whileRead(ctx, page, again); err != nil {
+			return err
+		}
+		pair := []func() error{usual, page}
+		if n%2 == 1 {
+			slices.Reverse(pair)
+		}
+		first, err := timed(pair[0])
+		second, other := timed(pair[1])
+		if err := errors.Join(err, other); err != nil {
+			return err
+		}
+		if n%2 == 1 {
+			first, second = second, first
+		}
+		without, with = append(without, first), append(with, second)
+	}
+	slices.Sort(without)
+	slices.Sort(with)
+	typical, first := without[hidings/2], with[hidings/2]
+	t.figure(fmt.Sprintf("a page of an unchanged list, right after %d more have %s (wall time, median of %d)", hiddenAgain, how, hidings), micros(typical))
+	t.ratio("the first page of this list", micros(first), float64(first)/float64(typical), wantedFlat)
 	return nil
 }
 
@@ -317,16 +354,16 @@ func timed(once func() error) (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// expirePastes creates public pastes that expire at the same time, and returns when they have expired.
-func (g *gateway) expirePastes(ctx context.Context) error {
+// expirePastes creates n public pastes that expire at the same time, and returns when they have expired.
+func (g *gateway) expirePastes(ctx context.Context, n int) error {
 	// These never expire. They tell how long it takes to create pastes.
 	start := time.Now()
 	if err := g.pastesAt(ctx, fewPastes, fewPastes, pasteBegan, pasteDays*24*time.Hour, nil); err != nil {
 		return err
 	}
 	// All pastes must be created before any expires, so this leaves ample time.
-	end := clock.Of(g.runtime.Now().Add(10*time.Second + 2*hiddenPastes/fewPastes*time.Since(start)))
-	if err := g.pastesAt(ctx, 2*fewPastes, hiddenPastes, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end); err != nil {
+	end := clock.Of(g.runtime.Now().Add(10*time.Second + 2*time.Duration(n/fewPastes)*time.Since(start)))
+	if err := g.pastesAt(ctx, 2*fewPastes, n, pasteBegan.Add(pasteDays*24*time.Hour), time.Hour, &end); err != nil {
 		return err
 	}
 	left := end.Time().Sub(g.runtime.Now())
@@ -336,11 +373,11 @@ func (g *gateway) expirePastes(ctx context.Context) error {
 	return g.runtime.After(ctx, left)
 }
 
-// hidePastes creates public pastes and makes each of them private, starting with the newest or with the
+// hidePastes creates n public pastes and makes each of them private, starting with the newest or with the
 // oldest. It waits for four seconds in between: a gap ends three seconds before now, and then even the
 // newest paste is old enough to be in one.
-func (g *gateway) hidePastes(ctx context.Context, newestFirst bool) error {
-	made := make([]*paste.Created, hiddenPastes)
+func (g *gateway) hidePastes(ctx context.Context, n int, newestFirst bool) error {
+	made := make([]*paste.Created, n)
 	private, title := true, "Paste of today"
 	err := parallel(len(made), func(i int) (err error) {
 		made[i], err = g.pastes.Create(ctx, &principal.Viewer{}, paste.Create{Title: &title, Body: "a body of some characters"})
