@@ -87,3 +87,27 @@ func TestRead_TakesOneRoundTripAroundExpiredEntries(t *testing.T) {
 		t.Errorf("%d slices, and %v: want 8, all sent before any was answered", n, within.Err())
 	}
 }
+
+// A page is full although very many entries expire while it is read.
+func TestRead_SkipsEntriesThatExpireMeanwhile(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		f := newFixture(t)
+		f.rt.hold = !remote // no forecast runs; a remote store is read in the background, too
+		now := clock.Of(f.rt.Now())
+		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+		for n := range clock.Instant(3000) {
+			f.put(timeline.Entry{Created: today + 1 + n, ID: fmt.Sprint(n), Until: now + 1000}, false)
+		}
+		reader := timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: remote})
+		p, err := timeline.Read(t.Context(), reader, "f", timeline.Query{Size: 20}, func(ctx context.Context, es []timeline.Entry) ([]*string, error) {
+			f.rt.now.Store(int64(now) + 1000)
+			return f.resolve(ctx, es)
+		})
+		if err != nil || len(p.Found) != 1 || p.Found[0].Entry.ID != "oldest" || p.HasOlder {
+			t.Errorf("remote %t: %+v, %v", remote, p, err)
+		}
+		if f.checked > 200 {
+			t.Errorf("remote %t: %d entries were compared with their rows", remote, f.checked)
+		}
+	}
+}

@@ -144,7 +144,9 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		n = max(want+1-len(s.found), minChecked, larger)
 		larger = min(2*n, maxChecked)
 		if len(s.found) == before {
-			w.discard(n) // perhaps the following entries have been hidden, too, and removed by now
+			// Perhaps the following entries have expired since, or were hidden, too, and removed.
+			w.asOf = clock.Of(t.rt.Now())
+			w.discard(n)
 		}
 	}
 }

@@ -44,7 +44,8 @@ type walk struct {
 	// share is how many entries of a day are wanted at first.
 	share int
 	open  []*source
-	now   clock.Instant
+	// now is when the walk began. Entries that have expired by asOf are skipped.
+	now, asOf clock.Instant
 	// budget is how many expired entries may still be skipped.
 	budget int
 	// last is the last entry that take has passed; nil if none.
@@ -82,7 +83,7 @@ type source struct {
 // starts at an end of the feed. b must be obtained before the call: newWalk lists the days of the feed,
 // and if b were obtained after that, a put between the two could be missed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, budget: maxExpired, beginning: b}
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, asOf: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		if w.passed++; e.Until != 0 {
 			w.expiring++
 		}
-		if e.Until != 0 && e.Until <= w.now {
+		if e.Until != 0 && e.Until <= w.asOf {
 			w.budget--
 			w.skipped.expired++
 			continue
