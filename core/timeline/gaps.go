@@ -18,8 +18,8 @@ const (
 	gapGrace = 2 * time.Second
 	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
 	// seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
-	// least that long before now. Each removed entry that was
-	// created since then costs a page some microseconds.
+	// least that long before now. Each removed entry that was created since then costs a page some
+	// microseconds.
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
@@ -311,9 +311,9 @@ type skippedSpan struct {
 }
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
-// stops because it has skipped maxExpired entries. A span
-// with many expired entries, or with many that this process has removed, is a gap. If the store has skipped many removed entries, one of the
-// spans is a gap too, but the store does not report which one. The walk chooses the one with the
+// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. In a search, so
+// is a span with many entries that this process has removed. If the store has skipped many removed entries, one
+// of the spans is a gap too, but the store does not report which one. The walk chooses the one with the
 // longest part outside known gaps. If that is wrong, the next walk finds another one.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
@@ -329,9 +329,8 @@ func (w *walk) endSkipped(at clock.Instant) {
 	w.skipped = skippedSpan{from: at}
 }
 
-// grown reports whether a span without entries is a known gap that has become longer. A
-// few removals are not a gap by themselves, but each would cost every page some time until
-// the gap is verified again.
+// grown reports whether a span without entries is a known gap that has become longer. A few removals beside a
+// known gap are not a gap by themselves, but each page would read past them.
 func (w *walk) grown(found gap) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, g := range w.skip {

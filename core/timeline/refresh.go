@@ -13,8 +13,8 @@ const (
 	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
-	// refreshWithin is the time limit of a background task. It is shorter than gapKept, so that the next
-	// verification can begin before the gaps that this one has renewed are old.
+	// refreshWithin is the time limit of a background task. It is shorter than gapKept, so that after a
+	// verification the next one can begin before the gaps that were renewed are old.
 	refreshWithin = 8 * time.Second
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
 	// system may let it run on the core of the reader that has started it, while another core is
@@ -57,24 +57,25 @@ func (w *walk) refresh(ctx context.Context) {
 		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
 	}
 	if do.search {
-		start(refreshTasks{search: true}, func(ctx context.Context, feed Feed) { t.search(ctx, feed, drops) })
+		t.rt.Go(func() { t.searchRepeatedly(ctx, feed, drops, in) })
 	}
 	if do.forecast {
 		start(refreshTasks{forecast: true}, t.forecast)
 	}
 }
 
-// verify takes at most most entries, and renews the gaps that it has read past: all that are due if it
-// reaches the end of the feed. After an error, readers verify the gaps that were not renewed.
+// verify takes at most most entries, and renews the gaps that it has read past. It skips the gaps that will not
+// be due before the next verification may begin. After an error, readers verify the gaps that were not renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	now := clock.Of(t.rt.Now())
-	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now)
+	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
 	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return
 	}
+	to := now
 	for taken := 0; taken < most; {
 		n := min(most-taken, maxSlice)
 		if taken == 0 {
@@ -85,38 +86,36 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 			return
 		}
 		taken += len(batch)
-		from := clock.Min
-		if len(batch) == n || w.budget == 0 {
-			from = w.last.Created + 1
-		}
-		t.gaps.renew(feed, from, b, batch...)
+		from := w.reached(len(batch) == n)
+		t.gaps.renew(feed, gap{from: from, to: to}, b, batch...)
 		if len(batch) < n {
 			return
 		}
+		to = from
 	}
 }
 
-// beginVerifying returns what a walk needs at its start that verifies the gaps that are due, and skips the
-// others. It reads past gaps that touch if one of them is due, so that they become one.
-func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.Instant) beginning {
+// beginVerifying returns what a walk needs at its start that skips the gaps that become old after more than
+// within, and verifies the others. Of gaps that touch, it skips all or none, so that they are renewed together.
+func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	b.skip = slices.DeleteFunc(union(k.all, nil), func(g gap) bool { return elapsed >= g.until-dueWithin })
+	b.skip = slices.DeleteFunc(union(k.all, nil), func(g gap) bool { return elapsed >= g.until-within })
 	return b
 }
 
-// renew keeps the gaps that begin at an instant or later, as if a walk had found them. b is the beginning of
-// that walk, which has read all of them that it did not skip, and taken the given entries. They are cut out
-// again, because a gap may have been noted since.
-func (c *gapCache) renew(feed Feed, from clock.Instant, b beginning, taken ...Entry) {
+// renew keeps the gaps within a span, as if a walk had found them. b is the beginning of that walk, which has
+// read all of the span but what it skipped, and taken the given entries. They are cut out again, because a gap
+// may have been noted since.
+func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.of(feed).all
 	for i := range all {
 		skipped := slices.ContainsFunc(b.skip, func(g gap) bool { return g.from < all[i].to && all[i].from < g.to })
-		if all[i].from < from || all[i].until >= b.elapsed+gapKept || skipped {
+		if all[i].from < span.from || all[i].to > span.to || all[i].until >= b.elapsed+gapKept || skipped {
 			continue // not read, or found later
 		}
 		for _, e := range taken {
@@ -127,18 +126,17 @@ func (c *gapCache) renew(feed Feed, from clock.Instant, b beginning, taken ...En
 }
 
 // startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. A search is wanted if
-// this process has removed manyDropped entries; drops are when they were created. A search does not run
-// during a verification, because both may read past the same gap. The caller must do these tasks, and call
-// endRefresh after each.
+// this process has removed manyDropped entries; drops are when they were created. None starts during a
+// verification, because both may read past the same gap. The caller must do these tasks, and call endRefresh
+// after each.
 func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, drops []clock.Instant, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	busy := k.running.verify || k.running.search
-	if wanted.verify && !busy && elapsed >= k.nextVerify {
-		do.verify, k.running.verify, k.nextVerify, busy = true, true, elapsed+refreshEvery, true
+	if wanted.verify && !k.running.verify && elapsed >= k.nextVerify {
+		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
 	}
-	if k.drops.count >= manyDropped && !busy && elapsed >= k.nextSearch {
+	if k.drops.count >= manyDropped && !k.running.verify && !k.running.search && elapsed >= k.nextSearch {
 		do.search, k.running.search, k.nextSearch = true, true, elapsed+searchEvery
 		drops, k.drops = k.drops.created, recent{}
 	}

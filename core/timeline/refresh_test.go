@@ -324,6 +324,50 @@ func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
 	}
 }
 
+// A verification also renews gaps that are not due yet, but would be old before the next one ends.
+func TestRefresh_RenewsAGapThatIsDueSoon(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+	f.put(timeline.Entry{Created: noon - 1000*second, ID: "between"}, true)
+	f.put(timeline.Entry{Created: noon - 60*second, ID: "newest"}, true)
+	page := func(after time.Duration) int {
+		f.rt.pass(after)
+		store.skipped = 0
+		f.want(timeline.Query{Size: 5})
+		return store.skipped
+	}
+	page(0)
+	f.rt.runHeld()
+	for n := range clock.Instant(5000) {
+		store.removed = append(store.removed, timeline.Entry{Created: noon - 600*second + n*1000, ID: "x"})
+	}
+	page(500 * time.Millisecond)
+	page(6500 * time.Millisecond)
+	store.skipped = 0
+	if f.rt.runHeld(); store.skipped/4 != 10_000 { // the day has four partitions
+		t.Errorf("a verification has read past %d removed entries, want all", store.skipped/4)
+	}
+	for _, after := range []time.Duration{4600 * time.Millisecond, time.Second} {
+		if n := page(after); n != 0 {
+			t.Errorf("a page has read past %d removed entries", n)
+		}
+	}
+}
+
+// A verification does not read past a gap again that was found a short time ago.
+func TestRefresh_SkipsAYoungGap(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
+	f.put(timeline.Entry{Created: noon - 60*second, ID: "newest"}, true)
+	f.want(timeline.Query{Size: 5})
+	store.skipped = 0
+	if n := f.rt.runHeld(); n != 1 || store.skipped > 0 {
+		t.Errorf("%d tasks have read past %d removed entries, want one and none", n, store.skipped)
+	}
+}
+
 // A gap that nobody verifies is not used for more than twelve seconds, even while others read the
 // feed.
 func TestRead_DropsAGapThatNobodyVerifies(t *testing.T) {

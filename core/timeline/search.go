@@ -6,45 +6,87 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/cursor"
 )
 
 const (
-	// If a process has removed manyDropped entries or more from a feed since its last search for a gap
-	// began, the next page starts a search, at most one every searchEvery.
-	manyDropped = 200
-	searchEvery = 250 * time.Millisecond
-	// A span without entries in which a process has removed minDropped is a gap. Each of the two walks of a
-	// search may find half of the gap.
+	// If a process has removed manyDropped entries or more from a feed since its last search for a gap began,
+	// the next read of the newest page starts a search, at most one every searchEvery. As long as there is cause
+	// for another one, up to mostSearches follow without a page, because it may take long to read a page of
+	// entries that are being removed.
+	manyDropped  = 200
+	searchEvery  = 250 * time.Millisecond
+	mostSearches = 8
+	// A span without entries in which a process has removed minDropped is a gap. It is half of manyDropped,
+	// because a search begins inside the gap, and each of its two walks finds a part of it.
 	minDropped = manyDropped / 2
+	// searchTaken is how many entries each walk of a search takes at most: some of those that are being removed
+	// may still be there.
+	searchTaken = 21
 )
 
-// search looks for a gap where this process has just removed entries, and for the known gaps around it that
-// should be verified. drops are when the removed entries were created. The search begins among them and walks
-// in both directions. It finds a gap that no page has reached, for example if somebody hides all entries and
-// begins with the oldest. Each walk takes as many entries as the largest page, because some of those that are
-// being removed may still be there.
+// searchRepeatedly searches, and then searches again for what was removed meanwhile. The caller has started
+// the first search.
+func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed, drops []clock.Instant, in *knownGaps) {
+	_ = t.rt.After(ctx, refreshDelay) // ctx is never canceled
+	for n := range mostSearches {
+		if n > 0 {
+			_ = t.rt.After(ctx, searchEvery)
+			var do refreshTasks
+			if do, drops, in = t.gaps.startRefresh(feed, t.rt.Elapsed(), refreshTasks{}); !do.search {
+				return
+			}
+		}
+		t.search(ctx, feed, drops)
+		t.gaps.endRefresh(in, refreshTasks{search: true})
+	}
+}
+
+// search looks for a gap where this process has just removed entries, and renews the known gaps there that are
+// due. drops are when the removed entries were created. The search begins among them and walks in both
+// directions. So it finds a gap that no page has reached, for example if somebody hides all entries and begins
+// with the oldest. If entries were removed in several places, it looks at one of them. After an error, another
+// search looks at the same entries.
 func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	slices.Sort(drops)
-	// A few entries may have been removed elsewhere in the feed, so the search does not begin at an end.
-	middle := drops[len(drops)/2]
-	// After an error, the next search looks again.
-	_ = t.each(ctx, 2, func(direction int) error {
+	middle := drops[(len(drops)-1)/2] // each walk may find minDropped of them
+	now := clock.Of(t.rt.Now())
+	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now, dueWithin)
+	var taken [2][]Entry
+	var reached [2]clock.Instant
+	err := t.each(ctx, 2, func(direction int) error {
 		from, newer := Entry{Created: middle}, direction == 1
 		if !newer {
 			from.Created++ // so that the two walks read spans that touch
 		}
-		now := clock.Of(t.rt.Now())
-		w, err := t.newWalk(ctx, feed, &from, newer, cursor.MaxPageSize+1, now, t.gaps.beginVerifying(feed, t.rt.Elapsed(), now))
+		w, err := t.newWalk(ctx, feed, &from, newer, searchTaken, now, b)
 		if err != nil {
 			return err
 		}
 		w.drops = drops
-		_, err = w.take(ctx, cursor.MaxPageSize+1)
+		taken[direction], err = w.take(ctx, searchTaken)
+		reached[direction] = w.reached(len(taken[direction]) == searchTaken)
 		return err
 	})
+	if err != nil {
+		for _, created := range drops {
+			t.gaps.drop(feed, Entry{Created: created})
+		}
+		return
+	}
+	t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, slices.Concat(taken[0], taken[1])...)
+}
+
+// reached returns how far the walk has read. full reports that it has taken as many entries as were wanted.
+func (w *walk) reached(full bool) clock.Instant {
+	switch {
+	case !full && w.budget > 0:
+		return w.end(w.newer)
+	case w.newer:
+		return w.last.Created
+	}
+	return w.last.Created + 1
 }
 
 // dropsIn returns how many of the entries that this process has removed were created in a span.

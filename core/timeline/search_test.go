@@ -53,27 +53,29 @@ func (r *removing) page() int {
 // many entries are before it. So the first page after these were removed, too, does not read past it.
 func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		drop  func(r *removing)
-		found bool
+		name string
+		drop func(r *removing)
+		// left is how many of the entries that are removed before the search are outside the gap; -1 if there
+		// is no gap.
+		left int
 	}{
-		{"too few", func(r *removing) { r.remove(0, 199) }, false},
-		{"the oldest", func(r *removing) { r.remove(0, 200) }, true},
-		{"very many", func(r *removing) { r.remove(0, 3000) }, true},
+		{"too few", func(r *removing) { r.remove(0, 199) }, -1},
+		{"the oldest", func(r *removing) { r.remove(0, 200) }, 0},
+		{"very many", func(r *removing) { r.remove(0, 3000) }, 0},
 		{"others at the head", func(r *removing) {
 			r.remove(0, 700)
 			r.remove(len(r.entries)-300, 300)
-		}, true},
+		}, 300},
 		{"others at the end", func(r *removing) {
 			r.remove(0, 1)
 			r.remove(500, 700)
-		}, true},
+		}, 1},
 		{"others while some are left", func(r *removing) {
 			for n := range 100 {
 				r.remove(n, 7)
 			}
-		}, false},
-		{"all but the first 100", func(r *removing) { r.remove(100, 700) }, true},
+		}, -1},
+		{"all but the first 100", func(r *removing) { r.remove(100, 700) }, 0},
 	} {
 		r := newRemoving(t, 4000)
 		r.page()
@@ -85,10 +87,12 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 		r.rt.runHeld()
 		later := len(r.entries)
 		r.remove(0, later)
-		n := r.page()
-		if found := n < later+removed; found != c.found {
-			t.Errorf("%s: found %t, want %t: the first page has read past %d removed entries, of which %d were removed after the search",
-				c.name, found, c.found, n, later)
+		want := later + c.left
+		if c.left < 0 {
+			want = later + removed
+		}
+		if n := r.page(); n != want {
+			t.Errorf("%s: the first page has read past %d removed entries, of which %d were removed after the search; want %d", c.name, n, later, want)
 		}
 	}
 }
@@ -143,5 +147,92 @@ func TestSearch_NotesNoSpanWithFewRemovals(t *testing.T) {
 	}
 	if n := slices(); n != want {
 		t.Errorf("a page takes %d slices, want %d as before", n, want)
+	}
+}
+
+// A search is repeated without a page while this process removes many entries, but not forever.
+func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
+	r := newRemoving(t, 4000)
+	r.page()
+	r.remove(0, 200)
+	r.page()
+	searches, removed := 0, 200
+	r.rt.pausing = func(d time.Duration) {
+		searches++
+		if searches == 1 {
+			return
+		}
+		if d != 250*time.Millisecond {
+			t.Errorf("a pause of %s between two searches", d)
+		}
+		r.rt.pass(d)
+		r.remove(0, 200)
+		removed += 200
+	}
+	r.rt.runHeld()
+	if searches != 8 {
+		t.Errorf("%d searches, want 8", searches)
+	}
+	r.rt.pausing = nil
+	left := len(r.entries)
+	r.remove(0, left)
+	if n := r.page(); n != left {
+		t.Errorf("a page has read past %d of %d removed entries, of which %d were removed after the last search", n, removed+left, left)
+	}
+
+	r = newRemoving(t, 4000)
+	r.page()
+	r.remove(0, 200)
+	r.page()
+	searches = 0
+	r.rt.pausing = func(d time.Duration) {
+		if searches++; searches == 2 {
+			r.rt.pass(d)
+			r.remove(0, 199)
+		}
+	}
+	if r.rt.runHeld(); searches != 2 {
+		t.Errorf("%d pauses after few removals, want 2", searches)
+	}
+	if r.remove(0, 1); r.page() > 0 || r.rt.runHeld() != 1 {
+		t.Error("the next page has started no search")
+	}
+}
+
+// If a search fails, another one follows that looks at the same entries.
+func TestSearch_IsRepeatedAfterAnError(t *testing.T) {
+	r := newRemoving(t, 4000)
+	r.page()
+	r.remove(0, 200)
+	r.page()
+	r.fixture.store.Store = failing{r.store}
+	r.rt.runHeld()
+	r.fixture.store.Store = r.store
+	r.rt.pass(time.Second)
+	r.page()
+	r.rt.runHeld()
+	left := len(r.entries)
+	r.remove(0, left)
+	if n := r.page(); n != left {
+		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the search", n, left)
+	}
+}
+
+// A search renews a gap that is due, although nothing was removed in it since it was found.
+func TestSearch_RenewsAGap(t *testing.T) {
+	r := newRemoving(t, 4000)
+	r.page()
+	r.remove(0, 600)
+	r.page()
+	r.rt.runHeld()
+	r.rt.pass(8 * time.Second)
+	r.remove(5, 600) // just behind five entries
+	r.page()
+	r.rt.runHeld()
+	r.rt.pass(8 * time.Second) // sixteen seconds after the first search
+	left := len(r.entries)
+	r.remove(0, left)
+	if n := r.page(); n != left {
+		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the last search", n, left)
 	}
 }

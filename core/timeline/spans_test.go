@@ -78,12 +78,12 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 func TestRenew(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}} {
+	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}, {80, 85, 12 * time.Second}} {
 		c.note("f", g, b.puts)
 	}
 	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
-	c.renew("f", 20, b, Entry{Created: 27})
-	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}}
+	c.renew("f", gap{from: 20, to: 84}, b, Entry{Created: 27})
+	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {80, 85, 12 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -140,12 +140,12 @@ func TestBeginSkipping(t *testing.T) {
 	}
 }
 
-// A walk that verifies gaps skips those that are not due, and touch none that is.
+// A walk that verifies gaps skips those that become old later, and touch none that becomes old before.
 func TestBeginVerifying(t *testing.T) {
 	const due = 13 * time.Second // at ten seconds
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.of("f").all = []gap{{10, 20, due}, {30, 30, time.Hour}, {40, 50, due + 1}, {60, 70, time.Hour}, {70, 80, due}, {90, 95, time.Minute}, {95, 99, time.Hour}}
-	b := c.beginVerifying("f", 10*time.Second, 1000)
+	b := c.beginVerifying("f", 10*time.Second, 1000, 3*time.Second)
 	if diff := cmp.Diff([]gap{{40, 50, due + 1}, {90, 99, time.Minute}}, b.skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -180,8 +180,8 @@ func TestPending(t *testing.T) {
 	}
 }
 
-// At most one task of each kind runs at a time, and one starts at most every five seconds. The kinds do not
-// wait for each other.
+// At most one verification runs at a time, and one starts at most every five seconds. The same holds for
+// forecasts. Neither waits for the other.
 func TestStartRefresh(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	both, verify, forecast := refreshTasks{verify: true, forecast: true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
@@ -207,8 +207,8 @@ func TestStartRefresh(t *testing.T) {
 	}
 }
 
-// A search starts after many removals, at most four a second, and not while another one or a verification
-// runs. It gets the last 1024 entries that were removed since the one before it started.
+// A search starts after many removals, at most four a second, and not during another one or a verification.
+// A verification may start during a search. It gets the last 1024 entries that were removed since the one before it started.
 func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.drop("f", Entry{Created: 1})
@@ -252,10 +252,10 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	for range manyDropped {
 		c.drop("f", Entry{Created: at})
 	}
-	for n, step := range []struct{ ended, want refreshTasks }{{refreshTasks{}, refreshTasks{}}, {search, verify}, {search, refreshTasks{}}, {verify, search}} {
+	for n, step := range []struct{ ended, want refreshTasks }{{refreshTasks{}, verify}, {search, refreshTasks{}}, {verify, search}} {
 		c.endRefresh(c.of("f"), step.ended)
 		at := 4 * time.Hour
-		if n == 3 {
+		if n == 2 {
 			at += time.Second // too early for another verification
 		}
 		if do, _, _ := c.startRefresh("f", at, verify); do != step.want {
