@@ -65,10 +65,10 @@ type knownGaps struct {
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
 	forecast []span
-	// running are the tasks that run in the background. The next ones start no earlier than
-	// nextVerify, nextSearch and nextForecast, by the monotonic clock.
-	running                              refreshTasks
-	nextVerify, nextSearch, nextForecast time.Duration
+	// running are the tasks that run in the background. The next verification and the next forecast start no
+	// earlier than nextVerify and nextForecast, by the monotonic clock.
+	running                  refreshTasks
+	nextVerify, nextForecast time.Duration
 	// verifying is the time, by the monotonic clock, until which readers of pages other than the newest skip
 	// old gaps, because one of them is verifying those gaps. That one does not skip them. verifyingNewest is
 	// the same for readers of the newest page. The two are separate because a reader of another page may not

@@ -31,14 +31,14 @@ type refreshTasks struct{ verify, search, forecast bool }
 
 // refresh verifies the gaps that the walk has reached, searches for new ones, and forecasts further ones, if
 // it is time to. It does so in the background, because each may read very many entries. The caller has read
-// the newest page with w. If w has read past many removed entries, the verification looks for the gap there.
-// A search is made if this process has removed many entries, and a forecast if most entries that w has passed
+// the newest page with w. A search is made if this process has removed many entries. If it has not, but w has
+// read past many, a verification looks for the gap there. A forecast is made if most entries that w has passed
 // have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
 	reached := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created || atGap)
-	do, drops, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached || !w.removed.empty(), forecast: 2*w.expiring > w.passed})
+	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached, forecast: 2*w.expiring > w.passed}, !w.removed.empty())
 	if do == (refreshTasks{}) {
 		return
 	}
@@ -57,7 +57,7 @@ func (w *walk) refresh(ctx context.Context) {
 		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
 	}
 	if do.search {
-		t.rt.Go(func() { t.searchRepeatedly(ctx, feed, drops, in) })
+		start(refreshTasks{search: true}, t.searchRepeatedly)
 	}
 	if do.forecast {
 		start(refreshTasks{forecast: true}, t.forecast)
@@ -125,25 +125,24 @@ func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	}
 }
 
-// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. A search is wanted if
-// this process has removed manyDropped entries; drops are when they were created. None starts during a
-// verification, because both may read past the same gap. The caller must do these tasks, and call endRefresh
-// after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks) (do refreshTasks, drops []clock.Instant, in *knownGaps) {
+// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. Searches are wanted if
+// this process has removed manyDropped entries. removed says that a page has read past many removed entries; it
+// wants a verification, unless there are searches. The caller must do these tasks, and call endRefresh after
+// each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks, removed bool) (do refreshTasks, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	if wanted.verify && !k.running.verify && elapsed >= k.nextVerify {
-		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
+	if k.drops.count >= manyDropped && !k.running.search {
+		do.search, k.running.search = true, true
 	}
-	if k.drops.count >= manyDropped && !k.running.verify && !k.running.search && elapsed >= k.nextSearch {
-		do.search, k.running.search, k.nextSearch = true, true, elapsed+searchEvery
-		drops, k.drops = k.drops.created, recent{}
+	if (wanted.verify || removed && !k.running.search) && !k.running.verify && elapsed >= k.nextVerify {
+		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
 	}
 	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, drops, k
+	return do, k
 }
 
 // endRefresh records that tasks have ended.

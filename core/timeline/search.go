@@ -10,10 +10,10 @@ import (
 
 const (
 	// If a process has removed manyDropped entries or more from a feed since its last search for a gap began,
-	// the next read of the newest page starts a search, at most one every searchEvery. As long as there is cause
-	// for another one, up to mostSearches follow without a page, because it may take long to read a page of
-	// entries that are being removed.
-	manyDropped  = 200
+	// there is cause for another one.
+	manyDropped = 200
+	// A read of the newest page starts up to mostSearches, each searchEvery after the one before it. They do not
+	// wait for further pages, because it may take long to read a page of entries that are being removed.
 	searchEvery  = 250 * time.Millisecond
 	mostSearches = 8
 	// A span without entries in which a process has removed minDropped is a gap. It is half of manyDropped,
@@ -24,21 +24,31 @@ const (
 	searchTaken = 21
 )
 
-// searchRepeatedly searches, and then searches again for what was removed meanwhile. The caller has started
-// the first search.
-func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed, drops []clock.Instant, in *knownGaps) {
-	_ = t.rt.After(ctx, refreshDelay) // ctx is never canceled
+// searchRepeatedly makes up to mostSearches, each if there is cause.
+func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 	for n := range mostSearches {
 		if n > 0 {
-			_ = t.rt.After(ctx, searchEvery)
-			var do refreshTasks
-			if do, drops, in = t.gaps.startRefresh(feed, t.rt.Elapsed(), refreshTasks{}); !do.search {
-				return
-			}
+			_ = t.rt.After(ctx, searchEvery) // ctx is never canceled
 		}
-		t.search(ctx, feed, drops)
-		t.gaps.endRefresh(in, refreshTasks{search: true})
+		if drops := t.gaps.takeDrops(feed); drops != nil {
+			t.search(ctx, feed, drops)
+		}
 	}
+}
+
+// takeDrops returns when the entries were created that this process has removed since the last call that
+// returned some. It returns nil if they are fewer than manyDropped, or during a verification, because both may
+// read past the same gap.
+func (c *gapCache) takeDrops(feed Feed) []clock.Instant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	if k.drops.count < manyDropped || k.running.verify {
+		return nil
+	}
+	drops := k.drops.created
+	k.drops = recent{}
+	return drops
 }
 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -201,65 +202,72 @@ func TestStartRefresh(t *testing.T) {
 		{18 * time.Second, forecast, both, verify},
 	} {
 		c.endRefresh(c.of("f"), step.ended)
-		if got, _, _ := c.startRefresh("f", step.at, step.wanted); got != step.want {
+		if got, _ := c.startRefresh("f", step.at, step.wanted, false); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
 		}
 	}
 }
 
-// A search starts after many removals, at most four a second, and not during another one or a verification.
-// A verification may start during a search. It gets the last 1024 entries that were removed since the one before it started.
+// A page starts searches after many removals, unless there are some.
 func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.drop("f", Entry{Created: 1})
 	if len(c.feeds) > 0 {
 		t.Error("a feed that is not read was cached")
 	}
-	search, verify := refreshTasks{search: true}, refreshTasks{verify: true}
-	c.of("f")
+	k := c.of("f")
+	search := refreshTasks{search: true}
+	for n, step := range []struct {
+		drops       int
+		ended, want refreshTasks
+	}{
+		{manyDropped - 1, refreshTasks{}, refreshTasks{}},
+		{1, refreshTasks{}, search},
+		{1, refreshTasks{verify: true, forecast: true}, refreshTasks{}},
+		{0, search, search},
+	} {
+		for range step.drops {
+			c.drop("f", Entry{Created: 1})
+		}
+		c.endRefresh(k, step.ended)
+		if do, _ := c.startRefresh("f", 0, refreshTasks{}, false); do != step.want {
+			t.Errorf("step %d: %+v, want %+v", n, do, step.want)
+		}
+	}
+	k.running.verify = false
+	if do, _ := c.startRefresh("f", 0, refreshTasks{verify: true}, false); do != (refreshTasks{verify: true}) {
+		t.Errorf("during searches, %+v starts, want a verification", do)
+	}
+}
+
+// A search gets the last 1024 entries that were removed since the one before it, unless they are few, or a
+// verification runs.
+func TestTakeDrops(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	k := c.of("f")
 	at := clock.Instant(0)
 	for n, step := range []struct {
-		drops  int
-		at     time.Duration
-		ended  refreshTasks
-		search int // how many entries it gets; 0 if none starts
+		drops     int
+		verifying bool
+		want      int
 	}{
-		{manyDropped - 1, 0, refreshTasks{}, 0},
-		{1, 0, refreshTasks{}, manyDropped},
-		{manyDropped, time.Minute, refreshTasks{verify: true, forecast: true}, 0},
-		{50, time.Minute, search, manyDropped + 50},
-		{manyDropped, time.Minute + time.Second/4 - 1, search, 0},
-		{0, time.Minute + time.Second/4, refreshTasks{}, manyDropped},
-		{3 * maxRecent, time.Hour, search, maxRecent},
-		{0, 2 * time.Hour, search, 0},
-		{manyDropped, 3 * time.Hour, refreshTasks{}, manyDropped},
+		{manyDropped - 1, false, 0},
+		{1, true, 0},
+		{0, false, manyDropped},
+		{0, false, 0},
+		{manyDropped + 50, false, manyDropped + 50},
+		{3*maxRecent + 7, false, maxRecent},
+		{manyDropped, false, manyDropped},
 	} {
 		for range step.drops {
 			at++
 			c.drop("f", Entry{Created: at})
 		}
-		c.endRefresh(c.of("f"), step.ended)
-		do, drops, _ := c.startRefresh("f", step.at, refreshTasks{})
-		if want := (refreshTasks{search: step.search > 0}); do != want || len(drops) != step.search {
-			t.Errorf("step %d: %+v with %d entries, want %+v with %d", n, do, len(drops), want, step.search)
-		}
-		for i := range drops {
-			if created := drops[i]; created <= at-clock.Instant(step.search) || created > at {
-				t.Errorf("step %d: the search gets the entry %d, want the last ones up to %d", n, created, at)
-			}
-		}
-	}
-	for range manyDropped {
-		c.drop("f", Entry{Created: at})
-	}
-	for n, step := range []struct{ ended, want refreshTasks }{{refreshTasks{}, verify}, {search, refreshTasks{}}, {verify, search}} {
-		c.endRefresh(c.of("f"), step.ended)
-		at := 4 * time.Hour
-		if n == 2 {
-			at += time.Second // too early for another verification
-		}
-		if do, _, _ := c.startRefresh("f", at, verify); do != step.want {
-			t.Errorf("a verification is wanted, step %d: %+v, want %+v", n, do, step.want)
+		k.running.verify = step.verifying
+		drops := c.takeDrops("f")
+		slices.Sort(drops)
+		if len(drops) != step.want || len(drops) > 0 && (drops[0] != at-clock.Instant(step.want)+1 || drops[step.want-1] != at) {
+			t.Errorf("step %d: %d entries, want the last %d", n, len(drops), step.want)
 		}
 	}
 }
@@ -276,10 +284,37 @@ func TestDropsIn(t *testing.T) {
 	}
 }
 
+// A page that has read past many removed entries starts a verification, unless a search is running or starts.
+func TestStartRefresh_AfterAPageOfRemovedEntries(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	k := c.of("f")
+	for n, step := range []struct {
+		drops int
+		ended refreshTasks
+		want  refreshTasks
+	}{
+		{manyDropped - 1, refreshTasks{}, refreshTasks{verify: true}},
+		{1, refreshTasks{verify: true}, refreshTasks{search: true}},
+		{0, refreshTasks{}, refreshTasks{}},
+		{0, refreshTasks{search: true}, refreshTasks{verify: true}},
+	} {
+		for range step.drops {
+			c.drop("f", Entry{Created: 1})
+		}
+		c.endRefresh(k, step.ended)
+		if step.ended == (refreshTasks{search: true}) {
+			c.takeDrops("f")
+		}
+		if do, _ := c.startRefresh("f", time.Duration(n)*time.Minute, refreshTasks{}, true); do != step.want {
+			t.Errorf("step %d: %+v, want %+v", n, do, step.want)
+		}
+	}
+}
+
 // At most maxFeeds feeds are remembered. A feed for which a task runs is not forgotten.
 func TestEvict(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	_, _, busy := c.startRefresh("busy", 0, refreshTasks{verify: true})
+	_, busy := c.startRefresh("busy", 0, refreshTasks{verify: true}, false)
 	for n := range 2 * maxFeeds {
 		c.begin(Feed(rune(n+1)), 0, 0)
 	}
