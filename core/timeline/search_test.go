@@ -63,6 +63,11 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 	}{
 		{"too few", func(r *removing) { r.remove(0, 199) }, -1},
 		{"the oldest", func(r *removing) { r.remove(0, 200) }, 0},
+		{"the newer ones first", func(r *removing) {
+			for n := range 200 {
+				r.remove(199-n, 1)
+			}
+		}, 0},
 		{"very many", func(r *removing) { r.remove(0, 3000) }, 0},
 		{"others at the head", func(r *removing) {
 			r.remove(0, 700)
