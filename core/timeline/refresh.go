@@ -75,7 +75,6 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	if err != nil {
 		return
 	}
-	to := now
 	for taken := 0; taken < most; {
 		n := min(most-taken, maxSlice)
 		if taken == 0 {
@@ -86,12 +85,10 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 			return
 		}
 		taken += len(batch)
-		from := w.reached(len(batch) == n)
-		t.gaps.renew(feed, gap{from: from, to: to}, b, batch...)
+		t.gaps.renew(feed, gap{from: w.reached(len(batch) == n), to: now}, b, batch...)
 		if len(batch) < n {
 			return
 		}
-		to = from
 	}
 }
 

@@ -90,13 +90,10 @@ func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant
 
 // reached returns how far the walk has read. full reports that it has taken as many entries as were wanted.
 func (w *walk) reached(full bool) clock.Instant {
-	switch {
-	case !full && w.budget > 0:
-		return w.end(w.newer)
-	case w.newer:
+	if full || w.budget == 0 {
 		return w.last.Created
 	}
-	return w.last.Created + 1
+	return w.end(w.newer)
 }
 
 // dropsIn returns how many of the entries that this process has removed were created in a span.

@@ -79,12 +79,12 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 func TestRenew(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}, {80, 85, 12 * time.Second}} {
+	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}, {77, 84, 12 * time.Second}, {90, 95, 12 * time.Second}} {
 		c.note("f", g, b.puts)
 	}
 	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
 	c.renew("f", gap{from: 20, to: 84}, b, Entry{Created: 27})
-	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {80, 85, 12 * time.Second}}
+	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {77, 84, 17 * time.Second}, {90, 95, 12 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -268,6 +268,27 @@ func TestTakeDrops(t *testing.T) {
 		slices.Sort(drops)
 		if len(drops) != step.want || len(drops) > 0 && (drops[0] != at-clock.Instant(step.want)+1 || drops[step.want-1] != at) {
 			t.Errorf("step %d: %d entries, want the last %d", n, len(drops), step.want)
+		}
+	}
+}
+
+// A walk that ends early has read up to the last entry that it has passed.
+func TestReached(t *testing.T) {
+	last := &Entry{Created: 50}
+	for _, c := range []struct {
+		w    walk
+		full bool
+		want clock.Instant
+	}{
+		{walk{last: last, budget: 9}, true, 50},
+		{walk{last: last, budget: 9}, false, clock.Min},
+		{walk{last: last}, false, 50},
+		{walk{last: last, budget: 9, newer: true, now: 99}, true, 50},
+		{walk{last: last, budget: 9, newer: true, now: 99}, false, 99},
+		{walk{budget: 9, newer: true, now: 99}, false, 99},
+	} {
+		if got := c.w.reached(c.full); got != c.want {
+			t.Errorf("%+v, full %t: %d, want %d", c.w, c.full, got, c.want)
 		}
 	}
 }
