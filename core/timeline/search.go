@@ -24,11 +24,14 @@ const (
 	searchTaken = 21
 )
 
-// searchRepeatedly makes up to mostSearches, each if there is cause.
+// searchRepeatedly checks up to mostSearches times whether enough entries were removed, and searches if so. All
+// of it takes at most refreshWithin, because closing the process waits for it.
 func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
+	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
+	defer cancel()
 	for n := range mostSearches {
-		if n > 0 {
-			_ = t.rt.After(ctx, searchEvery) // ctx is never canceled
+		if n > 0 && t.rt.After(ctx, searchEvery) != nil {
+			return
 		}
 		if drops := t.gaps.takeDrops(feed); drops != nil {
 			t.search(ctx, feed, drops)
@@ -57,8 +60,6 @@ func (c *gapCache) takeDrops(feed Feed) []clock.Instant {
 // with the oldest. If entries were removed in several places, it looks at one of them. After an error, another
 // search looks at the same entries.
 func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant) {
-	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
-	defer cancel()
 	slices.Sort(drops)
 	middle := drops[(len(drops)-1)/2] // each walk may find minDropped of them
 	now := clock.Of(t.rt.Now())
