@@ -59,8 +59,10 @@ type knownGaps struct {
 	// puts are the entries that this process has put and that could be in a gap. They are excluded from a
 	// gap that is noted later by a walk that may not have seen them.
 	puts recent
-	// drops are the entries that this process has removed since the last search began.
-	drops recent
+	// drops are the entries that this process has removed, and searched is how many of them it had removed when
+	// the last search began.
+	drops    recent
+	searched int
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
@@ -76,7 +78,7 @@ type knownGaps struct {
 	verifying, verifyingNewest time.Duration
 }
 
-// recent counts entries, and remembers when the last maxRecent of them were created.
+// recent counts entries, and remembers the creation times of the last maxRecent of them.
 type recent struct {
 	created []clock.Instant // a ring buffer
 	count   int
@@ -89,6 +91,14 @@ func (r *recent) add(created clock.Instant) {
 		r.created[r.count%maxRecent] = created
 	}
 	r.count++
+}
+
+// since returns the creation times of the entries after the first n, at most of the last maxRecent.
+func (r *recent) since(n int) (created []clock.Instant) {
+	for n = max(n, r.count-maxRecent); n < r.count; n++ {
+		created = append(created, r.created[n%maxRecent])
+	}
+	return created
 }
 
 // beginning is what is known of a feed when a walk begins.
@@ -208,8 +218,8 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 	if !k.hasPuts(since) {
 		return
 	}
-	for n := since.put; n < k.puts.count; n++ {
-		found = found.excluding(k.puts.created[n%maxRecent])
+	for _, created := range k.puts.since(since.put) {
+		found = found.excluding(created)
 	}
 	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return cmp.Compare(a.from, b.from) })
@@ -311,8 +321,8 @@ type skippedSpan struct {
 }
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
-// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. In a search, so
-// is a span with many entries that this process has removed. If the store has skipped many removed entries, one
+// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. In a search, a
+// span with many entries that this process has removed is a gap too. If the store has skipped many removed entries, one
 // of the spans is a gap too, but the store does not report which one. The walk chooses the one with the
 // longest part outside known gaps. If that is wrong, the next walk finds another one.
 func (w *walk) endSkipped(at clock.Instant) {
@@ -329,8 +339,8 @@ func (w *walk) endSkipped(at clock.Instant) {
 	w.skipped = skippedSpan{from: at}
 }
 
-// grown reports whether a span without entries is a known gap that has become longer. A few removals beside a
-// known gap are not a gap by themselves, but each page would read past them.
+// grown reports whether an empty span reaches at least growBy beyond a known gap, at either end. The part beyond
+// may have few removed entries, but without this every page would read past them.
 func (w *walk) grown(found gap) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, g := range w.skip {

@@ -144,7 +144,8 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		n = max(want+1-len(s.found), minChecked, larger)
 		larger = min(2*n, maxChecked)
 		if len(s.found) == before {
-			// Perhaps the following entries have expired since, or were hidden, too, and removed.
+			// The entries that follow may have expired since the page began, or may also have been hidden and
+			// already removed.
 			w.asOf = clock.Of(t.rt.Now())
 			w.discard(n)
 		}

@@ -13,8 +13,8 @@ const (
 	// refreshEvery is the shortest time between the starts of two verifications of the gaps of a feed,
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
-	// refreshWithin is the time limit of a background task. It is shorter than gapKept, so that after a
-	// verification the next one can begin before the gaps that were renewed are old.
+	// refreshWithin is the time limit of a verification, of a forecast, and of a series of searches. It is
+	// shorter than gapKept, so that the next verification can begin before the renewed gaps are old.
 	refreshWithin = 8 * time.Second
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
 	// system may let it run on the core of the reader that has started it, while another core is
@@ -25,15 +25,15 @@ const (
 	dueWithin = 3 * time.Second
 )
 
-// refreshTasks says what to do in the background: verify gaps, search for those that this process makes by
-// removing entries, or forecast further ones.
+// refreshTasks are background tasks: to verify gaps, to search for those that this process makes by removing
+// entries, and to forecast further ones.
 type refreshTasks struct{ verify, search, forecast bool }
 
 // refresh verifies the gaps that the walk has reached, searches for new ones, and forecasts further ones, if
-// it is time to. It does so in the background, because each may read very many entries. The caller has read
-// the newest page with w. A search is made if this process has removed many entries. If it has not, but w has
-// read past many, a verification looks for the gap there. A forecast is made if most entries that w has passed
-// have an expiry time.
+// it is time to. It does so in the background, because each task may read very many entries. The caller has
+// read the newest page with w. A search starts if this process has removed many entries. If no search is
+// running, but w has read past many removed entries, a verification looks for the gap there. A forecast starts
+// if most entries that w has passed have an expiry time.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
@@ -64,8 +64,9 @@ func (w *walk) refresh(ctx context.Context) {
 	}
 }
 
-// verify takes at most most entries, and renews the gaps that it has read past. It skips the gaps that will not
-// be due before the next verification may begin. After an error, readers verify the gaps that were not renewed.
+// verify takes at most most entries, and renews the gaps that it has read past. It skips gaps that were read in
+// the last two seconds: the next verification is early enough for them. After an error, readers verify the
+// gaps that were not renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
@@ -75,25 +76,27 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	if err != nil {
 		return
 	}
-	for taken := 0; taken < most; {
-		n := min(most-taken, maxSlice)
-		if taken == 0 {
+	var taken []Entry
+	for len(taken) < most {
+		n := min(most-len(taken), maxSlice)
+		if len(taken) == 0 {
 			n = cursor.MaxPageSize + 1 // what the newest pages skip is renewed first
 		}
 		batch, err := w.take(ctx, n)
 		if err != nil {
 			return
 		}
-		taken += len(batch)
-		t.gaps.renew(feed, gap{from: w.reached(len(batch) == n), to: now}, b, batch...)
+		taken = append(taken, batch...)
+		t.gaps.renew(feed, gap{from: w.reached(len(batch) == n), to: now}, b, taken...)
 		if len(batch) < n {
 			return
 		}
 	}
 }
 
-// beginVerifying returns what a walk needs at its start that skips the gaps that become old after more than
-// within, and verifies the others. Of gaps that touch, it skips all or none, so that they are renewed together.
+// beginVerifying returns what a verifying walk needs at its start. The walk reads the gaps that are old or
+// become old within the given time, and skips the others. Gaps that touch are read or skipped together, so that
+// they can be renewed together.
 func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,9 +106,9 @@ func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.In
 	return b
 }
 
-// renew keeps the gaps within a span, as if a walk had found them. b is the beginning of that walk, which has
-// read all of the span but what it skipped, and taken the given entries. They are cut out again, because a gap
-// may have been noted since.
+// renew marks the known gaps within span as just read, except for those that were skipped or found later. b is
+// the beginning of the walk that has read the span. It has taken the given entries, which are cut out once
+// more, because a gap with one of them may have been noted since.
 func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,15 +125,15 @@ func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	}
 }
 
-// startRefresh returns the wanted tasks whose time has come, and the gaps of the feed. Searches are wanted if
-// this process has removed manyDropped entries. removed says that a page has read past many removed entries; it
-// wants a verification, unless there are searches. The caller must do these tasks, and call endRefresh after
-// each.
+// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Searches start if this
+// process has removed manyDropped entries since the last one, the other tasks if they are wanted and it is time
+// for them. removed reports that a page has read past many removed entries: it wants a verification, too, unless
+// searches are running. The caller must do these tasks, and call endRefresh after each.
 func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks, removed bool) (do refreshTasks, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	if k.drops.count >= manyDropped && !k.running.search {
+	if k.drops.count-k.searched >= manyDropped && !k.running.search {
 		do.search, k.running.search = true, true
 	}
 	if (wanted.verify || removed && !k.running.search) && !k.running.verify && elapsed >= k.nextVerify {

@@ -368,6 +368,66 @@ func TestRefresh_SkipsAYoungGap(t *testing.T) {
 	}
 }
 
+// A verification cuts an entry out of a gap that a slower page has noted after the verification has read the
+// entry. Otherwise it would renew the gap, and so hide the entry for longer.
+func TestRefresh_CutsEntriesOutOfGapsNotedMeanwhile(t *testing.T) {
+	f, store := newRemoved(t, noon-3600*second, 5000)
+	f.rt.hold = true
+	for n := range clock.Instant(200) { // 100 of them today
+		f.put(timeline.Entry{Created: noon - 60*second - n*second - n/100*day, ID: fmt.Sprint(n)}, true)
+	}
+	f.put(timeline.Entry{Created: today, ID: "before the gap"}, true)
+	f.want(timeline.Query{Size: 150})
+	f.rt.runHeld()
+	f.rt.pass(7 * time.Second)
+	f.want(timeline.Query{Size: 150}) // reaches the gap, which is due
+
+	// Others have removed entries that were newer. A page reads past them.
+	for n := range clock.Instant(5000) {
+		store.removed = append(store.removed, timeline.Entry{Created: noon - 59*second + 10_000*n, ID: "y"})
+	}
+	read, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	f.store.Store = &afterSlices{Store: store, remaining: 4, then: func() { close(read); <-resume }}
+	go func() {
+		_, err := timeline.Read(t.Context(), f.reader, "f", timeline.Query{Size: 20}, f.resolve)
+		ended <- err
+	}()
+	<-read
+	f.rt.pass(2 * time.Second)
+	late := timeline.Entry{Created: noon - 30*second, ID: "late"}
+	if err := f.open().Put(t.Context(), "f", late, 1000); err != nil {
+		t.Fatal(err)
+	}
+	f.shown = append(f.shown, late)
+	// The verification takes 101 entries, which are all of today but one, before it reads the day before.
+	f.store.Store = &beforeDay{Store: store, day: timeline.DayOf(noon - day), then: func() {
+		close(resume)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		resume = nil
+	}}
+	if f.rt.runHeld(); resume != nil {
+		t.Fatal("the verification did not read the day before")
+	}
+	f.want(timeline.Query{Size: 20})
+}
+
+// beforeDay is a store that calls a function before the first slice of a day is read.
+type beforeDay struct {
+	timeline.Store
+	day  timeline.Day
+	then func()
+}
+
+func (b *beforeDay) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	if then := b.then; then != nil && p.Day == b.day {
+		b.then = nil
+		then()
+	}
+	return b.Store.ListEntries(ctx, p, s)
+}
+
 // A gap that nobody verifies is not used for more than twelve seconds, even while others read the
 // feed.
 func TestRead_DropsAGapThatNobodyVerifies(t *testing.T) {

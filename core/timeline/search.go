@@ -9,23 +9,25 @@ import (
 )
 
 const (
-	// If a process has removed manyDropped entries or more from a feed since its last search for a gap began,
-	// there is cause for another one.
+	// manyDropped is how many entries a process must have removed from a feed since the last search for the next
+	// one to begin.
 	manyDropped = 200
-	// A read of the newest page starts up to mostSearches, each searchEvery after the one before it. They do not
-	// wait for further pages, because it may take long to read a page of entries that are being removed.
+	// A read of the newest page starts a series of up to mostSearches searches, with a pause of searchEvery
+	// between them. They do not wait for further pages, because a page of entries that are being removed may
+	// take long.
 	searchEvery  = 250 * time.Millisecond
 	mostSearches = 8
-	// A span without entries in which a process has removed minDropped is a gap. It is half of manyDropped,
-	// because a search begins inside the gap, and each of its two walks finds a part of it.
+	// minDropped is how many entries a process must have removed from an empty span for a search to remember the
+	// span as a gap. It is half of manyDropped, because a search begins in the middle of the removed entries, and
+	// each of its two walks sees about half of them.
 	minDropped = manyDropped / 2
-	// searchTaken is how many entries each walk of a search takes at most: some of those that are being removed
-	// may still be there.
-	searchTaken = 21
+	// searchTaken is how many remaining entries each walk of a search reads at most. Very many entries may be on
+	// their way to being removed, so a walk does not stop at the first ones.
+	searchTaken = 250
 )
 
-// searchRepeatedly checks up to mostSearches times whether enough entries were removed, and searches if so. All
-// of it takes at most refreshWithin, because closing the process waits for it.
+// searchRepeatedly searches up to mostSearches times, unless too few entries were removed meanwhile. All of it
+// takes at most refreshWithin, because closing the process waits for it.
 func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
@@ -33,35 +35,37 @@ func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 		if n > 0 && t.rt.After(ctx, searchEvery) != nil {
 			return
 		}
-		if drops := t.gaps.takeDrops(feed); drops != nil {
-			t.search(ctx, feed, drops)
+		if drops, middle := t.gaps.beginSearch(feed); drops != nil {
+			t.search(ctx, feed, drops, middle)
 		}
 	}
 }
 
-// takeDrops returns when the entries were created that this process has removed since the last call that
-// returned some. It returns nil if they are fewer than manyDropped, or during a verification, because both may
-// read past the same gap.
-func (c *gapCache) takeDrops(feed Feed) []clock.Instant {
+// beginSearch returns the creation times of the last entries that this process has removed, in ascending order,
+// and the median of those that it has removed since the last search. It returns nil if there are fewer than
+// manyDropped of the latter, or while a verification is running: a search could then read the same gap a second
+// time.
+func (c *gapCache) beginSearch(feed Feed) (drops []clock.Instant, middle clock.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	if k.drops.count < manyDropped || k.running.verify {
-		return nil
+	latest := k.drops.since(k.searched)
+	if len(latest) < manyDropped || k.running.verify {
+		return nil, 0
 	}
-	drops := k.drops.created
-	k.drops = recent{}
-	return drops
+	k.searched = k.drops.count
+	drops = k.drops.since(0)
+	slices.Sort(latest)
+	slices.Sort(drops)
+	return drops, latest[(len(latest)-1)/2] // each walk may find minDropped of them
 }
 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are
-// due. drops are when the removed entries were created. The search begins among them and walks in both
-// directions. So it finds a gap that no page has reached, for example if somebody hides all entries and begins
-// with the oldest. If entries were removed in several places, it looks at one of them. After an error, another
-// search looks at the same entries.
-func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant) {
-	slices.Sort(drops)
-	middle := drops[(len(drops)-1)/2] // each walk may find minDropped of them
+// due. It begins at an instant in the middle of the removed entries and walks in both directions. So it finds a
+// gap that no page has reached, for example if somebody hides all entries and begins with the oldest. If entries
+// were removed in several places, it looks at one of them. drops are from beginSearch. An error ends the search;
+// the next one looks at the same entries.
+func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant, middle clock.Instant) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now, dueWithin)
 	var taken [2][]Entry
@@ -80,21 +84,21 @@ func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant
 		reached[direction] = w.reached(len(taken[direction]) == searchTaken)
 		return err
 	})
-	if err != nil {
-		for _, created := range drops {
-			t.gaps.drop(feed, Entry{Created: created})
-		}
-		return
+	if err == nil {
+		t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, slices.Concat(taken[0], taken[1])...)
 	}
-	t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, slices.Concat(taken[0], taken[1])...)
 }
 
-// reached returns how far the walk has read. full reports that it has taken as many entries as were wanted.
+// reached returns the end of the span that the walk has read: its beginning if the walk goes to older entries.
+// full reports that the walk has taken as many entries as were wanted.
 func (w *walk) reached(full bool) clock.Instant {
-	if full || w.budget == 0 {
-		return w.last.Created
+	switch {
+	case !full && w.budget > 0:
+		return w.end(w.newer)
+	case !full && !w.newer:
+		return w.last.Created + 1 // others of that instant may follow
 	}
-	return w.end(w.newer)
+	return w.last.Created
 }
 
 // dropsIn returns how many of the entries that this process has removed were created in a span.

@@ -104,8 +104,8 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 	}
 }
 
-// While a process removes all entries, from either end, pages read past those of the last second only: a
-// search finds the others. Searches read past a removed entry again every seven seconds.
+// While a process removes all entries, from either end, pages read past at most the entries removed in the last
+// second, because searches find the rest. Searches read past a removed entry again every seven seconds.
 func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -193,8 +193,8 @@ func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
 	}
 }
 
-// If a search fails, another one follows that looks at the same entries.
-func TestSearch_IsRepeatedAfterAnError(t *testing.T) {
+// If a search fails, the next one looks at the same entries, too.
+func TestSearch_LooksAgainAfterAnError(t *testing.T) {
 	r := newRemoving(t, 4000)
 	r.page()
 	r.remove(0, 200)
@@ -202,13 +202,60 @@ func TestSearch_IsRepeatedAfterAnError(t *testing.T) {
 	r.fixture.store.Store = failing{r.store}
 	r.rt.runHeld()
 	r.fixture.store.Store = r.store
-	r.rt.pass(time.Second)
+	r.remove(0, 200)
 	r.page()
 	r.rt.runHeld()
 	left := len(r.entries)
 	r.remove(0, left)
 	if n := r.page(); n != left {
-		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the search", n, left)
+		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the searches", n, left)
+	}
+}
+
+// A series of searches ends after eight seconds, however slow the store is.
+func TestSearch_EndsInTime(t *testing.T) {
+	r := newRemoving(t, 4000)
+	r.page()
+	r.remove(0, 200)
+	r.page()
+	pauses := 0
+	r.rt.pausing = func(time.Duration) {
+		pauses++
+		r.rt.pass(2 * time.Second)
+		r.remove(0, 200)
+	}
+	r.rt.runHeld()
+	if pauses != 5 {
+		t.Errorf("%d pauses of two seconds each, want one before the searches, and four after them", pauses)
+	}
+}
+
+// A search finds a gap although many of the entries between its beginning and the gap are still there, because
+// they are only about to be removed.
+func TestSearch_PassesRemainingEntries(t *testing.T) {
+	for _, newer := range []bool{true, false} {
+		for _, remaining := range []int{249, 250} {
+			r := newRemoving(t, 4000)
+			r.page()
+			// The search begins at the last of these in the direction of the gap.
+			const gap, scattered = 150, 151
+			for n := range scattered {
+				r.remove(1000+n, 1) // every other entry
+			}
+			if newer {
+				r.remove(1000+scattered+remaining-1, gap)
+			} else {
+				r.remove(1000-remaining-gap, gap)
+			}
+			removed := len(r.store.removed)
+			r.page()
+			r.rt.runHeld()
+			left := len(r.entries)
+			r.remove(0, left)
+			if n, found := r.page(), remaining < 250; n == left+scattered != found || n == left+removed == found {
+				t.Errorf("newer %t: behind %d remaining entries: a page has read past %d removed entries, of which %d were removed after the search", newer, remaining, n, left)
+			}
+		}
 	}
 }
 

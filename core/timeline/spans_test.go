@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -141,7 +140,7 @@ func TestBeginSkipping(t *testing.T) {
 	}
 }
 
-// A walk that verifies gaps skips those that become old later, and touch none that becomes old before.
+// A walk that verifies gaps skips a gap if neither it nor a gap that it touches becomes old in the given time.
 func TestBeginVerifying(t *testing.T) {
 	const due = 13 * time.Second // at ten seconds
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
@@ -208,7 +207,7 @@ func TestStartRefresh(t *testing.T) {
 	}
 }
 
-// A page starts searches after many removals, unless there are some.
+// A page starts a series of searches after many removals, unless one is running.
 func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.drop("f", Entry{Created: 1})
@@ -240,34 +239,39 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	}
 }
 
-// A search gets the last 1024 entries that were removed since the one before it, unless they are few, or a
-// verification runs.
-func TestTakeDrops(t *testing.T) {
+// A search begins at the median of the entries that were removed since the one before it, unless they are few, or
+// a verification is running. It gets the last 1024 entries that were removed.
+func TestBeginSearch(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	k := c.of("f")
-	at := clock.Instant(0)
+	oldest := clock.Instant(10_000) // they are removed in the reverse order
 	for n, step := range []struct {
 		drops     int
 		verifying bool
-		want      int
+		want      int           // how many entries the search gets
+		older     clock.Instant // how many of them are older than its beginning
 	}{
-		{manyDropped - 1, false, 0},
-		{1, true, 0},
-		{0, false, manyDropped},
-		{0, false, 0},
-		{manyDropped + 50, false, manyDropped + 50},
-		{3*maxRecent + 7, false, maxRecent},
-		{manyDropped, false, manyDropped},
+		{manyDropped - 1, false, 0, 0},
+		{1, true, 0, 0},
+		{0, false, 200, 99},
+		{0, false, 0, 0},
+		{manyDropped - 1, false, 0, 0},
+		{51, false, 450, 124},
+		{3*maxRecent + 7, false, 1024, 511},
+		{201, false, 1024, 100},
 	} {
 		for range step.drops {
-			at++
-			c.drop("f", Entry{Created: at})
+			oldest--
+			c.drop("f", Entry{Created: oldest})
 		}
 		k.running.verify = step.verifying
-		drops := c.takeDrops("f")
-		slices.Sort(drops)
-		if len(drops) != step.want || len(drops) > 0 && (drops[0] != at-clock.Instant(step.want)+1 || drops[step.want-1] != at) {
-			t.Errorf("step %d: %d entries, want the last %d", n, len(drops), step.want)
+		drops, middle := c.beginSearch("f")
+		var want []clock.Instant
+		for n := range clock.Instant(step.want) {
+			want = append(want, oldest+n)
+		}
+		if diff := cmp.Diff(want, drops); diff != "" || want != nil && middle != oldest+step.older {
+			t.Errorf("step %d: it begins at %d, want %d; the entries (-want +got):\n%s", n, middle, oldest+step.older, diff)
 		}
 	}
 }
@@ -282,7 +286,9 @@ func TestReached(t *testing.T) {
 	}{
 		{walk{last: last, budget: 9}, true, 50},
 		{walk{last: last, budget: 9}, false, clock.Min},
-		{walk{last: last}, false, 50},
+		{walk{last: last}, false, 51},
+		{walk{last: last}, true, 50},
+		{walk{last: last, newer: true, now: 99}, false, 50},
 		{walk{last: last, budget: 9, newer: true, now: 99}, true, 50},
 		{walk{last: last, budget: 9, newer: true, now: 99}, false, 99},
 		{walk{budget: 9, newer: true, now: 99}, false, 99},
@@ -324,7 +330,7 @@ func TestStartRefresh_AfterAPageOfRemovedEntries(t *testing.T) {
 		}
 		c.endRefresh(k, step.ended)
 		if step.ended == (refreshTasks{search: true}) {
-			c.takeDrops("f")
+			c.beginSearch("f")
 		}
 		if do, _ := c.startRefresh("f", time.Duration(n)*time.Minute, refreshTasks{}, true); do != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, do, step.want)

@@ -32,7 +32,24 @@ type manualClock struct {
 	hold bool
 	held []func()
 	// pausing, if set, is called in place of a pause. No pause takes time.
-	pausing func(d time.Duration)
+	pausing   func(d time.Duration)
+	mu        sync.Mutex // protects deadlines
+	deadlines []deadline
+}
+
+// deadline is that of a context.
+type deadline struct {
+	at     time.Duration
+	cancel context.CancelFunc
+}
+
+// Deadline returns a context that pass cancels.
+func (c *manualClock) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadlines = append(c.deadlines, deadline{c.Elapsed() + d, cancel})
+	return ctx, cancel
 }
 
 func (c *manualClock) After(ctx context.Context, d time.Duration) error {
@@ -64,6 +81,13 @@ func (c *manualClock) Go(task func()) {
 func (c *manualClock) pass(d time.Duration) {
 	c.now.Add(d.Microseconds())
 	c.elapsed.Add(int64(d))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.deadlines {
+		if c.Elapsed() >= one.at {
+			one.cancel()
+		}
+	}
 }
 
 func (c *manualClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }

@@ -44,7 +44,8 @@ type walk struct {
 	// share is how many entries of a day are wanted at first.
 	share int
 	open  []*source
-	// now is when the walk began. Entries that have expired by asOf are skipped.
+	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It is now
+	// at first, and a page moves it forward.
 	now, asOf clock.Instant
 	// budget is how many expired entries may still be skipped.
 	budget int
@@ -55,8 +56,8 @@ type walk struct {
 	passed, expiring, taken int
 	skipped                 skippedSpan
 	beginning
-	// drops are when entries that this process has removed were created, in ascending order. Only a search
-	// has any.
+	// drops are the creation times of entries that this process has removed, in ascending order. They are set
+	// in a search only.
 	drops []clock.Instant
 	// removed spans the days in which the store has skipped many removed entries. Of the spans in it
 	// without entries, widest is the one with the longest part outside known gaps, and longest is the

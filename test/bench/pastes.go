@@ -36,9 +36,9 @@ const (
 
 	// readPause is the time between two pages of a list that is read all the time.
 	readPause = 100 * time.Millisecond
-	// singlePages is the number of pages with which the first page is compared.
+	// singlePages is how many pages of the unchanged list the first page after the hiding is compared with.
 	singlePages = 50
-	// hiddenAgain is how many more pastes are hidden after that, and hidings how many times.
+	// After that measurement, hiddenAgain more pastes are hidden or expire, hidings times in a row.
 	hiddenAgain = 4_000
 	hidings     = 9
 )
@@ -216,9 +216,9 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 // round, so each list is compared with one of the same kind.
 type unchangedLists struct{ older, ofToday *gateway }
 
-// measureHiddenPastes reads the newest page of a list after very many of its newest pastes have expired,
-// and of two others after as many were made private. list creates these lists. Until then, they are
-// read ten times a second, as in production. by selects the cost by which pages are compared.
+// measureHiddenPastes reads the newest page of a list after very many of its newest pastes have expired, and of
+// two more lists after as many were made private. list creates these lists. Each list is read ten times a second
+// while its pastes are hidden, as in production. by selects the cost by which pages are compared.
 func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists, by func(cost) time.Duration,
 	list func(how string) (*gateway, error)) error {
 	for _, way := range []struct {
@@ -259,9 +259,9 @@ func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists
 	return nil
 }
 
-// measureHidings hides more pastes several times, and compares the first page after each time with a page of
-// the unchanged list that is read just before or just after it. So it compares medians. The node may be
-// collecting garbage, which a single page may have to wait for.
+// measureHidings repeats the measurement: it hides more pastes, then reads the first page of this list and a
+// page of the unchanged list, in alternating order. It compares the medians, because a single page may have to
+// wait while the node collects garbage.
 func (g *gateway) measureHidings(ctx context.Context, t *table, how string, usual, page, again func() error) error {
 	var without, with []time.Duration
 	for n := range hidings {
@@ -373,9 +373,9 @@ func (g *gateway) expirePastes(ctx context.Context, n int) error {
 	return g.runtime.After(ctx, left)
 }
 
-// hidePastes creates n public pastes and makes each of them private, starting with the newest or with the
-// oldest. It waits for four seconds in between: a gap ends three seconds before now, and then even the
-// newest paste is old enough to be in one.
+// hidePastes creates n public pastes, waits for four seconds, and makes each of them private, starting with the
+// newest or with the oldest. A gap ends three seconds before now, so after the wait even the newest paste is old
+// enough to be in one.
 func (g *gateway) hidePastes(ctx context.Context, n int, newestFirst bool) error {
 	made := make([]*paste.Created, n)
 	private, title := true, "Paste of today"
