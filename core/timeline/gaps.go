@@ -24,8 +24,8 @@ const (
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
 	// Two gaps that touch are merged if they were found less than foundTogether apart. It is long enough
-	// that a gap that grows all the time is kept as fewer than maxGaps gaps.
-	foundTogether = 2 * time.Second
+	// that a gap that grows all the time, at both ends, is kept as fewer than maxGaps gaps.
+	foundTogether = 4 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8
 	// maxRecent is how many of the last puts, and of the last removals, of this process are remembered.

@@ -31,14 +31,17 @@ type refreshTasks struct{ verify, search, forecast bool }
 
 // refresh verifies the gaps that the walk has reached, searches for new ones, and forecasts further ones, if
 // it is time to. It does so in the background, because each task may read very many entries. The caller has
-// read the newest page with w. A search starts if this process has removed many entries. If no search is
-// running, but w has read past many removed entries, a verification looks for the gap there. A forecast starts
-// if most entries that w has passed have an expiry time.
+// read the newest page with w.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
-	reached := w.unverified > clock.Min && (w.last == nil || w.unverified > w.last.Created || atGap)
-	do, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), refreshTasks{verify: reached, forecast: 2*w.expiring > w.passed}, !w.removed.empty())
+	due := w.unverified > clock.Min
+	do, running, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
+		due:      due,
+		reached:  due && (w.last == nil || w.unverified > w.last.Created || atGap),
+		removed:  !w.removed.empty(),
+		expiring: 2*w.expiring > w.passed,
+	})
 	if do == (refreshTasks{}) {
 		return
 	}
@@ -54,6 +57,9 @@ func (w *walk) refresh(ctx context.Context) {
 		// The page may have read one partition up to a gap and others not, so more entries may lie before
 		// the gap than the page has read.
 		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
+		if running.search {
+			most = maxSlice // the entries before the gap may be removed soon
+		}
 		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
 	}
 	if do.search {
@@ -71,7 +77,7 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	now := clock.Of(t.rt.Now())
-	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
+	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
 	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return
@@ -87,17 +93,30 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 			return
 		}
 		taken = append(taken, batch...)
-		t.gaps.renew(feed, gap{from: w.reached(len(batch) == n), to: now}, b, taken...)
-		if len(batch) < n {
+		full := len(batch) == n
+		t.gaps.renew(feed, gap{from: w.reached(full), to: now}, b, taken...)
+		if !full {
 			return
 		}
 	}
 }
 
-// beginVerifying returns what a verifying walk needs at its start. The walk reads the gaps that are old or
-// become old within the given time, and skips the others. Gaps that touch are read or skipped together, so that
-// they can be renewed together.
-func (c *gapCache) beginVerifying(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
+// reached returns the end of the span that the walk has read: its beginning if the walk goes to older entries.
+// full reports that the walk has taken as many entries as were wanted.
+func (w *walk) reached(full bool) clock.Instant {
+	switch {
+	case !full && w.budget > 0:
+		return w.end(w.newer)
+	case !full && !w.newer:
+		return w.last.Created + 1 // more entries of that instant may follow
+	}
+	return w.last.Created
+}
+
+// beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that are old
+// or become old within the given time, and skips the others. Gaps that touch are read or skipped together, so
+// that they can be renewed together.
+func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -125,24 +144,33 @@ func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	}
 }
 
-// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Searches start if this
-// process has removed manyDropped entries since the last one, the other tasks if they are wanted and it is time
-// for them. removed reports that a page has read past many removed entries: it wants a verification, too, unless
-// searches are running. The caller must do these tasks, and call endRefresh after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, wanted refreshTasks, removed bool) (do refreshTasks, in *knownGaps) {
+// pageRead says what a read of the newest page has met: a gap that is due (not necessarily on the page), such a
+// gap that it has reached, many removed entries, and mostly entries with an expiry time.
+type pageRead struct{ due, reached, removed, expiring bool }
+
+// startRefresh decides which tasks start now, and returns them, all that are running then, and the gaps of the
+// feed. Searches start if this process has removed manyDropped entries since the last one. While they are
+// running, a verification starts if any gap is due, because the entries before the gap may be removed soon.
+// Otherwise it starts if the page has reached a gap that is due, or has read past many removed entries. The
+// caller must do the tasks that start, and call endRefresh after each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do, running refreshTasks, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	if k.drops.count-k.searched >= manyDropped && !k.running.search {
 		do.search, k.running.search = true, true
 	}
-	if (wanted.verify || removed && !k.running.search) && !k.running.verify && elapsed >= k.nextVerify {
+	verify := page.reached || page.removed
+	if k.running.search {
+		verify = page.due
+	}
+	if verify && !k.running.verify && elapsed >= k.nextVerify {
 		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
 	}
-	if wanted.forecast && !k.running.forecast && elapsed >= k.nextForecast {
+	if page.expiring && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, k
+	return do, k.running, k
 }
 
 // endRefresh records that tasks have ended.

@@ -35,43 +35,55 @@ func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 		if n > 0 && t.rt.After(ctx, searchEvery) != nil {
 			return
 		}
-		if drops, middle := t.gaps.beginSearch(feed); drops != nil {
-			t.search(ctx, feed, drops, middle)
+		if area, ok := t.gaps.beginSearch(feed); ok {
+			t.search(ctx, feed, area)
 		}
 	}
 }
 
-// beginSearch returns the creation times of the last entries that this process has removed, in ascending order,
-// and the median of those that it has removed since the last search. It returns nil if there are fewer than
-// manyDropped of the latter, or while a verification is running: a search could then read the same gap a second
-// time.
-func (c *gapCache) beginSearch(feed Feed) (drops []clock.Instant, middle clock.Instant) {
+// searchArea says where a process has removed entries.
+type searchArea struct {
+	// drops are the creation times of the last entries that it has removed, in ascending order, and middle is the
+	// median of those that it has removed since the last search.
+	drops  []clock.Instant
+	middle clock.Instant
+	// within is how soon a known gap must become old for the search to read it again.
+	within time.Duration
+}
+
+// beginSearch returns where to search. It returns false if this process has removed fewer than manyDropped entries
+// since the last search.
+func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	latest := k.drops.since(k.searched)
-	if len(latest) < manyDropped || k.running.verify {
-		return nil, 0
+	if len(latest) < manyDropped {
+		return searchArea{}, false
 	}
 	k.searched = k.drops.count
-	drops = k.drops.since(0)
+	area = searchArea{drops: k.drops.since(0), within: dueWithin}
 	slices.Sort(latest)
-	slices.Sort(drops)
-	return drops, latest[(len(latest)-1)/2] // each walk may find minDropped of them
+	slices.Sort(area.drops)
+	area.middle = latest[(len(latest)-1)/2] // each walk may find minDropped of them
+	if k.running.verify {
+		area.within = -gapGrace // the verification reads the gaps that are due
+	}
+	return area, true
 }
 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are
-// due. It begins at an instant in the middle of the removed entries and walks in both directions. So it finds a
-// gap that no page has reached, for example if somebody hides all entries and begins with the oldest. If entries
-// were removed in several places, it looks at one of them. drops are from beginSearch. An error ends the search;
-// the next one looks at the same entries.
-func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant, middle clock.Instant) {
+// due. It begins in the middle of the removed entries and walks in both directions. So it finds a gap that no
+// page has reached, for example if somebody hides all entries and begins with the oldest. If entries were
+// removed in several places, it looks at one of them. An error ends the search; the next one looks at the same
+// entries.
+func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	now := clock.Of(t.rt.Now())
-	b := t.gaps.beginVerifying(feed, t.rt.Elapsed(), now, dueWithin)
+	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, area.within)
 	var taken [2][]Entry
 	var reached [2]clock.Instant
 	err := t.each(ctx, 2, func(direction int) error {
-		from, newer := Entry{Created: middle}, direction == 1
+		from, newer := Entry{Created: area.middle}, direction == 1
 		if !newer {
 			from.Created++ // so that the two walks read spans that touch
 		}
@@ -79,7 +91,7 @@ func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant
 		if err != nil {
 			return err
 		}
-		w.drops = drops
+		w.drops = area.drops
 		taken[direction], err = w.take(ctx, searchTaken)
 		reached[direction] = w.reached(len(taken[direction]) == searchTaken)
 		return err
@@ -87,18 +99,6 @@ func (t *Timelines) search(ctx context.Context, feed Feed, drops []clock.Instant
 	if err == nil {
 		t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, slices.Concat(taken[0], taken[1])...)
 	}
-}
-
-// reached returns the end of the span that the walk has read: its beginning if the walk goes to older entries.
-// full reports that the walk has taken as many entries as were wanted.
-func (w *walk) reached(full bool) clock.Instant {
-	switch {
-	case !full && w.budget > 0:
-		return w.end(w.newer)
-	case !full && !w.newer:
-		return w.last.Created + 1 // others of that instant may follow
-	}
-	return w.last.Created
 }
 
 // dropsIn returns how many of the entries that this process has removed were created in a span.

@@ -135,6 +135,30 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	}
 }
 
+// While a process removes the newest entries, a gap behind the remaining ones is verified, too, even if pages do
+// not reach it. So the first page that does reach it does not read past it.
+func TestSearch_VerifiesAGapBehindManyEntries(t *testing.T) {
+	const remaining = 5000
+	for _, removedEachSecond := range []int{200, 199} {
+		r := newRemoving(t, 2000+remaining)
+		r.page()
+		r.remove(0, 2000)
+		r.page()
+		r.rt.runHeld()
+		for range 20 {
+			r.rt.pass(time.Second)
+			r.remove(len(r.entries)-removedEachSecond, removedEachSecond)
+			r.page()
+			r.rt.runHeld()
+		}
+		left := len(r.entries)
+		r.remove(0, left)
+		if n, verified := r.page(), removedEachSecond >= 200; n == left != verified {
+			t.Errorf("%d removed each second: a page has read past %d removed entries, of which %d were removed after the last search", removedEachSecond, n, left)
+		}
+	}
+}
+
 // A search notes no gap where few entries were removed. Each would cost a page further slices.
 func TestSearch_NotesNoSpanWithFewRemovals(t *testing.T) {
 	r := newRemoving(t, 4000)

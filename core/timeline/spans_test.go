@@ -140,12 +140,12 @@ func TestBeginSkipping(t *testing.T) {
 	}
 }
 
-// A walk that verifies gaps skips a gap if neither it nor a gap that it touches becomes old in the given time.
-func TestBeginVerifying(t *testing.T) {
+// The walk of a task skips a gap if neither it nor a gap that it touches becomes old in the given time.
+func TestBeginTask(t *testing.T) {
 	const due = 13 * time.Second // at ten seconds
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.of("f").all = []gap{{10, 20, due}, {30, 30, time.Hour}, {40, 50, due + 1}, {60, 70, time.Hour}, {70, 80, due}, {90, 95, time.Minute}, {95, 99, time.Hour}}
-	b := c.beginVerifying("f", 10*time.Second, 1000, 3*time.Second)
+	b := c.beginTask("f", 10*time.Second, 1000, 3*time.Second)
 	if diff := cmp.Diff([]gap{{40, 50, due + 1}, {90, 99, time.Minute}}, b.skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -201,7 +201,8 @@ func TestStartRefresh(t *testing.T) {
 		{18 * time.Second, forecast, both, verify},
 	} {
 		c.endRefresh(c.of("f"), step.ended)
-		if got, _ := c.startRefresh("f", step.at, step.wanted, false); got != step.want {
+		page := pageRead{due: step.wanted.verify, reached: step.wanted.verify, expiring: step.wanted.forecast}
+		if got, _, _ := c.startRefresh("f", step.at, page); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
 		}
 	}
@@ -229,49 +230,74 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 			c.drop("f", Entry{Created: 1})
 		}
 		c.endRefresh(k, step.ended)
-		if do, _ := c.startRefresh("f", 0, refreshTasks{}, false); do != step.want {
+		if do, _, _ := c.startRefresh("f", 0, pageRead{}); do != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, do, step.want)
 		}
 	}
-	k.running.verify = false
-	if do, _ := c.startRefresh("f", 0, refreshTasks{verify: true}, false); do != (refreshTasks{verify: true}) {
-		t.Errorf("during searches, %+v starts, want a verification", do)
+}
+
+// A page starts a verification if it has reached a gap that is due or has read past many removed entries. While
+// searches are running or start, it does so if any gap is due.
+func TestStartRefresh_Verifies(t *testing.T) {
+	for _, c := range []struct {
+		page              pageRead
+		usual, withSearch bool
+	}{
+		{pageRead{}, false, false},
+		{pageRead{due: true}, false, true},
+		{pageRead{due: true, reached: true}, true, true},
+		{pageRead{removed: true}, true, false},
+		{pageRead{removed: true, due: true}, true, true},
+	} {
+		for _, withSearch := range []bool{false, true} {
+			cache, want := gapCache{feeds: map[Feed]*knownGaps{}}, refreshTasks{verify: c.usual}
+			cache.of("f")
+			if withSearch {
+				want = refreshTasks{verify: c.withSearch, search: true}
+				for range manyDropped {
+					cache.drop("f", Entry{Created: 1})
+				}
+			}
+			if do, running, _ := cache.startRefresh("f", 0, c.page); do != want || running != want {
+				t.Errorf("%+v: %+v starts, %+v is running; want %+v", c.page, do, running, want)
+			}
+			if _, running, _ := cache.startRefresh("f", 0, c.page); running != want {
+				t.Errorf("%+v: after the second page, %+v is running, want %+v", c.page, running, want)
+			}
+		}
 	}
 }
 
-// A search begins at the median of the entries that were removed since the one before it, unless they are few, or
-// a verification is running. It gets the last 1024 entries that were removed.
+// A search begins at the median of the entries that were removed since the one before it, unless they are few.
+// It gets the last 1024 entries that were removed.
 func TestBeginSearch(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	k := c.of("f")
+	c.of("f")
 	oldest := clock.Instant(10_000) // they are removed in the reverse order
 	for n, step := range []struct {
-		drops     int
-		verifying bool
-		want      int           // how many entries the search gets
-		older     clock.Instant // how many of them are older than its beginning
+		drops int
+		want  int           // how many entries the search gets
+		older clock.Instant // how many of them are older than its beginning
 	}{
-		{manyDropped - 1, false, 0, 0},
-		{1, true, 0, 0},
-		{0, false, 200, 99},
-		{0, false, 0, 0},
-		{manyDropped - 1, false, 0, 0},
-		{51, false, 450, 124},
-		{3*maxRecent + 7, false, 1024, 511},
-		{201, false, 1024, 100},
+		{manyDropped - 1, 0, 0},
+		{1, 200, 99},
+		{0, 0, 0},
+		{manyDropped - 1, 0, 0},
+		{51, 450, 124},
+		{3*maxRecent + 7, 1024, 511},
+		{201, 1024, 100},
 	} {
 		for range step.drops {
 			oldest--
 			c.drop("f", Entry{Created: oldest})
 		}
-		k.running.verify = step.verifying
-		drops, middle := c.beginSearch("f")
+		area, ok := c.beginSearch("f")
 		var want []clock.Instant
 		for n := range clock.Instant(step.want) {
 			want = append(want, oldest+n)
 		}
-		if diff := cmp.Diff(want, drops); diff != "" || want != nil && middle != oldest+step.older {
-			t.Errorf("step %d: it begins at %d, want %d; the entries (-want +got):\n%s", n, middle, oldest+step.older, diff)
+		if diff := cmp.Diff(want, area.drops); diff != "" || ok != (step.want > 0) || ok && area.middle != oldest+step.older {
+			t.Errorf("step %d: %t, it begins at %d, want %d; the entries (-want +got):\n%s", n, ok, area.middle, oldest+step.older, diff)
 		}
 	}
 }
@@ -286,15 +312,36 @@ func TestReached(t *testing.T) {
 	}{
 		{walk{last: last, budget: 9}, true, 50},
 		{walk{last: last, budget: 9}, false, clock.Min},
-		{walk{last: last}, false, 51},
 		{walk{last: last}, true, 50},
-		{walk{last: last, newer: true, now: 99}, false, 50},
+		{walk{last: last}, false, 51},
+		{walk{budget: 9}, false, clock.Min},
 		{walk{last: last, budget: 9, newer: true, now: 99}, true, 50},
 		{walk{last: last, budget: 9, newer: true, now: 99}, false, 99},
+		{walk{last: last, newer: true, now: 99}, false, 50},
 		{walk{budget: 9, newer: true, now: 99}, false, 99},
 	} {
 		if got := c.w.reached(c.full); got != c.want {
 			t.Errorf("%+v, full %t: %d, want %d", c.w, c.full, got, c.want)
+		}
+	}
+}
+
+// A search reads the gaps again that are due soon, unless a verification does.
+func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
+	for _, verifying := range []bool{false, true} {
+		c := gapCache{feeds: map[Feed]*knownGaps{}}
+		c.of("f").running.verify = verifying
+		for range manyDropped {
+			c.drop("f", Entry{Created: 5})
+		}
+		c.of("f").all = []gap{{10, 20, 3 * time.Second}, {30, 40, -2 * time.Second}}
+		area, _ := c.beginSearch("f")
+		want := []gap{}
+		if verifying {
+			want = []gap{{10, 20, 3 * time.Second}}
+		}
+		if diff := cmp.Diff(want, c.beginTask("f", 0, 1000, area.within).skip, cmp.AllowUnexported(gap{})); diff != "" {
+			t.Errorf("verifying %t: the search skips (-want +got):\n%s", verifying, diff)
 		}
 	}
 }
@@ -311,37 +358,10 @@ func TestDropsIn(t *testing.T) {
 	}
 }
 
-// A page that has read past many removed entries starts a verification, unless a search is running or starts.
-func TestStartRefresh_AfterAPageOfRemovedEntries(t *testing.T) {
-	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	k := c.of("f")
-	for n, step := range []struct {
-		drops int
-		ended refreshTasks
-		want  refreshTasks
-	}{
-		{manyDropped - 1, refreshTasks{}, refreshTasks{verify: true}},
-		{1, refreshTasks{verify: true}, refreshTasks{search: true}},
-		{0, refreshTasks{}, refreshTasks{}},
-		{0, refreshTasks{search: true}, refreshTasks{verify: true}},
-	} {
-		for range step.drops {
-			c.drop("f", Entry{Created: 1})
-		}
-		c.endRefresh(k, step.ended)
-		if step.ended == (refreshTasks{search: true}) {
-			c.beginSearch("f")
-		}
-		if do, _ := c.startRefresh("f", time.Duration(n)*time.Minute, refreshTasks{}, true); do != step.want {
-			t.Errorf("step %d: %+v, want %+v", n, do, step.want)
-		}
-	}
-}
-
 // At most maxFeeds feeds are remembered. A feed for which a task runs is not forgotten.
 func TestEvict(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	_, busy := c.startRefresh("busy", 0, refreshTasks{verify: true}, false)
+	_, _, busy := c.startRefresh("busy", 0, pageRead{reached: true})
 	for n := range 2 * maxFeeds {
 		c.begin(Feed(rune(n+1)), 0, 0)
 	}
