@@ -36,7 +36,7 @@ func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
 	due := w.unverified > clock.Min
-	do, running, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
+	do, far, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
 		due:      due,
 		reached:  due && (w.last == nil || w.unverified > w.last.Created || atGap),
 		removed:  !w.removed.empty(),
@@ -57,10 +57,11 @@ func (w *walk) refresh(ctx context.Context) {
 		// The page may have read one partition up to a gap and others not, so more entries may lie before
 		// the gap than the page has read.
 		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
-		if running.search {
-			most = maxSlice // the entries before the gap may be removed soon
+		var from *Entry
+		if far {
+			from = before(w.unverified)
 		}
-		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most) })
+		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, from, most) })
 	}
 	if do.search {
 		start(refreshTasks{search: true}, t.searchRepeatedly)
@@ -70,17 +71,21 @@ func (w *walk) refresh(ctx context.Context) {
 	}
 }
 
-// verify takes at most most entries, and renews the gaps that it has read past. It skips gaps that were read in
-// the last two seconds: the next verification is early enough for them. After an error, readers verify the
-// gaps that were not renewed.
-func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
+// verify takes at most most entries that follow from, or the newest ones if from is nil, and renews the gaps that
+// it has read past. It skips gaps that were read in the last two seconds: the next verification is early enough
+// for them. After an error, readers verify the gaps that were not renewed.
+func (t *Timelines) verify(ctx context.Context, feed Feed, from *Entry, most int) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
-	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
+	w, err := t.newWalk(ctx, feed, from, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return
+	}
+	end := now
+	if from != nil {
+		end = from.Created
 	}
 	var taken []Entry
 	for len(taken) < most {
@@ -94,7 +99,7 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int) {
 		}
 		taken = append(taken, batch...)
 		full := len(batch) == n
-		t.gaps.renew(feed, gap{from: w.reached(full), to: now}, b, taken...)
+		t.gaps.renew(feed, gap{from: w.reached(full), to: end}, b, taken...)
 		if !full {
 			return
 		}
@@ -148,12 +153,13 @@ func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 // gap that it has reached, many removed entries, and mostly entries with an expiry time.
 type pageRead struct{ due, reached, removed, expiring bool }
 
-// startRefresh decides which tasks start now, and returns them, all that are running then, and the gaps of the
-// feed. Searches start if this process has removed manyDropped entries since the last one. While they are
-// running, a verification starts if any gap is due, because the entries before the gap may be removed soon.
-// Otherwise it starts if the page has reached a gap that is due, or has read past many removed entries. The
-// caller must do the tasks that start, and call endRefresh after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do, running refreshTasks, in *knownGaps) {
+// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Searches start if this
+// process has removed manyDropped entries since the last one. A verification starts if the page has reached a
+// gap that is due, or has read past many removed entries. While searches are running, it starts if any gap is
+// due, because the entries before the gap may be removed soon. far reports that the page has not reached that
+// gap, so the verification must begin at the gap. The caller must do these tasks, and call endRefresh after
+// each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, far bool, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -162,7 +168,7 @@ func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead)
 	}
 	verify := page.reached || page.removed
 	if k.running.search {
-		verify = page.due
+		verify, far = page.due, !page.reached
 	}
 	if verify && !k.running.verify && elapsed >= k.nextVerify {
 		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
@@ -170,7 +176,7 @@ func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead)
 	if page.expiring && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, k.running, k
+	return do, far, k
 }
 
 // endRefresh records that tasks have ended.

@@ -138,24 +138,26 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 // While a process removes the newest entries, a gap behind the remaining ones is verified, too, even if pages do
 // not reach it. So the first page that does reach it does not read past it.
 func TestSearch_VerifiesAGapBehindManyEntries(t *testing.T) {
-	const remaining = 5000
-	for _, removedEachSecond := range []int{200, 199} {
-		r := newRemoving(t, 2000+remaining)
-		r.page()
-		r.remove(0, 2000)
+	r := newRemoving(t, 10_000)
+	r.page()
+	r.remove(0, 2000)
+	r.page()
+	r.rt.runHeld()
+	taken := r.fixture.store.requested.Load()
+	for range 20 {
+		r.rt.pass(time.Second)
+		r.remove(len(r.entries)-200, 200)
 		r.page()
 		r.rt.runHeld()
-		for range 20 {
-			r.rt.pass(time.Second)
-			r.remove(len(r.entries)-removedEachSecond, removedEachSecond)
-			r.page()
-			r.rt.runHeld()
-		}
-		left := len(r.entries)
-		r.remove(0, left)
-		if n, verified := r.page(), removedEachSecond >= 200; n == left != verified {
-			t.Errorf("%d removed each second: a page has read past %d removed entries, of which %d were removed after the last search", removedEachSecond, n, left)
-		}
+	}
+	// Each second, a page, and a search that takes 250 entries in each direction; a verification every seven.
+	if n := r.fixture.store.requested.Load() - taken; n > 20*1500 {
+		t.Errorf("slices of %d entries were requested", n)
+	}
+	left := len(r.entries)
+	r.remove(0, left)
+	if n := r.page(); n != left {
+		t.Errorf("a page has read past %d removed entries, of which %d were removed after the last search", n, left)
 	}
 }
 

@@ -237,7 +237,7 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 }
 
 // A page starts a verification if it has reached a gap that is due or has read past many removed entries. While
-// searches are running or start, it does so if any gap is due.
+// searches are running or start, it does so if any gap is due, and the verification begins at that gap.
 func TestStartRefresh_Verifies(t *testing.T) {
 	for _, c := range []struct {
 		page              pageRead
@@ -258,11 +258,9 @@ func TestStartRefresh_Verifies(t *testing.T) {
 					cache.drop("f", Entry{Created: 1})
 				}
 			}
-			if do, running, _ := cache.startRefresh("f", 0, c.page); do != want || running != want {
-				t.Errorf("%+v: %+v starts, %+v is running; want %+v", c.page, do, running, want)
-			}
-			if _, running, _ := cache.startRefresh("f", 0, c.page); running != want {
-				t.Errorf("%+v: after the second page, %+v is running, want %+v", c.page, running, want)
+			do, far, in := cache.startRefresh("f", 0, c.page)
+			if do != want || in.running != want || do.verify && far == (!withSearch || c.page.reached) {
+				t.Errorf("%+v: %+v starts, far %t, %+v is running; want %+v", c.page, do, far, in.running, want)
 			}
 		}
 	}
