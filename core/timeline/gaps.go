@@ -23,8 +23,8 @@ const (
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
-	// Two gaps that touch are merged if they were found less than foundTogether apart. It is long enough
-	// that a gap that grows all the time, at both ends, is kept as fewer than maxGaps gaps.
+	// Two gaps that touch are merged if they were found less than foundTogether apart. So a gap that grows at
+	// both ends is kept as at most seven gaps, fewer than maxGaps.
 	foundTogether = 4 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8

@@ -20,8 +20,8 @@ const (
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
-	// A read of the newest page that reaches a gap that is old, or becomes old within dueWithin, starts a
-	// verification, at most one every refreshEvery.
+	// A gap is due if it is old, or becomes old within dueWithin. Reads of the newest page start verifications of
+	// due gaps, at most one every refreshEvery, and searches read them again, too.
 	dueWithin = 3 * time.Second
 )
 
@@ -29,14 +29,14 @@ const (
 // entries, and to forecast further ones.
 type refreshTasks struct{ verify, search, forecast bool }
 
-// refresh verifies the gaps that the walk has reached, searches for new ones, and forecasts further ones, if
-// it is time to. It does so in the background, because each task may read very many entries. The caller has
-// read the newest page with w.
+// refresh starts the background tasks whose time has come: a verification of gaps, searches for new gaps, and a
+// forecast. They run in the background, because each may read very many entries. The caller has read the newest
+// page with w.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
 	due := w.unverified > clock.Min
-	do, far, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
+	do, searching, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
 		due:      due,
 		reached:  due && (w.last == nil || w.unverified > w.last.Created || atGap),
 		removed:  !w.removed.empty(),
@@ -57,11 +57,7 @@ func (w *walk) refresh(ctx context.Context) {
 		// The page may have read one partition up to a gap and others not, so more entries may lie before
 		// the gap than the page has read.
 		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
-		var from *Entry
-		if far {
-			from = before(w.unverified)
-		}
-		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, from, most) })
+		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most, searching) })
 	}
 	if do.search {
 		start(refreshTasks{search: true}, t.searchRepeatedly)
@@ -71,17 +67,33 @@ func (w *walk) refresh(ctx context.Context) {
 	}
 }
 
-// verify takes at most most entries that follow from, or the newest ones if from is nil, and renews the gaps that
-// it has read past. It skips gaps that were read in the last two seconds: the next verification is early enough
-// for them. After an error, readers verify the gaps that were not renewed.
-func (t *Timelines) verify(ctx context.Context, feed Feed, from *Entry, most int) {
+// verify reads the newest entries, at most most, and renews the gaps among them. If all is set, it then renews the
+// other gaps that are due. It skips gaps that were read in the last two seconds: the next verification is early
+// enough for them. After an error, readers verify the gaps that were not renewed.
+func (t *Timelines) verify(ctx context.Context, feed Feed, most int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
+	reached, err := t.verifyFrom(ctx, feed, nil, most)
+	for range maxGaps {
+		if err != nil || !all {
+			return
+		}
+		from := t.gaps.dueBefore(feed, t.rt.Elapsed(), reached)
+		if from == nil {
+			return
+		}
+		reached, err = t.verifyFrom(ctx, feed, from, most)
+	}
+}
+
+// verifyFrom reads at most most entries that follow from, or the newest ones if from is nil, and renews the gaps
+// among them. It returns how far it has read.
+func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, most int) (reached clock.Instant, err error) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
 	w, err := t.newWalk(ctx, feed, from, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
-		return
+		return now, err
 	}
 	end := now
 	if from != nil {
@@ -95,18 +107,33 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, from *Entry, most int
 		}
 		batch, err := w.take(ctx, n)
 		if err != nil {
-			return
+			return reached, err
 		}
 		taken = append(taken, batch...)
 		full := len(batch) == n
-		t.gaps.renew(feed, gap{from: w.reached(full), to: end}, b, taken...)
+		reached = w.reached(full)
+		t.gaps.renew(feed, gap{from: reached, to: end}, b, taken...)
 		if !full {
-			return
+			break
 		}
 	}
+	return reached, nil
 }
 
-// reached returns the end of the span that the walk has read: its beginning if the walk goes to older entries.
+// dueBefore returns the position where the newest gap begins that is due and ends by the given instant, in the
+// direction of older entries. It returns nil if there is none.
+func (c *gapCache) dueBefore(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.of(feed).all {
+		if !g.empty() && g.to <= end && elapsed >= g.until-dueWithin {
+			from = before(g.to) // the newest so far
+		}
+	}
+	return from
+}
+
+// reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the newest.
 // full reports that the walk has taken as many entries as were wanted.
 func (w *walk) reached(full bool) clock.Instant {
 	switch {
@@ -118,9 +145,9 @@ func (w *walk) reached(full bool) clock.Instant {
 	return w.last.Created
 }
 
-// beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that are old
-// or become old within the given time, and skips the others. Gaps that touch are read or skipped together, so
-// that they can be renewed together.
+// beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that become
+// old within the given time. If that is negative, it reads only gaps that have been old for as long. It skips
+// the others. Gaps that touch are read or skipped together, so that they can be renewed together.
 func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,30 +163,31 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.of(feed).all
-	for i := range all {
-		skipped := slices.ContainsFunc(b.skip, func(g gap) bool { return g.from < all[i].to && all[i].from < g.to })
-		if all[i].from < span.from || all[i].to > span.to || all[i].until >= b.elapsed+gapKept || skipped {
-			continue // not read, or found later
+	k := c.of(feed)
+	k.cut(taken...)
+	for i := range k.all {
+		g := &k.all[i]
+		skipped := slices.ContainsFunc(b.skip, func(s gap) bool { return s.from < g.to && g.from < s.to })
+		if g.from >= span.from && g.to <= span.to && g.until < b.elapsed+gapKept && !skipped {
+			g.until = b.elapsed + gapKept
 		}
-		for _, e := range taken {
-			all[i] = all[i].excluding(e.Created)
-		}
-		all[i].until = b.elapsed + gapKept
 	}
 }
 
-// pageRead says what a read of the newest page has met: a gap that is due (not necessarily on the page), such a
-// gap that it has reached, many removed entries, and mostly entries with an expiry time.
-type pageRead struct{ due, reached, removed, expiring bool }
+// pageRead describes a read of the newest page.
+type pageRead struct {
+	due      bool // a gap of the feed is due
+	reached  bool // the page has reached such a gap
+	removed  bool // the store has skipped many removed entries
+	expiring bool // most entries have an expiry time
+}
 
-// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Searches start if this
-// process has removed manyDropped entries since the last one. A verification starts if the page has reached a
-// gap that is due, or has read past many removed entries. While searches are running, it starts if any gap is
-// due, because the entries before the gap may be removed soon. far reports that the page has not reached that
-// gap, so the verification must begin at the gap. The caller must do these tasks, and call endRefresh after
-// each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, far bool, in *knownGaps) {
+// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Each runs at most once
+// at a time. Searches start if this process has removed manyDropped entries since the last one. A verification
+// starts if the page has reached a gap that is due, or has read past many removed entries. While searches are
+// running, which searching reports, it starts if any gap is due: pages may reach that gap soon. The caller must
+// do these tasks, and call endRefresh after each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -168,7 +196,7 @@ func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead)
 	}
 	verify := page.reached || page.removed
 	if k.running.search {
-		verify, far = page.due, !page.reached
+		verify = page.due
 	}
 	if verify && !k.running.verify && elapsed >= k.nextVerify {
 		do.verify, k.running.verify, k.nextVerify = true, true, elapsed+refreshEvery
@@ -176,7 +204,7 @@ func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead)
 	if page.expiring && !k.running.forecast && elapsed >= k.nextForecast {
 		do.forecast, k.running.forecast, k.nextForecast = true, true, elapsed+refreshEvery
 	}
-	return do, far, k
+	return do, k.running.search, k
 }
 
 // endRefresh records that tasks have ended.

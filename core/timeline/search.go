@@ -41,13 +41,14 @@ func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 	}
 }
 
-// searchArea says where a process has removed entries.
+// searchArea tells a search where to begin, which removals to count, and which known gaps to read again.
 type searchArea struct {
 	// drops are the creation times of the last entries that it has removed, in ascending order, and middle is the
 	// median of those that it has removed since the last search.
 	drops  []clock.Instant
 	middle clock.Instant
-	// within is how soon a known gap must become old for the search to read it again.
+	// within is how soon a gap must become old for the search to read it again. If it is negative, the gap must
+	// have been old for as long.
 	within time.Duration
 }
 
@@ -65,9 +66,9 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	area = searchArea{drops: k.drops.since(0), within: dueWithin}
 	slices.Sort(latest)
 	slices.Sort(area.drops)
-	area.middle = latest[(len(latest)-1)/2] // each walk may find minDropped of them
+	area.middle = latest[(len(latest)-1)/2] // at least minDropped are on each side
 	if k.running.verify {
-		area.within = -gapGrace // the verification reads the gaps that are due
+		area.within = -gapGrace // leave the gaps that are due to the verification
 	}
 	return area, true
 }
@@ -75,8 +76,8 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are
 // due. It begins in the middle of the removed entries and walks in both directions. So it finds a gap that no
 // page has reached, for example if somebody hides all entries and begins with the oldest. If entries were
-// removed in several places, it looks at one of them. An error ends the search; the next one looks at the same
-// entries.
+// removed in several places, it looks at one of them. An error ends the search; the next one counts the same
+// removals, too.
 func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, area.within)

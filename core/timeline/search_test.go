@@ -105,7 +105,7 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 }
 
 // While a process removes all entries, from either end, pages read past at most the entries removed in the last
-// second, because searches find the rest. Searches read past a removed entry again every seven seconds.
+// second, because searches find the rest. Background tasks read past a removed entry about every seven seconds.
 func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -135,8 +135,8 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	}
 }
 
-// While a process removes the newest entries, a gap behind the remaining ones is verified, too, even if pages do
-// not reach it. So the first page that does reach it does not read past it.
+// While a process removes the newest entries, a gap behind the remaining ones is verified before pages reach it.
+// So it is still known when they do.
 func TestSearch_VerifiesAGapBehindManyEntries(t *testing.T) {
 	r := newRemoving(t, 10_000)
 	r.page()
@@ -219,8 +219,8 @@ func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
 	}
 }
 
-// If a search fails, the next one looks at the same entries, too.
-func TestSearch_LooksAgainAfterAnError(t *testing.T) {
+// If a search fails, the next one counts its removals, too.
+func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
 	r := newRemoving(t, 4000)
 	r.page()
 	r.remove(0, 200)

@@ -237,7 +237,7 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 }
 
 // A page starts a verification if it has reached a gap that is due or has read past many removed entries. While
-// searches are running or start, it does so if any gap is due, and the verification begins at that gap.
+// searches are running or start, it does so if any gap is due.
 func TestStartRefresh_Verifies(t *testing.T) {
 	for _, c := range []struct {
 		page              pageRead
@@ -258,9 +258,13 @@ func TestStartRefresh_Verifies(t *testing.T) {
 					cache.drop("f", Entry{Created: 1})
 				}
 			}
-			do, far, in := cache.startRefresh("f", 0, c.page)
-			if do != want || in.running != want || do.verify && far == (!withSearch || c.page.reached) {
-				t.Errorf("%+v: %+v starts, far %t, %+v is running; want %+v", c.page, do, far, in.running, want)
+			do, searching, in := cache.startRefresh("f", 0, c.page)
+			if do != want || in.running != want || searching != withSearch {
+				t.Errorf("%+v: %+v starts, %+v is running, searching %t; want %+v", c.page, do, in.running, searching, want)
+			}
+			cache.endRefresh(in, refreshTasks{verify: true})
+			if do, searching, _ = cache.startRefresh("f", time.Minute, c.page); do.verify != want.verify || searching != withSearch {
+				t.Errorf("%+v: the second page starts %+v, searching %t; want %+v", c.page, do, searching, want)
 			}
 		}
 	}
@@ -300,7 +304,7 @@ func TestBeginSearch(t *testing.T) {
 	}
 }
 
-// A walk that ends early has read up to the last entry that it has passed.
+// A walk has read to the end of the feed, or, if it stopped before, to the last entry that it has passed.
 func TestReached(t *testing.T) {
 	last := &Entry{Created: 50}
 	for _, c := range []struct {
@@ -324,22 +328,37 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// A search reads the gaps again that are due soon, unless a verification does.
+// A search reads due gaps again. While a verification is running, it reads only forgotten ones.
 func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
+	young, due, forgotten := gap{10, 20, 3*time.Second + 1}, gap{30, 40, 3 * time.Second}, gap{70, 80, -2 * time.Second}
+	old := gap{50, 60, -2*time.Second + 1}
 	for _, verifying := range []bool{false, true} {
-		c := gapCache{feeds: map[Feed]*knownGaps{}}
-		c.of("f").running.verify = verifying
+		c, want := gapCache{feeds: map[Feed]*knownGaps{}}, []gap{young}
+		k := c.of("f")
+		k.all = []gap{young, due, old, forgotten}
+		if k.running.verify = verifying; verifying {
+			want = []gap{young, due, old}
+		}
 		for range manyDropped {
 			c.drop("f", Entry{Created: 5})
 		}
-		c.of("f").all = []gap{{10, 20, 3 * time.Second}, {30, 40, -2 * time.Second}}
-		area, _ := c.beginSearch("f")
-		want := []gap{}
-		if verifying {
-			want = []gap{{10, 20, 3 * time.Second}}
+		area, ok := c.beginSearch("f")
+		if diff := cmp.Diff(want, c.beginTask("f", 0, 1000, area.within).skip, cmp.AllowUnexported(gap{})); diff != "" || !ok {
+			t.Errorf("verifying %t: %t, the search skips (-want +got):\n%s", verifying, ok, diff)
 		}
-		if diff := cmp.Diff(want, c.beginTask("f", 0, 1000, area.within).skip, cmp.AllowUnexported(gap{})); diff != "" {
-			t.Errorf("verifying %t: the search skips (-want +got):\n%s", verifying, diff)
+	}
+}
+
+// The newest gap that is due and ends by an instant is verified next.
+func TestDueBefore(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	c.of("f").all = []gap{{10, 20, 13 * time.Second}, {30, 40, 5 * time.Second}, {50, 60, 13*time.Second + 1}, {70, 70, 0}, {80, 90, 0}}
+	for _, s := range []struct {
+		end  clock.Instant
+		want *Entry
+	}{{clock.Min, nil}, {19, nil}, {20, before(20)}, {39, before(20)}, {40, before(40)}, {89, before(40)}, {90, before(90)}} {
+		if diff := cmp.Diff(s.want, c.dueBefore("f", 10*time.Second, s.end)); diff != "" {
+			t.Errorf("by %d (-want +got):\n%s", s.end, diff)
 		}
 	}
 }
