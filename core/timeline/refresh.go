@@ -112,7 +112,7 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, most
 		taken = append(taken, batch...)
 		full := len(batch) == n
 		reached = w.reached(full)
-		t.gaps.renew(feed, gap{from: reached, to: end}, b, taken...)
+		t.gaps.renew(feed, gap{from: reached, to: end}, b, taken)
 		if !full {
 			break
 		}
@@ -158,13 +158,15 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 }
 
 // renew marks the known gaps within span as just read, except for those that were skipped or found later. b is
-// the beginning of the walk that has read the span. It has taken the given entries, which are cut out once
+// the beginning of the walks that have read the span. They have taken the given entries, which are cut out once
 // more, because a gap with one of them may have been noted since.
-func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...Entry) {
+func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...[]Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	k.cut(taken...)
+	for _, entries := range taken {
+		k.cut(entries...)
+	}
 	for i := range k.all {
 		g := &k.all[i]
 		skipped := slices.ContainsFunc(b.skip, func(s gap) bool { return s.from < g.to && g.from < s.to })

@@ -98,7 +98,7 @@ func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 		return err
 	})
 	if err == nil {
-		t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, slices.Concat(taken[0], taken[1])...)
+		t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, taken[:]...)
 	}
 }
 

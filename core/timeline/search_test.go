@@ -43,6 +43,14 @@ func (r *removing) remove(first, n int) {
 	r.shown = append(r.shown[:1:1], r.entries...)
 }
 
+// scatter removes every other entry, n of them, after the first ten.
+func (r *removing) scatter(n int) {
+	r.Helper()
+	for i := range n {
+		r.remove(10+i, 1)
+	}
+}
+
 // page reads the newest entries. It returns how many removed entries it has read past.
 func (r *removing) page() int {
 	r.Helper()
@@ -83,6 +91,8 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 			}
 		}, -1},
 		{"all but the first 100", func(r *removing) { r.remove(100, 700) }, 0},
+		{"many in one place", func(r *removing) { r.remove(0, 100); r.scatter(100) }, 100},
+		{"too few in one place", func(r *removing) { r.remove(0, 99); r.scatter(101) }, -1},
 	} {
 		r := newRemoving(t, 4000)
 		r.page()
@@ -135,14 +145,16 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	}
 }
 
-// While a process removes the newest entries, a gap behind the remaining ones is verified before pages reach it.
-// So it is still known when they do.
-func TestSearch_VerifiesAGapBehindManyEntries(t *testing.T) {
+// While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
+// So they are still known when pages do.
+func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
 	r := newRemoving(t, 10_000)
 	r.page()
-	r.remove(0, 2000)
-	r.page()
-	r.rt.runHeld()
+	for _, first := range []int{0, 1000, 2000} {
+		r.remove(first, 1000)
+		r.page()
+		r.rt.runHeld()
+	}
 	taken := r.fixture.store.requested.Load()
 	for range 20 {
 		r.rt.pass(time.Second)
@@ -150,14 +162,45 @@ func TestSearch_VerifiesAGapBehindManyEntries(t *testing.T) {
 		r.page()
 		r.rt.runHeld()
 	}
-	// Each second, a page, and a search that takes 250 entries in each direction; a verification every seven.
-	if n := r.fixture.store.requested.Load() - taken; n > 20*1500 {
+	// Each second, a page, and a search that takes 250 entries in each direction; a verification every five.
+	if n := r.fixture.store.requested.Load() - taken; n > 20*2000 {
 		t.Errorf("slices of %d entries were requested", n)
 	}
 	left := len(r.entries)
 	r.remove(0, left)
 	if n := r.page(); n != left {
 		t.Errorf("a page has read past %d removed entries, of which %d were removed after the last search", n, left)
+	}
+}
+
+// A verification of a far gap does not renew a newer one that it has not read.
+func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
+	r := newRemoving(t, 10_000)
+	r.page()
+	r.remove(0, 1000)
+	r.page()
+	r.rt.runHeld()
+	r.rt.pass(5 * time.Second)
+	late := r.entries[2500]
+	r.remove(2000, 1000)
+	r.page()
+	r.rt.runHeld()
+	late.ID += "late"
+	if err := r.open().Put(t.Context(), "f", late, 2_000_000); err != nil {
+		t.Fatal(err)
+	}
+	r.rt.pass(2 * time.Second)
+	r.remove(len(r.entries)-200, 200)
+	r.page()
+	r.store.skipped = 0
+	if r.rt.runHeld(); r.store.skipped < 1000 {
+		t.Fatalf("the far gap was not verified: %d removed entries were read", r.store.skipped)
+	}
+	r.rt.pass(10 * time.Second)
+	r.shown = append(r.shown, late)
+	p := r.read(timeline.Query{Size: 1, After: &timeline.Entry{Created: late.Created + 1}})
+	if len(p.Found) != 1 || p.Found[0].Entry != late {
+		t.Errorf("twelve seconds after the gap was found, the page has %+v, want %+v", p.Found, late)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestRenew(t *testing.T) {
 		c.note("f", g, b.puts)
 	}
 	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
-	c.renew("f", gap{from: 20, to: 84}, b, Entry{Created: 27})
+	c.renew("f", gap{from: 20, to: 84}, b, []Entry{{Created: 1}}, []Entry{{Created: 27}})
 	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {77, 84, 17 * time.Second}, {90, 95, 12 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -225,7 +225,12 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 		{1, refreshTasks{}, search},
 		{1, refreshTasks{verify: true, forecast: true}, refreshTasks{}},
 		{0, search, search},
+		{manyDropped - 1, search, refreshTasks{}}, // after a search
+		{1, refreshTasks{}, search},
 	} {
+		if n == 4 {
+			c.beginSearch("f")
+		}
 		for range step.drops {
 			c.drop("f", Entry{Created: 1})
 		}
@@ -265,6 +270,25 @@ func TestStartRefresh_Verifies(t *testing.T) {
 			cache.endRefresh(in, refreshTasks{verify: true})
 			if do, searching, _ = cache.startRefresh("f", time.Minute, c.page); do.verify != want.verify || searching != withSearch {
 				t.Errorf("%+v: the second page starts %+v, searching %t; want %+v", c.page, do, searching, want)
+			}
+		}
+	}
+}
+
+// The last entries are remembered, in the order in which they were added.
+func TestRecent(t *testing.T) {
+	var r recent
+	for n := range clock.Instant(3*maxRecent + 5) {
+		r.add(n)
+		for _, back := range []int{0, 1, 2, maxRecent - 1, maxRecent, maxRecent + 1} {
+			since := r.since(max(r.count-back, 0))
+			for i, created := range since {
+				if created != n+1-clock.Instant(len(since)-i) {
+					t.Fatalf("after %d, the last %d are %v", r.count, back, since)
+				}
+			}
+			if len(since) != min(back, maxRecent, r.count) {
+				t.Fatalf("after %d, the last %d are %d entries", r.count, back, len(since))
 			}
 		}
 	}
