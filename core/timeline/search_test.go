@@ -1,6 +1,7 @@
 package timeline_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -196,11 +197,11 @@ func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
 	if r.rt.runHeld(); r.store.skipped < 1000 {
 		t.Fatalf("the far gap was not verified: %d removed entries were read", r.store.skipped)
 	}
-	r.rt.pass(10 * time.Second)
+	r.rt.pass(9 * time.Second)
 	r.shown = append(r.shown, late)
 	p := r.read(timeline.Query{Size: 1, After: &timeline.Entry{Created: late.Created + 1}})
 	if len(p.Found) != 1 || p.Found[0].Entry != late {
-		t.Errorf("twelve seconds after the gap was found, the page has %+v, want %+v", p.Found, late)
+		t.Errorf("eleven seconds after the gap was found, the page has %+v, want %+v", p.Found, late)
 	}
 }
 
@@ -279,6 +280,48 @@ func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
 	if n := r.page(); n != left {
 		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the searches", n, left)
 	}
+}
+
+// A search that fails renews no gap.
+func TestSearch_RenewsNothingAfterAnError(t *testing.T) {
+	r := newRemoving(t, 4000)
+	r.page()
+	r.remove(2000, 600)
+	r.page()
+	r.rt.runHeld()
+	r.rt.pass(4 * time.Second)
+	for n := range clock.Instant(1000) { // so that a verification starts, and the next one does not start in time
+		r.store.removed = append(r.store.removed, timeline.Entry{Created: noon - 1000*second + n, ID: "y"})
+	}
+	r.page()
+	if n := r.rt.runHeld(); n != 1 {
+		t.Fatalf("%d background tasks, want a verification", n)
+	}
+	r.rt.pass(4 * time.Second)
+	r.remove(1900, 200)
+	r.page()
+	r.fixture.store.Store = newerFails{r.store}
+	if n := r.rt.runHeld(); n != 1 {
+		t.Fatalf("%d background tasks, want a search", n)
+	}
+	r.fixture.store.Store = r.store
+	r.rt.pass(4 * time.Second)
+	r.store.skipped = 0
+	r.want(timeline.Query{Size: 1, After: &r.entries[2200]})
+	r.want(timeline.Query{Size: 300, After: &r.entries[2200]})
+	if r.store.skipped < 600 {
+		t.Errorf("%d removed entries were read: the gap was renewed", r.store.skipped)
+	}
+}
+
+// newerFails is a store that cannot list slices in the direction of newer entries.
+type newerFails struct{ timeline.Store }
+
+func (f newerFails) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	if s.Newer {
+		return failing{}.ListEntries(ctx, p, s)
+	}
+	return f.Store.ListEntries(ctx, p, s)
 }
 
 // A series of searches ends after eight seconds, however slow the store is.
