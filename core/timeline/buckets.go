@@ -221,7 +221,7 @@ func (b *buckets) shardsAfter(ctx context.Context, feed Feed, prev Bucket) (int,
 	return prev.Shards, nil
 }
 
-// count returns the number of entries of a partition, or a number greater than fullShard.
+// count returns the number of entries of a partition. It stops counting once it has found more than fullShard.
 func (b *buckets) count(ctx context.Context, p Partition) (int, error) {
 	n := 0
 	var from *Entry

@@ -88,11 +88,11 @@ func TestRead_TakesOneRoundTripAroundExpiredEntries(t *testing.T) {
 	}
 }
 
-// A page is full although very many entries expire while it is read.
+// A page reaches the entries that remain, although very many entries expire while it is read.
 func TestRead_SkipsEntriesThatExpireMeanwhile(t *testing.T) {
 	for _, remote := range []bool{false, true} {
 		f := newFixture(t)
-		f.rt.hold = !remote // no forecast runs; a remote store is read in the background, too
+		f.rt.hold = !remote // no forecast runs; with a remote store, reads use Go, too, so it cannot hold tasks
 		now := clock.Of(f.rt.Now())
 		f.put(timeline.Entry{Created: today, ID: "oldest"}, true)
 		for n := range clock.Instant(3000) {

@@ -12,11 +12,10 @@ import (
 )
 
 const (
-	// rereadWithin is the time before a span becomes a gap in which forecasts read its entries again.
+	// During the last rereadWithin before a span becomes a gap, forecasts read its entries again.
 	// Another process may have changed the time at which one of them expires.
 	rereadWithin = 20 * time.Second
-	// spanSize is the number of entries from which on a forecast begins another span, at the next
-	// instant.
+	// When a span has spanSize entries, a forecast begins another span at the next instant that has an entry.
 	spanSize = 500
 	// maxForecast is how many entries a forecast reads at most, and maxSpans how many spans it keeps.
 	maxForecast = 200_000
@@ -109,8 +108,9 @@ func (f *forecaster) pass(at clock.Instant) {
 	}
 }
 
-// close ends the current span, which begins at from. A span of few entries is kept only if it touches
-// the next newer span: otherwise reading its entries takes hardly any time.
+// close ends the current span, which begins at from. A span of fewer than minExpired entries is kept only if it
+// touches the next newer span. A gap of its own would cost each page another slice, and reading its entries takes
+// hardly any time.
 func (f *forecaster) close(from clock.Instant) {
 	touches := len(f.spans) > 0 && f.spans[len(f.spans)-1].from == f.to
 	if f.count >= minExpired || f.count > 0 && touches {

@@ -16,8 +16,7 @@ const (
 	// is skipped for gapGrace longer, while somebody verifies it.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
-	// listedWithin is how long it usually takes at most until a new entry is in the feed: two
-	// seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
+	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
 	// least that long before now. Each removed entry that was created since then costs a page some
 	// microseconds.
 	listedWithin = 3 * time.Second
@@ -93,7 +92,8 @@ func (r *recent) add(created clock.Instant) {
 	r.count++
 }
 
-// since returns the creation times of the entries after the first n, at most of the last maxRecent.
+// since returns the creation times of the entries that were added after the first n. If there are more than
+// maxRecent of them, it returns only those of the last maxRecent.
 func (r *recent) since(n int) (created []clock.Instant) {
 	for n = max(n, r.count-maxRecent); n < r.count; n++ {
 		created = append(created, r.created[n%maxRecent])
@@ -156,9 +156,9 @@ func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that it is a
 // walk of the newest page. A gap that has become old is still skipped until it has been old for gapGrace;
-// then it is forgotten. In that time, at most one walk of another page does not skip it, and verifies it if
-// it gets that far. So does at most one walk of the newest page, but only once the gap has been old for half
-// of gapGrace: before that, the gap is left to a background task.
+// then it is forgotten. In that time, at most one walk of a page other than the newest reads it if it gets
+// that far, and so verifies it. At most one walk of the newest page does the same, but only once the gap has
+// been old for half of gapGrace: before that, the gap is left to a background task.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +204,8 @@ func union(a, b []gap) (all []gap) {
 	return all
 }
 
-// hasPuts reports whether all puts since a walk began are in puts.
+// hasPuts reports whether k remembers all puts since a walk began. It does not if there were too many, or if the
+// feed was forgotten meanwhile.
 func (k *knownGaps) hasPuts(since putCount) bool {
 	return k == since.of && k.puts.count-since.put <= maxRecent
 }
@@ -321,8 +322,9 @@ type skippedSpan struct {
 }
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
-// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. In a search, a
-// span with many entries that this process has removed is a gap too. If the store has skipped many removed entries, one
+// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a
+// span that reaches beyond a known gap (see grown), and, in a search, one with many entries that this process
+// has removed. If the store has skipped many removed entries, one
 // of the spans is a gap too, but the store does not report which one. The walk chooses the one with the
 // longest part outside known gaps. If that is wrong, the next walk finds another one.
 func (w *walk) endSkipped(at clock.Instant) {

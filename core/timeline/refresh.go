@@ -56,8 +56,8 @@ func (w *walk) refresh(ctx context.Context) {
 	if do.verify {
 		// The page may have read one partition up to a gap and others not, so more entries may lie before
 		// the gap than the page has read.
-		most := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
-		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, most, searching) })
+		limit := max(cursor.MaxPageSize+1, 2*(w.taken+pending))
+		start(refreshTasks{verify: true}, func(ctx context.Context, feed Feed) { t.verify(ctx, feed, limit, searching) })
 	}
 	if do.search {
 		start(refreshTasks{search: true}, t.searchRepeatedly)
@@ -67,13 +67,13 @@ func (w *walk) refresh(ctx context.Context) {
 	}
 }
 
-// verify reads the newest entries, at most most, and renews the gaps among them. If all is set, it then renews the
-// other gaps that are due. It skips gaps that were read in the last two seconds: the next verification is early
+// verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it then
+// renews the other gaps that are due. It skips gaps that were read in the last two seconds: the next verification is early
 // enough for them. After an error, readers verify the gaps that were not renewed.
-func (t *Timelines) verify(ctx context.Context, feed Feed, most int, all bool) {
+func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
-	reached, err := t.verifyFrom(ctx, feed, nil, most)
+	reached, err := t.verifyFrom(ctx, feed, nil, limit)
 	for range maxGaps {
 		if err != nil || !all {
 			return
@@ -82,13 +82,13 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, most int, all bool) {
 		if from == nil {
 			return
 		}
-		reached, err = t.verifyFrom(ctx, feed, from, most)
+		reached, err = t.verifyFrom(ctx, feed, from, limit)
 	}
 }
 
-// verifyFrom reads at most most entries that follow from, or the newest ones if from is nil, and renews the gaps
+// verifyFrom reads at most limit entries that follow from, or the newest ones if from is nil, and renews the gaps
 // among them. It returns how far it has read.
-func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, most int) (reached clock.Instant, err error) {
+func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int) (reached clock.Instant, err error) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
 	w, err := t.newWalk(ctx, feed, from, false, cursor.MaxPageSize+1, now, b)
@@ -100,8 +100,8 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, most
 		end = from.Created
 	}
 	var taken []Entry
-	for len(taken) < most {
-		n := min(most-len(taken), maxSlice)
+	for len(taken) < limit {
+		n := min(limit-len(taken), maxSlice)
 		if len(taken) == 0 {
 			n = cursor.MaxPageSize + 1 // what the newest pages skip is renewed first
 		}
@@ -120,8 +120,8 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, most
 	return reached, nil
 }
 
-// dueBefore returns the position where the newest gap begins that is due and ends by the given instant, in the
-// direction of older entries. It returns nil if there is none.
+// dueBefore returns the position from which a walk to older entries reads the newest due gap whose end is not after
+// the given instant. It returns nil if there is no such gap.
 func (c *gapCache) dueBefore(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +146,8 @@ func (w *walk) reached(full bool) clock.Instant {
 }
 
 // beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that become
-// old within the given time. If that is negative, it reads only gaps that have been old for as long. It skips
-// the others. Gaps that touch are read or skipped together, so that they can be renewed together.
+// old within the given time. If within is negative, it reads only gaps that have been old for at least -within. It
+// skips the others. Gaps that touch are read or skipped together, so that they can be renewed together.
 func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...[]Entry) {
 
 // pageRead describes a read of the newest page.
 type pageRead struct {
-	due      bool // a gap of the feed is due
+	due      bool // a gap that the page skips is due or was forecast
 	reached  bool // the page has reached such a gap
 	removed  bool // the store has skipped many removed entries
 	expiring bool // most entries have an expiry time
@@ -186,9 +186,9 @@ type pageRead struct {
 
 // startRefresh decides which tasks start now, and returns them with the gaps of the feed. Each runs at most once
 // at a time. Searches start if this process has removed manyDropped entries since the last one. A verification
-// starts if the page has reached a gap that is due, or has read past many removed entries. While searches are
-// running, which searching reports, it starts if any gap is due: pages may reach that gap soon. The caller must
-// do these tasks, and call endRefresh after each.
+// starts if the page has reached a gap that is due or was forecast, or has read past many removed entries. While
+// searches are running, which searching reports, it starts only if there is such a gap, but even if the page has
+// not reached it: pages may reach it soon. The caller must do these tasks, and call endRefresh after each.
 func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, in *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

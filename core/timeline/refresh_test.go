@@ -319,7 +319,7 @@ func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
 		f.rt.pass(c.pass)
 		store.skipped = 0
 		if f.want(c.query); store.skipped == 0 != c.renewed {
-			t.Errorf("renewed %t: %d removed entries were skipped", c.renewed, store.skipped)
+			t.Errorf("want the gap renewed: %t; %d removed entries were skipped", c.renewed, store.skipped)
 		}
 	}
 }

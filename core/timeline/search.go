@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// manyDropped is how many entries a process must have removed from a feed since the last search for the next
-	// one to begin.
+	// manyDropped is how many entries a process must have removed from a feed since the last search before it
+	// begins another one.
 	manyDropped = 200
 	// A read of the newest page starts a series of up to mostSearches searches, with a pause of searchEvery
 	// between them. They do not wait for further pages, because a page of entries that are being removed may
@@ -26,8 +26,8 @@ const (
 	searchTaken = 250
 )
 
-// searchRepeatedly searches up to mostSearches times, unless too few entries were removed meanwhile. All of it
-// takes at most refreshWithin, because closing the process waits for it.
+// searchRepeatedly searches up to mostSearches times. It leaves out a search if too few entries were removed since
+// the last one. All of it takes at most refreshWithin, because closing the process waits for it.
 func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
@@ -43,12 +43,12 @@ func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 
 // searchArea tells a search where to begin, which removals to count, and which known gaps to read again.
 type searchArea struct {
-	// drops are the creation times of the last entries that it has removed, in ascending order, and middle is the
-	// median of those that it has removed since the last search.
+	// drops are the creation times of the last entries that this process has removed, in ascending order, and
+	// middle is the median of those that it has removed since the last search.
 	drops  []clock.Instant
 	middle clock.Instant
 	// within is how soon a gap must become old for the search to read it again. If it is negative, the gap must
-	// have been old for as long.
+	// have been old for at least -within.
 	within time.Duration
 }
 

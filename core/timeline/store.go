@@ -75,8 +75,9 @@ type Store interface {
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
 	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the
-	// one with the greater MTS must win. It must be durable no later than an in-flight list
-	// of this process that is written after it. A put that is older than a drop may be ignored.
+	// one with the greater MTS must win. A put must be durable no later than an in-flight list
+	// of this process that is written after it. A put whose MTS is not greater than that of a drop may be
+	// ignored.
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is as durable
 	// as a put.

@@ -13,7 +13,7 @@ const (
 	// sliceSlack is the least number of entries that are read from a partition beyond its share of
 	// the page, because some are not shown.
 	sliceSlack = 3
-	// sliceSpread is how many more entries are read beyond that share, in standard deviations: ids
+	// sliceSpread is the same for a remote store, in standard deviations, if that is more than sliceSlack: ids
 	// fall into partitions at random, and a slice with too few entries costs another round trip.
 	// With four, that happens to about one in 1,400 pages of 20 entries of a day with four
 	// partitions, and more often with more partitions.
@@ -44,8 +44,8 @@ type walk struct {
 	// share is how many entries of a day are wanted at first.
 	share int
 	open  []*source
-	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It is now
-	// at first, and a page moves it forward.
+	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It starts
+	// as the time when the walk began, and a page moves it forward.
 	now, asOf clock.Instant
 	// budget is how many expired entries may still be skipped.
 	budget int
@@ -59,9 +59,9 @@ type walk struct {
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
 	// in a search only.
 	drops []clock.Instant
-	// removed spans the days in which the store has skipped many removed entries. Of the spans in it
-	// without entries, widest is the one with the longest part outside known gaps, and longest is the
-	// length of that part in microseconds.
+	// removed is the time from the first to the last day in which the store has skipped many removed entries.
+	// Of the spans in it without entries, widest is the one with the longest part outside known gaps, and
+	// longest is the length of that part in microseconds.
 	removed gap
 	widest  gap
 	longest int64

@@ -37,7 +37,7 @@ func durableAreas() []durableArea {
 			{"It must be durable when a CommitPaste that follows it is", durableBody},
 		}},
 		{"PutEntry", []durableCheck{
-			{"It must be durable no later than an in-flight list of this process that is written after it", durableEntry},
+			{"A put must be durable no later than an in-flight list of this process that is written after it", durableEntry},
 		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were returned are durable", durableRegisters},

@@ -36,7 +36,8 @@ const (
 
 	// readPause is the time between two pages of a list that is read all the time.
 	readPause = 100 * time.Millisecond
-	// singlePages is how many pages of the unchanged list the first page after the hiding is compared with.
+	// singlePages is how many pages of the unchanged list are measured, to compare the first page after the hiding
+	// with them.
 	singlePages = 50
 	// After that measurement, hiddenAgain more pastes are hidden or expire, hidings times in a row.
 	hiddenAgain = 4_000
