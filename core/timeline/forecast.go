@@ -188,8 +188,8 @@ func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
 		return
 	}
 	k.forecast = spans
-	for n := since.put; n < k.puts.count; n++ {
-		k.excludeInstant(k.puts.created[n%maxRecent])
+	for _, created := range k.puts.since(since.put) {
+		k.excludeInstant(created)
 	}
 }
 

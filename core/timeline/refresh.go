@@ -68,21 +68,20 @@ func (w *walk) refresh(ctx context.Context) {
 }
 
 // verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it then
-// renews the other gaps that are due. It skips gaps that were read in the last two seconds: the next verification is early
-// enough for them. After an error, readers verify the gaps that were not renewed.
+// renews the other gaps that are due. It skips gaps that were read in the last two seconds: the next verification
+// is early enough for them. After an error, readers verify the gaps that were not renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
-	reached, err := t.verifyFrom(ctx, feed, nil, limit)
-	for range maxGaps {
+	var from *Entry
+	for range 1 + maxGaps {
+		reached, err := t.verifyFrom(ctx, feed, from, limit)
 		if err != nil || !all {
 			return
 		}
-		from := t.gaps.dueBefore(feed, t.rt.Elapsed(), reached)
-		if from == nil {
+		if from = t.gaps.dueBefore(feed, t.rt.Elapsed(), reached); from == nil {
 			return
 		}
-		reached, err = t.verifyFrom(ctx, feed, from, limit)
 	}
 }
 
@@ -95,10 +94,7 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 	if err != nil {
 		return now, err
 	}
-	end := now
-	if from != nil {
-		end = from.Created
-	}
+	end := w.skipped.from // where the walk begins
 	var taken []Entry
 	for len(taken) < limit {
 		n := min(limit-len(taken), maxSlice)

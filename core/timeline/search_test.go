@@ -44,6 +44,24 @@ func (r *removing) remove(first, n int) {
 	r.shown = append(r.shown[:1:1], r.entries...)
 }
 
+// removeAndRefresh removes entries as remove does, reads a page, and runs the background tasks that it has started.
+func (r *removing) removeAndRefresh(first, n int) {
+	r.Helper()
+	r.remove(first, n)
+	r.page()
+	r.rt.runHeld()
+}
+
+// wantNoneRead removes the entries that are left. It fails the test if the next page reads past others, too.
+func (r *removing) wantNoneRead() {
+	r.Helper()
+	left := len(r.entries)
+	r.remove(0, left)
+	if n := r.page(); n != left {
+		r.Errorf("a page has read past %d removed entries, want the %d that were removed after the last task", n, left)
+	}
+}
+
 // scatter removes every other entry, n of them, after the first ten.
 func (r *removing) scatter(n int) {
 	r.Helper()
@@ -152,40 +170,28 @@ func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
 	r := newRemoving(t, 10_000)
 	r.page()
 	for _, first := range []int{0, 1000, 2000} {
-		r.remove(first, 1000)
-		r.page()
-		r.rt.runHeld()
+		r.removeAndRefresh(first, 1000)
 	}
 	taken := r.fixture.store.requested.Load()
 	for range 20 {
 		r.rt.pass(time.Second)
-		r.remove(len(r.entries)-200, 200)
-		r.page()
-		r.rt.runHeld()
+		r.removeAndRefresh(len(r.entries)-200, 200)
 	}
 	// Each second, a page, and a search that takes 250 entries in each direction; a verification every five.
 	if n := r.fixture.store.requested.Load() - taken; n > 20*2000 {
 		t.Errorf("slices of %d entries were requested", n)
 	}
-	left := len(r.entries)
-	r.remove(0, left)
-	if n := r.page(); n != left {
-		t.Errorf("a page has read past %d removed entries, of which %d were removed after the last search", n, left)
-	}
+	r.wantNoneRead()
 }
 
 // A verification of a far gap does not renew a newer one that it has not read.
 func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
 	r := newRemoving(t, 10_000)
 	r.page()
-	r.remove(0, 1000)
-	r.page()
-	r.rt.runHeld()
+	r.removeAndRefresh(0, 1000)
 	r.rt.pass(5 * time.Second)
 	late := r.entries[2500]
-	r.remove(2000, 1000)
-	r.page()
-	r.rt.runHeld()
+	r.removeAndRefresh(2000, 1000)
 	late.ID += "late"
 	if err := r.open().Put(t.Context(), "f", late, 2_000_000); err != nil {
 		t.Fatal(err)
@@ -256,11 +262,7 @@ func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
 		t.Errorf("pauses (-want +got):\n%s", diff)
 	}
 	r.rt.pausing = nil
-	left := len(r.entries)
-	r.remove(0, left)
-	if n := r.page(); n != left {
-		t.Errorf("a page has read past %d of %d removed entries, of which %d were removed after the last search", n, removed+left, left)
-	}
+	r.wantNoneRead()
 }
 
 // If a search fails, the next one counts its removals, too.
@@ -272,23 +274,15 @@ func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
 	r.fixture.store.Store = failing{r.store}
 	r.rt.runHeld()
 	r.fixture.store.Store = r.store
-	r.remove(0, 200)
-	r.page()
-	r.rt.runHeld()
-	left := len(r.entries)
-	r.remove(0, left)
-	if n := r.page(); n != left {
-		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the searches", n, left)
-	}
+	r.removeAndRefresh(0, 200)
+	r.wantNoneRead()
 }
 
 // A search that fails renews no gap.
 func TestSearch_RenewsNothingAfterAnError(t *testing.T) {
 	r := newRemoving(t, 4000)
 	r.page()
-	r.remove(2000, 600)
-	r.page()
-	r.rt.runHeld()
+	r.removeAndRefresh(2000, 600)
 	r.rt.pass(4 * time.Second)
 	for n := range clock.Instant(1000) { // so that a verification starts, and the next one does not start in time
 		r.store.removed = append(r.store.removed, timeline.Entry{Created: noon - 1000*second + n, ID: "y"})
@@ -375,17 +369,11 @@ func TestSearch_PassesRemainingEntries(t *testing.T) {
 func TestSearch_RenewsAGap(t *testing.T) {
 	r := newRemoving(t, 4000)
 	r.page()
-	r.remove(0, 600)
-	r.page()
-	r.rt.runHeld()
+	r.removeAndRefresh(0, 600)
 	r.rt.pass(8 * time.Second)
 	r.remove(5, 600) // just behind five entries
 	r.page()
 	r.rt.runHeld()
 	r.rt.pass(8 * time.Second) // sixteen seconds after the first search
-	left := len(r.entries)
-	r.remove(0, left)
-	if n := r.page(); n != left {
-		t.Errorf("the first page has read past %d removed entries, want the %d that were removed after the last search", n, left)
-	}
+	r.wantNoneRead()
 }
