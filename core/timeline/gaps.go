@@ -16,9 +16,9 @@ const (
 	// is skipped for gapGrace longer, while somebody verifies it.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
-	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of two gateways may differ that much. A gap ends at
-	// least that long before now. Each removed entry that was created since then costs a page some
-	// microseconds.
+	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of
+	// two gateways may differ that much. A gap ends at least that long before now. Each removed entry that was
+	// created since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
 	// growBy is how much longer a known gap must have become to be noted again.
 	growBy = time.Second
@@ -322,11 +322,11 @@ type skippedSpan struct {
 }
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
-// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a
-// span that reaches beyond a known gap (see grown), and, in a search, one with many entries that this process
-// has removed. If the store has skipped many removed entries, one
-// of the spans is a gap too, but the store does not report which one. The walk chooses the one with the
-// longest part outside known gaps. If that is wrong, the next walk finds another one.
+// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
+// reaches beyond a known gap (see grown), and, in a search, one with many entries that this process has removed.
+// If the store has skipped many removed entries, one of the spans is a gap too, but the store does not report
+// which one. The walk chooses the one with the longest part outside known gaps. If that is wrong, the next walk
+// finds another one.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
 	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {

@@ -154,21 +154,23 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 }
 
 // renew marks the known gaps within span as just read, except for those that were skipped or found later. b is
-// the beginning of the walks that have read the span. They have taken the given entries, which are cut out once
-// more, because a gap with one of them may have been noted since.
+// the beginning of the walks that have read the span. They have taken the given entries, which are cut out of
+// these gaps once more, because a slower walk may have noted a gap with one of them since.
 func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...[]Entry) {
+	entries := slices.Concat(taken...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.of(feed)
-	for _, entries := range taken {
-		k.cut(entries...)
-	}
-	for i := range k.all {
-		g := &k.all[i]
+	all := c.of(feed).all
+	for i, g := range all {
 		skipped := slices.ContainsFunc(b.skip, func(s gap) bool { return s.from < g.to && g.from < s.to })
-		if g.from >= span.from && g.to <= span.to && g.until < b.elapsed+gapKept && !skipped {
-			g.until = b.elapsed + gapKept
+		if g.from < span.from || g.to > span.to || g.until >= b.elapsed+gapKept || skipped {
+			continue
 		}
+		g.until = b.elapsed + gapKept
+		for _, e := range entries {
+			g = g.excluding(e.Created)
+		}
+		all[i] = g
 	}
 }
 

@@ -55,22 +55,32 @@ type searchArea struct {
 // beginSearch returns where to search. It returns false if this process has removed fewer than manyDropped entries
 // since the last search.
 func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k := c.of(feed)
-	latest := k.drops.since(k.searched)
-	if len(latest) < manyDropped {
+	latest, drops, verifying := c.takeDrops(feed)
+	if latest == nil {
 		return searchArea{}, false
 	}
-	k.searched = k.drops.count
-	area = searchArea{drops: k.drops.since(0), within: dueWithin}
+	area = searchArea{drops: drops, within: dueWithin}
 	slices.Sort(latest)
 	slices.Sort(area.drops)
 	area.middle = latest[(len(latest)-1)/2] // at least minDropped are on each side
-	if k.running.verify {
+	if verifying {
 		area.within = -gapGrace // leave the gaps that are due to the verification
 	}
 	return area, true
+}
+
+// takeDrops returns the creation times of the entries that this process has removed since the last search, and of
+// all that it remembers, and whether a verification is running. If there are manyDropped, a search begins now.
+func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	if k.drops.count-k.searched < manyDropped {
+		return nil, nil, false
+	}
+	latest, all = k.drops.since(k.searched), k.drops.since(0)
+	k.searched = k.drops.count
+	return latest, all, k.running.verify
 }
 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are

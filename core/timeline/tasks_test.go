@@ -18,7 +18,7 @@ func TestRenew(t *testing.T) {
 		c.note("f", g, b.puts)
 	}
 	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
-	c.renew("f", gap{from: 20, to: 84}, b, []Entry{{Created: 1}}, []Entry{{Created: 27}})
+	c.renew("f", gap{from: 20, to: 84}, b, []Entry{{Created: 35}}, []Entry{{Created: 27}})
 	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {77, 84, 17 * time.Second}, {90, 95, 12 * time.Second}}
 	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
