@@ -205,7 +205,7 @@ type LibraryStore interface {
 	// PageLibrary must return the entries of the slice in the order of the walk.
 	PageLibrary(ctx context.Context, s Slice) ([]Entry, error)
 	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip with the rest of
-	// Opening. It must read Newest and Built in this call, in any order with the slice.
+	// Opening. It must read Newest and Built in this call, before or after the slice.
 	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
 	// CountLibrary counts the entries of a bucket, at most limit.
 	CountLibrary(ctx context.Context, owner principal.ID, b Bucket, limit int) (int, error)
@@ -220,9 +220,9 @@ type LibraryStore interface {
 	// RebuildNote returns the note of the progress of a rebuild of owner's library; nil if there
 	// is none.
 	RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error)
-	// PutRebuildNote stores a note of a rebuild that started at asOf. Of two notes the one of the
-	// later rebuild must stay, and of one rebuild the note that is greater in order of bytes. If a
-	// library can be deleted by hand, a deletion after asOf removes the note too.
+	// PutRebuildNote stores a note of a rebuild that started at asOf. The note of the later rebuild
+	// must stay, and of two notes of one rebuild the one whose bytes compare greater. If a library
+	// can be deleted by hand, a deletion after asOf removes the note too.
 	PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error
 	// DropRebuildNote must remove the note iff its rebuild started at asOf or before.
 	DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error
@@ -235,7 +235,7 @@ type LibraryStore interface {
 	// Changes lists the changes of owner's library after one, in their order. It
 	// must list every change for ChangesKept after its At.
 	Changes(ctx context.Context, owner principal.ID, after ChangeKey, limit int) ([]Change, error)
-	// SharedWith lists the items on which owner has a role, after a content in order of id.
+	// SharedWith lists the items on which owner has a role, after an item, in order of id.
 	SharedWith(ctx context.Context, owner principal.ID, after ContentID, limit int) ([]Shared, error)
 	// Roles returns the roles on the items of ids, in their order, according to the record of what
 	// was shared with owner.

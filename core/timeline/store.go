@@ -6,8 +6,8 @@ import (
 	"carrel/core/clock"
 )
 
-// Feed names a feed: "pastes", or "content:" and a tenant. The feed "complete:" and a kind has a
-// day if all feeds of that kind are complete; see Timelines.Complete.
+// Feed names a feed: "pastes", or "content:" followed by a tenant. The feed "complete:content" marks all feeds
+// of the kind "content" as complete; see Timelines.Complete.
 type Feed string
 
 // Day is a day in UTC, counted from 1970-01-01.
@@ -30,14 +30,14 @@ type Bucket struct {
 	Shards int
 }
 
-// Partition holds a part of the entries that were created on a day.
+// Partition identifies one of the partitions of a day. Shard is its number, from 0 on.
 type Partition struct {
 	Feed  Feed
 	Day   Day
 	Shard int
 }
 
-// Slice describes the entries to read of a partition.
+// Slice describes which entries of a partition to read.
 type Slice struct {
 	// From and To bound the slice: it has the entries after From and before To, in the direction
 	// of reading. If From is nil, it begins with the first entry of the partition; if To is nil, it
@@ -45,19 +45,19 @@ type Slice struct {
 	From, To *Entry
 	// Newer requests the entries from the oldest to the newest; otherwise the newest come first.
 	Newer bool
-	Limit int
+	Limit int // the largest number of entries
 }
 
 // Listed is the content of a slice.
 type Listed struct {
 	Entries []Entry
-	// Removed reports that the store has skipped so many removed entries that it took time.
-	// A reader should remember which span has no entries.
+	// Removed reports whether the store has skipped many removed entries, which is slow. The reader should
+	// remember the span without entries.
 	Removed bool
 }
 
-// Change is a write of an entry. MTS is the write timestamp of the row's state that causes
-// it.
+// Change is a write of an entry. MTS is the write timestamp of the state of the row that the entry is derived
+// from.
 type Change struct {
 	Partition Partition
 	Entry     Entry
@@ -69,20 +69,19 @@ const MaxBuckets = 1000
 
 // Store keeps the entries of feeds. They are derived: other rows decide what is shown.
 type Store interface {
-	// FixBucket stores a bucket, by compare-and-set, unless the feed has one of its day. It
-	// must return the bucket that the feed has then. So the result never changes.
+	// FixBucket stores a bucket, by compare-and-set, unless the feed has a bucket for that day. It must return
+	// the bucket that the feed has then. So all calls for a day return the same bucket.
 	FixBucket(ctx context.Context, feed Feed, b Bucket) (Bucket, error)
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
-	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the
-	// one with the greater MTS must win. A put must be durable no later than an in-flight list
-	// of this process that is written after it. A put whose MTS is not greater than that of a drop may be
-	// ignored.
+	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the one with the
+	// greater MTS must win. If an in-flight list of this process is durable, every earlier put of this process
+	// must be durable too. A put whose MTS is not greater than that of a drop may be ignored.
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is as durable
 	// as a put.
 	DropEntry(ctx context.Context, c Change) error
-	// ListEntries must list the entries of a partition between two positions, each with the
-	// Until of the put that has won, at most as many as the limit of the slice.
+	// ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each
+	// with the Until of its put with the greatest MTS.
 	ListEntries(ctx context.Context, p Partition, s Slice) (Listed, error)
 }

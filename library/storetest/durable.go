@@ -37,7 +37,7 @@ func durableAreas() []durableArea {
 			{"It must be durable when a CommitPaste that follows it is", durableBody},
 		}},
 		{"PutEntry", []durableCheck{
-			{"A put must be durable no later than an in-flight list of this process that is written after it", durableEntry},
+			{"If an in-flight list of this process is durable, every earlier put of this process must be durable too", durableEntry},
 		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were returned are durable", durableRegisters},
@@ -141,7 +141,7 @@ func durableDue(s *env, crash func()) {
 	s.ok(s.PutDue(s.ctx, d))
 	it.move()
 	crash()
-	s.same("dues after a crash", s.dues(start+10, 1000), []commit.Due{d})
+	s.same("hints after a crash", s.hints(start+10, 1000), []commit.Due{d})
 }
 
 func durableText(s *env, crash func()) {

@@ -29,7 +29,7 @@ func feedAreas() []area {
 			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
 		}},
 		{"ListEntries", []check{
-			{"ListEntries must list the entries of a partition between two positions, each with the Until of the put that has won, at most as many as the limit of the slice", listEntries},
+			{"ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each with the Until of its put with the greatest MTS", listEntries},
 			{"partitions are separate", listOtherPartitions},
 		}},
 	}
@@ -41,7 +41,8 @@ func (s *env) feed(name string) timeline.Feed { return timeline.Feed(name + ":" 
 // aDay is the day of the entries of these subtests.
 var aDay = timeline.DayOf(start)
 
-// fixBucket records a day. It may be repeated after an unknown outcome.
+// fixBucket records a day. It repeats the call after an unknown outcome, because the result is the bucket that
+// the feed has then.
 func (s *env) fixBucket(feed timeline.Feed, b timeline.Bucket) (current timeline.Bucket) {
 	s.Helper()
 	var err error
@@ -102,10 +103,10 @@ func listBuckets(s *env) {
 	s.same("before one of them", list(aDay, 10), newestFirst[3:])
 	s.same("before a day without one", list(aDay+5, 2), newestFirst[1:3])
 	s.same("before the oldest", len(list(-400, 10)), 0)
-	s.same("none of them", len(list(math.MaxInt32, 0)), 0)
+	s.same("a limit of 0", len(list(math.MaxInt32, 0)), 0)
 }
 
-// partition returns a partition of this subtest.
+// partition returns the partition of this subtest.
 func (s *env) partition() timeline.Partition {
 	return timeline.Partition{Feed: s.feed("a"), Day: aDay, Shard: 3}
 }
@@ -128,7 +129,7 @@ func (s *env) wantFeed(what string, want ...timeline.Entry) {
 	s.same(what, got, want)
 }
 
-// change returns a write of an entry at a write timestamp.
+// change returns a write of an entry with a write timestamp.
 func (s *env) change(e timeline.Entry, mts clock.Instant) timeline.Change {
 	return timeline.Change{Partition: s.partition(), Entry: e, MTS: mts}
 }
@@ -211,18 +212,18 @@ func listEntries(s *env) {
 				s.same(fmt.Sprintf("between %d and %d", from, n), append([]timeline.Entry{}, s.listed(p, to)...), append([]timeline.Entry{}, inOrder[from+1:n]...))
 			}
 			to.From = &inOrder[n]
-			s.same("between a key and itself", len(s.listed(p, to)), 0)
+			s.same("between a position and itself", len(s.listed(p, to)), 0)
 		}
 	}
-	s.same("none of them", len(s.listed(p, timeline.Slice{})), 0)
-	// A bound need not be the key of an entry.
+	s.same("a limit of 0", len(s.listed(p, timeline.Slice{})), 0)
+	// A bound need not be the position of an entry.
 	between := timeline.Entry{Created: start + 1, ID: "1"}
-	s.same("older than a key", s.listed(p, timeline.Slice{From: &between, Limit: 1}), []timeline.Entry{oldestFirst[3]})
-	s.same("newer than a key", s.listed(p, timeline.Slice{From: &between, Newer: true, Limit: 1}), []timeline.Entry{oldestFirst[4]})
+	s.same("older than a position", s.listed(p, timeline.Slice{From: &between, Limit: 1}), []timeline.Entry{oldestFirst[3]})
+	s.same("newer than a position", s.listed(p, timeline.Slice{From: &between, Newer: true, Limit: 1}), []timeline.Entry{oldestFirst[4]})
 	before, after := timeline.Entry{Created: start - 1}, timeline.Entry{Created: start + 9}
 	s.same("older than all", len(s.listed(p, timeline.Slice{From: &before, Limit: 9})), 0)
-	s.same("newer than before all", s.listed(p, timeline.Slice{From: &before, Newer: true, Limit: 9}), oldestFirst)
-	s.same("older than after all", s.listed(p, timeline.Slice{From: &after, Limit: 9}), newestFirst)
+	s.same("newer than a position before all", s.listed(p, timeline.Slice{From: &before, Newer: true, Limit: 9}), oldestFirst)
+	s.same("older than a position after all", s.listed(p, timeline.Slice{From: &after, Limit: 9}), newestFirst)
 	s.same("newer than all", len(s.listed(p, timeline.Slice{From: &after, Newer: true, Limit: 9})), 0)
 }
 

@@ -33,8 +33,7 @@ func journalAreas() []area {
 	}
 }
 
-// listID returns the id of an in-flight list of this subtest. It has the form of a UUID, as in
-// the product.
+// listID returns the id of an in-flight list of this subtest. It is a UUID, as in production.
 func (s *env) listID(n int) commit.ListID {
 	var tenant, check int
 	_, err := fmt.Sscanf(s.tenant, "t%d-%d", &tenant, &check)
@@ -102,7 +101,7 @@ func putListLate(s *env) {
 }
 
 func listLarge(s *env) {
-	const large = 2 << 20 // below the least limit of a node that runs tests
+	const large = 2 << 20 // below the smallest limit of a node that runs tests
 	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{bytes.Repeat([]byte{7}, large)}}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	if got := s.inFlightLists(); len(got) != 1 || len(got[0].Blocks) != 1 || !bytes.Equal(got[0].Blocks[0], l.Blocks[0]) {
@@ -113,7 +112,7 @@ func listLarge(s *env) {
 	s.same("lists after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
 
-// inFlight first reads all lists: a store may know the processes only after that.
+// inFlight reads all lists first, because a store may learn only in this way which processes exist.
 func inFlight(s *env) {
 	one, two := s.listID(1), s.listID(2)
 	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
@@ -159,13 +158,13 @@ func deleteInFlightList(s *env) {
 	s.same("lists after its owner resumed", s.inFlightLists(), []commit.InFlightList{l})
 }
 
-// dues returns this subtest's dues until an instant.
-func (s *env) dues(until clock.Instant, limit int) []commit.Due {
+// hints returns the hints of this subtest that are due until an instant.
+func (s *env) hints(until clock.Instant, limit int) []commit.Due {
 	s.Helper()
 	ds, err := s.DueUntil(s.ctx, until, limit)
 	s.ok(err)
 	if len(ds) > limit {
-		s.Fatalf("%d dues for a limit of %d", len(ds), limit)
+		s.Fatalf("%d hints for a limit of %d", len(ds), limit)
 	}
 	return slices.DeleteFunc(ds, func(d commit.Due) bool { return id.Tenant(d.Key) != s.tenant })
 }
@@ -184,12 +183,12 @@ func dueUntil(s *env) {
 		until clock.Instant
 		want  int
 	}{{start - 1, 0}, {start, 1}, {start + 4, 1}, {start + 5, 3}, {start + day - 1, 3}, {start + day, 4}, {start + 9*day, 5}} {
-		s.same(fmt.Sprintf("dues until %v", c.until), s.dues(c.until, 1000), ordered[:c.want])
+		s.same(fmt.Sprintf("hints until %v", c.until), s.hints(c.until, 1000), ordered[:c.want])
 	}
 	first, err := s.DueUntil(s.ctx, start+9*day, 1)
 	s.ok(err)
 	if len(first) != 1 || first[0].At > start {
-		s.Fatalf("the first due is %+v", first)
+		s.Fatalf("the first hint is %+v", first)
 	}
 }
 
@@ -203,7 +202,7 @@ func putDueTwice(s *env) {
 			s.ok(s.PutDue(s.ctx, d))
 		}
 		d.MTS = base + slices.Max(order)
-		s.same(fmt.Sprintf("dues put in the order %v", order), s.dues(start+1, 1000), []commit.Due{d})
+		s.same(fmt.Sprintf("hints put in the order %v", order), s.hints(start+1, 1000), []commit.Due{d})
 		s.ok(s.DropDue(s.ctx, d))
 	}
 }
@@ -218,31 +217,31 @@ func dropDue(s *env) {
 	s.ok(s.DropDue(s.ctx, a))
 	s.ok(s.DropDue(s.ctx, a))
 	s.ok(s.DropDue(s.ctx, commit.Due{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
-	s.same("dues", s.dues(start+10, 1000), []commit.Due{b, later})
+	s.same("hints", s.hints(start+10, 1000), []commit.Due{b, later})
 	older, newer := b, b
 	older.MTS--
 	s.ok(s.DropDue(s.ctx, older))
-	s.same("dues after the removal of an older one", s.dues(start+10, 1000), []commit.Due{b, later})
+	s.same("hints after the removal of an older one", s.hints(start+10, 1000), []commit.Due{b, later})
 	newer.MTS = s.tick()
 	s.ok(s.DropDue(s.ctx, newer))
-	s.same("dues after the removal of a newer one", s.dues(start+10, 1000), []commit.Due{later})
+	s.same("hints after the removal of a newer one", s.hints(start+10, 1000), []commit.Due{later})
 	newer.MTS = s.tick()
 	s.ok(s.PutDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, b))
-	s.same("dues after one was put again and a removal came late", s.dues(start+10, 1000), []commit.Due{newer, later})
+	s.same("hints after one was put again and a removal came late", s.hints(start+10, 1000), []commit.Due{newer, later})
 	// They are removed, so that the subtests of a shared store do not fill the beginning of its
 	// list.
 	s.ok(s.DropDue(s.ctx, newer))
 	s.ok(s.DropDue(s.ctx, later))
-	s.same("dues after all were dropped", s.dues(start+10, 1000), []commit.Due(nil))
-	// Both are repeated, as when expiresAt is changed back and forth.
+	s.same("hints after all were dropped", s.hints(start+10, 1000), []commit.Due(nil))
+	// The put and the drop are repeated, as when expiresAt is changed back and forth.
 	for n := range 3 {
 		a.MTS = s.tick()
 		s.ok(s.PutDue(s.ctx, a))
-		s.same(fmt.Sprintf("dues after change %d", n), s.dues(start+10, 1000), []commit.Due{a})
+		s.same(fmt.Sprintf("hints after change %d", n), s.hints(start+10, 1000), []commit.Due{a})
 		gone := a
 		gone.MTS = s.tick()
 		s.ok(s.DropDue(s.ctx, gone))
-		s.same(fmt.Sprintf("dues after change %d was reverted", n), s.dues(start+10, 1000), []commit.Due(nil))
+		s.same(fmt.Sprintf("hints after change %d was reverted", n), s.hints(start+10, 1000), []commit.Due(nil))
 	}
 }

@@ -13,7 +13,7 @@ func libraryAreas() []area {
 	return []area{
 		{"PageLibrary", []check{
 			{"PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
-			{"From is not included, Bound is, and neither needs an entry there", pageEdges},
+			{"From is exclusive, Bound is inclusive, and neither needs to be the key of an entry", pageEdges},
 			{"entries at the same position are in order of id", pageTies},
 			{"buckets are separate", pageBuckets},
 			{"owners whose ids are prefixes of each other are separate", pageOwners},
@@ -22,19 +22,19 @@ func libraryAreas() []area {
 		}},
 		{"OpenLibrary", []check{
 			{"OpenLibrary returns the entries that PageLibrary returns", openEntries},
-			{"It must read Newest and Built in this call, in any order with the slice", openNow},
+			{"It must read Newest and Built in this call, before or after the slice", openNow},
 		}},
 		{"CountLibrary", []check{
 			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
 		}},
 		{"Built", []check{
-			{"Built and Recorded are false for what is missing, and true after SetBuilt, whatever is written", built},
+			{"Built and Recorded are false before SetBuilt, whatever else is written, and true after it", built},
 		}},
 		{"RebuildNote", []check{
 			{"RebuildNote reads the note of one owner, nil if there is none", rebuildNote},
-			{"Of two notes the one of the later rebuild must stay, and of one rebuild the note that is greater in order of bytes", rebuildNotes},
+			{"The note of the later rebuild must stay, and of two notes of one rebuild the one whose bytes compare greater", rebuildNotes},
 			{"DropRebuildNote must remove the note iff its rebuild started at asOf or before", dropRebuildNote},
-			{"a note is no entry of a library, and marks none as built", rebuildNoteAlone},
+			{"a note is not an entry of a library, and marks no library as built", rebuildNoteAlone},
 		}},
 		{"DropEntries", []check{
 			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},
@@ -45,7 +45,7 @@ func libraryAreas() []area {
 func sharedAreas() []area {
 	return []area{
 		{"SharedWith", []check{
-			{"SharedWith lists what owner has a role on, after a content in order of id", sharedWith},
+			{"SharedWith lists the items on which owner has a role, after an item, in order of id", sharedWith},
 		}},
 		{"Roles", []check{
 			{"Roles returns the roles on the items of ids, in their order, according to the record of what was shared with owner", roles},
@@ -53,7 +53,7 @@ func sharedAreas() []area {
 	}
 }
 
-// addEntry applies a new item at a position of its own to p's library, and returns its entry.
+// addEntry creates an item at a position, writes its entry to p's library, and returns the entry.
 func (s *env) addEntry(name string, v principal.Visibility, at clock.Instant, p principal.ID) library.Entry {
 	s.Helper()
 	it := s.newItem(name, v, p)
@@ -305,18 +305,18 @@ func openBuilt(s *env) {
 
 func openNewest(s *env) {
 	a := s.user("a")
-	older := library.Slice{Owner: a, Bucket: principal.Public, Newer: true, Limit: 1}
-	if o := s.opened(older, true); o.Newest != nil {
+	oldest := library.Slice{Owner: a, Bucket: principal.Public, Newer: true, Limit: 1}
+	if o := s.opened(oldest, true); o.Newest != nil {
 		s.Errorf("the newest entry of an empty bucket is at %v", o.Newest)
 	}
 	for n := range 3 {
 		e := s.addEntry(fmt.Sprintf("newest%d", n), principal.Public, start+clock.Instant(n), a)
 		s.addEntry(fmt.Sprintf("private%d", n), principal.Private, start+clock.Instant(10+n), a)
-		if o := s.opened(older, true); o.Newest == nil || *o.Newest != *keyOf(e) {
+		if o := s.opened(oldest, true); o.Newest == nil || *o.Newest != *keyOf(e) {
 			s.Errorf("the newest entry is at %v, not at %v", o.Newest, *keyOf(e))
 		}
 	}
-	if o := s.opened(older, false); o.Newest != nil {
+	if o := s.opened(oldest, false); o.Newest != nil {
 		s.Errorf("the newest entry is returned though it was not requested")
 	}
 }
