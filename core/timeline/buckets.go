@@ -24,8 +24,8 @@ const (
 	countStep = 10_000
 	// bucketsKept is how long a process caches a list of buckets.
 	bucketsKept = 30 * time.Second
-	// aheadBy is how long before midnight a process looks for the bucket of the next day, because
-	// the clock of another process may be ahead. It is far more than clocks should differ.
+	// aheadBy is how long before midnight a process looks for the bucket of the next day, because the clock of
+	// another process may be ahead. Clocks should differ by far less.
 	aheadBy = time.Minute
 	// maxFeeds is how many feeds a process caches.
 	maxFeeds = 1000
@@ -35,8 +35,8 @@ const (
 type buckets struct {
 	store Store
 	rt    sched.Runtime
-	// remote reports that a day has several partitions. In a local store they would spread no load,
-	// and a page would open an iterator for each.
+	// remote reports whether a day has several partitions. In a local store they would spread no load, and a
+	// page would open an iterator for each.
 	remote bool
 
 	mu    sync.Mutex
@@ -72,7 +72,7 @@ func (b *buckets) list(ctx context.Context, feed Feed) ([]Bucket, error) {
 		}
 	}
 	b.mu.Lock()
-	k := b.of(feed) // if it is dropped from the cache during the read, so is the list
+	k := b.of(feed) // if k is evicted during the read, the list is not cached
 	b.mu.Unlock()
 	list, err := b.readAll(ctx, feed)
 	if err != nil {
@@ -175,8 +175,8 @@ func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	return stored, nil
 }
 
-// look reads the bucket of a day. If there is none, it returns the one before it, or the
-// zero Bucket if that is missing too.
+// look returns the bucket of a day, from the cache or from the store. If there is none, ok is false, and found
+// is the newest bucket of an earlier day, or the zero Bucket if there is none.
 func (b *buckets) look(ctx context.Context, feed Feed, day Day) (found Bucket, ok bool, err error) {
 	if have, ok := b.find(feed, day); ok {
 		return have, true, nil
@@ -200,11 +200,11 @@ func (b *buckets) learn(feed Feed, bucket Bucket) {
 	k.newestFirst = with(k.newestFirst, bucket)
 }
 
-// shardsAfter returns the number of partitions for the next day with entries after the bucket
-// prev: twice as many as prev has, up to maxShards, if its partitions hold more than fullShard
-// entries; half as many, but at least firstShards, if they are less than an eighth full. Ids are
-// spread evenly, so counting one partition is enough. The first day has firstShards; prev is the
-// zero Bucket then.
+// shardsAfter returns the number of partitions of a new day. prev is the bucket of the newest day before it; if
+// there is none, prev is the zero Bucket, and the new day has firstShards. Otherwise it has as many as prev,
+// with two exceptions: twice as many, up to maxShards, if a partition of prev holds more than fullShard
+// entries, and half as many, down to firstShards, if one holds less than an eighth of fullShard. Ids are spread
+// evenly, so counting one partition is enough.
 func (b *buckets) shardsAfter(ctx context.Context, feed Feed, prev Bucket) (int, error) {
 	if prev == (Bucket{}) {
 		return firstShards, nil

@@ -15,7 +15,7 @@ const dayMicros = int64(24 * time.Hour / time.Microsecond)
 func DayOf(at clock.Instant) Day {
 	day := int64(at) / dayMicros
 	if int64(at)%dayMicros < 0 {
-		day-- // division rounds towards 1970
+		day-- // integer division truncates toward zero
 	}
 	return Day(day)
 }
@@ -25,20 +25,20 @@ func Compare(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// before returns the position before all entries of an instant.
+// before returns the position that precedes all entries created at an instant, in the order of Compare.
 func before(at clock.Instant) *Entry { return &Entry{Created: at} }
 
 // firstOf returns the first instant of a day.
 func firstOf(d Day) clock.Instant { return clock.Instant(int64(d) * dayMicros) }
 
-// shardOf returns the shard of an id among a number of shards.
+// shardOf returns the shard of an id on a day with the given number of shards.
 func shardOf(id string, shards int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // writing to a hash never fails
 	return int(h.Sum32() % uint32(shards))
 }
 
-// partition returns the partition of an entry whose day has the bucket b.
+// partition returns the partition of e. b must be the bucket of the day of e.
 func (b Bucket) partition(feed Feed, e Entry) Partition {
 	return Partition{Feed: feed, Day: b.Day, Shard: shardOf(e.ID, b.Shards)}
 }

@@ -22,7 +22,8 @@ const (
 	maxSpans    = 1000
 )
 
-// span is a time span that becomes a gap at an instant: when the last of its entries expires.
+// span is a time span that becomes a gap at emptyAt, when all of its entries have expired. until is when the
+// span is no longer used, by the monotonic clock.
 type span struct {
 	gap
 	emptyAt clock.Instant
@@ -90,8 +91,8 @@ func (f *forecaster) add(e Entry) {
 	}
 }
 
-// pass moves past the reused spans and gaps that begin after an instant, and adds those spans to the
-// forecast.
+// pass moves past the reused spans and gaps that begin after an instant. It adds the spans, but not the gaps,
+// to the forecast.
 func (f *forecaster) pass(at clock.Instant) {
 	for len(f.reused) > 0 && f.reused[len(f.reused)-1].from > at {
 		s := f.reused[len(f.reused)-1]
@@ -178,8 +179,8 @@ func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant)
 	return all
 }
 
-// setForecast replaces the forecast of a feed. since is from the beginning of the walk that has read
-// the entries.
+// setForecast replaces the forecast of a feed. since is the putCount with which the walk began that has read
+// the entries. If not all puts since then are known, setForecast does nothing.
 func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,14 +204,15 @@ func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all 
 	return all
 }
 
-// excludeEntry removes an entry from the forecast if it expires after the other entries of its span.
+// excludeEntry cuts the instant of an entry out of the forecast if the entry expires after the others of its
+// span.
 func (k *knownGaps) excludeEntry(e Entry) {
 	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.emptyAt) {
 		s.gap = s.excluding(e.Created)
 	}
 }
 
-// excludeInstant removes an instant from the forecast.
+// excludeInstant cuts an instant out of the forecast.
 func (k *knownGaps) excludeInstant(at clock.Instant) {
 	if s := k.spanAt(at); s != nil {
 		s.gap = s.excluding(at)

@@ -12,18 +12,19 @@ import (
 const (
 	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
 	minExpired = 200
-	// A gap is old if its span was not read for gapKept. To read it again is to verify the gap. An old gap
-	// is skipped for gapGrace longer, while somebody verifies it.
+	// A gap is old if its span was not read for gapKept. To read it again is to verify the gap. An old gap is
+	// skipped for gapGrace longer, while a reader or a background task verifies it.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
 	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of
 	// two gateways may differ that much. A gap ends at least that long before now. Each removed entry that was
 	// created since then costs a page some microseconds.
 	listedWithin = 3 * time.Second
-	// growBy is how much longer a known gap must have become to be noted again.
+	// growBy is by how much a known gap must have grown at one end before it is remembered again.
 	growBy = time.Second
-	// Two gaps that touch are merged if they were found less than foundTogether apart. So a gap that grows at
-	// both ends is kept as at most seven gaps, fewer than maxGaps.
+	// Two gaps that touch are merged if they were found less than foundTogether apart. Without this, a gap that
+	// grows would soon be kept as more than maxGaps gaps. That can still happen if only readers verify it,
+	// because each verifies only the parts that are old.
 	foundTogether = 4 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8
@@ -31,10 +32,10 @@ const (
 	maxRecent = 1024
 )
 
-// gap is a time span, from inclusive and to exclusive, in which a feed has no entries to
-// show: all were removed or have expired. Reading past them takes time until the store has
-// cleaned up. An entry that another process puts there late, or changes there to expire later, is
-// hidden while the gap is remembered.
+// gap is a time span, from inclusive and to exclusive, in which a feed has no entries to show: all were removed
+// or have expired. Reading past them takes time until the store has cleaned up. An entry that another process
+// puts there late, or changes there to expire later, is hidden while the gap is remembered. With until 0, a
+// value of this type stands for any other time span.
 type gap struct {
 	from, to clock.Instant
 	// until is when the gap becomes old, by the monotonic clock.
@@ -52,11 +53,11 @@ type gapCache struct {
 	feeds map[Feed]*knownGaps
 }
 
-// knownGaps are the gaps of one feed.
+// knownGaps is what a process knows about the gaps of one feed.
 type knownGaps struct {
 	all []gap // disjoint, oldest first
-	// puts are the entries that this process has put and that could be in a gap. They are excluded from a
-	// gap that is noted later by a walk that may not have seen them.
+	// puts are the entries that this process has put where a gap may be. A walk that began before a put may not
+	// have read the entry, so the entry is excluded from the gaps that this walk finds.
 	puts recent
 	// drops are the entries that this process has removed, and searched is how many of them it had removed when
 	// the last search began.
@@ -70,11 +71,10 @@ type knownGaps struct {
 	// earlier than nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
 	nextVerify, nextForecast time.Duration
-	// verifying is the time, by the monotonic clock, until which readers of pages other than the newest skip
-	// old gaps, because one of them is verifying those gaps. That one does not skip them. verifyingNewest is
-	// the same for readers of the newest page. The two are separate because a reader of another page may not
-	// reach the gaps that the newest page reaches.
-	verifying, verifyingNewest time.Duration
+	// Until skipUntil, by the monotonic clock, readers of pages other than the newest skip old gaps, because
+	// another reader has begun to verify them. newestSkipUntil is that time for readers of the newest page. The
+	// two are separate because a reader of another page may not reach the gaps that the newest page reaches.
+	skipUntil, newestSkipUntil time.Duration
 }
 
 // recent counts entries, and remembers the creation times of the last maxRecent of them.
@@ -106,9 +106,9 @@ type beginning struct {
 	elapsed time.Duration // when the walk begins, by the monotonic clock
 	puts    putCount
 	skip    []gap // the gaps that the walk skips: disjoint, oldest first
-	// unverified is the end of the newest gap in skip that should be verified in the background, because
-	// it is old, becomes old within dueWithin, or was forecast; clock.Min if there is none.
-	unverified clock.Instant
+	// dueEnd is the end of the newest gap in skip that should be verified in the background, because it is old,
+	// becomes old within dueWithin, or was forecast; clock.Min if there is none.
+	dueEnd clock.Instant
 }
 
 // putCount is the number of puts of a feed when a walk began.
@@ -151,24 +151,24 @@ func (c *gapCache) begin(feed Feed, elapsed time.Duration, now clock.Instant) be
 
 func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	k.latest = max(k.latest, now)
-	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, unverified: clock.Min}
+	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, dueEnd: clock.Min}
 }
 
-// beginSkipping returns what a walk that skips the known gaps needs at its start. newest says that it is a
-// walk of the newest page. A gap that has become old is still skipped until it has been old for gapGrace;
-// then it is forgotten. In that time, at most one walk of a page other than the newest reads it if it gets
-// that far, and so verifies it. At most one walk of the newest page does the same, but only once the gap has
-// been old for half of gapGrace: before that, the gap is left to a background task.
+// beginSkipping returns what a walk that skips the known gaps needs at its start. newest reports whether it is
+// a walk of the newest page. Walks skip an old gap until it has been old for gapGrace; then it is forgotten.
+// Until then, at most one walk of a page other than the newest does not skip it, and so verifies it if it gets
+// that far. At most one walk of the newest page does the same, but only once the gap has been old for half of
+// gapGrace: before that, the gap is left to a background task.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	wait, verifying := time.Duration(0), &k.verifying
+	wait, skipUntil := time.Duration(0), &k.skipUntil
 	if newest {
-		wait, verifying = gapGrace/2, &k.verifyingNewest
+		wait, skipUntil = gapGrace/2, &k.newestSkipUntil
 	}
-	verifies := elapsed >= *verifying
+	verifies := elapsed >= *skipUntil
 	var kept []gap
 	for _, one := range k.all {
 		if one.empty() || elapsed >= one.until+gapGrace {
@@ -176,18 +176,18 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 		}
 		kept = append(kept, one)
 		if elapsed >= one.until+wait && verifies {
-			*verifying = max(*verifying, one.until+gapGrace)
+			*skipUntil = max(*skipUntil, one.until+gapGrace)
 			continue
 		}
 		b.skip = append(b.skip, one)
 		if elapsed >= one.until-dueWithin {
-			b.unverified = one.to // the newest so far
+			b.dueEnd = one.to // the newest so far
 		}
 	}
 	k.all = kept
 	expired := k.expiredSpans(elapsed, now)
 	if n := len(expired); n > 0 {
-		b.unverified = max(b.unverified, expired[n-1].to)
+		b.dueEnd = max(b.dueEnd, expired[n-1].to)
 	}
 	b.skip = union(b.skip, expired)
 	return b
@@ -210,8 +210,9 @@ func (k *knownGaps) hasPuts(since putCount) bool {
 	return k == since.of && k.puts.count-since.put <= maxRecent
 }
 
-// note remembers a gap of a feed, and replaces the parts of others that it overlaps. since is from
-// the beginning of the walk: entries put after it are excluded from the gap.
+// note remembers a gap that a walk has found. The gap replaces the parts of other gaps that it overlaps. since
+// is the putCount with which the walk began: entries put later are excluded from the gap. If not all of them
+// are known, note does nothing. It keeps the widest maxGaps gaps.
 func (c *gapCache) note(feed Feed, found gap, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +250,8 @@ func merged(all []gap) []gap {
 	return rest
 }
 
-// cut removes from all gaps the instants of entries that the caller has read.
+// cut excludes the given entries, which the caller has read, from all gaps, and from spans of the forecast that
+// would become gaps before they expire.
 func (c *gapCache) cut(feed Feed, entries ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -265,8 +267,8 @@ func (c *gapCache) drop(feed Feed, e Entry) {
 	}
 }
 
-// put removes from all gaps, including those that a reader is about to note, the instant of an
-// entry that this process has put.
+// put excludes an entry, which this process has put, from all gaps, including those that a walk has found but
+// not noted yet.
 func (c *gapCache) put(feed Feed, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,12 +323,12 @@ type skippedSpan struct {
 	expired int           // the number of expired entries
 }
 
-// endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk
-// stops because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
-// reaches beyond a known gap (see grown), and, in a search, one with many entries that this process has removed.
-// If the store has skipped many removed entries, one of the spans is a gap too, but the store does not report
-// which one. The walk chooses the one with the longest part outside known gaps. If that is wrong, the next walk
-// finds another one.
+// endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
+// because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
+// reaches beyond a known gap (see grown), and, in a search, one with many entries that this process has
+// removed. If the store has skipped many removed entries, one of the spans is a gap too, but the store does not
+// report which one. The walk chooses the one with the longest part outside known gaps. If that is wrong, the
+// next walk chooses another one, because the wrong one is known by then.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
 	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
@@ -385,8 +387,8 @@ func around(g gap, first, end clock.Instant) gap {
 // between returns the span between two instants, excluding both.
 func between(a, b clock.Instant) gap { return gap{from: min(a, b) + 1, to: max(a, b)} }
 
-// remember notes a span without entries as a gap, except for the last listedWithin before now, and for
-// the gaps in it that the walk has skipped, because it has not verified them.
+// remember notes those parts of an empty span that the walk has read. It leaves out the gaps that the walk has
+// skipped, and the last listedWithin before now.
 func (w *walk) remember(found gap) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
 	found.until = w.elapsed + gapKept

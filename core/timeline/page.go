@@ -12,8 +12,8 @@ import (
 const MaxScanned = 2000
 
 const (
-	// minChecked is the smallest batch of entries to check after the first batch of a scan, except for
-	// the last batch.
+	// minChecked is the smallest number of entries in a batch after the first one of a scan. Only the last
+	// batch may be smaller.
 	minChecked = 8
 	// maxChecked is the size up to which batches grow. From the third one on, each is twice as large as
 	// the one before, because others may be hiding entries faster than small batches are read.
@@ -49,8 +49,8 @@ type Page[T any] struct {
 
 // Ends describes the position of a page in its feed.
 type Ends struct {
-	// HasNewer and HasOlder report whether the feed shows more on either side. They are also true
-	// if so many entries on that side are not shown that the scan ended early.
+	// HasNewer and HasOlder report whether more entries are shown on either side. They are also true if the
+	// scan of that side ended early because too many entries are not shown.
 	HasNewer, HasOlder bool
 	// Newest and Oldest are the positions from which to continue on either side; nil if
 	// the page is empty, its scan was not cut short, and the query had no After.
@@ -144,8 +144,8 @@ func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer
 		n = max(want+1-len(s.found), minChecked, larger)
 		larger = min(2*n, maxChecked)
 		if len(s.found) == before {
-			// The entries that follow may have expired since the page began, or may also have been hidden and
-			// already removed.
+			// Since the page began, the entries that follow may have expired, or may have been hidden and
+			// removed.
 			w.asOf = clock.Of(t.rt.Now())
 			w.discard(n)
 		}

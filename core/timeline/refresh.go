@@ -29,16 +29,15 @@ const (
 // entries, and to forecast further ones.
 type refreshTasks struct{ verify, search, forecast bool }
 
-// refresh starts the background tasks whose time has come: a verification of gaps, searches for new gaps, and a
-// forecast. They run in the background, because each may read very many entries. The caller has read the newest
-// page with w.
+// refresh starts the background tasks that startRefresh selects. They run in the background, because each may
+// read very many entries. The caller has read the newest page with w.
 func (w *walk) refresh(ctx context.Context) {
 	t := w.t
 	pending, atGap := w.pending()
-	due := w.unverified > clock.Min
-	do, searching, in := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
+	due := w.dueEnd > clock.Min
+	do, searching, known := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
 		due:      due,
-		reached:  due && (w.last == nil || w.unverified > w.last.Created || atGap),
+		reached:  due && (w.last == nil || w.dueEnd > w.last.Created || atGap),
 		removed:  !w.removed.empty(),
 		expiring: 2*w.expiring > w.passed,
 	})
@@ -50,7 +49,7 @@ func (w *walk) refresh(ctx context.Context) {
 		t.rt.Go(func() {
 			_ = t.rt.After(ctx, refreshDelay) // ctx is never canceled
 			run(ctx, feed)
-			t.gaps.endRefresh(in, task)
+			t.gaps.endRefresh(known, task)
 		})
 	}
 	if do.verify {
@@ -99,7 +98,7 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 	for len(taken) < limit {
 		n := min(limit-len(taken), maxSlice)
 		if len(taken) == 0 {
-			n = cursor.MaxPageSize + 1 // what the newest pages skip is renewed first
+			n = cursor.MaxPageSize + 1 // first renew the gaps that the newest page may reach
 		}
 		batch, err := w.take(ctx, n)
 		if err != nil {
@@ -116,8 +115,8 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 	return reached, nil
 }
 
-// dueBefore returns the position from which a walk to older entries reads the newest due gap whose end is not after
-// the given instant. It returns nil if there is no such gap.
+// dueBefore returns the position at which a walk to older entries must begin to read the newest due gap that
+// ends at or before an instant. It returns nil if there is no such gap.
 func (c *gapCache) dueBefore(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +128,8 @@ func (c *gapCache) dueBefore(feed Feed, elapsed time.Duration, end clock.Instant
 	return from
 }
 
-// reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the newest.
-// full reports that the walk has taken as many entries as were wanted.
+// reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the
+// newest. full reports whether the walk has taken as many entries as were wanted.
 func (w *walk) reached(full bool) clock.Instant {
 	switch {
 	case !full && w.budget > 0:
@@ -153,9 +152,10 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 	return b
 }
 
-// renew marks the known gaps within span as just read, except for those that were skipped or found later. b is
-// the beginning of the walks that have read the span. They have taken the given entries, which are cut out of
-// these gaps once more, because a slower walk may have noted a gap with one of them since.
+// renew records that the known gaps within span were read when b began. b is the beginning of the walks that
+// have read span. renew leaves out gaps that these walks have skipped, and gaps that were read later. The walks
+// have taken the given entries. renew cuts them out of the renewed gaps again, because a slower walk may
+// meanwhile have noted a gap with one of them.
 func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...[]Entry) {
 	entries := slices.Concat(taken...)
 	c.mu.Lock()
@@ -182,12 +182,14 @@ type pageRead struct {
 	expiring bool // most entries have an expiry time
 }
 
-// startRefresh decides which tasks start now, and returns them with the gaps of the feed. Each runs at most once
-// at a time. Searches start if this process has removed manyDropped entries since the last one. A verification
-// starts if the page has reached a gap that is due or was forecast, or has read past many removed entries. While
-// searches are running, which searching reports, it starts only if there is such a gap, but even if the page has
-// not reached it: pages may reach it soon. The caller must do these tasks, and call endRefresh after each.
-func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, in *knownGaps) {
+// startRefresh decides which tasks start now. At most one task of each kind runs at a time, and a verification
+// and a forecast each start at most once every refreshEvery. Searches start if this process has removed
+// manyDropped entries since the last search. A verification starts if the page has reached a gap that is due or
+// was forecast, or has read past many removed entries. While searches are running, it starts only if the page
+// skips a gap that is due or was forecast, but the page need not have reached that gap: later pages may reach
+// it soon. A forecast starts if most entries that the page has read have an expiry time. searching reports
+// whether searches are running. The caller must run the tasks, and call endRefresh with known after each.
+func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, known *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)

@@ -12,27 +12,27 @@ const (
 	// manyDropped is how many entries a process must have removed from a feed since the last search before it
 	// begins another one.
 	manyDropped = 200
-	// A read of the newest page starts a series of up to mostSearches searches, with a pause of searchEvery
-	// between them. They do not wait for further pages, because a page of entries that are being removed may
-	// take long.
-	searchEvery  = 250 * time.Millisecond
-	mostSearches = 8
+	// A read of the newest page starts a series of up to maxSearches searches, with a pause of searchPause
+	// between them. They do not wait for further pages, because reading a page may take a long time while its
+	// entries are being removed.
+	searchPause = 250 * time.Millisecond
+	maxSearches = 8
 	// minDropped is how many entries a process must have removed from an empty span for a search to remember the
 	// span as a gap. It is half of manyDropped, because a search begins in the middle of the removed entries, and
 	// each of its two walks sees about half of them.
 	minDropped = manyDropped / 2
-	// searchTaken is how many remaining entries each walk of a search reads at most. Very many entries may be on
-	// their way to being removed, so a walk does not stop at the first ones.
+	// searchTaken is how many remaining entries each walk of a search reads at most. Many of them may be about
+	// to be removed, so a walk does not stop at the first ones.
 	searchTaken = 250
 )
 
-// searchRepeatedly searches up to mostSearches times. It leaves out a search if too few entries were removed since
-// the last one. All of it takes at most refreshWithin, because closing the process waits for it.
+// searchRepeatedly searches up to maxSearches times. It leaves out a search if too few entries were removed
+// since the last one. The series takes at most refreshWithin, because a process that closes waits for it.
 func (t *Timelines) searchRepeatedly(ctx context.Context, feed Feed) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
-	for n := range mostSearches {
-		if n > 0 && t.rt.After(ctx, searchEvery) != nil {
+	for n := range maxSearches {
+		if n > 0 && t.rt.After(ctx, searchPause) != nil {
 			return
 		}
 		if area, ok := t.gaps.beginSearch(feed); ok {
@@ -62,15 +62,17 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	area = searchArea{drops: drops, within: dueWithin}
 	slices.Sort(latest)
 	slices.Sort(area.drops)
-	area.middle = latest[(len(latest)-1)/2] // at least minDropped are on each side
+	area.middle = latest[(len(latest)-1)/2] // each side has at least minDropped of them, including this one
 	if verifying {
-		area.within = -gapGrace // leave the gaps that are due to the verification
+		area.within = -gapGrace // the verification reads the gaps that are due
 	}
 	return area, true
 }
 
-// takeDrops returns the creation times of the entries that this process has removed since the last search, and of
-// all that it remembers, and whether a verification is running. If there are manyDropped, a search begins now.
+// takeDrops begins a search if this process has removed at least manyDropped entries since the last one;
+// otherwise it returns nil. latest are the creation times of these entries, or of the last maxRecent of them,
+// and all are those of all removed entries that are remembered. verifying reports whether a verification is
+// running.
 func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,10 +86,10 @@ func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying 
 }
 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are
-// due. It begins in the middle of the removed entries and walks in both directions. So it finds a gap that no
-// page has reached, for example if somebody hides all entries and begins with the oldest. If entries were
-// removed in several places, it looks at one of them. An error ends the search; the next one counts the same
-// removals, too.
+// due. It begins at the median creation time of these entries and walks in both directions. So it finds a gap
+// that no page has reached, for example while all entries are hidden, the oldest first. If entries were removed
+// in several places, it looks at one of them. An error ends the search; the next search also counts these
+// removals.
 func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, area.within)

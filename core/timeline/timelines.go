@@ -12,8 +12,8 @@ import (
 type Config struct {
 	Store   Store
 	Runtime sched.Runtime
-	// Remote reports that calls of the store take a round trip. Independent calls are then
-	// made concurrently, and the entries of a day are spread over several partitions.
+	// Remote reports whether a call to the store takes a round trip. If so, independent calls are made
+	// concurrently, and the entries of a day are spread over several partitions.
 	Remote bool
 }
 
@@ -49,10 +49,10 @@ func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error
 	return nil
 }
 
-// Put adds an entry to a feed. It records the day first, because readers only look at recorded days.
-// mts is the write timestamp of the row's state. Put does not replace an entry of a later state. But
-// a store may forget a Drop, and then a Put of an earlier state restores the entry: the caller must
-// read the row again after a Put.
+// Put adds an entry to a feed, or replaces it. mts is the write timestamp of the state of the row that the
+// entry is derived from. Put does not replace an entry that has a greater timestamp. But a store may forget a
+// Drop, and then a late Put with a smaller timestamp restores the entry: after a Put, the caller must read the
+// row again. Put records the day first, because readers look only at recorded days.
 func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
@@ -65,8 +65,8 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	return nil
 }
 
-// Drop removes an entry from a feed, unless a Put of a later state has added it. It records the day
-// too: a Put of an earlier state that arrives late must find the same partition, to lose there.
+// Drop removes an entry from a feed, unless a Put with a greater timestamp has added it. It also records the
+// day, so that a late Put with a smaller timestamp writes to the same partition, and loses to the Drop.
 func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
 	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
 	if err != nil {
@@ -79,9 +79,9 @@ func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Inst
 	return nil
 }
 
-// Since returns the entries of a feed that are newer than a position, oldest first and at
-// most limit. It does not check the rows of the entries. Expired entries are omitted. It
-// skips no gaps, because a follower of a feed must see entries that arrive late.
+// Since returns at most limit entries of a feed that are newer than a position, oldest first. It does not check
+// the rows of the entries. Expired entries are omitted. It skips no gaps, because a follower of a feed must see
+// entries that arrive late.
 func (t *Timelines) Since(ctx context.Context, feed Feed, position Entry, limit int) ([]Entry, error) {
 	now := clock.Of(t.rt.Now())
 	w, err := t.newWalk(ctx, feed, &position, true, limit, now, t.gaps.begin(feed, t.rt.Elapsed(), now))
@@ -106,7 +106,8 @@ func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, 
 	return l.Entries[0], true, nil
 }
 
-// completeFeed returns the feed that records, with a single day, that a kind of feeds is complete.
+// completeFeed returns the feed that marks a kind of feeds as complete: once they are complete, it has one
+// recorded day. It has no entries.
 func completeFeed(kind string) Feed { return Feed("complete:" + kind) }
 
 // Complete reports whether SetComplete was called for a kind of feeds. Until then, these

@@ -13,10 +13,10 @@ const (
 	// sliceSlack is the least number of entries that are read from a partition beyond its share of
 	// the page, because some are not shown.
 	sliceSlack = 3
-	// sliceSpread is the same for a remote store, in standard deviations, if that is more than sliceSlack: ids
-	// fall into partitions at random, and a slice with too few entries costs another round trip.
-	// With four, that happens to about one in 1,400 pages of 20 entries of a day with four
-	// partitions, and more often with more partitions.
+	// In a remote store, the slack is sliceSpread standard deviations of the number of entries in a partition,
+	// if that is more than sliceSlack: ids fall into partitions at random, and a slice with too few entries
+	// costs another round trip. With four, that happens to about one in 1,400 pages of 20 entries of a day with
+	// four partitions, and more often with more partitions.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
@@ -34,7 +34,8 @@ type walk struct {
 	feed  Feed
 	newer bool
 	from  *Entry
-	// rest are the slices of day that are still to be opened, and days the days after it.
+	// day is the current day, rest are its slices that are still to be opened, and days are the days that
+	// follow.
 	day  Bucket
 	rest []Slice
 	days []Bucket
@@ -60,14 +61,14 @@ type walk struct {
 	// in a search only.
 	drops []clock.Instant
 	// removed is the time from the first to the last day in which the store has skipped many removed entries.
-	// Of the spans in it without entries, widest is the one with the longest part outside known gaps, and
-	// longest is the length of that part in microseconds.
+	// The walk compares the empty spans in it by their longest part outside known gaps: widest is the span for
+	// which this part is longest, and longest is the length of the part in microseconds.
 	removed gap
 	widest  gap
 	longest int64
 }
 
-// source is a partition that is being read.
+// source reads a partition, or one of the parts into which gaps divide it.
 type source struct {
 	p      Partition
 	shards int    // the number of partitions of its day
@@ -76,7 +77,7 @@ type source struct {
 	// pending are the entries that were read, but not yet taken.
 	pending []Entry
 	ended   bool
-	// removed reports that the store has skipped many removed entries.
+	// removed reports whether the store has skipped many removed entries.
 	removed bool
 }
 
@@ -210,8 +211,8 @@ func (w *walk) nextDay() bool {
 	return len(w.rest) > 0
 }
 
-// limitFor returns how many entries to read first of a partition with a share of the page. In a
-// local store they are fewer, because a further slice takes no round trip.
+// limitFor returns how many entries to read first from a partition in which share of the wanted entries are
+// expected. It is smaller in a local store, because another slice takes no round trip there.
 func (w *walk) limitFor(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
@@ -247,6 +248,7 @@ func (w *walk) pending() (n int, atGap bool) {
 		if gap == nil {
 			gap = to
 		}
+		// Slices that end at the same gap share the pointer To.
 		atGap = atGap || to == gap && s.ended
 	}
 	return n, atGap
