@@ -52,11 +52,11 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 		remote                bool
 	}{
 		"full":                       {4, 100_001, 8, true},
-		"as it was":                  {8, 100_000, 8, true},
+		"exactly full":               {8, 100_000, 8, true},
 		"an eighth":                  {8, 12_500, 8, true},
 		"less":                       {8, 12_499, 4, true},
 		"few":                        {4, 1, 4, true},
-		"full and wide":              {64, 100_001, 64, true},
+		"full, the most partitions":  {64, 100_001, 64, true},
 		"the first":                  {0, 0, 4, true},
 		"full, local":                {4, 100_001, 1, false},
 		"full, one partition, local": {1, 100_001, 1, false},

@@ -56,8 +56,8 @@ func TestRead_ReadsExpiredEntriesOnce(t *testing.T) {
 	read(true, "new", "late", "behind", "older", "oldest")
 }
 
-// Many expired entries, at the head of a feed and across some days, cost the next page no
-// round trip: it reads the newer entries and the first day after the gap at once.
+// Many expired entries, at the head of a feed and across some days, cost the next page no additional round
+// trip: it reads the newer entries and the first day after the gap at once.
 func TestRead_TakesOneRoundTripAroundExpiredEntries(t *testing.T) {
 	f := newFixture(t)
 	for n := range 2000 {

@@ -11,7 +11,7 @@ import (
 	"carrel/core/timeline"
 )
 
-// noon is the time at which these tests begin, and second a second.
+// noon is the time at which these tests begin, and second is one second.
 const (
 	noon   = today + day/2
 	second = clock.Instant(time.Second / time.Microsecond)
@@ -141,7 +141,7 @@ func TestForecast_ReadsSpansAgainBeforeTheyBecomeGaps(t *testing.T) {
 	}
 }
 
-// An entry that this process adds, or changes to expire later, is shown, whenever it is put before its
+// An entry that this process adds, or changes to expire later, is shown. It may be put at any time before its
 // span becomes a gap, even while a forecast is made.
 func TestForecast_ShowsWhatThisProcessPuts(t *testing.T) {
 	changed := timeline.Entry{Created: noon - 3600*second + 777_000, ID: "expires 777", Until: noon + 90*second}
@@ -165,6 +165,8 @@ func TestForecast_ShowsWhatThisProcessPuts(t *testing.T) {
 					change()
 				}
 				f.watch(30 * time.Second)
+				// The added entry is still shown a minute later. If at is 1, the span becomes a gap only in that
+				// minute, and the changed entry expires.
 				if e.Until == 0 || at == 1 {
 					f.watch(60 * time.Second)
 				}
@@ -189,8 +191,7 @@ func TestForecast_ShowsWhatIsBehindAGap(t *testing.T) {
 	f.watch(25 * time.Second)
 }
 
-// A forecast is not used if so many old entries were put meanwhile that not all of them are known.
-// New entries do not count.
+// A forecast is not used if more old entries were put meanwhile than are remembered. New entries do not count.
 func TestForecast_IsDroppedAfterManyPuts(t *testing.T) {
 	for _, c := range []struct {
 		put  clock.Instant
@@ -213,7 +214,7 @@ func TestForecast_IsDroppedAfterManyPuts(t *testing.T) {
 		}}
 		f.run()
 		f.pass(3 * time.Second)
-		if n := f.page(timeline.Query{Size: 20, After: &timeline.Entry{Created: noon - 60*second - 1}}); (n <= 10) != c.used { // nine read past those 1024, and one reads the older entries
+		if n := f.page(timeline.Query{Size: 20, After: &timeline.Entry{Created: noon - 60*second - 1}}); (n <= 10) != c.used { // nine slices read past those 1,024 entries, and one reads the older ones
 			t.Errorf("after puts at noon %+d, a page took %d slices", c.put-noon, n)
 		}
 	}
@@ -221,7 +222,7 @@ func TestForecast_IsDroppedAfterManyPuts(t *testing.T) {
 
 // The boundary of a span lies between two instants, because entries of one instant may expire at
 // different times.
-func TestForecast_ShowsTheLastOfAnInstant(t *testing.T) {
+func TestForecast_DoesNotSplitAnInstant(t *testing.T) {
 	for lasts := range 8 {
 		f := newForecast(t)
 		for n := range 1200 {
@@ -238,8 +239,8 @@ func TestForecast_ShowsTheLastOfAnInstant(t *testing.T) {
 	}
 }
 
-// A new entry that another process puts within listedWithin is shown, although a forecast was made
-// before.
+// A new entry that another process puts within listedWithin of its creation is shown, although a forecast was
+// made before.
 func TestForecast_ShowsNewEntriesOfOthers(t *testing.T) {
 	f := newForecast(t)
 	f.fill(1000, noon-3600*second, noon+4*second)
@@ -259,8 +260,8 @@ func TestForecast_ShowsNewEntriesOfOthers(t *testing.T) {
 	f.page(timeline.Query{Size: 20})
 }
 
-// A forecast that was made long ago is not used: another process may have changed an entry since.
-func TestForecast_IsNotUsedForLong(t *testing.T) {
+// A forecast is not used for more than ten seconds: another process may have changed an entry since.
+func TestForecast_ExpiresAfterTenSeconds(t *testing.T) {
 	f := newForecast(t)
 	f.fill(2000, noon-3600*second, noon+10*second)
 	f.page(timeline.Query{Size: 20})
@@ -274,11 +275,11 @@ func TestForecast_IsNotUsedForLong(t *testing.T) {
 	f.page(timeline.Query{Size: 20})
 }
 
-// If another process changes an entry to expire later, it is shown without a break if a forecast
-// was made since, and otherwise hidden for ten seconds at most.
+// An entry that another process changes to expire later is always shown if a forecast was made after the
+// change. Otherwise it is hidden for at most ten seconds.
 func TestForecast_HidesWhatOthersExtendOnlyForAWhile(t *testing.T) {
 	for _, c := range []struct {
-		before time.Duration // how long before the others expire the entry is changed
+		before time.Duration // the entry is changed this long before the others expire
 		hidden bool
 	}{
 		{100 * time.Second, false},

@@ -78,7 +78,7 @@ func TestForecast_OneAtATime(t *testing.T) {
 	}
 }
 
-// Other pages than the newest start no forecast.
+// Pages other than the newest start no forecast.
 func TestForecast_IsStartedByTheNewestPage(t *testing.T) {
 	f := newForecast(t)
 	f.fill(100, noon-3600*second, noon+3600*second)
@@ -144,7 +144,7 @@ func (s *endless) ListEntries(_ context.Context, _ timeline.Partition, slice tim
 
 // Each forecast reads a limited number of entries. Spans whose entries expire in more than 20 seconds
 // are read only once, up to maxSpans.
-func TestForecast_ReadsALimitedNumber(t *testing.T) {
+func TestForecast_ReadsALimitedNumberOfEntries(t *testing.T) {
 	for _, c := range []struct {
 		until    clock.Instant
 		min, max int // of five forecasts
@@ -204,7 +204,7 @@ func TestRead_GoesOnBehindTheExpiredEntriesOfTheLastPage(t *testing.T) {
 	f.rt.pass(7 * time.Second)
 	f.read(timeline.Query{Size: 1})
 	f.run()
-	f.rt.pass(4*time.Second - 1) // a newest page verifies a gap after eleven seconds
+	f.rt.pass(4*time.Second - 1) // a read of the newest page verifies a gap after eleven seconds
 	for _, again := range []bool{false, true} {
 		f.store.slices.Store(0)
 		f.read(timeline.Query{Size: 1})

@@ -65,7 +65,7 @@ func newRemoved(t *testing.T, from clock.Instant, n int) (*fixture, *removedStor
 // After a page has skipped many removed entries, the next pages do not read them again,
 // whatever position they begin at.
 func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
-	const begin, removed = today + day/4, 30_000 // until half a minute later
+	const begin, removed = today + day/4, 30_000 // they span half a minute
 	f, store := newRemoved(t, begin, removed)
 	for n := range 60 {
 		f.put(timeline.Entry{Created: begin - clock.Instant(n+1)*1000, ID: fmt.Sprint("older ", n)}, true)
@@ -78,7 +78,7 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 		{Size: 20}, {Size: 20, After: &inside}, {Size: 2, After: &inside, Newer: true}, {Size: 80, Newer: true},
 		{Size: 20, After: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, After: &timeline.Entry{Created: begin - 30_000}},
 	}
-	for range 3 { // the right span is not always found at once
+	for range 3 { // a walk may note another span first; see endSkipped
 		f.want(queries[0])
 	}
 	if store.skipped < removed {
@@ -99,7 +99,7 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 	}
 }
 
-// A gap grows to include later removals once they are three seconds old.
+// A gap grows to include removed entries once three seconds have passed since their creation.
 func TestRead_ExtendsAGap(t *testing.T) {
 	const removed, lately = 30_000, 300
 	now := clock.Of(newFixture(t).rt.Now())
@@ -117,7 +117,7 @@ func TestRead_ExtendsAGap(t *testing.T) {
 	if n := passes(); n != removed+lately {
 		t.Fatalf("%d removed entries were skipped: too few for this test", n)
 	}
-	passes() // the right span is not always found at once
+	passes() // a walk may note another span first; see endSkipped
 	if n := passes(); n != lately {
 		t.Errorf("%d removed entries of the last three seconds were skipped", n)
 	}
@@ -150,7 +150,7 @@ func TestRead_SpansBetweenNewerEntriesAreNoGaps(t *testing.T) {
 		return f.store.slices.Load()
 	}
 	for range 4 {
-		slices() // the right span is not always found at once
+		slices() // a walk may note another span first; see endSkipped
 	}
 	if n := slices(); n != 8 {
 		t.Errorf("a page reads %d slices, want 8: two of each of the four partitions", n)
@@ -273,8 +273,8 @@ func TestRead_ShowsADayBegunDuringARead(t *testing.T) {
 	f.want(timeline.Query{Size: 5})
 }
 
-// A day that this process begins while a reader lists the days is shown to the next reader, even if
-// the process has used so many feeds meanwhile that it has dropped the days of this one.
+// If this process begins a day while a reader lists the days, the next reader sees that day, even if the
+// process has used so many other feeds meanwhile that it has evicted this one from its cache.
 func TestRead_ShowsADayBegunWhileTheDaysAreListed(t *testing.T) {
 	for _, others := range []int{0, 1000} {
 		f := newFixture(t)
@@ -321,7 +321,7 @@ func TestRead_MergesManyGaps(t *testing.T) {
 	f.store.slices.Store(0)
 	f.want(timeline.Query{Size: 3})
 	if n := f.store.slices.Load(); n > 12 {
-		t.Errorf("%d slices were read, want those of two days, one of them around one gap", n)
+		t.Errorf("%d slices were read, want at most 12: those of two days, one of which has one gap", n)
 	}
 	late := timeline.Entry{Created: today + 1001, ID: "late"}
 	if err := f.open().Put(t.Context(), "f", late, 10); err != nil {

@@ -9,8 +9,8 @@ import (
 	"carrel/core/timeline"
 )
 
-// A page is full although others hide entries at its beginning faster than a batch of its size is
-// read. It needs fewer batches if they also remove the entries from the feed.
+// A page is full although others hide the newest entries faster than a batch as large as the page is read. It
+// needs fewer batches if they also remove the entries from the feed.
 func TestRead_OvertakesOthersThatHideEntries(t *testing.T) {
 	for _, c := range []struct {
 		removed                  bool
@@ -86,14 +86,14 @@ func TestRead_GoesOnAfterHiddenEntries(t *testing.T) {
 	}
 }
 
-// A gap is not read again with the entries after it.
+// When a page reads entries again, it still skips the gap between them.
 func TestRead_SkipsAGapBehindHiddenEntries(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
 	f.feeds = f.reader
 	f.put(timeline.Entry{Created: noon - 3601*second, ID: "a"}, true)
 	f.put(timeline.Entry{Created: noon - 61*second, ID: "b"}, true)
-	for range 3 { // the right span is not always found at once
+	for range 3 { // a walk may note another span first; see endSkipped
 		f.want(timeline.Query{Size: 5})
 	}
 	for n := range 60 {

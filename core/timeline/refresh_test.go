@@ -149,8 +149,8 @@ func TestRead_VerifiesAGapJustBehindTheNewestPage(t *testing.T) {
 	}
 }
 
-// If a page has read more entries before a gap than a page may show, the verification takes twice as many, so
-// that it reaches the gap, too.
+// If a page has read more than cursor.MaxPageSize entries before a gap, the verification reads up to twice as
+// many as the page, so that it also reaches the gap.
 func TestRead_VerifiesAGapBehindALargePage(t *testing.T) {
 	for _, c := range []struct{ live, size int }{{130, 90}, {123, 60}} {
 		f, store := newRemoved(t, noon-3600*second, 5000)
@@ -245,9 +245,9 @@ func TestRead_VerifiesAGrowingGapInTime(t *testing.T) {
 	}
 }
 
-// The time for which a gap is kept counts from the start of the read that has found it, because that
-// read may take long.
-func TestRead_KeepsAGapFromTheStartOfTheRead(t *testing.T) {
+// A gap is kept for ten seconds from the start of the read that has found it, because that read may take a long
+// time.
+func TestRead_CountsTheAgeOfAGapFromTheStartOfTheRead(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
 	f.put(timeline.Entry{Created: today, ID: "a"}, true)
@@ -301,7 +301,7 @@ func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
 	}
 	f.put(timeline.Entry{Created: noon - 60*second, ID: "newest"}, true)
 	far := timeline.Query{Size: 1, After: &timeline.Entry{Created: noon - 1000*second}}
-	for range 3 { // the right span is not always found at once
+	for range 3 { // a walk may note another span first; see endSkipped
 		f.want(timeline.Query{Size: 1})
 		f.want(far)
 	}
@@ -355,7 +355,7 @@ func TestRefresh_RenewsAGapThatIsDueSoon(t *testing.T) {
 	}
 }
 
-// A verification does not read past a gap again that was found a short time ago.
+// A verification skips a gap that was found a short time ago.
 func TestRefresh_SkipsAYoungGap(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true

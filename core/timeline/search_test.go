@@ -12,15 +12,15 @@ import (
 	"carrel/core/timeline"
 )
 
-// removing is a feed whose entries one process reads and removes.
-type removing struct {
+// removalFixture is a feed whose entries one process reads and removes.
+type removalFixture struct {
 	*fixture
 	store   *removedStore
 	entries []timeline.Entry // what is left, the oldest first
 }
 
-// newRemoving returns a feed of n entries, a millisecond apart, and an older one.
-func newRemoving(t *testing.T, n int) *removing {
+// newRemovalFixture returns a feed of n entries, a millisecond apart, and an older one.
+func newRemovalFixture(t *testing.T, n int) *removalFixture {
 	f, store := newRemoved(t, 0, 0)
 	f.rt.hold = true
 	f.feeds = f.reader
@@ -28,11 +28,11 @@ func newRemoving(t *testing.T, n int) *removing {
 	for i := range clock.Instant(n) {
 		f.put(timeline.Entry{Created: noon - 3600*second + i*1000, ID: fmt.Sprint(i)}, true)
 	}
-	return &removing{f, store, f.shown[1:]}
+	return &removalFixture{f, store, f.shown[1:]}
 }
 
-// remove removes some of the entries that are left, from the given index on, in their order.
-func (r *removing) remove(first, n int) {
+// remove removes n of the remaining entries, from index first on, the oldest first.
+func (r *removalFixture) remove(first, n int) {
 	r.Helper()
 	for _, e := range r.entries[first : first+n] {
 		if err := r.feeds.Drop(r.Context(), "f", e, 1_000_000); err != nil {
@@ -45,15 +45,15 @@ func (r *removing) remove(first, n int) {
 }
 
 // removeAndRefresh removes entries as remove does, reads a page, and runs the background tasks that it has started.
-func (r *removing) removeAndRefresh(first, n int) {
+func (r *removalFixture) removeAndRefresh(first, n int) {
 	r.Helper()
 	r.remove(first, n)
 	r.page()
 	r.rt.runHeld()
 }
 
-// wantNoneRead removes the entries that are left. It fails the test if the next page reads past others, too.
-func (r *removing) wantNoneRead() {
+// wantNoneRead removes the remaining entries. It fails the test if the next page also reads past others.
+func (r *removalFixture) wantNoneRead() {
 	r.Helper()
 	left := len(r.entries)
 	r.remove(0, left)
@@ -62,8 +62,8 @@ func (r *removing) wantNoneRead() {
 	}
 }
 
-// scatter removes every other entry, n of them, after the first ten.
-func (r *removing) scatter(n int) {
+// scatter removes n entries, every other one, after the first ten.
+func (r *removalFixture) scatter(n int) {
 	r.Helper()
 	for i := range n {
 		r.remove(10+i, 1)
@@ -71,7 +71,7 @@ func (r *removing) scatter(n int) {
 }
 
 // page reads the newest entries. It returns how many removed entries it has read past.
-func (r *removing) page() int {
+func (r *removalFixture) page() int {
 	r.Helper()
 	r.store.skipped = 0
 	r.want(timeline.Query{Size: 20})
@@ -79,41 +79,41 @@ func (r *removing) page() int {
 }
 
 // After this process has removed many entries, a background task finds the gap behind the newest page, however
-// many entries are before it. So the first page after these were removed, too, does not read past it.
+// many entries are newer than the gap. When these are removed later, the first page does not read past the gap.
 func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		drop func(r *removing)
-		// left is how many of the entries that are removed before the search are outside the gap; -1 if there
-		// is no gap.
-		left int
+		drop func(r *removalFixture)
+		// outside is how many of the entries that are removed before the search are outside the gap; -1 if
+		// there is no gap.
+		outside int
 	}{
-		{"too few", func(r *removing) { r.remove(0, 199) }, -1},
-		{"the oldest", func(r *removing) { r.remove(0, 200) }, 0},
-		{"the newer ones first", func(r *removing) {
+		{"too few", func(r *removalFixture) { r.remove(0, 199) }, -1},
+		{"the oldest", func(r *removalFixture) { r.remove(0, 200) }, 0},
+		{"the newer ones first", func(r *removalFixture) {
 			for n := range 200 {
 				r.remove(199-n, 1)
 			}
 		}, 0},
-		{"very many", func(r *removing) { r.remove(0, 3000) }, 0},
-		{"others at the head", func(r *removing) {
+		{"very many", func(r *removalFixture) { r.remove(0, 3000) }, 0},
+		{"others among the newest", func(r *removalFixture) {
 			r.remove(0, 700)
 			r.remove(len(r.entries)-300, 300)
 		}, 300},
-		{"others at the end", func(r *removing) {
+		{"one other, older", func(r *removalFixture) {
 			r.remove(0, 1)
 			r.remove(500, 700)
 		}, 1},
-		{"others while some are left", func(r *removing) {
+		{"with remaining entries between them", func(r *removalFixture) {
 			for n := range 100 {
 				r.remove(n, 7)
 			}
 		}, -1},
-		{"all but the first 100", func(r *removing) { r.remove(100, 700) }, 0},
-		{"many in one place", func(r *removing) { r.remove(0, 100); r.scatter(100) }, 100},
-		{"too few in one place", func(r *removing) { r.remove(0, 99); r.scatter(101) }, -1},
+		{"behind 100 older entries", func(r *removalFixture) { r.remove(100, 700) }, 0},
+		{"many in one place", func(r *removalFixture) { r.remove(0, 100); r.scatter(100) }, 100},
+		{"too few in one place", func(r *removalFixture) { r.remove(0, 99); r.scatter(101) }, -1},
 	} {
-		r := newRemoving(t, 4000)
+		r := newRemovalFixture(t, 4000)
 		r.page()
 		c.drop(r)
 		removed := len(r.store.removed)
@@ -123,8 +123,8 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 		r.rt.runHeld()
 		later := len(r.entries)
 		r.remove(0, later)
-		want := later + c.left
-		if c.left < 0 {
+		want := later + c.outside
+		if c.outside < 0 {
 			want = later + removed
 		}
 		if n := r.page(); n != want {
@@ -134,16 +134,17 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 }
 
 // While a process removes all entries, from either end, pages read past at most the entries removed in the last
-// second, because searches find the rest. Background tasks read past a removed entry about every seven seconds.
+// second, because searches find the rest. Background tasks read past each removed entry about once every seven
+// seconds.
 func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		first func(r *removing) int
+		first func(r *removalFixture) int
 	}{
-		{"the oldest first", func(*removing) int { return 0 }},
-		{"the newest first", func(r *removing) int { return len(r.entries) - 500 }},
+		{"the oldest first", func(*removalFixture) int { return 0 }},
+		{"the newest first", func(r *removalFixture) int { return len(r.entries) - 500 }},
 	} {
-		r := newRemoving(t, 12_000)
+		r := newRemovalFixture(t, 12_000)
 		r.page()
 		most, inBackground := 0, 0
 		for len(r.entries) > 0 {
@@ -157,7 +158,7 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 		if most > 500 {
 			t.Errorf("%s: a page has read past %d removed entries", c.name, most)
 		}
-		// That is three times as many as there are.
+		// That is three reads of each of the 12,000 entries.
 		if inBackground > 36_000 {
 			t.Errorf("%s: background tasks have read past %d removed entries", c.name, inBackground)
 		}
@@ -167,7 +168,7 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 // While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
 // So they are still known when pages do.
 func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
-	r := newRemoving(t, 10_000)
+	r := newRemovalFixture(t, 10_000)
 	r.page()
 	for _, first := range []int{0, 1000, 2000} {
 		r.removeAndRefresh(first, 1000)
@@ -177,7 +178,8 @@ func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
 		r.rt.pass(time.Second)
 		r.removeAndRefresh(len(r.entries)-200, 200)
 	}
-	// Each second, a page, and a search that takes 250 entries in each direction; a verification every five.
+	// Each second, a page is read, and a search reads 250 entries in each direction. A verification runs every
+	// five seconds.
 	if n := r.fixture.store.requested.Load() - taken; n > 20*2000 {
 		t.Errorf("slices of %d entries were requested", n)
 	}
@@ -186,7 +188,7 @@ func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
 
 // A verification of a far gap does not renew a newer one that it has not read.
 func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
-	r := newRemoving(t, 10_000)
+	r := newRemovalFixture(t, 10_000)
 	r.page()
 	r.removeAndRefresh(0, 1000)
 	r.rt.pass(5 * time.Second)
@@ -213,7 +215,7 @@ func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
 
 // A search notes no gap where few entries were removed. Each would cost a page further slices.
 func TestSearch_NotesNoSpanWithFewRemovals(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	slices := func() int64 {
 		before := r.fixture.store.slices.Load()
 		r.want(timeline.Query{Size: 4, After: &timeline.Entry{Created: noon - 3600*second + 2_000_000}})
@@ -235,7 +237,7 @@ func TestSearch_NotesNoSpanWithFewRemovals(t *testing.T) {
 
 // Searches follow each other without a page while this process removes many entries, but not forever.
 func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	r.page()
 	r.remove(0, 200)
 	r.page()
@@ -267,7 +269,7 @@ func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
 
 // If a search fails, the next one counts its removals, too.
 func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	r.page()
 	r.remove(0, 200)
 	r.page()
@@ -280,11 +282,11 @@ func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
 
 // A search that fails renews no gap.
 func TestSearch_RenewsNothingAfterAnError(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	r.page()
 	r.removeAndRefresh(2000, 600)
 	r.rt.pass(4 * time.Second)
-	for n := range clock.Instant(1000) { // so that a verification starts, and the next one does not start in time
+	for n := range clock.Instant(1000) { // they start a verification now, so that none starts in the next five seconds
 		r.store.removed = append(r.store.removed, timeline.Entry{Created: noon - 1000*second + n, ID: "y"})
 	}
 	r.page()
@@ -320,7 +322,7 @@ func (f newerFails) ListEntries(ctx context.Context, p timeline.Partition, s tim
 
 // A series of searches ends after eight seconds, however slow the store is.
 func TestSearch_EndsInTime(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	r.page()
 	r.remove(0, 200)
 	r.page()
@@ -332,18 +334,19 @@ func TestSearch_EndsInTime(t *testing.T) {
 	}
 	r.rt.runHeld()
 	if pauses != 5 {
-		t.Errorf("%d pauses of two seconds each, want one before the searches, and four after them", pauses)
+		t.Errorf("%d pauses of two seconds each, want one before the first search, and one after each of four searches", pauses)
 	}
 }
 
-// A search finds a gap although many of the entries between its beginning and the gap are still there, because
-// they are only about to be removed.
+// A search finds a gap behind up to 249 remaining entries. It does not stop at them, because they may be about
+// to be removed.
 func TestSearch_PassesRemainingEntries(t *testing.T) {
 	for _, newer := range []bool{true, false} {
 		for _, remaining := range []int{249, 250} {
-			r := newRemoving(t, 4000)
+			r := newRemovalFixture(t, 4000)
 			r.page()
-			// The search begins at the last of these in the direction of the gap.
+			// The median of the removed entries, where the search begins, is the scattered one that is nearest
+			// to the gap.
 			const gap, scattered = 150, 151
 			for n := range scattered {
 				r.remove(1000+n, 1) // every other entry
@@ -367,11 +370,11 @@ func TestSearch_PassesRemainingEntries(t *testing.T) {
 
 // A search renews a gap that is due, although nothing was removed in it since it was found.
 func TestSearch_RenewsAGap(t *testing.T) {
-	r := newRemoving(t, 4000)
+	r := newRemovalFixture(t, 4000)
 	r.page()
 	r.removeAndRefresh(0, 600)
 	r.rt.pass(8 * time.Second)
-	r.remove(5, 600) // just behind five entries
+	r.remove(5, 600) // five remaining entries separate them from the gap
 	r.page()
 	r.rt.runHeld()
 	r.rt.pass(8 * time.Second) // sixteen seconds after the first search

@@ -174,8 +174,8 @@ func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
 	}
 }
 
-// A known gap is noted again when it has become longer by a second at either end, up to three seconds
-// before now.
+// A known gap is noted again if it has grown by at least a second at either end. The last three seconds before
+// now do not count.
 func TestGrown(t *testing.T) {
 	const s = clock.Instant(time.Second / time.Microsecond)
 	w := &walk{now: 100 * s, beginning: beginning{skip: []gap{{from: 10 * s, to: 20 * s}, {from: 50 * s, to: 96*s + 1}}}}
@@ -215,8 +215,8 @@ func TestReused_IsDisjoint(t *testing.T) {
 	}
 }
 
-// What is read again begins at the position of the walk, or at the start of a slice that the walk has not
-// reached. Sources without pending entries stay as they are.
+// Discarded entries are read again from the position of the walk, or from the start of their slice if the walk
+// has not reached it. Sources without pending entries stay as they are.
 func TestDiscard(t *testing.T) {
 	last, before, after := &Entry{Created: 50}, &Entry{Created: 80}, &Entry{Created: 30}
 	for name, c := range map[string]struct{ first, want *Entry }{"of a day": {nil, last}, "reached": {before, last}, "not reached": {after, after}} {

@@ -45,8 +45,8 @@ func TestStartRefresh(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	both, verify, forecast := refreshTasks{verify: true, forecast: true}, refreshTasks{verify: true}, refreshTasks{forecast: true}
 	for n, step := range []struct {
-		at                  time.Duration
-		ended, wanted, want refreshTasks
+		at                     time.Duration
+		ended, requested, want refreshTasks
 	}{
 		{0, refreshTasks{}, forecast, forecast},
 		{1 * time.Second, refreshTasks{}, both, verify},
@@ -60,7 +60,7 @@ func TestStartRefresh(t *testing.T) {
 		{18 * time.Second, forecast, both, verify},
 	} {
 		c.endRefresh(c.of("f"), step.ended)
-		page := pageRead{due: step.wanted.verify, reached: step.wanted.verify, expiring: step.wanted.forecast}
+		page := pageRead{due: step.requested.verify, reached: step.requested.verify, expiring: step.requested.forecast}
 		if got, _, _ := c.startRefresh("f", step.at, page); got != step.want {
 			t.Errorf("step %d: %+v, want %+v", n, got, step.want)
 		}
@@ -100,8 +100,8 @@ func TestStartRefresh_SearchesAfterManyRemovals(t *testing.T) {
 	}
 }
 
-// A page starts a verification if it has reached a gap that is due or has read past many removed entries. While
-// searches are running or start, it does so only if a gap is due, but even if the page has not reached that gap.
+// A page starts a verification if it has reached a due gap, or if it has read past many removed entries. If
+// searches are running or start, it does so only if a gap is due, whether or not the page has reached that gap.
 func TestStartRefresh_Verifies(t *testing.T) {
 	for _, c := range []struct {
 		page              pageRead
@@ -122,11 +122,11 @@ func TestStartRefresh_Verifies(t *testing.T) {
 					cache.drop("f", Entry{Created: 1})
 				}
 			}
-			do, searching, in := cache.startRefresh("f", 0, c.page)
-			if do != want || in.running != want || searching != withSearch {
-				t.Errorf("%+v: %+v starts, %+v is running, searching %t; want %+v", c.page, do, in.running, searching, want)
+			do, searching, known := cache.startRefresh("f", 0, c.page)
+			if do != want || known.running != want || searching != withSearch {
+				t.Errorf("%+v: %+v starts, %+v is running, searching %t; want %+v", c.page, do, known.running, searching, want)
 			}
-			cache.endRefresh(in, refreshTasks{verify: true})
+			cache.endRefresh(known, refreshTasks{verify: true})
 			if do, searching, _ = cache.startRefresh("f", time.Minute, c.page); do.verify != want.verify || searching != withSearch {
 				t.Errorf("%+v: the second page starts %+v, searching %t; want %+v", c.page, do, searching, want)
 			}
@@ -153,8 +153,8 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// A search begins at the median of the entries that were removed since the one before it, unless they are few.
-// It gets the last 1024 entries that were removed.
+// A search begins at the median creation time of the entries that were removed since the previous search. If
+// there are fewer than 200, none begins. A search gets the last 1,024 entries that were removed.
 func TestBeginSearch(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	c.of("f")
@@ -211,7 +211,8 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// A search reads due gaps again. While a verification is running, it reads only forgotten ones.
+// A search reads due gaps again. While a verification is running, it reads only gaps that readers no longer
+// skip.
 func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
 	young, due, forgotten := gap{10, 20, 3*time.Second + 1}, gap{30, 40, 3 * time.Second}, gap{70, 80, -2 * time.Second}
 	old := gap{50, 60, -2*time.Second + 1}

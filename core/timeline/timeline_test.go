@@ -37,7 +37,7 @@ type manualClock struct {
 	deadlines []deadline
 }
 
-// deadline is that of a context.
+// deadline is the deadline of a context.
 type deadline struct {
 	at     time.Duration
 	cancel context.CancelFunc
@@ -77,7 +77,7 @@ func (c *manualClock) Go(task func()) {
 	c.Real.Go(task)
 }
 
-// pass moves both clocks on.
+// pass advances both clocks.
 func (c *manualClock) pass(d time.Duration) {
 	c.now.Add(d.Microseconds())
 	c.elapsed.Add(int64(d))
@@ -98,7 +98,7 @@ func (c *manualClock) Elapsed() time.Duration { return time.Duration(c.elapsed.L
 type countingStore struct {
 	timeline.Store
 	slices, lists, fixed atomic.Int64
-	// requested is the number of entries that slices may have had.
+	// requested is the sum of the limits of all slices.
 	requested atomic.Int64
 	// listing, if set, is called before a slice is listed.
 	listing func()
@@ -131,7 +131,7 @@ type fixture struct {
 	feeds *timeline.Timelines
 	// reader, if set, reads all pages; otherwise each is read by a process of its own.
 	reader *timeline.Timelines
-	// shown has the entries to show, and hidden those that the rows hide.
+	// shown are the entries that pages must show, and hidden are the others that have not expired.
 	shown, hidden []timeline.Entry
 	mu            sync.Mutex // protects checked, because both sides of a page are read concurrently
 	checked       int
@@ -406,8 +406,9 @@ func TestRead_ListsTheDaysOfALocalStoreOnce(t *testing.T) {
 	}
 }
 
-// A late Put of an earlier state adds nothing.
-func TestDrop_BeforeTheFirstPutOfItsDayWins(t *testing.T) {
+// A Put that arrives after a Drop with a greater timestamp adds nothing, even if the Drop was the first write
+// on its day.
+func TestPut_LosesToALaterDropOnANewDay(t *testing.T) {
 	f := newFixture(t)
 	e := timeline.Entry{Created: today, ID: "x"}
 	if err := f.feeds.Drop(t.Context(), "f", e, 10); err != nil {
