@@ -15,9 +15,9 @@ import (
 // them at once.
 const slicesOfDay = 4
 
-// measureClusterPastes compares pages of pastes by the size of the list, by their position in it, and
-// after many of its newest pastes have expired or were made private. It compares creations of pastes
-// with creations of items.
+// measureClusterPastes compares pages of lists of different sizes, pages at different positions, and pages read
+// after many of the newest pastes have expired or were made private. It also compares creating a paste with
+// creating an item.
 func measureClusterPastes(ctx context.Context, o *options, t *table) (err error) {
 	var lists []*gateway
 	defer func() {
@@ -66,7 +66,7 @@ func measureClusterPastes(ctx context.Context, o *options, t *table) (err error)
 	if err != nil {
 		return err
 	}
-	return few.measureCreations(ctx, t, wall, "on Cassandra (wall time a creation)")
+	return few.measureCreations(ctx, t, wall, "on Cassandra (wall time per creation)")
 }
 
 // wall returns the wall time, which is what counts on a cluster: most work is not done by

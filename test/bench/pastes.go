@@ -34,14 +34,14 @@ const (
 	wantedOfPastePage   = 1.5
 	wantedOfCreatePaste = 1.3
 
-	// readPause is the time between two pages of a list that is read all the time.
+	// readPause is the time between two pages of a list that is read continuously.
 	readPause = 100 * time.Millisecond
-	// singlePages is how many pages of the unchanged list are measured, to compare the first page after the hiding
-	// with them.
+	// singlePages is how many single pages of an unchanged list are measured. The first page after pastes were
+	// hidden is compared with them.
 	singlePages = 50
-	// After that measurement, hiddenAgain more pastes are hidden or expire, hidings times in a row.
-	hiddenAgain = 4_000
-	hidings     = 9
+	// After that measurement, hiddenPerRound more pastes are hidden or expire, hideRounds times in a row.
+	hiddenPerRound = 4_000
+	hideRounds     = 9
 )
 
 // pasteBegan is when the oldest paste was created.
@@ -55,9 +55,9 @@ func pasteSizes(largest int) []int {
 	return []int{fewPastes, largest}
 }
 
-// measurePastes compares pages of pastes by the size of the list, by their position in it, and after
-// many of its newest pastes have expired or were made private. It compares creations of pastes with
-// creations of items.
+// measurePastes compares pages of lists of different sizes, pages at different positions, and pages read after
+// many of the newest pastes have expired or were made private. It also compares creating a paste with creating
+// an item.
 func measurePastes(ctx context.Context, o *options, t *table) error {
 	sizes := pasteSizes(o.entries)
 	var lists []*gateway
@@ -114,17 +114,17 @@ func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant
 		g.runtime.Random(id[:])
 		title := fmt.Sprintf("Paste %d", first+i)
 		in := paste.Import{ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters", CreatedAt: &created, ExpiresAt: expires}
-		return g.again(ctx, func() error {
+		return g.retry(ctx, func() error {
 			_, err := g.pastes.Import(ctx, in)
 			return err
 		})
 	})
 }
 
-// again calls f, and repeats it a second after each error that has the code UNAVAILABLE or leaves open
+// retry calls f, and repeats it a second after each error that has the code UNAVAILABLE or leaves open
 // whether a write was applied. It calls f at most five times. A cluster under the load of an import may
 // miss a deadline.
-func (g *gateway) again(ctx context.Context, f func() error) (err error) {
+func (g *gateway) retry(ctx context.Context, f func() error) (err error) {
 	for range 5 {
 		if err = f(); fault.CodeOf(err) != fault.Unavailable && !fault.MayHaveCommitted(err) {
 			return err
@@ -250,9 +250,9 @@ func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists
 			err = g.measureHidden(ctx, t, way.name, usual, page, by)
 		}
 		if err == nil {
-			err = g.measureHidings(ctx, t, way.name, usual, page, func() error { return way.hide(g, hiddenAgain) })
+			err = g.measureHideRounds(ctx, t, way.name, usual, page, func() error { return way.hide(g, hiddenPerRound) })
 		}
-		note("hid and measured pastes that have %s in %s", way.name, time.Since(start).Round(time.Second))
+		note("hid pastes (%s) and measured the list in %s", way.name, time.Since(start).Round(time.Second))
 		if err := errors.Join(err, g.close()); err != nil {
 			return err
 		}
@@ -260,12 +260,12 @@ func measureHiddenPastes(ctx context.Context, t *table, unchanged unchangedLists
 	return nil
 }
 
-// measureHidings repeats the measurement: it hides more pastes, then reads the first page of this list and a
-// page of the unchanged list, in alternating order. It compares the medians, because a single page may have to
-// wait while the node collects garbage.
-func (g *gateway) measureHidings(ctx context.Context, t *table, how string, usual, page, again func() error) error {
+// measureHideRounds measures the first page several more times. Each time it hides more pastes, then reads a
+// page of this list and one of the unchanged list, in alternating order. It compares the medians, because a
+// single page may have to wait while the node collects garbage.
+func (g *gateway) measureHideRounds(ctx context.Context, t *table, how string, usual, page, again func() error) error {
 	var without, with []time.Duration
-	for n := range hidings {
+	for n := range hideRounds {
 		if err := g.whileRead(ctx, page, again); err != nil {
 			return err
 		}
@@ -285,8 +285,8 @@ func (g *gateway) measureHidings(ctx context.Context, t *table, how string, usua
 	}
 	slices.Sort(without)
 	slices.Sort(with)
-	typical, first := without[hidings/2], with[hidings/2]
-	t.figure(fmt.Sprintf("a page of an unchanged list, right after %d more have %s (wall time, median of %d)", hiddenAgain, how, hidings), micros(typical))
+	typical, first := without[hideRounds/2], with[hideRounds/2]
+	t.figure(fmt.Sprintf("a page of an unchanged list, right after %d more have %s (wall time, median of %d)", hiddenPerRound, how, hideRounds), micros(typical))
 	t.ratio("the first page of this list", micros(first), float64(first)/float64(typical), wantedFlat)
 	return nil
 }
@@ -357,7 +357,7 @@ func timed(once func() error) (time.Duration, error) {
 
 // expirePastes creates n public pastes that expire at the same time, and returns when they have expired.
 func (g *gateway) expirePastes(ctx context.Context, n int) error {
-	// These never expire. They tell how long it takes to create pastes.
+	// These never expire. They show how long it takes to create pastes.
 	start := time.Now()
 	if err := g.pastesAt(ctx, fewPastes, fewPastes, pasteBegan, pasteDays*24*time.Hour, nil); err != nil {
 		return err
@@ -375,8 +375,8 @@ func (g *gateway) expirePastes(ctx context.Context, n int) error {
 }
 
 // hidePastes creates n public pastes, waits for four seconds, and makes each of them private, starting with the
-// newest or with the oldest. A gap ends three seconds before now, so after the wait even the newest paste is old
-// enough to be in one.
+// newest or with the oldest. A gap ends at least three seconds before now, so after the wait even the newest
+// paste is old enough to be in one.
 func (g *gateway) hidePastes(ctx context.Context, n int, newestFirst bool) error {
 	made := make([]*paste.Created, n)
 	private, title := true, "Paste of today"
@@ -403,15 +403,15 @@ func measurePasteCreation(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	defer g.close()
-	return g.measureCreations(ctx, t, cpu, "in one process (CPU a creation)")
+	return g.measureCreations(ctx, t, cpu, "in one process (CPU per creation)")
 }
 
-func (g *gateway) measureCreations(ctx context.Context, t *table, of func(cost) time.Duration, where string) error {
+func (g *gateway) measureCreations(ctx context.Context, t *table, by func(cost) time.Duration, where string) error {
 	if err := g.addWriter(ctx); err != nil {
 		return err
 	}
 	title := "A title"
-	costs, err := compareBy(of,
+	costs, err := compareBy(by,
 		subject{"createContent", func() error {
 			_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public})
 			return err
@@ -425,7 +425,7 @@ func (g *gateway) measureCreations(ctx context.Context, t *table, of func(cost) 
 		return err
 	}
 	t.title("Creating a paste, %s", where)
-	t.figure("createContent, of a note without a text", micros(of(costs[0])))
-	t.ratio("createPaste", micros(of(costs[1])), float64(of(costs[1]))/float64(of(costs[0])), wantedOfCreatePaste)
+	t.figure("createContent, of a note without a text", micros(by(costs[0])))
+	t.ratio("createPaste", micros(by(costs[1])), float64(by(costs[1]))/float64(by(costs[0])), wantedOfCreatePaste)
 	return nil
 }

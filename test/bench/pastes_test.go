@@ -23,9 +23,9 @@ func TestPasteSizes_EndWithTheLargest(t *testing.T) {
 	}
 }
 
-// TestPrintSizes_CalculatesManyPastes checks the sizes of the embedded store, which has one
+// TestPrintSizes_ExtrapolatesToManyPastes checks the sizes of the embedded store, which has one
 // partition for each day.
-func TestPrintSizes_CalculatesManyPastes(t *testing.T) {
+func TestPrintSizes_ExtrapolatesToManyPastes(t *testing.T) {
 	o := &options{dir: t.TempDir()}
 	g, err := o.pasteStore(t.Context(), "pastes", 2*pasteDays)
 	if err != nil {
