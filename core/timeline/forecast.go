@@ -22,21 +22,21 @@ const (
 	maxSpans    = 1000
 )
 
-// span is a time span that becomes a gap at emptyAt, when all of its entries have expired. until is when the
-// span is no longer used, by the monotonic clock.
-type span struct {
-	gap
+// futureGap is a span that becomes a gap at emptyAt, when all of its entries have expired. From until on, pages
+// do not skip it, but the next forecast still reuses it.
+type futureGap struct {
+	span
 	emptyAt clock.Instant
 }
 
 // forecaster collects the spans of a feed, newest first, from its entries in that order. Without
 // known spans, readers would have to read past all entries that have just expired to find the gap.
 type forecaster struct {
-	spans []span
+	spans []futureGap
 	// reused are the known spans and gaps that are not read again: disjoint, oldest first. For a gap,
 	// emptyAt is 0.
-	reused []span
-	// Spans that are read now are used until this time of the monotonic clock.
+	reused []futureGap
+	// until is the until of the spans that are read now.
 	until time.Duration
 	// The current span ends at to, exclusive. It has count entries; oldest is when the oldest of them
 	// was created, and emptyAt when the last of them expires.
@@ -115,13 +115,13 @@ func (f *forecaster) pass(at clock.Instant) {
 func (f *forecaster) close(from clock.Instant) {
 	touches := len(f.spans) > 0 && f.spans[len(f.spans)-1].from == f.to
 	if f.count >= minExpired || f.count > 0 && touches {
-		f.spans = append(f.spans, span{gap{from, f.to, f.until}, f.emptyAt})
+		f.spans = append(f.spans, futureGap{span{from, f.to, f.until}, f.emptyAt})
 	}
 	f.to, f.count, f.emptyAt = min(f.to, from), 0, 0
 }
 
 // result closes the last span, and returns the newest spans, oldest first.
-func (f *forecaster) result() []span {
+func (f *forecaster) result() []futureGap {
 	f.close(f.oldest + 1) // perhaps not all entries of that instant were read
 	spans := f.spans[:min(len(f.spans), maxSpans)]
 	slices.Reverse(spans)
@@ -129,17 +129,17 @@ func (f *forecaster) result() []span {
 }
 
 // joined returns sorted spans as gaps. Those that overlap or touch become one.
-func joined(spans []span) []gap {
-	var all []gap
+func joined(spans []futureGap) []span {
+	var all []span
 	for _, s := range spans {
-		all = join(all, s.gap)
+		all = join(all, s.span)
 	}
 	return all
 }
 
 // join adds a gap to gaps that begin no later. Gaps that overlap or touch become one, whose until is
 // the earlier one of the two.
-func join(all []gap, next gap) []gap {
+func join(all []span, next span) []span {
 	if next.empty() {
 		return all
 	}
@@ -153,35 +153,35 @@ func join(all []gap, next gap) []gap {
 
 // reused returns what a forecast does not read again, disjoint and oldest first: the spans of the last
 // forecast that become gaps after an instant, and the known gaps that need not be verified yet.
-func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant) []span {
+func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant) []futureGap {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	var all []span
+	var all []futureGap
 	for _, s := range k.forecast {
 		if s.emptyAt > after && !s.empty() {
 			all = append(all, s)
 		}
 	}
-	var outside []gap
+	var outside []span
 	for _, g := range k.all {
 		if elapsed < g.until-dueWithin && !g.empty() {
 			outside = append(outside, g)
 		}
 	}
 	for _, s := range all {
-		outside = without(outside, s.gap)
+		outside = without(outside, s.span)
 	}
 	for _, g := range outside {
-		all = append(all, span{gap: g})
+		all = append(all, futureGap{span: g})
 	}
-	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(all, func(a, b futureGap) int { return cmp.Compare(a.from, b.from) })
 	return all
 }
 
 // setForecast replaces the forecast of a feed. since is the putCount with which the walk began that has read
 // the entries. If not all puts since then are known, setForecast does nothing.
-func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
+func (c *gapCache) setForecast(feed Feed, spans []futureGap, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -195,10 +195,10 @@ func (c *gapCache) setForecast(feed Feed, spans []span, since putCount) {
 }
 
 // expiredSpans returns the gaps of the spans whose entries have all expired.
-func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all []gap) {
+func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all []span) {
 	for _, s := range k.forecast {
 		if s.emptyAt <= now && elapsed < s.until {
-			all = join(all, s.gap)
+			all = join(all, s.span)
 		}
 	}
 	return all
@@ -208,19 +208,19 @@ func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all 
 // span.
 func (k *knownGaps) excludeEntry(e Entry) {
 	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.emptyAt) {
-		s.gap = s.excluding(e.Created)
+		s.span = s.excluding(e.Created)
 	}
 }
 
 // excludeInstant cuts an instant out of the forecast.
 func (k *knownGaps) excludeInstant(at clock.Instant) {
 	if s := k.spanAt(at); s != nil {
-		s.gap = s.excluding(at)
+		s.span = s.excluding(at)
 	}
 }
 
 // spanAt returns the span that contains an instant, or nil.
-func (k *knownGaps) spanAt(at clock.Instant) *span {
+func (k *knownGaps) spanAt(at clock.Instant) *futureGap {
 	i := sort.Search(len(k.forecast), func(i int) bool { return k.forecast[i].to > at })
 	if i == len(k.forecast) || k.forecast[i].from > at {
 		return nil

@@ -32,20 +32,19 @@ const (
 	maxRecent = 1024
 )
 
-// gap is a time span, from inclusive and to exclusive, in which a feed has no entries to show: all were removed
-// or have expired. Reading past them takes time until the store has cleaned up. An entry that another process
-// puts there late, or changes there to expire later, is hidden while the gap is remembered. With until 0, a
-// value of this type stands for any other time span.
-type gap struct {
+// span is a time span, from inclusive and to exclusive. It is a gap if a feed has no entries to show in it: all
+// were removed or have expired. Reading past them takes time until the store has cleaned up. An entry that
+// another process puts there late, or changes there to expire later, is hidden while the gap is remembered.
+type span struct {
 	from, to clock.Instant
-	// until is when the gap becomes old, by the monotonic clock.
+	// until is when a known gap becomes old, by the monotonic clock; 0 in other spans.
 	until time.Duration
 }
 
-func (g gap) empty() bool { return g.from >= g.to }
+func (s span) empty() bool { return s.from >= s.to }
 
-// micros returns the length of the gap in microseconds. It may be longer than a time.Duration.
-func (g gap) micros() int64 { return int64(g.to - g.from) }
+// micros returns the length of the span in microseconds. It may be longer than a time.Duration.
+func (s span) micros() int64 { return int64(s.to - s.from) }
 
 // gapCache remembers the gaps of feeds. It is safe for concurrent use.
 type gapCache struct {
@@ -55,7 +54,7 @@ type gapCache struct {
 
 // knownGaps is what a process knows about the gaps of one feed.
 type knownGaps struct {
-	all []gap // disjoint, oldest first
+	all []span // disjoint, oldest first
 	// puts are the entries that this process has put where a gap may be. A walk that began before a put may not
 	// have read the entry, so the entry is excluded from the gaps that this walk finds.
 	puts recent
@@ -66,7 +65,7 @@ type knownGaps struct {
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
-	forecast []span
+	forecast []futureGap
 	// running are the tasks that run in the background. The next verification and the next forecast start no
 	// earlier than nextVerify and nextForecast, by the monotonic clock.
 	running                  refreshTasks
@@ -105,7 +104,7 @@ func (r *recent) since(n int) (created []clock.Instant) {
 type beginning struct {
 	elapsed time.Duration // when the walk begins, by the monotonic clock
 	puts    putCount
-	skip    []gap // the gaps that the walk skips: disjoint, oldest first
+	skip    []span // the gaps that the walk skips: disjoint, oldest first
 	// dueEnd is the end of the newest gap in skip that should be verified in the background, because it is old,
 	// becomes old within dueWithin, or was forecast; clock.Min if there is none.
 	dueEnd clock.Instant
@@ -169,7 +168,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 		wait, skipUntil = gapGrace/2, &k.newestSkipUntil
 	}
 	verifies := elapsed >= *skipUntil
-	var kept []gap
+	var kept []span
 	for _, one := range k.all {
 		if one.empty() || elapsed >= one.until+gapGrace {
 			continue
@@ -194,7 +193,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 }
 
 // union returns the gaps of two sorted lists, and joins those that overlap or touch.
-func union(a, b []gap) (all []gap) {
+func union(a, b []span) (all []span) {
 	for len(a) > 0 || len(b) > 0 {
 		if len(b) == 0 || len(a) > 0 && a[0].from < b[0].from {
 			a, b = b, a
@@ -213,7 +212,7 @@ func (k *knownGaps) hasPuts(since putCount) bool {
 // note remembers a gap that a walk has found. The gap replaces the parts of other gaps that it overlaps. since
 // is the putCount with which the walk began: entries put later are excluded from the gap. If not all of them
 // are known, note does nothing. It keeps the widest maxGaps gaps.
-func (c *gapCache) note(feed Feed, found gap, since putCount) {
+func (c *gapCache) note(feed Feed, found span, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -224,7 +223,7 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 		found = found.excluding(created)
 	}
 	all := without(k.all, found)
-	at, _ := slices.BinarySearchFunc(all, found, func(a, b gap) int { return cmp.Compare(a.from, b.from) })
+	at, _ := slices.BinarySearchFunc(all, found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for all = merged(slices.Insert(all, at, found)); len(all) > maxGaps; {
 		narrowest := 0
 		for i := range all {
@@ -238,7 +237,7 @@ func (c *gapCache) note(feed Feed, found gap, since putCount) {
 }
 
 // merged joins gaps that touch and were found at nearly the same time.
-func merged(all []gap) []gap {
+func merged(all []span) []span {
 	rest := all[:1]
 	for _, one := range all[1:] {
 		if last := &rest[len(rest)-1]; last.to >= one.from && (last.until-one.until).Abs() < foundTogether {
@@ -292,11 +291,11 @@ func (k *knownGaps) cut(entries ...Entry) {
 }
 
 // excluding returns the wider of the two parts of the gap before and after an instant.
-func (g gap) excluding(at clock.Instant) gap {
+func (g span) excluding(at clock.Instant) span {
 	if at < g.from || at >= g.to {
 		return g
 	}
-	older, newer := gap{g.from, at, g.until}, gap{at + 1, g.to, g.until}
+	older, newer := span{g.from, at, g.until}, span{at + 1, g.to, g.until}
 	if older.micros() < newer.micros() {
 		return newer
 	}
@@ -304,10 +303,10 @@ func (g gap) excluding(at clock.Instant) gap {
 }
 
 // without returns the parts of gaps that are outside of cut.
-func without(all []gap, cut gap) []gap {
-	var rest []gap
+func without(all []span, cut span) []span {
+	var rest []span
 	for _, one := range all {
-		for _, part := range []gap{{one.from, min(one.to, cut.from), one.until}, {max(one.from, cut.to), one.to, one.until}} {
+		for _, part := range []span{{one.from, min(one.to, cut.from), one.until}, {max(one.from, cut.to), one.to, one.until}} {
 			if !part.empty() {
 				rest = append(rest, part)
 			}
@@ -345,7 +344,7 @@ func (w *walk) endSkipped(at clock.Instant) {
 
 // grown reports whether an empty span reaches at least growBy beyond a known gap, at either end. The part beyond
 // may have few removed entries, but without this every page would read past them.
-func (w *walk) grown(found gap) bool {
+func (w *walk) grown(found span) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, g := range w.skip {
 		if g.from < found.to && g.to > found.from && (end >= g.to.Add(growBy) || found.from.Add(growBy) <= g.from) {
@@ -356,7 +355,7 @@ func (w *walk) grown(found gap) bool {
 }
 
 // longestOutside returns the length in microseconds of the longest part of a span that is in no known gap.
-func (w *walk) longestOutside(found gap) (longest int64) {
+func (w *walk) longestOutside(found span) (longest int64) {
 	for _, part := range w.outsideGaps(found) {
 		longest = max(longest, part.micros())
 	}
@@ -364,11 +363,11 @@ func (w *walk) longestOutside(found gap) (longest int64) {
 }
 
 // outsideGaps returns the parts of a span that are in no known gap.
-func (w *walk) outsideGaps(found gap) []gap {
+func (w *walk) outsideGaps(found span) []span {
 	if found.empty() {
 		return nil
 	}
-	parts := []gap{found}
+	parts := []span{found}
 	for _, g := range w.skip {
 		parts = without(parts, g)
 	}
@@ -377,19 +376,19 @@ func (w *walk) outsideGaps(found gap) []gap {
 
 // around returns the smallest span that contains g and the span between two instants. An empty g is
 // ignored.
-func around(g gap, first, end clock.Instant) gap {
+func around(g span, first, end clock.Instant) span {
 	if g.empty() {
-		return gap{from: first, to: end}
+		return span{from: first, to: end}
 	}
-	return gap{from: min(g.from, first), to: max(g.to, end)}
+	return span{from: min(g.from, first), to: max(g.to, end)}
 }
 
 // between returns the span between two instants, excluding both.
-func between(a, b clock.Instant) gap { return gap{from: min(a, b) + 1, to: max(a, b)} }
+func between(a, b clock.Instant) span { return span{from: min(a, b) + 1, to: max(a, b)} }
 
 // remember notes those parts of an empty span that the walk has read. It leaves out the gaps that the walk has
 // skipped, and the last listedWithin before now.
-func (w *walk) remember(found gap) {
+func (w *walk) remember(found span) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
 	found.until = w.elapsed + gapKept
 	for _, read := range w.outsideGaps(found) {
@@ -413,14 +412,14 @@ func (w *walk) parts(d Day) (all []Slice) {
 			g = w.skip[len(w.skip)-1-i]
 			near, far = g.to, g.from
 		}
-		if g.to <= first || g.from >= end || from != nil && !w.behind(*before(far), *from) {
+		if g.to <= first || g.from >= end || from != nil && !w.after(*before(far), *from) {
 			continue // on another day, or already passed
 		}
-		reaches := near < end // the gap begins on this day
+		beginsHere := near < end // the day has time before the gap, in the direction of the walk
 		if w.newer {
-			reaches = near > first
+			beginsHere = near > first
 		}
-		if reaches && (from == nil || w.behind(*before(near), *from)) {
+		if beginsHere && (from == nil || w.after(*before(near), *from)) {
 			all = append(all, Slice{From: from, To: before(near), Newer: w.newer})
 		}
 		if w.newer && far >= end || !w.newer && far <= first {
@@ -431,5 +430,5 @@ func (w *walk) parts(d Day) (all []Slice) {
 	return append(all, Slice{From: from, Newer: w.newer})
 }
 
-// behind reports whether position a comes after b in the direction of the walk.
-func (w *walk) behind(a, b Entry) bool { return w.newer == (Compare(a, b) > 0) && Compare(a, b) != 0 }
+// after reports whether position a comes after b in the direction of the walk.
+func (w *walk) after(a, b Entry) bool { return w.newer == (Compare(a, b) > 0) && Compare(a, b) != 0 }

@@ -9,8 +9,9 @@ import (
 	"carrel/core/timeline"
 )
 
-// A page is full although others hide the newest entries faster than a batch as large as the page is read. It
-// needs fewer batches if they also remove the entries from the feed.
+// Others hide the newest entries faster than a page could check them in batches of its own size. The page is full
+// nevertheless, because its batches grow. It needs fewer batches if the others also remove the entries from the
+// feed.
 func TestRead_OvertakesOthersThatHideEntries(t *testing.T) {
 	for _, c := range []struct {
 		removed                  bool

@@ -107,7 +107,7 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 		taken = append(taken, batch...)
 		full := len(batch) == n
 		reached = w.reached(full)
-		t.gaps.renew(feed, gap{from: reached, to: end}, b, taken)
+		t.gaps.renew(feed, span{from: reached, to: end}, b, taken)
 		if !full {
 			break
 		}
@@ -148,22 +148,22 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	b := k.begin(elapsed, now)
-	b.skip = slices.DeleteFunc(union(k.all, nil), func(g gap) bool { return elapsed >= g.until-within })
+	b.skip = slices.DeleteFunc(union(k.all, nil), func(g span) bool { return elapsed >= g.until-within })
 	return b
 }
 
-// renew records that the known gaps within span were read when b began. b is the beginning of the walks that
-// have read span. renew leaves out gaps that these walks have skipped, and gaps that were read later. The walks
-// have taken the given entries. renew cuts them out of the renewed gaps again, because a slower walk may
+// renew records that the known gaps within a span were read when b began. b is the beginning of the walks that
+// have read the span. renew leaves out gaps that these walks have skipped, and gaps that were read later. The
+// walks have taken the given entries. renew cuts them out of the renewed gaps again, because a slower walk may
 // meanwhile have noted a gap with one of them.
-func (c *gapCache) renew(feed Feed, span gap, b beginning, taken ...[]Entry) {
+func (c *gapCache) renew(feed Feed, within span, b beginning, taken ...[]Entry) {
 	entries := slices.Concat(taken...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.of(feed).all
 	for i, g := range all {
-		skipped := slices.ContainsFunc(b.skip, func(s gap) bool { return s.from < g.to && g.from < s.to })
-		if g.from < span.from || g.to > span.to || g.until >= b.elapsed+gapKept || skipped {
+		skipped := slices.ContainsFunc(b.skip, func(s span) bool { return s.from < g.to && g.from < s.to })
+		if g.from < within.from || g.to > within.to || g.until >= b.elapsed+gapKept || skipped {
 			continue
 		}
 		g.until = b.elapsed + gapKept

@@ -88,8 +88,8 @@ func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying 
 // search looks for a gap where this process has just removed entries, and renews the known gaps there that are
 // due. It begins at the median creation time of these entries and walks in both directions. So it finds a gap
 // that no page has reached, for example while all entries are hidden, the oldest first. If entries were removed
-// in several places, it looks at one of them. An error ends the search; the next search also counts these
-// removals.
+// in several places, it looks at one of them. An error ends the search. The removals that started it
+// do not start another one, but the next search counts them when it decides whether a span is a gap.
 func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, area.within)
@@ -110,12 +110,12 @@ func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 		return err
 	})
 	if err == nil {
-		t.gaps.renew(feed, gap{from: reached[0], to: reached[1]}, b, taken[:]...)
+		t.gaps.renew(feed, span{from: reached[0], to: reached[1]}, b, taken[:]...)
 	}
 }
 
 // dropsIn returns how many of the entries that this process has removed were created in a span.
-func (w *walk) dropsIn(span gap) int {
+func (w *walk) dropsIn(span span) int {
 	first, _ := slices.BinarySearch(w.drops, span.from)
 	end, _ := slices.BinarySearch(w.drops, span.to)
 	return end - first

@@ -267,7 +267,8 @@ func TestSearch_IsRepeatedWithoutAPage(t *testing.T) {
 	r.wantNoneRead()
 }
 
-// If a search fails, the next one counts its removals, too.
+// After a search has failed, the next one also counts the earlier removals when it decides whether a span is a
+// gap.
 func TestSearch_CountsRemovalsAfterAnError(t *testing.T) {
 	r := newRemovalFixture(t, 4000)
 	r.page()

@@ -13,22 +13,22 @@ import (
 // one.
 func TestUnion(t *testing.T) {
 	a, b, c := time.Second, 2*time.Second, 3*time.Second
-	for name, test := range map[string]struct{ a, b, want []gap }{
+	for name, test := range map[string]struct{ a, b, want []span }{
 		"none":        {},
-		"one":         {a: []gap{{1, 2, a}}, want: []gap{{1, 2, a}}},
-		"apart":       {[]gap{{1, 2, a}, {7, 8, a}}, []gap{{4, 5, b}}, []gap{{1, 2, a}, {4, 5, b}, {7, 8, a}}},
-		"overlapping": {[]gap{{1, 5, b}}, []gap{{4, 9, a}}, []gap{{1, 9, a}}},
-		"touching":    {[]gap{{1, 4, a}}, []gap{{4, 9, b}}, []gap{{1, 9, a}}},
-		"within":      {[]gap{{1, 20, b}}, []gap{{2, 5, a}, {7, 9, c}}, []gap{{1, 20, a}}},
-		"bridged":     {[]gap{{1, 5, a}, {9, 12, c}}, []gap{{4, 10, b}}, []gap{{1, 12, a}}},
-		"empty":       {[]gap{{5, 5, a}}, []gap{{1, 2, b}, {2, 2, a}}, []gap{{1, 2, b}}},
-		"same":        {[]gap{{1, 5, a}}, []gap{{1, 5, c}}, []gap{{1, 5, a}}},
+		"one":         {a: []span{{1, 2, a}}, want: []span{{1, 2, a}}},
+		"apart":       {[]span{{1, 2, a}, {7, 8, a}}, []span{{4, 5, b}}, []span{{1, 2, a}, {4, 5, b}, {7, 8, a}}},
+		"overlapping": {[]span{{1, 5, b}}, []span{{4, 9, a}}, []span{{1, 9, a}}},
+		"touching":    {[]span{{1, 4, a}}, []span{{4, 9, b}}, []span{{1, 9, a}}},
+		"within":      {[]span{{1, 20, b}}, []span{{2, 5, a}, {7, 9, c}}, []span{{1, 20, a}}},
+		"bridged":     {[]span{{1, 5, a}, {9, 12, c}}, []span{{4, 10, b}}, []span{{1, 12, a}}},
+		"empty":       {[]span{{5, 5, a}}, []span{{1, 2, b}, {2, 2, a}}, []span{{1, 2, b}}},
+		"same":        {[]span{{1, 5, a}}, []span{{1, 5, c}}, []span{{1, 5, a}}},
 	} {
 		for _, swapped := range []bool{false, true} {
 			if swapped {
 				test.a, test.b = test.b, test.a
 			}
-			if diff := cmp.Diff(test.want, union(test.a, test.b), cmp.AllowUnexported(gap{})); diff != "" {
+			if diff := cmp.Diff(test.want, union(test.a, test.b), cmp.AllowUnexported(span{})); diff != "" {
 				t.Errorf("%s, swapped %t (-want +got):\n%s", name, swapped, diff)
 			}
 		}
@@ -40,7 +40,7 @@ func TestForecast_KeepsTheNewestSpans(t *testing.T) {
 	const first, last = 1, maxSpans + 50
 	f := &forecaster{to: 10 * (last + 1)}
 	for n := clock.Instant(first); n <= last; n++ {
-		f.reused = append(f.reused, span{gap{from: 10 * n, to: 10*n + 10}, 1})
+		f.reused = append(f.reused, futureGap{span{from: 10 * n, to: 10*n + 10}, 1})
 	}
 	f.pass(clock.Min)
 	if spans := f.result(); len(spans) != maxSpans || spans[0].from != 10*(last-maxSpans+1) || spans[maxSpans-1].from != 10*last {
@@ -51,10 +51,10 @@ func TestForecast_KeepsTheNewestSpans(t *testing.T) {
 // A reused span is cut at the end of the new forecast, which is earlier than the old end if the clock
 // was set back.
 func TestForecast_CutsReusedSpans(t *testing.T) {
-	f := &forecaster{to: 100, reused: []span{{gap{from: 90, to: 103}, 1}, {gap{from: 105, to: 120}, 1}}}
+	f := &forecaster{to: 100, reused: []futureGap{{span{from: 90, to: 103}, 1}, {span{from: 105, to: 120}, 1}}}
 	f.pass(clock.Min)
-	want := []span{{gap{from: 90, to: 100}, 1}}
-	if diff := cmp.Diff(want, f.result(), cmp.AllowUnexported(gap{}, span{})); diff != "" {
+	want := []futureGap{{span{from: 90, to: 100}, 1}}
+	if diff := cmp.Diff(want, f.result(), cmp.AllowUnexported(futureGap{}, span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -64,9 +64,9 @@ func TestNote_KeepsTheWidest(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
 	for n := range clock.Instant(3 * maxGaps) {
-		c.note("f", gap{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.puts)
+		c.note("f", span{from: 100 * n, to: 100*n + 50 - n, until: 1}, b.puts)
 	}
-	c.note("f", gap{from: 110, to: 120, until: time.Minute}, b.puts) // divides one
+	c.note("f", span{from: 110, to: 120, until: time.Minute}, b.puts) // divides one
 	all := c.beginSkipping("f", 0, 1000, true).skip
 	if len(all) != maxGaps || all[0].from != 0 || all[maxGaps-1].from > 100*maxGaps {
 		t.Errorf("%d gaps: %v", len(all), all)
@@ -80,34 +80,34 @@ func TestBeginSkipping(t *testing.T) {
 	type step struct {
 		at     time.Duration
 		newest bool
-		skip   []gap
+		skip   []span
 	}
-	first, second := gap{10, 20, 10 * time.Second}, gap{30, 40, 12500 * time.Millisecond}
-	later, earlier := gap{10, 20, 11 * time.Second}, gap{30, 40, 10 * time.Second}
+	first, second := span{10, 20, 10 * time.Second}, span{30, 40, 12500 * time.Millisecond}
+	later, earlier := span{10, 20, 11 * time.Second}, span{30, 40, 10 * time.Second}
 	for _, c := range []struct {
 		name  string
-		gaps  []gap
+		gaps  []span
 		steps []step
 	}{
-		{"old one after the other", []gap{first, second}, []step{
-			{10*time.Second - 1, false, []gap{first, second}},
-			{11*time.Second - 1, true, []gap{first, second}},
-			{11*time.Second - 1, false, []gap{second}},
-			{11*time.Second - 1, false, []gap{first, second}},
-			{12*time.Second - 1, true, []gap{second}},
-			{12*time.Second - 1, true, []gap{first, second}},
-			{12 * time.Second, false, []gap{second}},
+		{"old one after the other", []span{first, second}, []step{
+			{10*time.Second - 1, false, []span{first, second}},
+			{11*time.Second - 1, true, []span{first, second}},
+			{11*time.Second - 1, false, []span{second}},
+			{11*time.Second - 1, false, []span{first, second}},
+			{12*time.Second - 1, true, []span{second}},
+			{12*time.Second - 1, true, []span{first, second}},
+			{12 * time.Second, false, []span{second}},
 			{12500 * time.Millisecond, false, nil},
-			{12500 * time.Millisecond, false, []gap{second}},
-			{13500*time.Millisecond - 1, true, []gap{second}},
+			{12500 * time.Millisecond, false, []span{second}},
+			{13500*time.Millisecond - 1, true, []span{second}},
 			{13500 * time.Millisecond, true, nil},
-			{13500 * time.Millisecond, true, []gap{second}},
+			{13500 * time.Millisecond, true, []span{second}},
 			{14500 * time.Millisecond, true, nil},
 		}},
-		{"both old", []gap{later, earlier}, []step{
+		{"both old", []span{later, earlier}, []step{
 			{11 * time.Second, false, nil},
-			{12*time.Second - 1, false, []gap{later, earlier}},
-			{12 * time.Second, false, []gap{later}},
+			{12*time.Second - 1, false, []span{later, earlier}},
+			{12 * time.Second, false, []span{later}},
 			{13 * time.Second, false, nil},
 		}},
 	} {
@@ -117,7 +117,7 @@ func TestBeginSkipping(t *testing.T) {
 			cache.note("f", g, b.puts)
 		}
 		for _, s := range c.steps {
-			if diff := cmp.Diff(s.skip, cache.beginSkipping("f", s.at, 1000, s.newest).skip, cmp.AllowUnexported(gap{})); diff != "" {
+			if diff := cmp.Diff(s.skip, cache.beginSkipping("f", s.at, 1000, s.newest).skip, cmp.AllowUnexported(span{})); diff != "" {
 				t.Errorf("%s: at %s, newest %t (-want +got):\n%s", c.name, s.at, s.newest, diff)
 			}
 		}
@@ -167,8 +167,8 @@ func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
 	delete(c.feeds, "f")
-	c.note("f", gap{10, 20, time.Minute}, b.puts)
-	c.setForecast("f", []span{{gap{30, 40, time.Minute}, 0}}, b.puts)
+	c.note("f", span{10, 20, time.Minute}, b.puts)
+	c.setForecast("f", []futureGap{{span{30, 40, time.Minute}, 0}}, b.puts)
 	if skip := c.beginSkipping("f", 0, 1000, true).skip; skip != nil {
 		t.Errorf("%v is skipped", skip)
 	}
@@ -178,24 +178,24 @@ func TestNote_IgnoresAWalkOfAForgottenFeed(t *testing.T) {
 // now do not count.
 func TestGrown(t *testing.T) {
 	const s = clock.Instant(time.Second / time.Microsecond)
-	w := &walk{now: 100 * s, beginning: beginning{skip: []gap{{from: 10 * s, to: 20 * s}, {from: 50 * s, to: 96*s + 1}}}}
+	w := &walk{now: 100 * s, beginning: beginning{skip: []span{{from: 10 * s, to: 20 * s}, {from: 50 * s, to: 96*s + 1}}}}
 	for name, c := range map[string]struct {
-		found gap
+		found span
 		want  bool
 	}{
-		"longer":               {gap{from: 10 * s, to: 21 * s}, true},
-		"hardly longer":        {gap{from: 9*s + 1, to: 21*s - 1}, false},
-		"begins earlier":       {gap{from: 9 * s, to: 20 * s}, true},
-		"beside it":            {gap{from: 20 * s, to: 30 * s}, false},
-		"before it":            {gap{from: 1, to: 10 * s}, false},
-		"until now, too early": {gap{from: 60 * s, to: 100 * s}, false},
+		"longer":               {span{from: 10 * s, to: 21 * s}, true},
+		"hardly longer":        {span{from: 9*s + 1, to: 21*s - 1}, false},
+		"begins earlier":       {span{from: 9 * s, to: 20 * s}, true},
+		"beside it":            {span{from: 20 * s, to: 30 * s}, false},
+		"before it":            {span{from: 1, to: 10 * s}, false},
+		"until now, too early": {span{from: 60 * s, to: 100 * s}, false},
 	} {
 		if got := w.grown(c.found); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 	w.now++
-	if !w.grown(gap{from: 60 * s, to: 100 * s}) {
+	if !w.grown(span{from: 60 * s, to: 100 * s}) {
 		t.Error("until now: false")
 	}
 }
@@ -205,12 +205,12 @@ func TestGrown(t *testing.T) {
 func TestReused_IsDisjoint(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	c.setForecast("f", []span{{gap{10, 50, time.Minute}, 500}, {gap{60, 70, time.Minute}, 100}}, b.puts)
-	for _, g := range []gap{{5, 12, time.Minute}, {20, 30, time.Minute}, {65, 80, time.Minute}, {90, 95, dueWithin}} {
+	c.setForecast("f", []futureGap{{span{10, 50, time.Minute}, 500}, {span{60, 70, time.Minute}, 100}}, b.puts)
+	for _, g := range []span{{5, 12, time.Minute}, {20, 30, time.Minute}, {65, 80, time.Minute}, {90, 95, dueWithin}} {
 		c.note("f", g, b.puts)
 	}
-	want := []span{{gap{5, 10, time.Minute}, 0}, {gap{10, 50, time.Minute}, 500}, {gap{65, 80, time.Minute}, 0}}
-	if diff := cmp.Diff(want, c.reused("f", 0, 200), cmp.AllowUnexported(gap{}, span{})); diff != "" {
+	want := []futureGap{{span{5, 10, time.Minute}, 0}, {span{10, 50, time.Minute}, 500}, {span{65, 80, time.Minute}, 0}}
+	if diff := cmp.Diff(want, c.reused("f", 0, 200), cmp.AllowUnexported(futureGap{}, span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

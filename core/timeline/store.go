@@ -75,8 +75,8 @@ type Store interface {
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
 	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the one with the
-	// greater MTS must win. If an in-flight list of this process is durable, every earlier put of this process
-	// must be durable too. A put whose MTS is not greater than that of a drop may be ignored.
+	// greater MTS must win. A put must be durable no later than an in-flight list that this process writes after
+	// it. A put whose MTS is not greater than that of a drop may be ignored.
 	PutEntry(ctx context.Context, c Change) error
 	// DropEntry must remove the entry iff no put of it has a greater MTS. It is as durable
 	// as a put.

@@ -14,13 +14,13 @@ import (
 func TestRenew(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
-	for _, g := range []gap{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}, {77, 84, 12 * time.Second}, {90, 95, 12 * time.Second}} {
+	for _, g := range []span{{10, 19, 15 * time.Second}, {20, 29, 12 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 12 * time.Second}, {77, 84, 12 * time.Second}, {90, 95, 12 * time.Second}} {
 		c.note("f", g, b.puts)
 	}
-	b.elapsed, b.skip = 7*time.Second, []gap{{from: 49, to: 51}, {from: 64, to: 70}}
-	c.renew("f", gap{from: 20, to: 84}, b, []Entry{{Created: 35}}, []Entry{{Created: 27}})
-	want := []gap{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {77, 84, 17 * time.Second}, {90, 95, 12 * time.Second}}
-	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(gap{})); diff != "" {
+	b.elapsed, b.skip = 7*time.Second, []span{{from: 49, to: 51}, {from: 64, to: 70}}
+	c.renew("f", span{from: 20, to: 84}, b, []Entry{{Created: 35}}, []Entry{{Created: 27}})
+	want := []span{{10, 19, 15 * time.Second}, {20, 27, 17 * time.Second}, {30, 39, 40 * time.Second}, {50, 55, 14 * time.Second}, {60, 65, 13 * time.Second}, {70, 75, 17 * time.Second}, {77, 84, 17 * time.Second}, {90, 95, 12 * time.Second}}
+	if diff := cmp.Diff(want, c.beginSkipping("f", 0, 1000, true).skip, cmp.AllowUnexported(span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -29,9 +29,9 @@ func TestRenew(t *testing.T) {
 func TestBeginTask(t *testing.T) {
 	const due = 13 * time.Second // at ten seconds
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	c.of("f").all = []gap{{10, 20, due}, {30, 30, time.Hour}, {40, 50, due + 1}, {60, 70, time.Hour}, {70, 80, due}, {90, 95, time.Minute}, {95, 99, time.Hour}}
+	c.of("f").all = []span{{10, 20, due}, {30, 30, time.Hour}, {40, 50, due + 1}, {60, 70, time.Hour}, {70, 80, due}, {90, 95, time.Minute}, {95, 99, time.Hour}}
 	b := c.beginTask("f", 10*time.Second, 1000, 3*time.Second)
-	if diff := cmp.Diff([]gap{{40, 50, due + 1}, {90, 99, time.Minute}}, b.skip, cmp.AllowUnexported(gap{})); diff != "" {
+	if diff := cmp.Diff([]span{{40, 50, due + 1}, {90, 99, time.Minute}}, b.skip, cmp.AllowUnexported(span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if b.elapsed != 10*time.Second || c.feeds["f"].latest != 1000 || len(c.feeds["f"].all) != 7 {
@@ -214,20 +214,20 @@ func TestReached(t *testing.T) {
 // A search reads due gaps again. While a verification is running, it reads only gaps that readers no longer
 // skip.
 func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
-	young, due, forgotten := gap{10, 20, 3*time.Second + 1}, gap{30, 40, 3 * time.Second}, gap{70, 80, -2 * time.Second}
-	old := gap{50, 60, -2*time.Second + 1}
+	young, due, forgotten := span{10, 20, 3*time.Second + 1}, span{30, 40, 3 * time.Second}, span{70, 80, -2 * time.Second}
+	old := span{50, 60, -2*time.Second + 1}
 	for _, verifying := range []bool{false, true} {
-		c, want := gapCache{feeds: map[Feed]*knownGaps{}}, []gap{young}
+		c, want := gapCache{feeds: map[Feed]*knownGaps{}}, []span{young}
 		k := c.of("f")
-		k.all = []gap{young, due, old, forgotten}
+		k.all = []span{young, due, old, forgotten}
 		if k.running.verify = verifying; verifying {
-			want = []gap{young, due, old}
+			want = []span{young, due, old}
 		}
 		for range manyDropped {
 			c.drop("f", Entry{Created: 5})
 		}
 		area, ok := c.beginSearch("f")
-		if diff := cmp.Diff(want, c.beginTask("f", 0, 1000, area.within).skip, cmp.AllowUnexported(gap{})); diff != "" || !ok {
+		if diff := cmp.Diff(want, c.beginTask("f", 0, 1000, area.within).skip, cmp.AllowUnexported(span{})); diff != "" || !ok {
 			t.Errorf("verifying %t: %t, the search skips (-want +got):\n%s", verifying, ok, diff)
 		}
 	}
@@ -236,7 +236,7 @@ func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
 // The newest gap that is due and ends by an instant is verified next.
 func TestDueBefore(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	c.of("f").all = []gap{{10, 20, 13 * time.Second}, {30, 40, 5 * time.Second}, {50, 60, 13*time.Second + 1}, {70, 70, 0}, {80, 90, 0}}
+	c.of("f").all = []span{{10, 20, 13 * time.Second}, {30, 40, 5 * time.Second}, {50, 60, 13*time.Second + 1}, {70, 70, 0}, {80, 90, 0}}
 	for _, s := range []struct {
 		end  clock.Instant
 		want *Entry
@@ -250,9 +250,9 @@ func TestDueBefore(t *testing.T) {
 func TestDropsIn(t *testing.T) {
 	w := &walk{drops: []clock.Instant{10, 20, 20, 30}}
 	for _, c := range []struct {
-		span gap
+		span span
 		want int
-	}{{gap{from: 10, to: 31}, 4}, {gap{from: 11, to: 30}, 2}, {gap{from: 20, to: 20}, 0}, {gap{from: 20, to: 21}, 2}, {gap{from: 31, to: 99}, 0}} {
+	}{{span{from: 10, to: 31}, 4}, {span{from: 11, to: 30}, 2}, {span{from: 20, to: 20}, 0}, {span{from: 20, to: 21}, 2}, {span{from: 31, to: 99}, 0}} {
 		if got := w.dropsIn(c.span); got != c.want {
 			t.Errorf("%v: %d, want %d", c.span, got, c.want)
 		}

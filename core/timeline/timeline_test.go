@@ -297,6 +297,11 @@ func TestRead_WalksShowEachEntryOnce(t *testing.T) {
 		if len(met) != len(f.shown) {
 			t.Errorf("newer %t: %d of %d were shown", newer, len(met), len(f.shown))
 		}
+		for id, n := range met {
+			if n != 1 {
+				t.Errorf("newer %t: %s was shown %d times", newer, id, n)
+			}
+		}
 	}
 }
 

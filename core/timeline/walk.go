@@ -15,7 +15,7 @@ const (
 	sliceSlack = 3
 	// In a remote store, the slack is sliceSpread standard deviations of the number of entries in a partition,
 	// if that is more than sliceSlack: ids fall into partitions at random, and a slice with too few entries
-	// costs another round trip. With four, that happens to about one in 1,400 pages of 20 entries of a day with
+	// costs another round trip. With a sliceSpread of 4, that happens to about one in 1,400 pages of 20 entries of a day with
 	// four partitions, and more often with more partitions.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
@@ -63,8 +63,8 @@ type walk struct {
 	// removed is the time from the first to the last day in which the store has skipped many removed entries.
 	// The walk compares the empty spans in it by their longest part outside known gaps: widest is the span for
 	// which this part is longest, and longest is the length of the part in microseconds.
-	removed gap
-	widest  gap
+	removed span
+	widest  span
 	longest int64
 }
 
@@ -146,7 +146,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	w.t.gaps.cut(w.feed, taken...)
 	if w.longest > 0 {
 		w.remember(w.widest)
-		w.widest, w.longest = gap{}, 0
+		w.widest, w.longest = span{}, 0
 	}
 	return taken, nil
 }
@@ -228,7 +228,7 @@ func (w *walk) discard(n int) {
 		if w.last != nil && len(s.pending) > 0 {
 			s.pending, s.ended, s.slice.From = nil, false, s.first
 			s.slice.Limit = w.limitFor(n / s.shards)
-			if s.first == nil || w.behind(*w.last, *s.first) {
+			if s.first == nil || w.after(*w.last, *s.first) {
 				s.slice.From = w.last
 			}
 		}
@@ -236,13 +236,13 @@ func (w *walk) discard(n int) {
 }
 
 // pending returns how many entries the walk has read, but not taken. atGap reports whether it has read a
-// partition up to the first gap behind the entries that it has taken.
+// partition up to the first gap after the entries that it has taken.
 func (w *walk) pending() (n int, atGap bool) {
 	var gap *Entry
 	for _, s := range w.open {
 		n += len(s.pending)
 		to := s.slice.To
-		if to == nil || w.last != nil && !w.behind(*to, *w.last) {
+		if to == nil || w.last != nil && !w.after(*to, *w.last) {
 			continue
 		}
 		if gap == nil {

@@ -37,7 +37,7 @@ func durableAreas() []durableArea {
 			{"It must be durable when a CommitPaste that follows it is", durableBody},
 		}},
 		{"PutEntry", []durableCheck{
-			{"If an in-flight list of this process is durable, every earlier put of this process must be durable too", durableEntry},
+			{"A put must be durable no later than an in-flight list that this process writes after it", durableEntry},
 		}},
 		{"Registers", []durableCheck{
 			{"a creation and a setting that were returned are durable", durableRegisters},
