@@ -170,6 +170,8 @@ func (o *Options) Configure(keyspace string) (*Config, error) {
 	cfg.WriteTimeout = cfg.Timeout
 	cfg.ConnectTimeout = orDefault(o.ConnectTimeout, defaultConnect)
 	cfg.NumConns = orDefault(o.Connections, defaultConnections)
+	// Send each statement at once. By default, the driver waits up to 200 us for others to send with it.
+	cfg.WriteCoalesceWaitTime = 0
 	cfg.Consistency, cfg.SerialConsistency = o.levels()
 	// The driver applies a policy to conditional statements too, which must not be repeated.
 	cfg.RetryPolicy = nil

@@ -38,7 +38,7 @@ const (
 func newClusterFloor(hosts, keyspace string) (*clusterFloor, error) {
 	cfg := gocql.NewCluster(strings.Split(hosts, ",")...)
 	cfg.ProtoVersion, cfg.Keyspace, cfg.NumConns = 4, keyspace, 2
-	cfg.Consistency = gocql.LocalQuorum
+	cfg.Consistency, cfg.WriteCoalesceWaitTime = gocql.LocalQuorum, 0
 	cfg.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	session, err := cfg.CreateSession()
 	if err != nil {
