@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 )
 
 const (
-	copyClients = 16 // the number of connections in the comparison of pages
+	copyClients = 16 // the number of callers in the comparison of pages
+	manyClients = 64 // in a second comparison: enough to keep the cluster busy while some wait for the in-flight lists
 	copyRounds  = 5
 
 	wantedOfSlice    = 0.6 // pages from copies, as a part of the throughput of the slice alone
@@ -45,10 +47,11 @@ func (c *copyTally) Copied(hits, refused, misses int) {
 
 // pager reads pages, or what they are compared with.
 type pager struct {
-	name   string
-	page   func(owner principal.ID) error
-	counts *tally
-	rates  []float64 // of the rounds, in pages a second
+	name    string
+	page    func(owner principal.ID) error
+	clients int // the number of callers; 0 means copyClients
+	counts  *tally
+	rates   []float64 // of the rounds, in pages a second
 }
 
 // median returns the middle one of the rates.
@@ -140,7 +143,7 @@ func measureCopies(ctx context.Context, o *options, nodes int, t *table) error {
 	}
 	t.title("A page of 20 newest edges on Cassandra, %d node(s), %d at a time over %d libraries, medians of %d rounds",
 		nodes, copyClients, libraryCount, copyRounds)
-	copied, misses, uncached, slice, creators := pagers[0], pagers[1], pagers[2], pagers[3], pagers[4]
+	copied, misses, uncached, slice, creators, manyCopied, manySlice := pagers[0], pagers[1], pagers[2], pagers[3], pagers[4], pagers[5], pagers[6]
 	for _, p := range pagers {
 		median := p.median()
 		t.figure(p.name, fmt.Sprintf("%.0f/s (%.0f to %.0f)", median, p.rates[0], p.rates[len(p.rates)-1]))
@@ -151,6 +154,7 @@ func measureCopies(ctx context.Context, o *options, nodes int, t *table) error {
 		t.line("  "+what, "", fmt.Sprintf("%.2f x", a/b), fmt.Sprintf(">= %.4g x", wanted), verdict(a/b >= wanted))
 	}
 	least("from copies, of the slice alone", copied.median(), slice.median(), wantedOfSlice)
+	t.line(fmt.Sprintf("  the same, %d at a time", manyClients), "", fmt.Sprintf("%.2f x", manyCopied.median()/manySlice.median()), "", "")
 	least("from copies, of pages without a cache", copied.median(), uncached.median(), wantedOfUncached)
 	least("no copy serves, of pages without a cache", misses.median(), uncached.median(), wantedWithout)
 	for _, p := range []*pager{copied, creators, uncached} {
@@ -213,7 +217,13 @@ func (o *options) pagers(ctx context.Context, keyspace string, hits *copyTally) 
 		}
 		return err
 	}})
-	return append(all, creators), closeAll, nil
+	all = append(all, creators)
+	for _, p := range []*pager{all[0], all[3]} {
+		many := *p
+		many.name, many.clients = fmt.Sprintf("%s, %d at a time", p.name, manyClients), manyClients
+		all = append(all, &many)
+	}
+	return all, closeAll, nil
 }
 
 // warm reads pages until copies serve most entries. A gateway that has just started does
@@ -237,7 +247,7 @@ func warm(p *pager, hits *copyTally) error {
 func (p *pager) rate() (float64, error) {
 	var n atomic.Int64
 	begin := time.Now()
-	err := parallelTasks(copyClients, func(int) error {
+	err := parallelTasks(cmp.Or(p.clients, copyClients), func(int) error {
 		for time.Since(begin) < clusterFor {
 			if err := p.page(libraryOwner(int(n.Add(1)) % libraryCount)); err != nil {
 				return err
