@@ -46,8 +46,8 @@ func dateOf(day timeline.Day) time.Time {
 	return at
 }
 
-// FixBucket implements timeline.Store.
-func (s *Store) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+// RecordBucket implements timeline.Store.
+func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	const doing = "record a day of a feed"
 	applied, _, err := s.session.DecideOne(ctx, doing, insertBucket, string(feed), dateOf(b.Day), int8(b.Shards))
 	if err != nil || applied {

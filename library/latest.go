@@ -53,7 +53,7 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := s.beforeLatest(ctx); err != nil {
 		return nil, err
 	}
-	l := timeline.List{Seals: s.Seals, Bound: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.Now()}
+	l := timeline.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.Now()}
 	q, err := l.Query(args)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type Reading struct {
 	// Members are the principals whose rows are read with each header: the owner, and the viewer
 	// if it is signed in, not the owner, and its role matters.
 	Members []principal.ID
-	Bound   []byte // what cursors are bound to
+	Binding []byte // what cursors are bound to (cursor.Binding)
 	// ReadAt is when the reading started; it goes into the cursors.
 	ReadAt clock.Instant
 }
@@ -36,7 +36,7 @@ func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner p
 	}
 	r := &Reading{
 		s: s, v: v, owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.StoreNow(),
-		Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
+		Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.IncludeShared && v.SignedIn() {
 		r.Source = principal.Private
@@ -85,7 +85,7 @@ func (r *Reading) Permissions(ctx context.Context, rows []*ContentRows) ([]Permi
 // mutation does not return.
 func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
 	return &LibraryEdge{Node: c, Role: role, SealedCursor: &cursor.Sealed{
-		Sealer: s.Seals, Bound: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),
+		Sealer: s.Seals, Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),
 		Position: cursor.Position{Order: cursor.AnyOrder, At: at.Position, ID: string(at.Content)},
 	}}
 }

@@ -8,7 +8,7 @@ import (
 
 func (s *measuredStore) feedCalls() []namedCall {
 	return []namedCall{
-		{&s.fixBucket, "FixBucket"},
+		{&s.recordBucket, "RecordBucket"},
 		{&s.listBuckets, "ListBuckets"},
 		{&s.putEntry, "PutEntry"},
 		{&s.dropEntry, "DropEntry"},
@@ -16,9 +16,9 @@ func (s *measuredStore) feedCalls() []namedCall {
 	}
 }
 
-func (s *measuredStore) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
-	ctx, call := s.fixBucket.begin(ctx)
-	v, err := s.next.FixBucket(ctx, feed, b)
+func (s *measuredStore) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	ctx, call := s.recordBucket.begin(ctx)
+	v, err := s.next.RecordBucket(ctx, feed, b)
 	call.ended(err)
 	return v, err
 }

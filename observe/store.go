@@ -124,7 +124,7 @@ type measuredStore struct {
 	readLease, commitLease, dropLease, scanLeases                                                call
 	readPaste, readPastes, commitPaste, dropPaste, scanPastes                                    call
 	putBody, readBodies, listBodies, dropBodies                                                  call
-	fixBucket, listBuckets, putEntry, dropEntry, listEntries                                     call
+	recordBucket, listBuckets, putEntry, dropEntry, listEntries                                  call
 }
 
 var _ backend.Store = (*measuredStore)(nil)

@@ -37,7 +37,7 @@ func (e *Edge) Cursor() string { return e.seal(e.at) }
 
 // list returns the encoder of the cursors of a page that is read now.
 func (s *Service) list() *timeline.List {
-	return &timeline.List{Seals: s.cursors, Bound: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
+	return &timeline.List{Seals: s.cursors, Binding: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
 }
 
 // CursorAt returns the cursor of a position in the feed.

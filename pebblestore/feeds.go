@@ -11,8 +11,8 @@ import (
 	"carrel/core/timeline"
 )
 
-// FixBucket implements timeline.Store.
-func (s *Store) FixBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (timeline.Bucket, error) {
+// RecordBucket implements timeline.Store.
+func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (timeline.Bucket, error) {
 	if err := s.enter(ctx); err != nil {
 		return timeline.Bucket{}, err
 	}

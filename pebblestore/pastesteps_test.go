@@ -31,8 +31,8 @@ func pasteSteps(n int64) []step {
 		return s.PutBody(ctx, bodyRef(n), strings.Repeat("body ", bodySize/5))
 	})
 	add("commit paste", true, commitPasteStep(n))
-	add("fix bucket", true, fixBucketStep(n, 4))
-	add("fix known bucket", false, fixBucketStep(n, 8))
+	add("fix bucket", true, recordBucketStep(n, 4))
+	add("fix known bucket", false, recordBucketStep(n, 8))
 	c := entryChange(n, at)
 	if n%2 == 0 {
 		add("put entry", false, func(ctx context.Context, s *Store) error { return s.PutEntry(ctx, c) })
@@ -77,11 +77,11 @@ func entryChange(n int64, at clock.Instant) timeline.Change {
 	}
 }
 
-// fixBucketStep returns the run function of a step that records a day of the feed. The day must have
+// recordBucketStep returns the run function of a step that records a day of the feed. The day must have
 // the 4 partitions that were requested first.
-func fixBucketStep(n int64, shards int) func(ctx context.Context, s *Store) error {
+func recordBucketStep(n int64, shards int) func(ctx context.Context, s *Store) error {
 	return func(ctx context.Context, s *Store) error {
-		b, err := s.FixBucket(ctx, "pastes", timeline.Bucket{Day: timeline.Day(n), Shards: shards})
+		b, err := s.RecordBucket(ctx, "pastes", timeline.Bucket{Day: timeline.Day(n), Shards: shards})
 		if err == nil && b.Shards != 4 {
 			err = fmt.Errorf("day %d has %d partitions", n, b.Shards)
 		}

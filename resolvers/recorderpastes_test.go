@@ -52,9 +52,9 @@ func (s *recorder) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	return s.next.DropBodies(ctx, refs)
 }
 
-func (s *recorder) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
-	s.note("FixBucket", feed, b)
-	return s.next.FixBucket(ctx, feed, b)
+func (s *recorder) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+	s.note("RecordBucket", feed, b)
+	return s.next.RecordBucket(ctx, feed, b)
 }
 
 func (s *recorder) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {

@@ -9,9 +9,9 @@ type Cursor interface {
 // Sealed is a Position with the Sealer and the binding of its cursor.
 type Sealed struct {
 	Sealer   *Sealer
-	Bound    []byte
+	Binding  []byte
 	Position Position
 }
 
 // AppendCursor implements Cursor.
-func (s *Sealed) AppendCursor(b []byte) []byte { return s.Sealer.AppendSeal(b, s.Bound, s.Position) }
+func (s *Sealed) AppendCursor(b []byte) []byte { return s.Sealer.AppendSeal(b, s.Binding, s.Position) }

@@ -26,7 +26,7 @@ func TestAppendSeal_MatchesSeal(t *testing.T) {
 			p.Bounded, p.Bound = true, clock.Instant(random.Int64())
 		}
 		text := s.Seal(bound, p)
-		sealed := &Sealed{Sealer: s, Bound: bound, Position: p}
+		sealed := &Sealed{Sealer: s, Binding: bound, Position: p}
 		if got := string(sealed.AppendCursor([]byte("before "))); got != "before "+text {
 			t.Errorf("%d: %s is not %s", n, got, text)
 		}

@@ -152,8 +152,8 @@ func (b *buckets) find(feed Feed, day Day) (Bucket, bool) {
 	return Bucket{}, false
 }
 
-// fix returns the bucket of a day, and creates it if the feed has none.
-func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
+// record returns the bucket of a day. If the feed has none, record stores one.
+func (b *buckets) record(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	if have, ok := b.find(feed, day); ok {
 		return have, nil
 	}
@@ -167,7 +167,7 @@ func (b *buckets) fix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 			return Bucket{}, err
 		}
 	}
-	stored, err := b.store.FixBucket(ctx, feed, Bucket{Day: day, Shards: shards})
+	stored, err := b.store.RecordBucket(ctx, feed, Bucket{Day: day, Shards: shards})
 	if err != nil {
 		return Bucket{}, fmt.Errorf("recording a day of a feed: %w", err)
 	}

@@ -65,7 +65,7 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := &madeUp{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
 			if c.before > 0 {
-				if _, err := store.FixBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
+				if _, err := store.RecordBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -179,8 +179,8 @@ func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant)
 	return all
 }
 
-// setForecast replaces the forecast of a feed. since is the putCount with which the walk began that has read
-// the entries. If not all puts since then are known, setForecast does nothing.
+// setForecast replaces the forecast of a feed. since is the putCount at the start of the walk that has read the
+// entries. If not all puts since then are known, setForecast does nothing.
 func (c *gapCache) setForecast(feed Feed, spans []futureGap, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,7 +194,8 @@ func (c *gapCache) setForecast(feed Feed, spans []futureGap, since putCount) {
 	}
 }
 
-// expiredSpans returns the gaps of the spans whose entries have all expired.
+// expiredSpans returns the spans of the forecast whose entries have all expired, as gaps. Those that overlap or
+// touch become one. It leaves out spans whose until has passed.
 func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all []span) {
 	for _, s := range k.forecast {
 		if s.emptyAt <= now && elapsed < s.until {

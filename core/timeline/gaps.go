@@ -37,7 +37,8 @@ const (
 // another process puts there late, or changes there to expire later, is hidden while the gap is remembered.
 type span struct {
 	from, to clock.Instant
-	// until is when a known gap becomes old, by the monotonic clock; 0 in other spans.
+	// until is when a known gap becomes old, or when pages stop using a span of a forecast (see futureGap), by
+	// the monotonic clock; 0 in other spans.
 	until time.Duration
 }
 
@@ -324,26 +325,26 @@ type skippedSpan struct {
 
 // endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
 // because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
-// reaches beyond a known gap (see grown), and, in a search, one with many entries that this process has
-// removed. If the store has skipped many removed entries, one of the spans is a gap too, but the store does not
-// report which one. The walk chooses the one with the longest part outside known gaps. If that is wrong, the
-// next walk chooses another one, because the wrong one is known by then.
+// reaches beyond a gap that the walk skips (see grown), and, in a search, one with many entries that this
+// process has removed. If the store has skipped many removed entries, one of the spans is a gap too, but the
+// store does not report which one. The walk chooses the one with the longest part outside the gaps that it
+// skips. If that is wrong, the next walk skips that span, and so chooses another one.
 func (w *walk) endSkipped(at clock.Instant) {
 	found := between(w.skipped.from, at)
 	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
 		w.remember(found)
 	}
-	if !w.removed.empty() {
-		found.from, found.to = max(found.from, w.removed.from), min(found.to, w.removed.to)
+	if !w.removedDays.empty() {
+		found.from, found.to = max(found.from, w.removedDays.from), min(found.to, w.removedDays.to)
 		if length := w.longestOutside(found); length > w.longest {
-			w.widest, w.longest = found, length
+			w.likeliest, w.longest = found, length
 		}
 	}
 	w.skipped = skippedSpan{from: at}
 }
 
-// grown reports whether an empty span reaches at least growBy beyond a known gap, at either end. The part beyond
-// may have few removed entries, but without this every page would read past them.
+// grown reports whether an empty span reaches at least growBy beyond a gap that the walk skips, at either end.
+// The part beyond may have few removed entries, but without this every page would read past them.
 func (w *walk) grown(found span) bool {
 	end := min(found.to, w.now.Add(-listedWithin))
 	for _, g := range w.skip {
@@ -354,7 +355,8 @@ func (w *walk) grown(found span) bool {
 	return false
 }
 
-// longestOutside returns the length in microseconds of the longest part of a span that is in no known gap.
+// longestOutside returns the length in microseconds of the longest part of a span that is in none of the gaps
+// that the walk skips.
 func (w *walk) longestOutside(found span) (longest int64) {
 	for _, part := range w.outsideGaps(found) {
 		longest = max(longest, part.micros())
@@ -362,7 +364,7 @@ func (w *walk) longestOutside(found span) (longest int64) {
 	return longest
 }
 
-// outsideGaps returns the parts of a span that are in no known gap.
+// outsideGaps returns the parts of a span that are in none of the gaps that the walk skips.
 func (w *walk) outsideGaps(found span) []span {
 	if found.empty() {
 		return nil

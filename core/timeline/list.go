@@ -8,8 +8,8 @@ import (
 // List encodes and decodes the cursors of a connection over a feed.
 type List struct {
 	Seals *cursor.Sealer
-	// Bound is the binding of the cursors (cursor.Binding).
-	Bound []byte
+	// Binding is what the cursors are bound to (cursor.Binding).
+	Binding []byte
 	// Read is when the page was read.
 	Read clock.Instant
 }
@@ -35,7 +35,7 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 
 // Position returns the position that a cursor encodes. Its error is BAD_CURSOR.
 func (l *List) Position(c string) (Entry, error) {
-	at, err := l.Seals.Open(l.Bound, cursor.Descending, c)
+	at, err := l.Seals.Open(l.Binding, cursor.Descending, c)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -44,7 +44,7 @@ func (l *List) Position(c string) (Entry, error) {
 
 // Cursor returns the cursor of a position.
 func (l *List) Cursor(e Entry) string {
-	return l.Seals.Seal(l.Bound, cursor.Position{Order: cursor.Descending, At: e.Created, ID: e.ID, Read: l.Read})
+	return l.Seals.Seal(l.Binding, cursor.Position{Order: cursor.Descending, At: e.Created, ID: e.ID, Read: l.Read})
 }
 
 // Info returns the PageInfo of a page with the given ends.

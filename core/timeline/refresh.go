@@ -38,7 +38,7 @@ func (w *walk) refresh(ctx context.Context) {
 	do, searching, known := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
 		due:      due,
 		reached:  due && (w.last == nil || w.dueEnd > w.last.Created || atGap),
-		removed:  !w.removed.empty(),
+		removed:  !w.removedDays.empty(),
 		expiring: 2*w.expiring > w.passed,
 	})
 	if do == (refreshTasks{}) {

@@ -108,7 +108,7 @@ func TestRead_NewestPageLeavesAnOldGapToABackgroundTask(t *testing.T) {
 func TestRead_VerifiesAGapInAnEmptyFeed(t *testing.T) {
 	f, store := newRemoved(t, noon-3600*second, 5000)
 	f.rt.hold = true
-	if _, err := f.store.FixBucket(t.Context(), "f", timeline.Bucket{Day: timeline.DayOf(noon), Shards: 1}); err != nil {
+	if _, err := f.store.RecordBucket(t.Context(), "f", timeline.Bucket{Day: timeline.DayOf(noon), Shards: 1}); err != nil {
 		t.Fatal(err)
 	}
 	f.want(timeline.Query{Size: 1})

@@ -69,9 +69,9 @@ const MaxBuckets = 1000
 
 // Store keeps the entries of feeds. They are derived: other rows decide what is shown.
 type Store interface {
-	// FixBucket stores a bucket, by compare-and-set, unless the feed has a bucket for that day. It must return
+	// RecordBucket stores a bucket, by compare-and-set, unless the feed has a bucket for that day. It must return
 	// the bucket that the feed has then. So all calls for a day return the same bucket.
-	FixBucket(ctx context.Context, feed Feed, b Bucket) (Bucket, error)
+	RecordBucket(ctx context.Context, feed Feed, b Bucket) (Bucket, error)
 	// ListBuckets must list at most limit buckets before a day, the newest first.
 	ListBuckets(ctx context.Context, feed Feed, before Day, limit int) ([]Bucket, error)
 	// PutEntry adds an entry, or replaces the one that an earlier put has stored. Of two puts the one with the

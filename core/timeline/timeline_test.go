@@ -118,9 +118,9 @@ func (c *countingStore) ListBuckets(ctx context.Context, feed timeline.Feed, bef
 	return c.Store.ListBuckets(ctx, feed, before, limit)
 }
 
-func (c *countingStore) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+func (c *countingStore) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	c.fixed.Add(1)
-	return c.Store.FixBucket(ctx, feed, b)
+	return c.Store.RecordBucket(ctx, feed, b)
 }
 
 // fixture is a feed with a plain model of it.

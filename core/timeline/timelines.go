@@ -54,7 +54,7 @@ func (t *Timelines) each(ctx context.Context, n int, do func(i int) error) error
 // Drop, and then a late Put with a smaller timestamp restores the entry: after a Put, the caller must read the
 // row again. Put records the day first, because readers look only at recorded days.
 func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
-	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
+	b, err := t.buckets.record(ctx, feed, DayOf(e.Created))
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 // Drop removes an entry from a feed, unless a Put with a greater timestamp has added it. It also records the
 // day, so that a late Put with a smaller timestamp writes to the same partition, and loses to the Drop.
 func (t *Timelines) Drop(ctx context.Context, feed Feed, e Entry, mts clock.Instant) error {
-	b, err := t.buckets.fix(ctx, feed, DayOf(e.Created))
+	b, err := t.buckets.record(ctx, feed, DayOf(e.Created))
 	if err != nil {
 		return err
 	}
@@ -119,6 +119,6 @@ func (t *Timelines) Complete(ctx context.Context, kind string) (bool, error) {
 
 // SetComplete marks a kind of feeds as complete.
 func (t *Timelines) SetComplete(ctx context.Context, kind string) error {
-	_, err := t.buckets.fix(ctx, completeFeed(kind), 0)
+	_, err := t.buckets.record(ctx, completeFeed(kind), 0)
 	return err
 }

@@ -13,10 +13,11 @@ const (
 	// sliceSlack is the least number of entries that are read from a partition beyond its share of
 	// the page, because some are not shown.
 	sliceSlack = 3
-	// In a remote store, the slack is sliceSpread standard deviations of the number of entries in a partition,
-	// if that is more than sliceSlack: ids fall into partitions at random, and a slice with too few entries
-	// costs another round trip. With a sliceSpread of 4, that happens to about one in 1,400 pages of 20 entries of a day with
-	// four partitions, and more often with more partitions.
+	// In a remote store, the slack is sliceSpread standard deviations of the number of entries in a
+	// partition, if that is more than sliceSlack: ids fall into partitions at random, and a slice
+	// with too few entries costs another round trip. With a sliceSpread of 4, that happens to about
+	// one in 1,400 pages of 20 entries of a day with four partitions, and more often with more
+	// partitions.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
@@ -42,9 +43,9 @@ type walk struct {
 	// atOnce is how many days are read next. It doubles each time; otherwise a feed with
 	// few entries a day would take a round trip for each day.
 	atOnce int
-	// share is how many entries of a day are wanted at first.
-	share int
-	open  []*source
+	// want is about how many entries the caller of newWalk wants. Each day is first read for that many.
+	want int
+	open []*source
 	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It starts
 	// as the time when the walk began, and a page moves it forward.
 	now, asOf clock.Instant
@@ -60,12 +61,12 @@ type walk struct {
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
 	// in a search only.
 	drops []clock.Instant
-	// removed is the time from the first to the last day in which the store has skipped many removed entries.
-	// The walk compares the empty spans in it by their longest part outside known gaps: widest is the span for
-	// which this part is longest, and longest is the length of the part in microseconds.
-	removed span
-	widest  span
-	longest int64
+	// removedDays spans the days in which the store has skipped many removed entries. Of the empty spans in it,
+	// likeliest has the longest part outside the gaps that the walk skips (see endSkipped), and longest is the
+	// length of that part in microseconds.
+	removedDays span
+	likeliest   span
+	longest     int64
 }
 
 // source reads a partition, or one of the parts into which gaps divide it.
@@ -85,7 +86,7 @@ type source struct {
 // starts at an end of the feed. b must be obtained before the call: newWalk lists the days of the feed,
 // and if b were obtained after that, a put between the two could be missed.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
-	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, share: want, now: now, asOf: now, budget: maxExpired, beginning: b}
+	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, want: want, now: now, asOf: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
 	if err != nil {
 		return nil, err
@@ -145,8 +146,8 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	w.taken += len(taken)
 	w.t.gaps.cut(w.feed, taken...)
 	if w.longest > 0 {
-		w.remember(w.widest)
-		w.widest, w.longest = span{}, 0
+		w.remember(w.likeliest)
+		w.likeliest, w.longest = span{}, 0
 	}
 	return taken, nil
 }
@@ -192,7 +193,7 @@ func (w *walk) openDays() bool {
 		if part.To == nil {
 			n++
 		}
-		part.Limit = w.limitFor(w.share / w.day.Shards)
+		part.Limit = w.limitFor(w.want / w.day.Shards)
 		for shard := range w.day.Shards {
 			w.open = append(w.open, &source{p: Partition{Feed: w.feed, Day: w.day.Day, Shard: shard}, shards: w.day.Shards, first: part.From, slice: part})
 		}
@@ -269,7 +270,7 @@ func (w *walk) fill(ctx context.Context) error {
 	}
 	for _, s := range dry {
 		if s.removed {
-			w.removed = around(w.removed, firstOf(s.p.Day), firstOf(s.p.Day+1))
+			w.removedDays = around(w.removedDays, firstOf(s.p.Day), firstOf(s.p.Day+1))
 		}
 	}
 	return nil

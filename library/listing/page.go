@@ -134,7 +134,7 @@ func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
 	}
-	p, err := r.s.Seals.Open(r.Bound, r.order, *cursor)
+	p, err := r.s.Seals.Open(r.Binding, r.order, *cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +316,7 @@ func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound = true, *r.until
 	}
-	return r.s.Seals.AppendSeal(b, r.Bound, p)
+	return r.s.Seals.AppendSeal(b, r.Binding, p)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.

@@ -14,8 +14,8 @@ import (
 
 func feedAreas() []area {
 	return []area{
-		{"FixBucket", []check{
-			{"It must return the bucket that the feed has then", fixBucket},
+		{"RecordBucket", []check{
+			{"It must return the bucket that the feed has then", recordBucket},
 			{"one of many that record a day at the same time wins", raceForBucket},
 		}},
 		{"ListBuckets", []check{
@@ -41,13 +41,13 @@ func (s *env) feed(name string) timeline.Feed { return timeline.Feed(name + ":" 
 // aDay is the day of the entries of these subtests.
 var aDay = timeline.DayOf(start)
 
-// fixBucket records a day. It repeats the call after an unknown outcome, because the result is the bucket that
+// recordBucket records a day. It repeats the call after an unknown outcome, because the result is the bucket that
 // the feed has then.
-func (s *env) fixBucket(feed timeline.Feed, b timeline.Bucket) (current timeline.Bucket) {
+func (s *env) recordBucket(feed timeline.Feed, b timeline.Bucket) (current timeline.Bucket) {
 	s.Helper()
 	var err error
 	for range 8 {
-		if current, err = s.FixBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
+		if current, err = s.RecordBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -55,22 +55,22 @@ func (s *env) fixBucket(feed timeline.Feed, b timeline.Bucket) (current timeline
 	return current
 }
 
-func fixBucket(s *env) {
+func recordBucket(s *env) {
 	first := timeline.Bucket{Day: aDay, Shards: 4}
-	s.same("the first", s.fixBucket(s.feed("a"), first), first)
-	s.same("another of the same day", s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 8}), first)
+	s.same("the first", s.recordBucket(s.feed("a"), first), first)
+	s.same("another of the same day", s.recordBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 8}), first)
 	next := timeline.Bucket{Day: aDay + 1, Shards: 64}
-	s.same("another day", s.fixBucket(s.feed("a"), next), next)
+	s.same("another day", s.recordBucket(s.feed("a"), next), next)
 	other := timeline.Bucket{Day: aDay, Shards: 16}
-	s.same("another feed", s.fixBucket(s.feed("ab"), other), other)
-	s.same("the first again", s.fixBucket(s.feed("a"), first), first)
+	s.same("another feed", s.recordBucket(s.feed("ab"), other), other)
+	s.same("the first again", s.recordBucket(s.feed("a"), first), first)
 }
 
 func raceForBucket(s *env) {
 	got, errs := make([]timeline.Bucket, racers), make([]error, racers)
 	together(func(n int) {
 		for range 8 {
-			got[n], errs[n] = s.FixBucket(s.ctx, s.feed("a"), timeline.Bucket{Day: aDay, Shards: n + 1})
+			got[n], errs[n] = s.RecordBucket(s.ctx, s.feed("a"), timeline.Bucket{Day: aDay, Shards: n + 1})
 			if !fault.MayHaveCommitted(errs[n]) {
 				break
 			}
@@ -95,8 +95,8 @@ func listBuckets(s *env) {
 	for _, day := range []timeline.Day{aDay + 9, aDay + 1, aDay, 1, 0, -1, -400} {
 		b := timeline.Bucket{Day: day, Shards: 1 + int(day&3)}
 		newestFirst = append(newestFirst, b)
-		s.fixBucket(feed, b)
-		s.fixBucket(s.feed("ab"), timeline.Bucket{Day: day + 1, Shards: 1})
+		s.recordBucket(feed, b)
+		s.recordBucket(s.feed("ab"), timeline.Bucket{Day: day + 1, Shards: 1})
 	}
 	s.same("all", list(math.MaxInt32, 10), newestFirst)
 	s.same("at most three", list(math.MaxInt32, 3), newestFirst[:3])

@@ -384,9 +384,9 @@ func uncertainPastes(s *env) {
 		s.wantPaste("after DropPaste was refused", one.ID, one)
 	}
 	bucket := timeline.Bucket{Day: aDay, Shards: 4}
-	if _, err := s.FixBucket(ended, s.feed("a"), bucket); refused("FixBucket", err) {
+	if _, err := s.RecordBucket(ended, s.feed("a"), bucket); refused("RecordBucket", err) {
 		other := timeline.Bucket{Day: aDay, Shards: 8}
-		s.same("the day after FixBucket was refused", s.fixBucket(s.feed("a"), other), other)
+		s.same("the day after RecordBucket was refused", s.recordBucket(s.feed("a"), other), other)
 	}
 }
 
@@ -395,7 +395,7 @@ func endedPasteReads(s *env) {
 	s.commitPaste(one)
 	s.ok(s.PutBody(s.ctx, body, "one"))
 	s.ok(s.PutEntry(s.ctx, s.change(timeline.Entry{Created: s.tick(), ID: "x"}, 10)))
-	s.fixBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 4})
+	s.recordBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 4})
 	ended := cancelled(s.ctx)
 	for _, r := range []struct {
 		name string

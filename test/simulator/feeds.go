@@ -41,10 +41,10 @@ func (st *Store) feedCell(k timeline.Change) *feedCell {
 	return st.feeds[i]
 }
 
-// FixBucket stores a day of a feed if there is none.
-func (c *Client) FixBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+// RecordBucket stores a day of a feed if there is none.
+func (c *Client) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	var current timeline.Bucket
-	err := c.write(ctx, "FixBucket", feedGroup(feed), func() {
+	err := c.write(ctx, "RecordBucket", feedGroup(feed), func() {
 		for _, row := range c.st.buckets {
 			if row.feed == feed && row.bucket.Day == b.Day {
 				current = row.bucket

@@ -178,11 +178,11 @@ var protocol = []Ablation{
 		{"test/simulator/pastes.go", "if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {", `if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 || mine.Seq > 1 && ablated("toggle-any-version") {`},
 	}},
 	{"day-after-entry", "a day of a feed is recorded after its first entry, and nobody waits for it", Pastes, []Patch{
-		{"core/timeline/timelines.go", "\tb, err := t.buckets.fix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry(", "\tb, err := t.ablatedFix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry("},
-		{"core/timeline/timelines.go", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n\t_, _ = t.buckets.fix(ctx, feed, b.Day)\n"},
+		{"core/timeline/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry(", "\tb, err := t.ablatedRecord(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry("},
+		{"core/timeline/timelines.go", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n\t_, _ = t.buckets.record(ctx, feed, b.Day)\n"},
 	}},
 	{"removal-unrecorded", "an entry of a day that is not recorded is not removed", Pastes, []Patch{
-		{"core/timeline/timelines.go", "\tb, err := t.buckets.fix(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry(", "\tb, skip, err := t.ablatedLook(ctx, feed, DayOf(e.Created))\n\tif err != nil || skip {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry("},
+		{"core/timeline/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry(", "\tb, skip, err := t.ablatedLook(ctx, feed, DayOf(e.Created))\n\tif err != nil || skip {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry("},
 	}},
 	{"entry-at-wall-clock", "an entry of the feed has the time of its write, and not that of the state", Pastes, []Patch{
 		{"paste/finish.go", "return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)", "return s.feeds.Put(ctx, feedName, p.entry(), s.ablatedMTS(p))"},

@@ -10,12 +10,12 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return os.Getenv("CARREL_ABLATION") == name }
 
-// ablatedFix returns the bucket of a day, and does not record it.
-func (t *Timelines) ablatedFix(ctx context.Context, feed Feed, day Day) (Bucket, error) {
+// ablatedRecord returns the bucket of a day, and does not record it.
+func (t *Timelines) ablatedRecord(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	if ablated("day-after-entry") {
 		return Bucket{Day: day, Shards: firstShards}, nil
 	}
-	return t.buckets.fix(ctx, feed, day)
+	return t.buckets.record(ctx, feed, day)
 }
 
 // ablatedLook returns the bucket of a day, and whether an entry of it is not to be removed.
@@ -24,7 +24,7 @@ func (t *Timelines) ablatedLook(ctx context.Context, feed Feed, day Day) (b Buck
 		b, ok, err := t.buckets.look(ctx, feed, day)
 		return b, !ok, err
 	}
-	b, err = t.buckets.fix(ctx, feed, day)
+	b, err = t.buckets.record(ctx, feed, day)
 	return b, false, err
 }
 
