@@ -31,8 +31,8 @@ func pasteSteps(n int64) []step {
 		return s.PutBody(ctx, bodyRef(n), strings.Repeat("body ", bodySize/5))
 	})
 	add("commit paste", true, commitPasteStep(n))
-	add("fix bucket", true, recordBucketStep(n, 4))
-	add("fix known bucket", false, recordBucketStep(n, 8))
+	add("record bucket", true, recordBucketStep(n, 4))
+	add("record known bucket", false, recordBucketStep(n, 8))
 	c := entryChange(n, at)
 	if n%2 == 0 {
 		add("put entry", false, func(ctx context.Context, s *Store) error { return s.PutEntry(ctx, c) })

@@ -20,20 +20,20 @@ func TestAppendSeal_MatchesSeal(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range longestID {
-		bound := Binding(OfLibrary, Class(n%4), strings.Repeat("o", n%100))
+		binding := Binding(OfLibrary, Class(n%4), strings.Repeat("o", n%100))
 		p := Position{Order: Order(n % 3), At: clock.Instant(random.Int64()), ID: strings.Repeat("i", n)}
 		if n%2 == 0 {
 			p.Bounded, p.Bound = true, clock.Instant(random.Int64())
 		}
-		text := s.Seal(bound, p)
-		sealed := &Sealed{Sealer: s, Binding: bound, Position: p}
+		text := s.Seal(binding, p)
+		sealed := &Sealed{Sealer: s, Binding: binding, Position: p}
 		if got := string(sealed.AppendCursor([]byte("before "))); got != "before "+text {
 			t.Errorf("%d: %s is not %s", n, got, text)
 		}
 		if strings.ContainsAny(text, "\"\\<>&") {
 			t.Errorf("%s has characters that JSON escapes", text)
 		}
-		if back, err := s.OpenAny(bound, text); err != nil || back != p {
+		if back, err := s.OpenAny(binding, text); err != nil || back != p {
 			t.Errorf("%d: %+v, %v; want %+v", n, back, err, p)
 		}
 	}

@@ -21,7 +21,7 @@ func TestPut_RecordsADayOnce(t *testing.T) {
 	if err := other.Put(t.Context(), "f", timeline.Entry{Created: today + 10, ID: "10"}, 10); err != nil {
 		t.Fatal(err)
 	}
-	if n := f.store.fixed.Load(); n != 1 {
+	if n := f.store.recorded.Load(); n != 1 {
 		t.Errorf("recorded %d times", n)
 	}
 }

@@ -97,7 +97,7 @@ func (c *manualClock) Elapsed() time.Duration { return time.Duration(c.elapsed.L
 // countingStore is a store that counts its calls.
 type countingStore struct {
 	timeline.Store
-	slices, lists, fixed atomic.Int64
+	slices, lists, recorded atomic.Int64
 	// requested is the sum of the limits of all slices.
 	requested atomic.Int64
 	// listing, if set, is called before a slice is listed.
@@ -119,7 +119,7 @@ func (c *countingStore) ListBuckets(ctx context.Context, feed timeline.Feed, bef
 }
 
 func (c *countingStore) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
-	c.fixed.Add(1)
+	c.recorded.Add(1)
 	return c.Store.RecordBucket(ctx, feed, b)
 }
 

@@ -43,7 +43,8 @@ type walk struct {
 	// atOnce is how many days are read next. It doubles each time; otherwise a feed with
 	// few entries a day would take a round trip for each day.
 	atOnce int
-	// want is about how many entries the caller of newWalk wants. Each day is first read for that many.
+	// want is about how many entries the caller of newWalk wants first. The first slices of a day together
+	// request about that many.
 	want int
 	open []*source
 	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It starts
@@ -61,9 +62,9 @@ type walk struct {
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
 	// in a search only.
 	drops []clock.Instant
-	// removedDays spans the days in which the store has skipped many removed entries. Of the empty spans in it,
-	// likeliest has the longest part outside the gaps that the walk skips (see endSkipped), and longest is the
-	// length of that part in microseconds.
+	// removedDays spans the days in which the store has skipped many removed entries. likeliest is the empty
+	// span in it that is most likely a gap: the one with the longest part outside the gaps that the walk skips
+	// (see endSkipped). longest is the length of that part in microseconds.
 	removedDays span
 	likeliest   span
 	longest     int64
