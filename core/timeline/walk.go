@@ -43,8 +43,9 @@ type walk struct {
 	// atOnce is how many days are read next. It doubles each time; otherwise a feed with
 	// few entries a day would take a round trip for each day.
 	atOnce int
-	// want is about how many entries the caller of newWalk wants first. The first slices of a day together
-	// request about that many.
+	// want is about how many entries the caller of newWalk takes first. The first slices of each part of a day
+	// (see parts) together request at least that many: its share from each partition, and some slack (see
+	// limitFor).
 	want int
 	open []*source
 	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It starts

@@ -10,8 +10,8 @@ import (
 // ablated reports whether a rule is off.
 func ablated(name string) bool { return os.Getenv("CARREL_ABLATION") == name }
 
-// ablatedRecord returns the bucket of a day. Without the rule "day-after-entry", it does not record the bucket,
-// and so returns one with firstShards partitions.
+// ablatedRecord returns the bucket of a day. With the ablation "day-after-entry", it neither reads nor records the
+// bucket, and returns one with firstShards partitions.
 func (t *Timelines) ablatedRecord(ctx context.Context, feed Feed, day Day) (Bucket, error) {
 	if ablated("day-after-entry") {
 		return Bucket{Day: day, Shards: firstShards}, nil
