@@ -43,8 +43,8 @@ type walk struct {
 	// atOnce is how many days are read next. It doubles each time; otherwise a feed with
 	// few entries a day would take a round trip for each day.
 	atOnce int
-	// want is about how many entries the caller of newWalk takes first. limitFor calculates from it how many
-	// entries the first slices of a day request.
+	// want is about how many entries the caller of newWalk takes first. The limit of the first slice of each
+	// source is calculated from it (see limitFor).
 	want int
 	open []*source
 	// now is when the walk began. asOf is the time by which an entry must have expired to be skipped. It starts
