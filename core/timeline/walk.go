@@ -10,14 +10,13 @@ import (
 
 // Limits of a walk.
 const (
-	// sliceSlack is the least number of entries that are read from a partition beyond its share of
-	// the page, because some are not shown.
+	// sliceSlack is the smallest slack. The slack is the number of entries that are read from a partition beyond
+	// its share of the page, because some are not shown.
 	sliceSlack = 3
-	// In a remote store, the slack is sliceSpread standard deviations of the number of entries in a
-	// partition, if that is more than sliceSlack: ids fall into partitions at random, and a slice
-	// with too few entries costs another round trip. With a sliceSpread of 4, that happens to about
-	// one in 1,400 pages of 20 entries of a day with four partitions, and more often with more
-	// partitions.
+	// In a remote store, the slack is sliceSpread standard deviations of the number of entries of the page that
+	// fall into a partition, if that is more than sliceSlack: ids fall into partitions at random, and a slice
+	// with too few entries costs another round trip. With a sliceSpread of 4, that happens to about one in 1,400
+	// pages of 20 entries of a day with four partitions, and more often with more partitions.
 	sliceSpread = 4
 	// maxSlice limits the entries of a slice.
 	maxSlice = 5000
@@ -62,9 +61,9 @@ type walk struct {
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
 	// in a search only.
 	drops []clock.Instant
-	// removedDays spans the days in which the store has skipped many removed entries. likeliest is the empty
-	// span in it that is most likely a gap: the one with the longest part outside the gaps that the walk skips
-	// (see endSkipped). longest is the length of that part in microseconds.
+	// removedDays spans the days in which the store has skipped many removed entries. likeliest is the span in it
+	// that most likely contained them: of the spans without an entry to show, the one with the longest part
+	// outside the gaps that the walk skips (see endSkipped). longest is the length of that part in microseconds.
 	removedDays span
 	likeliest   span
 	longest     int64
@@ -76,16 +75,16 @@ type source struct {
 	shards int    // the number of partitions of its day
 	first  *Entry // From of its first slice
 	slice  Slice  // the next one
-	// pending are the entries that were read, but not yet taken.
+	// pending are the entries that were read, but not yet passed.
 	pending []Entry
 	ended   bool
 	// removed reports whether the store has skipped many removed entries.
 	removed bool
 }
 
-// newWalk starts a walk at the time now. Its caller wants about want entries. If from is nil, the walk
-// starts at an end of the feed. b must be obtained before the call: newWalk lists the days of the feed,
-// and if b were obtained after that, a put between the two could be missed.
+// newWalk starts a walk at the time now. Its caller takes about want entries first. If from is nil, the walk
+// starts at an end of the feed. newWalk does not obtain b itself, because it lists the days of the feed: if b
+// were obtained after that, the walk could miss an entry put between the two, and remember a gap that hides it.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
 	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, want: want, now: now, asOf: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
@@ -184,8 +183,9 @@ func (w *walk) next() *source {
 	return best
 }
 
-// openDays opens the next days. It reports whether there were any. A slice that ends at a gap is
-// opened together with the next one, because it may be empty, which would cost a round trip.
+// openDays opens the slices of up to atOnce further days, and reports whether there were any. A slice that ends
+// at a gap may be empty, so it is opened together with the next one; otherwise that one would cost another round
+// trip. openDays opens at most atOnce+maxGaps slices, and leaves the others to the next call.
 func (w *walk) openDays() bool {
 	w.open = w.open[:0]
 	for n, slices := 0, w.atOnce+maxGaps; n < w.atOnce && slices > 0 && w.nextDay(); slices-- {
@@ -213,8 +213,8 @@ func (w *walk) nextDay() bool {
 	return len(w.rest) > 0
 }
 
-// limitFor returns how many entries to read first from a partition in which share of the wanted entries are
-// expected. It is smaller in a local store, because another slice takes no round trip there.
+// limitFor returns how many entries to read first from a partition. share is how many of the wanted entries are
+// expected in it. The result is smaller in a local store, because another slice takes no round trip there.
 func (w *walk) limitFor(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
@@ -237,8 +237,8 @@ func (w *walk) discard(n int) {
 	}
 }
 
-// pending returns how many entries the walk has read, but not taken. atGap reports whether it has read a
-// partition up to the first gap after the entries that it has taken.
+// pending returns how many entries the walk has read, but not passed. atGap reports whether it has read a
+// partition up to the first gap after the entries that it has passed.
 func (w *walk) pending() (n int, atGap bool) {
 	var gap *Entry
 	for _, s := range w.open {
