@@ -83,9 +83,9 @@ type source struct {
 }
 
 // newWalk starts a walk at the time now. Its caller takes about want entries first. If from is nil, the walk
-// starts at an end of the feed. The caller obtains b, because callers skip different gaps. b must be older than
-// the list of days that newWalk reads: otherwise the walk could miss an entry put between the two, and remember
-// a gap that hides it.
+// starts at an end of the feed. The caller obtains b, because callers skip different gaps. newWalk lists the days
+// itself, so that they are listed after b was obtained: otherwise the walk could miss an entry that this process
+// put between the two, and remember a gap that hides it.
 func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer bool, want int, now clock.Instant, b beginning) (*walk, error) {
 	w := &walk{t: t, feed: feed, newer: newer, from: from, atOnce: 1, want: want, now: now, asOf: now, budget: maxExpired, beginning: b}
 	list, err := t.buckets.list(ctx, feed)
@@ -186,8 +186,9 @@ func (w *walk) next() *source {
 
 // openDays opens the next slices, each in all partitions of its day, and reports whether there were any. It stops
 // after atOnce slices that end with their day. A slice that ends at a gap does not count: it may be empty, so it
-// is opened together with the next one, which would otherwise cost another round trip. In each partition,
-// openDays opens at most atOnce+maxGaps slices; it leaves the others to the next call.
+// is opened together with the next one, which would otherwise cost another round trip. openDays opens at most
+// atOnce+maxGaps slices, of all days together, and leaves the others to the next call. A slice counts once,
+// however many partitions its day has.
 func (w *walk) openDays() bool {
 	w.open = w.open[:0]
 	for n, slices := 0, w.atOnce+maxGaps; n < w.atOnce && slices > 0 && w.nextDay(); slices-- {
@@ -215,9 +216,9 @@ func (w *walk) nextDay() bool {
 	return len(w.rest) > 0
 }
 
-// limitFor returns the limit of the first slice to read from a partition, or of the first one after discard.
-// share is how many of the wanted entries are expected in the partition. The slack is smaller in a local store,
-// because another slice takes no round trip there.
+// limitFor returns the limit of the first slice of a source, or of its first one after discard. share is how many
+// of the wanted entries are expected in its partition. The slack is smaller in a local store, because another
+// slice takes no round trip there.
 func (w *walk) limitFor(share int) int {
 	slack := sliceSlack
 	if w.t.remote {
