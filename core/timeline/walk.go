@@ -186,9 +186,9 @@ func (w *walk) next() *source {
 
 // openDays opens the next slices, each in all partitions of its day, and reports whether there were any. It stops
 // after atOnce slices that end with their day. A slice that ends at a gap does not count: it may be empty, so it
-// is opened together with the next one, which would otherwise cost another round trip. openDays opens at most
-// atOnce+maxGaps slices, of all days together and including those that end at a gap, and leaves the others to
-// the next call. Both limits count a slice once, however many partitions its day has.
+// is opened together with the next one, which would otherwise cost another round trip. In all, openDays opens at
+// most atOnce+maxGaps slices, including those that end at a gap; the next call opens the rest. A slice that is
+// opened in several partitions counts as one.
 func (w *walk) openDays() bool {
 	w.open = w.open[:0]
 	for n, slices := 0, w.atOnce+maxGaps; n < w.atOnce && slices > 0 && w.nextDay(); slices-- {
