@@ -186,9 +186,9 @@ func (w *walk) next() *source {
 
 // openDays opens the next slices, each in all partitions of its day, and reports whether there were any. It stops
 // after atOnce slices that end with their day. A slice that ends at a gap does not count: it may be empty, so it
-// is opened together with the next one, which would otherwise cost another round trip. In all, openDays opens at
-// most atOnce+maxGaps slices, including those that end at a gap; the next call opens the rest. A slice that is
-// opened in several partitions counts as one.
+// is opened together with the next one, which would otherwise cost another round trip. One call opens at most
+// atOnce+maxGaps slices, including those that end at a gap; later calls open the others. A slice that is opened
+// in several partitions counts as one.
 func (w *walk) openDays() bool {
 	w.open = w.open[:0]
 	for n, slices := 0, w.atOnce+maxGaps; n < w.atOnce && slices > 0 && w.nextDay(); slices-- {
