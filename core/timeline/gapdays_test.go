@@ -13,8 +13,8 @@ func wantNoneSkippedAgain(t *testing.T, f *fixture, store *removedStore, q timel
 	t.Helper()
 	f.rt.hold = true // no background task runs
 	f.want(q)
-	if store.skipped < 4*len(store.removed) { // all of them in each partition
-		t.Fatalf("%d removed entries were skipped, want all of them", store.skipped)
+	if want := 4 * len(store.removed); store.skipped < want { // each is counted once for each partition of its day
+		t.Fatalf("removed entries were skipped %d times, want at least %d", store.skipped, want)
 	}
 	store.skipped = 0
 	if f.want(q); store.skipped != 0 {
@@ -33,7 +33,8 @@ func TestRead_FindsAGapAcrossMidnight(t *testing.T) {
 	wantNoneSkippedAgain(t, f, store, timeline.Query{Size: 5, After: &timeline.Entry{Created: midnight + removed*500}})
 }
 
-// A page takes no long time without entries for a gap if it is on a day without removed entries.
+// If the store has skipped many removed entries, a page looks for the gap only on the days of these entries,
+// even if a span on another day is longer and has no entries either.
 func TestRead_LooksForAGapOnDaysWithRemovedEntries(t *testing.T) {
 	const midnight, removed = today, 10_000
 	newer, store := newRemoved(t, midnight-removed*1000, removed)
