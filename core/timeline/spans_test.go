@@ -233,8 +233,9 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// parts returns no empty slices. The slices of a day leave out a gap. If the gap covers the first or the last
-// instant of the day, or the start of the walk, there is a slice on its other side only.
+// The slices of a day leave out a gap. There is a slice on each side of the gap, unless the gap reaches the start
+// or the end of the day on that side, or that side lies before the start of the walk. A gap on another day is
+// ignored.
 func TestParts(t *testing.T) {
 	first, end := firstOf(2), firstOf(3)
 	middle := &Entry{Created: first + 500}
@@ -247,13 +248,13 @@ func TestParts(t *testing.T) {
 		"older, up to the next day": {skip: span{from: first + 100, to: end}, want: []Slice{{From: before(first + 100)}}},
 		"older, up to just before the next day": {skip: span{from: first + 100, to: end - 1},
 			want: []Slice{{To: before(end - 1)}, {From: before(first + 100)}}},
-		"older, from midnight on":                      {skip: span{from: first, to: first + 100}, want: []Slice{{To: before(first + 100)}}},
-		"older, another day":                           {skip: span{from: end, to: end + 100}, want: []Slice{{}}},
-		"older, a whole day":                           {skip: span{from: first, to: end}},
-		"older, passed":                                {skip: span{from: first + 500, to: end}, from: middle, want: []Slice{{From: middle}}},
-		"older, the walk starts at the end of the gap": {skip: span{from: first + 100, to: first + 500}, from: middle, want: []Slice{{From: before(first + 100)}}},
-		"older, the walk starts within the gap":        {skip: span{from: first + 100, to: first + 501}, from: middle, want: []Slice{{From: before(first + 100)}}},
-		"newer, from midnight on":                      {skip: span{from: first, to: first + 100}, newer: true, want: []Slice{{From: before(first + 100), Newer: true}}},
+		"older, from midnight on": {skip: span{from: first, to: first + 100}, want: []Slice{{To: before(first + 100)}}},
+		"older, another day":      {skip: span{from: end, to: end + 100}, want: []Slice{{}}},
+		"older, a whole day":      {skip: span{from: first, to: end}},
+		"older, passed":           {skip: span{from: first + 500, to: end}, from: middle, want: []Slice{{From: middle}}},
+		"older, the walk starts at the newer end of the gap": {skip: span{from: first + 100, to: first + 500}, from: middle, want: []Slice{{From: before(first + 100)}}},
+		"older, the walk starts within the gap":              {skip: span{from: first + 100, to: first + 501}, from: middle, want: []Slice{{From: before(first + 100)}}},
+		"newer, from midnight on":                            {skip: span{from: first, to: first + 100}, newer: true, want: []Slice{{From: before(first + 100), Newer: true}}},
 		"newer, from just after midnight": {skip: span{from: first + 1, to: first + 100}, newer: true,
 			want: []Slice{{To: before(first + 1), Newer: true}, {From: before(first + 100), Newer: true}}},
 		"newer, up to the next day": {skip: span{from: first + 100, to: end}, newer: true, want: []Slice{{To: before(first + 100), Newer: true}}},
