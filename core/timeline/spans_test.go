@@ -234,8 +234,8 @@ func TestDiscard(t *testing.T) {
 }
 
 // The slices of a day leave out a gap. There is a slice on each side of the gap, unless the gap reaches the start
-// or the end of the day on that side, or that side lies before the start of the walk. A gap on another day is
-// ignored.
+// or the end of the day on that side, or that side lies before the start of the walk, in the direction of the
+// walk. A gap on another day is ignored.
 func TestParts(t *testing.T) {
 	first, end := firstOf(2), firstOf(3)
 	middle := &Entry{Created: first + 500}
