@@ -2,4 +2,10 @@
 // so that no partition grows with the feed. In a remote store, a day has several partitions. Entries are
 // derived from other rows, for example those of pastes. Each page checks its entries against these rows, so a
 // stale entry is not shown. The package does not know what the ids name.
+//
+// A gap is a time span in which a feed has no entry to show. A process remembers gaps, and pages skip
+// them. To verify a gap is to read its span again, which renews it. A gap is due seven seconds after it
+// was last read, and old after ten. Two background tasks find gaps: a search looks for one where this
+// process has just removed many entries, and a forecast reads entries that expire, and remembers when
+// each time span will become a gap.
 package timeline
