@@ -5,8 +5,8 @@
 //
 // A gap is a time span in which a feed has no entry to show. A process remembers gaps, and pages skip
 // them. To verify a gap is to read its span again, which renews it. A gap is due seven seconds after it
-// was last read, and old after ten. A read that passes many removed or expired entries finds a gap.
-// Background tasks find and verify gaps, so that pages need not: a verification reads known gaps again, a
-// search looks for one where this process has just removed many entries, and a forecast reads entries
-// that expire, and remembers when each time span will become a gap.
+// was last read, old after ten, and stale after twelve: then no page skips it. A read that passes many
+// removed or expired entries finds a gap. Background tasks find and verify gaps, so that pages need not:
+// a verification reads known gaps again, a search looks for one where this process has just removed many
+// entries, and a forecast reads entries that expire, and remembers when each time span will become a gap.
 package timeline

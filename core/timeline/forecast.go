@@ -137,20 +137,6 @@ func joined(spans []futureGap) []span {
 	return all
 }
 
-// join adds a gap to gaps that begin no later. Gaps that overlap or touch become one, whose until is
-// the earlier one of the two.
-func join(all []span, next span) []span {
-	if next.empty() {
-		return all
-	}
-	if len(all) == 0 || all[len(all)-1].to < next.from {
-		return append(all, next)
-	}
-	last := &all[len(all)-1]
-	last.to, last.until = max(last.to, next.to), min(last.until, next.until)
-	return all
-}
-
 // reused returns what a forecast does not read again, disjoint and oldest first: the spans of the last
 // forecast that become gaps after an instant, and the known gaps that need not be verified yet.
 func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant) []futureGap {

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +14,8 @@ const (
 	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
 	minExpired = 200
 	// A gap is old if its span was not read for gapKept. To read it again is to verify the gap. An old gap is
-	// skipped for gapGrace longer, while a reader or a background task verifies it.
+	// skipped for gapGrace longer, while a reader or a background task verifies it. Then it is stale: it is not
+	// skipped, but verifications look for it.
 	gapKept  = 10 * time.Second
 	gapGrace = 2 * time.Second
 	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of
@@ -32,21 +34,6 @@ const (
 	maxRecent = 1024
 )
 
-// span is a time span, from inclusive and to exclusive. It is a gap if a feed has no entries to show in it: all
-// were removed or have expired. Reading past them takes time until the store has cleaned up. An entry that
-// another process puts there late, or changes there to expire later, is hidden while the gap is remembered.
-type span struct {
-	from, to clock.Instant
-	// until is when a known gap becomes old, or when pages stop using a span of a forecast (see futureGap), by
-	// the monotonic clock; 0 in other spans.
-	until time.Duration
-}
-
-func (s span) empty() bool { return s.from >= s.to }
-
-// micros returns the length of the span in microseconds. It may be longer than a time.Duration.
-func (s span) micros() int64 { return int64(s.to - s.from) }
-
 // gapCache remembers the gaps of feeds. It is safe for concurrent use.
 type gapCache struct {
 	mu    sync.Mutex
@@ -63,6 +50,8 @@ type knownGaps struct {
 	// the last search began.
 	drops    recent
 	searched int
+	// remaining are entries between the gaps that the last search has found.
+	remaining remaining
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
 	// forecast are spans that become gaps, disjoint, oldest first.
@@ -105,10 +94,13 @@ func (r *recent) since(n int) (created []clock.Instant) {
 type beginning struct {
 	elapsed time.Duration // when the walk begins, by the monotonic clock
 	puts    putCount
+	drops   int    // how many entries this process has removed
 	skip    []span // the gaps that the walk skips: disjoint, oldest first
 	// dueEnd is the end of the newest gap in skip that should be verified in the background, because it is old,
 	// becomes old within dueWithin, or was forecast; clock.Min if there is none.
 	dueEnd clock.Instant
+	// stale reports whether the walk does not skip some known gaps because they are stale.
+	stale bool
 }
 
 // putCount is the number of puts of a feed when a walk began.
@@ -151,11 +143,11 @@ func (c *gapCache) begin(feed Feed, elapsed time.Duration, now clock.Instant) be
 
 func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	k.latest = max(k.latest, now)
-	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, dueEnd: clock.Min}
+	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, drops: k.drops.count, dueEnd: clock.Min}
 }
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. newest reports whether it is
-// a walk of the newest page. Walks skip an old gap until it has been old for gapGrace; then it is forgotten.
+// a walk of the newest page. Walks skip an old gap until it has been old for gapGrace; then it is stale.
 // Until then, at most one walk of a page other than the newest does not skip it, and so verifies it if it gets
 // that far. At most one walk of the newest page does the same, but only once the gap has been old for half of
 // gapGrace: before that, the gap is left to a background task.
@@ -171,10 +163,14 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 	verifies := elapsed >= *skipUntil
 	var kept []span
 	for _, one := range k.all {
-		if one.empty() || elapsed >= one.until+gapGrace {
+		if one.empty() {
 			continue
 		}
 		kept = append(kept, one)
+		if elapsed >= one.until+gapGrace {
+			b.stale = true
+			continue
+		}
 		if elapsed >= one.until+wait && verifies {
 			*skipUntil = max(*skipUntil, one.until+gapGrace)
 			continue
@@ -193,17 +189,6 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 	return b
 }
 
-// union returns the gaps of two sorted lists, and joins those that overlap or touch.
-func union(a, b []span) (all []span) {
-	for len(a) > 0 || len(b) > 0 {
-		if len(b) == 0 || len(a) > 0 && a[0].from < b[0].from {
-			a, b = b, a
-		}
-		all, b = join(all, b[0]), b[1:]
-	}
-	return all
-}
-
 // hasPuts reports whether k remembers all puts since a walk began. It does not if there were too many, or if the
 // feed was forgotten meanwhile.
 func (k *knownGaps) hasPuts(since putCount) bool {
@@ -212,11 +197,14 @@ func (k *knownGaps) hasPuts(since putCount) bool {
 
 // note remembers a gap that a walk has found. The gap replaces the parts of other gaps that it overlaps. since
 // is the putCount with which the walk began: entries put later are excluded from the gap. If not all of them
-// are known, note does nothing. It keeps the widest maxGaps gaps.
+// are known, note does nothing. It keeps at most maxGaps gaps (see mostUseful).
 func (c *gapCache) note(feed Feed, found span, since putCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := c.of(feed)
+	c.of(feed).note(found, since)
+}
+
+func (k *knownGaps) note(found span, since putCount) {
 	if !k.hasPuts(since) {
 		return
 	}
@@ -225,16 +213,27 @@ func (c *gapCache) note(feed Feed, found span, since putCount) {
 	}
 	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	for all = merged(slices.Insert(all, at, found)); len(all) > maxGaps; {
-		narrowest := 0
-		for i := range all {
-			if all[i].micros() < all[narrowest].micros() {
-				narrowest = i
+	k.all = mostUseful(merged(slices.Insert(all, at, found)))
+}
+
+// mostUseful removes gaps until maxGaps are left: the narrowest ones, but first those that are stale when the
+// latest one is found.
+func mostUseful(all []span) []span {
+	latest := time.Duration(math.MinInt64)
+	for _, g := range all {
+		latest = max(latest, g.until)
+	}
+	stale := func(g span) bool { return g.until+gapGrace <= latest-gapKept }
+	for len(all) > maxGaps {
+		worst := 0
+		for i, g := range all {
+			if s := stale(g); s && !stale(all[worst]) || s == stale(all[worst]) && g.micros() < all[worst].micros() {
+				worst = i
 			}
 		}
-		all = slices.Delete(all, narrowest, narrowest+1)
+		all = slices.Delete(all, worst, worst+1)
 	}
-	k.all = all
+	return all
 }
 
 // merged joins gaps that touch and were found at nearly the same time.
@@ -250,12 +249,18 @@ func merged(all []span) []span {
 	return rest
 }
 
-// cut excludes the given entries, which the caller has read, from all gaps, and from spans of the forecast that
-// would become gaps before they expire.
-func (c *gapCache) cut(feed Feed, entries ...Entry) {
+// cut excludes the given entries, which a walk has read, from all gaps, and from spans of the forecast that would
+// become gaps before they expire. It leaves out entries that were removed since the walk began with b.
+func (c *gapCache) cut(feed Feed, b beginning, entries ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(feed).cut(entries...)
+	k := c.of(feed)
+	removed := k.drops.since(b.drops)
+	for _, e := range entries {
+		if !slices.Contains(removed, e.Created) {
+			k.cut(e)
+		}
+	}
 }
 
 // drop remembers an entry that this process has removed from a feed that it reads.
@@ -264,6 +269,7 @@ func (c *gapCache) drop(feed Feed, e Entry) {
 	defer c.mu.Unlock()
 	if k := c.feeds[feed]; k != nil {
 		k.drops.add(e.Created)
+		k.removeRemaining(e)
 	}
 }
 
@@ -280,157 +286,10 @@ func (c *gapCache) put(feed Feed, e Entry) {
 	k.puts.add(e.Created)
 }
 
-func (k *knownGaps) cut(entries ...Entry) {
-	for i := range k.all {
-		for _, e := range entries {
-			k.all[i] = k.all[i].excluding(e.Created)
-		}
+func (k *knownGaps) cut(e Entry) {
+	if slices.ContainsFunc(k.all, func(g span) bool { return g.contains(e.Created) }) {
+		k.all = mostUseful(without(k.all, span{from: e.Created, to: e.Created + 1}))
 	}
-	for _, e := range entries {
-		k.excludeEntry(e)
-	}
+	k.excludeEntry(e)
+	k.remaining.add(e)
 }
-
-// excluding returns the wider of the two parts of the gap before and after an instant.
-func (g span) excluding(at clock.Instant) span {
-	if at < g.from || at >= g.to {
-		return g
-	}
-	older, newer := span{g.from, at, g.until}, span{at + 1, g.to, g.until}
-	if older.micros() < newer.micros() {
-		return newer
-	}
-	return older
-}
-
-// without returns the parts of gaps that are outside of cut.
-func without(all []span, cut span) []span {
-	var rest []span
-	for _, one := range all {
-		for _, part := range []span{{one.from, min(one.to, cut.from), one.until}, {max(one.from, cut.to), one.to, one.until}} {
-			if !part.empty() {
-				rest = append(rest, part)
-			}
-		}
-	}
-	return rest
-}
-
-// skippedSpan describes what a walk has skipped since the last entry that it took, or since its
-// start.
-type skippedSpan struct {
-	from    clock.Instant // its beginning
-	expired int           // the number of expired entries
-}
-
-// endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
-// because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
-// reaches beyond a gap that the walk skips (see grown), and, in a search, one with many entries that this
-// process has removed. If the store has skipped many removed entries, one of the spans is a gap too, but the
-// store does not report which one. The walk chooses the one with the longest part outside the gaps that it
-// skips. If that is wrong, the next walk skips that span, and so chooses another one.
-func (w *walk) endSkipped(at clock.Instant) {
-	found := between(w.skipped.from, at)
-	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
-		w.remember(found)
-	}
-	if !w.removedDays.empty() {
-		found.from, found.to = max(found.from, w.removedDays.from), min(found.to, w.removedDays.to)
-		if length := w.longestOutside(found); length > w.longest {
-			w.likeliest, w.longest = found, length
-		}
-	}
-	w.skipped = skippedSpan{from: at}
-}
-
-// grown reports whether an empty span reaches at least growBy beyond a gap that the walk skips, at either end.
-// The part beyond may have few removed entries, but without this every page would read past them.
-func (w *walk) grown(found span) bool {
-	end := min(found.to, w.now.Add(-listedWithin))
-	for _, g := range w.skip {
-		if g.from < found.to && g.to > found.from && (end >= g.to.Add(growBy) || found.from.Add(growBy) <= g.from) {
-			return true
-		}
-	}
-	return false
-}
-
-// longestOutside returns the length in microseconds of the longest part of a span that is in none of the gaps
-// that the walk skips.
-func (w *walk) longestOutside(found span) (longest int64) {
-	for _, part := range w.outsideGaps(found) {
-		longest = max(longest, part.micros())
-	}
-	return longest
-}
-
-// outsideGaps returns the parts of a span that are in none of the gaps that the walk skips.
-func (w *walk) outsideGaps(found span) []span {
-	if found.empty() {
-		return nil
-	}
-	parts := []span{found}
-	for _, g := range w.skip {
-		parts = without(parts, g)
-	}
-	return parts
-}
-
-// around returns the smallest span that contains g and the span between two instants. An empty g is
-// ignored.
-func around(g span, first, end clock.Instant) span {
-	if g.empty() {
-		return span{from: first, to: end}
-	}
-	return span{from: min(g.from, first), to: max(g.to, end)}
-}
-
-// between returns the span between two instants, excluding both.
-func between(a, b clock.Instant) span { return span{from: min(a, b) + 1, to: max(a, b)} }
-
-// remember notes those parts of an empty span that the walk has read. It leaves out the gaps that the walk has
-// skipped, and the last listedWithin before now.
-func (w *walk) remember(found span) {
-	found.to = min(found.to, w.now.Add(-listedWithin))
-	found.until = w.elapsed + gapKept
-	for _, read := range w.outsideGaps(found) {
-		w.t.gaps.note(w.feed, read, w.puts)
-	}
-}
-
-// parts returns the slices that the walk reads of each partition of a day, in its direction:
-// what follows the start of the walk and is in no gap. Each slice ends at the next gap. The last one
-// ends with the day, unless a gap covers the end of the day.
-func (w *walk) parts(d Day) (all []Slice) {
-	first, end := firstOf(d), firstOf(d+1)
-	var from *Entry
-	if w.from != nil && d == DayOf(w.from.Created) {
-		from = w.from
-	}
-	for i := range w.skip {
-		g := w.skip[i]
-		near, far := g.from, g.to // in the direction of the walk
-		if !w.newer {
-			g = w.skip[len(w.skip)-1-i]
-			near, far = g.to, g.from
-		}
-		if g.to <= first || g.from >= end || from != nil && !w.after(*before(far), *from) {
-			continue // on another day, or already passed
-		}
-		beginsHere := near < end // the day has time before the gap, in the direction of the walk
-		if w.newer {
-			beginsHere = near > first
-		}
-		if beginsHere && (from == nil || w.after(*before(near), *from)) {
-			all = append(all, Slice{From: from, To: before(near), Newer: w.newer})
-		}
-		if w.newer && far >= end || !w.newer && far <= first {
-			return all
-		}
-		from = before(far)
-	}
-	return append(all, Slice{From: from, Newer: w.newer})
-}
-
-// after reports whether position a comes after b in the direction of the walk.
-func (w *walk) after(a, b Entry) bool { return w.newer == (Compare(a, b) > 0) && Compare(a, b) != 0 }

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ const (
 	dueWithin = 3 * time.Second
 )
 
+// never, as the argument within of beginTask, lets a task skip all known gaps.
+const never = time.Duration(math.MinInt64 / 2)
+
 // refreshTasks are background tasks: to verify gaps, to search for those that this process makes by removing
 // entries, and to forecast further ones.
 type refreshTasks struct{ verify, search, forecast bool }
@@ -36,7 +40,7 @@ func (w *walk) refresh(ctx context.Context) {
 	pending, atGap := w.pending()
 	due := w.dueEnd > clock.Min
 	do, searching, known := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
-		due:      due,
+		due:      due || w.stale,
 		reached:  due && (w.last == nil || w.dueEnd > w.last.Created || atGap),
 		removed:  !w.removedDays.empty(),
 		expiring: 2*w.expiring > w.passed,
@@ -66,32 +70,36 @@ func (w *walk) refresh(ctx context.Context) {
 	}
 }
 
-// verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it then
-// renews the other gaps that are due. It skips gaps that were read in the last two seconds: the next verification
-// is early enough for them. After an error, readers verify the gaps that were not renewed.
+// verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it first
+// renews all gaps that are due, the oldest first. While entries are being removed, a walk that reaches them may
+// have to read on through all older gaps that are not renewed yet. verify skips gaps that were read in the last two
+// seconds: the next verification is early enough for them. After an error, readers verify the gaps that were not
+// renewed.
 func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
-	var from *Entry
-	for range 1 + maxGaps {
-		reached, err := t.verifyFrom(ctx, feed, from, limit)
-		if err != nil || !all {
-			return
-		}
-		if from = t.gaps.dueBefore(feed, t.rt.Elapsed(), reached); from == nil {
-			return
+	if all {
+		from := before(clock.Min)
+		for range maxGaps {
+			if from = t.gaps.dueAfter(feed, t.rt.Elapsed(), from.Created); from == nil {
+				break
+			}
+			if err := t.verifyFrom(ctx, feed, from, cursor.MaxPageSize+1); err != nil {
+				return
+			}
 		}
 	}
+	_ = t.verifyFrom(ctx, feed, nil, limit)
 }
 
 // verifyFrom reads at most limit entries that follow from, or the newest ones if from is nil, and renews the gaps
-// among them. It returns how far it has read.
-func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int) (reached clock.Instant, err error) {
+// among them.
+func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int) error {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
 	w, err := t.newWalk(ctx, feed, from, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
-		return now, err
+		return err
 	}
 	end := w.skipped.from // where the walk begins
 	var taken []Entry
@@ -102,30 +110,29 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 		}
 		batch, err := w.take(ctx, n)
 		if err != nil {
-			return reached, err
+			return err
 		}
 		taken = append(taken, batch...)
 		full := len(batch) == n
-		reached = w.reached(full)
-		t.gaps.renew(feed, span{from: reached, to: end}, b, taken)
+		t.gaps.renew(feed, span{from: w.reached(full), to: end}, b, taken)
 		if !full {
 			break
 		}
 	}
-	return reached, nil
+	return nil
 }
 
-// dueBefore returns the position at which a walk to older entries must begin to read the newest due gap that
-// ends at or before an instant. It returns nil if there is no such gap.
-func (c *gapCache) dueBefore(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
+// dueAfter returns the position at which a walk to older entries must begin to read the oldest due gap that ends
+// after an instant, together with the gaps that it touches. It returns nil if there is no such gap.
+func (c *gapCache) dueAfter(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, g := range c.of(feed).all {
-		if !g.empty() && g.to <= end && elapsed >= g.until-dueWithin {
-			from = before(g.to) // the newest so far
+	for _, g := range union(c.of(feed).all, nil) {
+		if g.to > end && elapsed >= g.until-dueWithin {
+			return before(g.to)
 		}
 	}
-	return from
+	return nil
 }
 
 // reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the
@@ -141,8 +148,8 @@ func (w *walk) reached(full bool) clock.Instant {
 }
 
 // beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that become
-// old within the given time. If within is negative, it reads only gaps that have been old for at least -within. It
-// skips the others. Gaps that touch are read or skipped together, so that they can be renewed together.
+// old within the given time, and skips the others. Gaps that touch are read or skipped together, so that they
+// can be renewed together.
 func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +169,7 @@ func (c *gapCache) renew(feed Feed, within span, b beginning, taken ...[]Entry) 
 	defer c.mu.Unlock()
 	all := c.of(feed).all
 	for i, g := range all {
-		skipped := slices.ContainsFunc(b.skip, func(s span) bool { return s.from < g.to && g.from < s.to })
+		skipped := slices.ContainsFunc(b.skip, g.overlaps)
 		if g.from < within.from || g.to > within.to || g.until >= b.elapsed+gapKept || skipped {
 			continue
 		}
@@ -176,8 +183,8 @@ func (c *gapCache) renew(feed Feed, within span, b beginning, taken ...[]Entry) 
 
 // pageRead describes a read of the newest page.
 type pageRead struct {
-	due      bool // a gap that the page skips is due or was forecast
-	reached  bool // the page has reached such a gap
+	due      bool // a gap is due, or was forecast
+	reached  bool // the page has reached such a gap, and skips it
 	removed  bool // the store has skipped many removed entries
 	expiring bool // most entries have an expiry time
 }

@@ -23,7 +23,7 @@ const (
 	minDropped = manyDropped / 2
 	// searchTaken is how many remaining entries each walk of a search reads at most. Many of them may be about
 	// to be removed, so a walk does not stop at the first ones.
-	searchTaken = 250
+	searchTaken = 1000
 )
 
 // searchRepeatedly searches up to maxSearches times. It leaves out a search if too few entries were removed
@@ -47,8 +47,7 @@ type searchArea struct {
 	// middle is the median of those that it has removed since the last search.
 	drops  []clock.Instant
 	middle clock.Instant
-	// within is how soon a gap must become old for the search to read it again. If it is negative, the gap must
-	// have been old for at least -within.
+	// within is how soon a gap must become old for the search to read it again.
 	within time.Duration
 }
 
@@ -64,7 +63,7 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	slices.Sort(area.drops)
 	area.middle = latest[(len(latest)-1)/2] // each side has at least minDropped of them, including this one
 	if verifying {
-		area.within = -gapGrace // the verification reads the gaps that are due
+		area.within = never // the verification reads the gaps that are due
 	}
 	return area, true
 }
@@ -81,7 +80,7 @@ func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying 
 		return nil, nil, false
 	}
 	latest, all = k.drops.since(k.searched), k.drops.since(0)
-	k.searched = k.drops.count
+	k.searched, k.remaining = k.drops.count, remaining{}
 	return latest, all, k.running.verify
 }
 
@@ -106,11 +105,12 @@ func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 		}
 		w.drops = area.drops
 		taken[direction], err = w.take(ctx, searchTaken)
-		reached[direction] = w.reached(len(taken[direction]) == searchTaken)
+		reached[direction] = w.reached(w.enough || len(taken[direction]) == searchTaken)
 		return err
 	})
 	if err == nil {
 		t.gaps.renew(feed, span{from: reached[0], to: reached[1]}, b, taken[:]...)
+		t.gaps.endSearch(feed, b, between(reached[0], reached[1]), now, taken[:]...)
 	}
 }
 
@@ -119,4 +119,15 @@ func (w *walk) dropsIn(span span) int {
 	first, _ := slices.BinarySearch(w.drops, span.from)
 	end, _ := slices.BinarySearch(w.drops, span.to)
 	return end - first
+}
+
+// passedDrops reports whether the walk of a search has passed an entry beyond all those that were removed.
+func (w *walk) passedDrops() bool {
+	if len(w.drops) == 0 || w.last == nil {
+		return false
+	}
+	if w.newer {
+		return w.last.Created > w.drops[len(w.drops)-1]
+	}
+	return w.last.Created < w.drops[0]
 }

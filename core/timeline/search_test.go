@@ -34,8 +34,19 @@ func newRemovalFixture(t *testing.T, n int) *removalFixture {
 // remove removes n of the remaining entries, from index first on, the oldest first.
 func (r *removalFixture) remove(first, n int) {
 	r.Helper()
+	r.removeBy(r.feeds, first, n)
+}
+
+// removeElsewhere removes the remaining entries like remove, but in another process.
+func (r *removalFixture) removeElsewhere() {
+	r.Helper()
+	r.removeBy(r.open(), 0, len(r.entries))
+}
+
+func (r *removalFixture) removeBy(process *timeline.Timelines, first, n int) {
+	r.Helper()
 	for _, e := range r.entries[first : first+n] {
-		if err := r.feeds.Drop(r.Context(), "f", e, 1_000_000); err != nil {
+		if err := process.Drop(r.Context(), "f", e, 1_000_000); err != nil {
 			r.Fatal(err)
 		}
 		r.store.removed = append(r.store.removed, e)
@@ -56,7 +67,7 @@ func (r *removalFixture) removeAndRefresh(first, n int) {
 func (r *removalFixture) wantNoneRead() {
 	r.Helper()
 	left := len(r.entries)
-	r.remove(0, left)
+	r.removeElsewhere()
 	if n := r.page(); n != left {
 		r.Errorf("a page has read past %d removed entries, want the %d that were removed after the last task", n, left)
 	}
@@ -122,7 +133,7 @@ func TestSearch_FindsAGapBehindTheNewestPage(t *testing.T) {
 		}
 		r.rt.runHeld()
 		later := len(r.entries)
-		r.remove(0, later)
+		r.removeElsewhere()
 		want := later + c.outside
 		if c.outside < 0 {
 			want = later + removed
@@ -162,54 +173,6 @@ func TestSearch_FollowsAGapThatGrows(t *testing.T) {
 		if inBackground > 36_000 {
 			t.Errorf("%s: background tasks have read past %d removed entries", c.name, inBackground)
 		}
-	}
-}
-
-// While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
-// So they are still known when pages do.
-func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	for _, first := range []int{0, 1000, 2000} {
-		r.removeAndRefresh(first, 1000)
-	}
-	taken := r.fixture.store.requested.Load()
-	for range 20 {
-		r.rt.pass(time.Second)
-		r.removeAndRefresh(len(r.entries)-200, 200)
-	}
-	// Each second, a page is read, and a search reads 250 entries in each direction. A verification runs every
-	// five seconds.
-	if n := r.fixture.store.requested.Load() - taken; n > 20*2000 {
-		t.Errorf("slices of %d entries were requested", n)
-	}
-	r.wantNoneRead()
-}
-
-// A verification of a far gap does not renew a newer one that it has not read.
-func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	r.removeAndRefresh(0, 1000)
-	r.rt.pass(5 * time.Second)
-	late := r.entries[2500]
-	r.removeAndRefresh(2000, 1000)
-	late.ID += "late"
-	if err := r.open().Put(t.Context(), "f", late, 2_000_000); err != nil {
-		t.Fatal(err)
-	}
-	r.rt.pass(2 * time.Second)
-	r.remove(len(r.entries)-200, 200)
-	r.page()
-	r.store.skipped = 0
-	if r.rt.runHeld(); r.store.skipped < 1000 {
-		t.Fatalf("the far gap was not verified: %d removed entries were read", r.store.skipped)
-	}
-	r.rt.pass(9 * time.Second)
-	r.shown = append(r.shown, late)
-	p := r.read(timeline.Query{Size: 1, After: &timeline.Entry{Created: late.Created + 1}})
-	if len(p.Found) != 1 || p.Found[0].Entry != late {
-		t.Errorf("eleven seconds after the gap was found, the page has %+v, want %+v", p.Found, late)
 	}
 }
 
@@ -339,30 +302,30 @@ func TestSearch_EndsInTime(t *testing.T) {
 	}
 }
 
-// A search finds a gap behind up to 249 remaining entries. It does not stop at them, because they may be about
+// A search finds a gap behind up to 999 remaining entries. It does not stop at them, because they may be about
 // to be removed.
 func TestSearch_PassesRemainingEntries(t *testing.T) {
 	for _, newer := range []bool{true, false} {
-		for _, remaining := range []int{249, 250} {
+		for _, remaining := range []int{999, 1000} {
 			r := newRemovalFixture(t, 4000)
 			r.page()
 			// The median of the removed entries, where the search begins, is the scattered one that is nearest
 			// to the gap.
 			const gap, scattered = 150, 151
 			for n := range scattered {
-				r.remove(1000+n, 1) // every other entry
+				r.remove(2000+n, 1) // every other entry
 			}
 			if newer {
-				r.remove(1000+scattered+remaining-1, gap)
+				r.remove(2000+scattered+remaining-1, gap)
 			} else {
-				r.remove(1000-remaining-gap, gap)
+				r.remove(2000-remaining-gap, gap)
 			}
 			removed := len(r.store.removed)
 			r.page()
 			r.rt.runHeld()
 			left := len(r.entries)
-			r.remove(0, left)
-			if n, found := r.page(), remaining < 250; n == left+scattered != found || n == left+removed == found {
+			r.removeElsewhere()
+			if n, found := r.page(), remaining < 1000; n == left+scattered != found || n == left+removed == found {
 				t.Errorf("newer %t: behind %d remaining entries: a page has read past %d removed entries, of which %d were removed after the search", newer, remaining, n, left)
 			}
 		}

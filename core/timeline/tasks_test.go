@@ -211,17 +211,15 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// A search reads due gaps again. While a verification is running, it reads only gaps that readers no longer
-// skip.
+// A search reads due gaps again. While a verification is running, it skips all known gaps.
 func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
-	young, due, forgotten := span{10, 20, 3*time.Second + 1}, span{30, 40, 3 * time.Second}, span{70, 80, -2 * time.Second}
-	old := span{50, 60, -2*time.Second + 1}
+	young, due, stale := span{10, 20, 3*time.Second + 1}, span{30, 40, 3 * time.Second}, span{50, 60, -time.Hour}
 	for _, verifying := range []bool{false, true} {
 		c, want := gapCache{feeds: map[Feed]*knownGaps{}}, []span{young}
 		k := c.of("f")
-		k.all = []span{young, due, old, forgotten}
+		k.all = []span{young, due, stale}
 		if k.running.verify = verifying; verifying {
-			want = []span{young, due, old}
+			want = k.all
 		}
 		for range manyDropped {
 			c.drop("f", Entry{Created: 5})
@@ -233,16 +231,16 @@ func TestBeginSearch_LeavesGapsToAVerification(t *testing.T) {
 	}
 }
 
-// The newest gap that is due and ends by an instant is verified next.
-func TestDueBefore(t *testing.T) {
+// The oldest gap that is due and ends after an instant is verified next.
+func TestDueAfter(t *testing.T) {
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	c.of("f").all = []span{{10, 20, 13 * time.Second}, {30, 40, 5 * time.Second}, {50, 60, 13*time.Second + 1}, {70, 70, 0}, {80, 90, 0}}
+	c.of("f").all = []span{{10, 20, 13 * time.Second}, {30, 40, 13*time.Second + 1}, {50, 50, 0}, {80, 85, 0}, {85, 90, 14 * time.Second}}
 	for _, s := range []struct {
 		end  clock.Instant
 		want *Entry
-	}{{clock.Min, nil}, {19, nil}, {20, before(20)}, {39, before(20)}, {40, before(40)}, {89, before(40)}, {90, before(90)}} {
-		if diff := cmp.Diff(s.want, c.dueBefore("f", 10*time.Second, s.end)); diff != "" {
-			t.Errorf("by %d (-want +got):\n%s", s.end, diff)
+	}{{clock.Min, before(20)}, {19, before(20)}, {20, before(90)}, {89, before(90)}, {90, nil}} {
+		if diff := cmp.Diff(s.want, c.dueAfter("f", 10*time.Second, s.end)); diff != "" {
+			t.Errorf("after %d (-want +got):\n%s", s.end, diff)
 		}
 	}
 }
@@ -256,5 +254,27 @@ func TestDropsIn(t *testing.T) {
 		if got := w.dropsIn(c.span); got != c.want {
 			t.Errorf("%v: %d, want %d", c.span, got, c.want)
 		}
+	}
+}
+
+// A search goes on to another day unless it has passed an entry beyond all removed ones.
+func TestPassedDrops(t *testing.T) {
+	for _, c := range []struct {
+		last         clock.Instant
+		older, newer bool
+	}{{9, true, false}, {10, false, false}, {20, false, false}, {21, false, true}} {
+		for _, newer := range []bool{false, true} {
+			w := &walk{drops: []clock.Instant{10, 15, 20}, newer: newer, last: &Entry{Created: c.last}}
+			want := c.older
+			if newer {
+				want = c.newer
+			}
+			if got := w.passedDrops(); got != want {
+				t.Errorf("at %d, newer %t: %t", c.last, newer, got)
+			}
+		}
+	}
+	if (&walk{last: &Entry{}}).passedDrops() || (&walk{drops: []clock.Instant{1}}).passedDrops() {
+		t.Error("true without removals, or before the first entry")
 	}
 }

@@ -59,8 +59,10 @@ type walk struct {
 	skipped                 skippedSpan
 	beginning
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
-	// in a search only.
-	drops []clock.Instant
+	// in a search only. A search does not go on to another day if it has passed all of them: enough reports
+	// whether it has ended for that reason.
+	drops  []clock.Instant
+	enough bool
 	// removedDays spans the days in which the store has skipped many removed entries. likeliest is the span in it
 	// that most likely contained them: of the spans without an entry to show, the one with the longest part
 	// outside the gaps that the walk skips (see endSkipped). longest is the length of that part in microseconds.
@@ -117,7 +119,7 @@ func (w *walk) end(newest bool) clock.Instant {
 }
 
 // take returns the next n entries of the walk that have not expired, or fewer if the feed
-// ends or maxExpired were skipped.
+// ends, maxExpired were skipped, or a search has read enough.
 func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	var taken []Entry
 	for len(taken) < n && w.budget > 0 {
@@ -126,7 +128,9 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 			return nil, err
 		}
 		if e == nil {
-			w.endSkipped(w.end(w.newer))
+			if !w.enough {
+				w.endSkipped(w.end(w.newer))
+			}
 			break
 		}
 		w.last = e
@@ -145,7 +149,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		w.endSkipped(w.last.Created)
 	}
 	w.taken += len(taken)
-	w.t.gaps.cut(w.feed, taken...)
+	w.t.gaps.cut(w.feed, w.beginning, taken...)
 	if w.longest > 0 {
 		w.remember(w.likeliest)
 		w.likeliest, w.longest = span{}, 0
@@ -153,7 +157,8 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 	return taken, nil
 }
 
-// advance passes the next entry of the walk and returns it, or nil at the end of the feed.
+// advance passes the next entry of the walk and returns it. It returns nil at the end of the feed, or if a
+// search has read enough.
 func (w *walk) advance(ctx context.Context) (*Entry, error) {
 	for {
 		if err := w.fill(ctx); err != nil {
@@ -164,7 +169,7 @@ func (w *walk) advance(ctx context.Context) (*Entry, error) {
 			s.pending = s.pending[1:]
 			return e, nil
 		}
-		if !w.openDays() {
+		if w.enough = w.passedDrops(); w.enough || !w.openDays() {
 			return nil, nil
 		}
 	}
@@ -215,6 +220,43 @@ func (w *walk) nextDay() bool {
 	}
 	return len(w.rest) > 0
 }
+
+// parts returns the slices that the walk reads of each partition of a day, in its direction:
+// what follows the start of the walk and is in no gap. Each slice ends at the next gap. The last one
+// ends with the day, unless a gap covers the end of the day.
+func (w *walk) parts(d Day) (all []Slice) {
+	first, end := firstOf(d), firstOf(d+1)
+	var from *Entry
+	if w.from != nil && d == DayOf(w.from.Created) {
+		from = w.from
+	}
+	for i := range w.skip {
+		g := w.skip[i]
+		near, far := g.from, g.to // in the direction of the walk
+		if !w.newer {
+			g = w.skip[len(w.skip)-1-i]
+			near, far = g.to, g.from
+		}
+		if g.to <= first || g.from >= end || from != nil && !w.after(*before(far), *from) {
+			continue // on another day, or already passed
+		}
+		beginsHere := near < end // the day has time before the gap, in the direction of the walk
+		if w.newer {
+			beginsHere = near > first
+		}
+		if beginsHere && (from == nil || w.after(*before(near), *from)) {
+			all = append(all, Slice{From: from, To: before(near), Newer: w.newer})
+		}
+		if w.newer && far >= end || !w.newer && far <= first {
+			return all
+		}
+		from = before(far)
+	}
+	return append(all, Slice{From: from, Newer: w.newer})
+}
+
+// after reports whether position a comes after b in the direction of the walk.
+func (w *walk) after(a, b Entry) bool { return w.newer == (Compare(a, b) > 0) && Compare(a, b) != 0 }
 
 // limitFor returns the limit of the first slice of a source, or of its first one after discard. share is how many
 // of the wanted entries are expected in its partition. The slack is smaller in a local store, because another
