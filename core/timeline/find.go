@@ -2,22 +2,22 @@ package timeline
 
 import "carrel/core/clock"
 
-// skippedSpan describes what a walk has skipped since the last entry that it took, or since its
+// emptySpan describes what a walk has skipped since the last entry that it took, or since its
 // start.
-type skippedSpan struct {
+type emptySpan struct {
 	from    clock.Instant // its beginning
 	expired int           // the number of expired entries
 }
 
-// endSkipped ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
+// endEmpty ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
 // because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
 // reaches beyond a gap that the walk skips (see grown), and, in a search, one with many entries that this
 // process has removed. If the store has skipped many removed entries, one of the spans is a gap too, but the
 // store does not report which one. The walk chooses the one with the longest part outside the gaps that it
 // skips. If that is wrong, the next walk skips that span, and so chooses another one.
-func (w *walk) endSkipped(at clock.Instant) {
-	found := between(w.skipped.from, at)
-	if w.skipped.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
+func (w *walk) endEmpty(at clock.Instant) {
+	found := between(w.empty.from, at)
+	if w.empty.expired >= minExpired || w.dropsIn(found) >= minDropped || w.grown(found) {
 		w.remember(found)
 	}
 	if !w.removedDays.empty() {
@@ -26,7 +26,7 @@ func (w *walk) endSkipped(at clock.Instant) {
 			w.likeliest, w.longest = found, length
 		}
 	}
-	w.skipped = skippedSpan{from: at}
+	w.empty = emptySpan{from: at}
 }
 
 // grown reports whether an empty span reaches at least growBy beyond a gap that the walk skips, at either end.
@@ -57,7 +57,7 @@ func (w *walk) outsideGaps(found span) []span { return found.outside(w.skip) }
 // skipped, and the last listedWithin before now.
 func (w *walk) remember(found span) {
 	found.to = min(found.to, w.now.Add(-listedWithin))
-	found.until = w.elapsed + gapKept
+	found.until = w.elapsed + gapOldAfter
 	for _, read := range w.outsideGaps(found) {
 		w.t.gaps.note(w.feed, read, w.puts)
 	}

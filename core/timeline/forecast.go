@@ -51,7 +51,7 @@ func (t *Timelines) forecast(ctx context.Context, feed Feed) {
 	defer cancel()
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.begin(feed, t.rt.Elapsed(), now)
-	f := &forecaster{until: b.elapsed + gapKept, to: now.Add(-listedWithin)}
+	f := &forecaster{until: b.elapsed + gapOldAfter, to: now.Add(-listedWithin)}
 	f.reused = t.gaps.reused(feed, b.elapsed, now.Add(rereadWithin))
 	b.skip = joined(f.reused)
 	w, err := t.newWalk(ctx, feed, nil, false, cursor.MaxPageSize+1, now, b)
@@ -195,14 +195,14 @@ func (k *knownGaps) expiredSpans(elapsed time.Duration, now clock.Instant) (all 
 // span.
 func (k *knownGaps) excludeEntry(e Entry) {
 	if s := k.spanAt(e.Created); s != nil && (e.Until == 0 || e.Until > s.emptyAt) {
-		s.span = s.excluding(e.Created)
+		s.span = s.widerPart(e.Created)
 	}
 }
 
 // excludeInstant cuts an instant out of the forecast.
 func (k *knownGaps) excludeInstant(at clock.Instant) {
 	if s := k.spanAt(at); s != nil {
-		s.span = s.excluding(at)
+		s.span = s.widerPart(at)
 	}
 }
 

@@ -11,23 +11,24 @@ import (
 )
 
 const (
-	// minExpired is the smallest number of consecutive expired entries that is remembered as a gap.
+	// minExpired is how many consecutive expired entries a walk must pass to remember a gap.
 	minExpired = 200
-	// A gap is old if its span was not read for gapKept. To read it again is to verify the gap. An old gap is
-	// skipped for gapGrace longer, while a reader or a background task verifies it. Then it is stale: it is not
-	// skipped, but verifications look for it.
-	gapKept  = 10 * time.Second
-	gapGrace = 2 * time.Second
+	// A gap is old if its span was not read for gapOldAfter. To read it again is to verify the gap. An old gap is
+	// skipped for gapGrace longer, while a reader or a background task verifies it. Then it is stale: pages
+	// read its span, but the gap stays known, so that a verification can renew it.
+	gapOldAfter = 10 * time.Second
+	gapGrace    = 2 * time.Second
 	// A new entry is usually in the feed within listedWithin: two seconds, and one more because the clocks of
-	// two gateways may differ that much. A gap ends at least that long before now. Each removed entry that was
-	// created since then costs a page some microseconds.
+	// two gateways may differ that much. A gap ends at least that long before the walk that finds it. Pages read
+	// past removed entries that are newer, which takes some microseconds each.
 	listedWithin = 3 * time.Second
-	// growBy is by how much a known gap must have grown at one end before it is remembered again.
+	// growBy is how far an empty span that a walk has read must reach beyond a known gap for the walk to remember
+	// it.
 	growBy = time.Second
-	// Two gaps that touch are merged if they were found less than foundTogether apart. Without this, a gap that
+	// Two gaps that touch are merged if they were last read less than mergeWithin apart. Without this, a gap that
 	// grows would soon be kept as more than maxGaps gaps. That can still happen if only readers verify it,
 	// because each verifies only the parts that are old.
-	foundTogether = 4 * time.Second
+	mergeWithin = 4 * time.Second
 	// maxGaps is how many gaps of a feed are remembered at most.
 	maxGaps = 8
 	// maxRecent is how many of the last puts, and of the last removals, of this process are remembered.
@@ -44,13 +45,14 @@ type gapCache struct {
 type knownGaps struct {
 	all []span // disjoint, oldest first
 	// puts are the entries that this process has put where a gap may be. A walk that began before a put may not
-	// have read the entry, so the entry is excluded from the gaps that this walk finds.
+	// have read the entry, so the entry is excluded from the gaps that this walk finds. A removal that comes later
+	// may be older than the put, and have lost against it. So no gap grows over these entries.
 	puts recent
 	// drops are the entries that this process has removed, and searched is how many of them it had removed when
 	// the last search began.
 	drops    recent
 	searched int
-	// remaining are entries between the gaps that the last search has found.
+	// remaining are the entries in the span of the last search.
 	remaining remaining
 	// latest is the latest start of a walk. All gaps end before it.
 	latest clock.Instant
@@ -90,17 +92,18 @@ func (r *recent) since(n int) (created []clock.Instant) {
 	return created
 }
 
+// contains reports whether an entry of this creation time is among the last maxRecent.
+func (r *recent) contains(created clock.Instant) bool { return slices.Contains(r.created, created) }
+
 // beginning is what is known of a feed when a walk begins.
 type beginning struct {
-	elapsed time.Duration // when the walk begins, by the monotonic clock
-	puts    putCount
-	drops   int    // how many entries this process has removed
-	skip    []span // the gaps that the walk skips: disjoint, oldest first
-	// dueEnd is the end of the newest gap in skip that should be verified in the background, because it is old,
-	// becomes old within dueWithin, or was forecast; clock.Min if there is none.
+	elapsed   time.Duration // when the walk begins, by the monotonic clock
+	puts      putCount
+	dropCount int    // how many entries this process has removed
+	skip      []span // the gaps that the walk skips: disjoint, oldest first
+	// dueEnd is the end of the newest gap that should be verified in the background: a gap in skip that is due or
+	// was forecast, or a stale gap; clock.Min if there is none.
 	dueEnd clock.Instant
-	// stale reports whether the walk does not skip some known gaps because they are stale.
-	stale bool
 }
 
 // putCount is the number of puts of a feed when a walk began.
@@ -143,12 +146,12 @@ func (c *gapCache) begin(feed Feed, elapsed time.Duration, now clock.Instant) be
 
 func (k *knownGaps) begin(elapsed time.Duration, now clock.Instant) beginning {
 	k.latest = max(k.latest, now)
-	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, drops: k.drops.count, dueEnd: clock.Min}
+	return beginning{elapsed: elapsed, puts: putCount{k, k.puts.count}, dropCount: k.drops.count, dueEnd: clock.Min}
 }
 
 // beginSkipping returns what a walk that skips the known gaps needs at its start. newest reports whether it is
 // a walk of the newest page. Walks skip an old gap until it has been old for gapGrace; then it is stale.
-// Until then, at most one walk of a page other than the newest does not skip it, and so verifies it if it gets
+// Until then, at most one walk of a page other than the newest does not skip it, and so reads its span if it gets
 // that far. At most one walk of the newest page does the same, but only once the gap has been old for half of
 // gapGrace: before that, the gap is left to a background task.
 func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Instant, newest bool) beginning {
@@ -168,7 +171,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 		}
 		kept = append(kept, one)
 		if elapsed >= one.until+gapGrace {
-			b.stale = true
+			b.dueEnd = one.to // the newest so far
 			continue
 		}
 		if elapsed >= one.until+wait && verifies {
@@ -181,6 +184,9 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 		}
 	}
 	k.all = kept
+	if elapsed >= k.remaining.covered.until {
+		k.remaining.forget()
+	}
 	expired := k.expiredSpans(elapsed, now)
 	if n := len(expired); n > 0 {
 		b.dueEnd = max(b.dueEnd, expired[n-1].to)
@@ -209,21 +215,21 @@ func (k *knownGaps) note(found span, since putCount) {
 		return
 	}
 	for _, created := range k.puts.since(since.put) {
-		found = found.excluding(created)
+		found = found.widerPart(created)
 	}
 	all := without(k.all, found)
 	at, _ := slices.BinarySearchFunc(all, found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	k.all = mostUseful(merged(slices.Insert(all, at, found)))
 }
 
-// mostUseful removes gaps until maxGaps are left: the narrowest ones, but first those that are stale when the
-// latest one is found.
+// mostUseful removes gaps until maxGaps are left: first those that were stale when another one was last read, then
+// the narrowest.
 func mostUseful(all []span) []span {
 	latest := time.Duration(math.MinInt64)
 	for _, g := range all {
 		latest = max(latest, g.until)
 	}
-	stale := func(g span) bool { return g.until+gapGrace <= latest-gapKept }
+	stale := func(g span) bool { return g.until+gapGrace <= latest-gapOldAfter }
 	for len(all) > maxGaps {
 		worst := 0
 		for i, g := range all {
@@ -236,11 +242,11 @@ func mostUseful(all []span) []span {
 	return all
 }
 
-// merged joins gaps that touch and were found at nearly the same time.
+// merged joins gaps that touch and were last read at nearly the same time.
 func merged(all []span) []span {
 	rest := all[:1]
 	for _, one := range all[1:] {
-		if last := &rest[len(rest)-1]; last.to >= one.from && (last.until-one.until).Abs() < foundTogether {
+		if last := &rest[len(rest)-1]; last.to >= one.from && (last.until-one.until).Abs() < mergeWithin {
 			last.to, last.until = max(last.to, one.to), min(last.until, one.until)
 		} else {
 			rest = append(rest, one)
@@ -249,46 +255,62 @@ func merged(all []span) []span {
 	return rest
 }
 
-// cut excludes the given entries, which a walk has read, from all gaps, and from spans of the forecast that would
-// become gaps before they expire. It leaves out entries that were removed since the walk began with b.
+// cut excludes the given entries, which a walk has read, from the gaps, and adds them to the remaining ones. Of a
+// gap it keeps the wider part before or after an entry. It also excludes an entry from the forecast if the entry
+// expires after its span becomes a gap. It ignores entries that this process has removed since the walk began
+// with b.
 func (c *gapCache) cut(feed Feed, b beginning, entries ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	removed := k.drops.since(b.drops)
-	for _, e := range entries {
-		if !slices.Contains(removed, e.Created) {
-			k.cut(e)
-		}
+	for _, e := range k.withoutDropped(entries, b) {
+		k.cut(e)
 	}
 }
 
-// drop remembers an entry that this process has removed from a feed that it reads.
+// withoutDropped returns the entries that a walk has read and that this process has not removed since the walk
+// began with b. If it has removed so many that it does not remember all of them, it returns none: that hides an
+// entry of another process no longer than any late entry in a gap.
+func (k *knownGaps) withoutDropped(entries []Entry, b beginning) (rest []Entry) {
+	dropped := k.drops.since(b.dropCount)
+	if k.drops.count-b.dropCount > len(dropped) {
+		return nil
+	}
+	slices.Sort(dropped)
+	for _, e := range entries {
+		if _, found := slices.BinarySearch(dropped, e.Created); !found {
+			rest = append(rest, e)
+		}
+	}
+	return rest
+}
+
+// drop remembers an entry that this process has removed from a feed that it reads, and lets a gap next to it grow.
 func (c *gapCache) drop(feed Feed, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := c.feeds[feed]; k != nil {
 		k.drops.add(e.Created)
-		k.removeRemaining(e)
+		k.dropRemaining(e)
 	}
 }
 
 // put excludes an entry, which this process has put, from all gaps, including those that a walk has found but
-// not noted yet.
-func (c *gapCache) put(feed Feed, e Entry) {
+// not noted yet. again reports whether the feed may have had the entry before.
+func (c *gapCache) put(feed Feed, e Entry, again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
 	k.cut(e)
-	if e.Created >= k.latest.Add(-listedWithin) {
-		return // newer than any gap that a reader is about to note
+	if !again && e.Created >= k.latest.Add(-listedWithin) {
+		return // newer than any gap that a walk is about to note
 	}
 	k.puts.add(e.Created)
 }
 
 func (k *knownGaps) cut(e Entry) {
-	if slices.ContainsFunc(k.all, func(g span) bool { return g.contains(e.Created) }) {
-		k.all = mostUseful(without(k.all, span{from: e.Created, to: e.Created + 1}))
+	for i := range k.all {
+		k.all[i] = k.all[i].widerPart(e.Created)
 	}
 	k.excludeEntry(e)
 	k.remaining.add(e)

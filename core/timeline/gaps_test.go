@@ -78,7 +78,7 @@ func TestRead_ReadsRemovedEntriesOnce(t *testing.T) {
 		{Size: 20}, {Size: 20, After: &inside}, {Size: 2, After: &inside, Newer: true}, {Size: 80, Newer: true},
 		{Size: 20, After: &timeline.Entry{Created: begin - 5000}, Newer: true}, {Size: 3, After: &timeline.Entry{Created: begin - 30_000}},
 	}
-	for range 3 { // a walk may note another span first; see endSkipped
+	for range 3 { // a walk may note another span first; see endEmpty
 		f.want(queries[0])
 	}
 	if store.skipped < removed {
@@ -117,7 +117,7 @@ func TestRead_ExtendsAGap(t *testing.T) {
 	if n := passes(); n != removed+lately {
 		t.Fatalf("%d removed entries were skipped: too few for this test", n)
 	}
-	passes() // a walk may note another span first; see endSkipped
+	passes() // a walk may note another span first; see endEmpty
 	if n := passes(); n != lately {
 		t.Errorf("%d removed entries of the last three seconds were skipped", n)
 	}
@@ -150,7 +150,7 @@ func TestRead_SpansBetweenNewerEntriesAreNoGaps(t *testing.T) {
 		return f.store.slices.Load()
 	}
 	for range 4 {
-		slices() // a walk may note another span first; see endSkipped
+		slices() // a walk may note another span first; see endEmpty
 	}
 	if n := slices(); n != 8 {
 		t.Errorf("a page reads %d slices, want 8: two of each of the four partitions", n)

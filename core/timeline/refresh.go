@@ -15,22 +15,22 @@ const (
 	// and between those of two forecasts.
 	refreshEvery = 5 * time.Second
 	// refreshWithin is the time limit of a verification, of a forecast, and of a series of searches. It is
-	// shorter than gapKept, so that the next verification can begin before the renewed gaps are old.
+	// shorter than gapOldAfter, so that the next verification can begin before the renewed gaps are old.
 	refreshWithin = 8 * time.Second
 	// refreshDelay is how long a background task waits before it starts. Otherwise the operating
 	// system may let it run on the core of the reader that has started it, while another core is
 	// idle, and that reader's page takes some milliseconds longer.
 	refreshDelay = 10 * time.Millisecond
 	// A gap is due if it is old, or becomes old within dueWithin. Reads of the newest page start verifications of
-	// due gaps, at most one every refreshEvery, and searches read them again, too.
+	// due gaps, at most one every refreshEvery. Unless a verification is running, searches read due gaps again, too.
 	dueWithin = 3 * time.Second
 )
 
 // never, as the argument within of beginTask, lets a task skip all known gaps.
 const never = time.Duration(math.MinInt64 / 2)
 
-// refreshTasks are background tasks: to verify gaps, to search for those that this process makes by removing
-// entries, and to forecast further ones.
+// refreshTasks is a set of background tasks: to verify known gaps, to search for gaps where this process has
+// removed entries, and to forecast gaps where entries expire.
 type refreshTasks struct{ verify, search, forecast bool }
 
 // refresh starts the background tasks that startRefresh selects. They run in the background, because each may
@@ -40,7 +40,7 @@ func (w *walk) refresh(ctx context.Context) {
 	pending, atGap := w.pending()
 	due := w.dueEnd > clock.Min
 	do, searching, known := t.gaps.startRefresh(w.feed, t.rt.Elapsed(), pageRead{
-		due:      due || w.stale,
+		due:      due,
 		reached:  due && (w.last == nil || w.dueEnd > w.last.Created || atGap),
 		removed:  !w.removedDays.empty(),
 		expiring: 2*w.expiring > w.passed,
@@ -71,10 +71,11 @@ func (w *walk) refresh(ctx context.Context) {
 }
 
 // verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it first
-// renews all gaps that are due, the oldest first. While entries are being removed, a walk that reaches them may
-// have to read on through all older gaps that are not renewed yet. verify skips gaps that were read in the last two
-// seconds: the next verification is early enough for them. After an error, readers verify the gaps that were not
-// renewed.
+// renews all gaps that are due, the oldest first. A walk from the newest entries might be overtaken by removals. It
+// would then read through the older gaps before it renews any. Then verify skips gaps that were read in the last
+// two seconds: the next verification is early enough for them. After an error, the next verification, or a reader,
+// reads the gaps that were not renewed. But verify forgets a stale gap that it could not read: otherwise this gap
+// might keep all verifications from the newer ones.
 func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
@@ -84,24 +85,25 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) 
 			if from = t.gaps.dueAfter(feed, t.rt.Elapsed(), from.Created); from == nil {
 				break
 			}
-			if err := t.verifyFrom(ctx, feed, from, cursor.MaxPageSize+1); err != nil {
+			if err := t.verifyFrom(ctx, feed, from, cursor.MaxPageSize+1, dueWithin); err != nil {
+				t.gaps.forgetStale(feed, t.rt.Elapsed(), from.Created)
 				return
 			}
 		}
 	}
-	_ = t.verifyFrom(ctx, feed, nil, limit)
+	_ = t.verifyFrom(ctx, feed, nil, limit, refreshEvery+dueWithin)
 }
 
-// verifyFrom reads at most limit entries that follow from, or the newest ones if from is nil, and renews the gaps
-// among them.
-func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int) error {
+// verifyFrom reads at most limit entries that are older than the position from, or the newest ones if from is nil,
+// and renews the gaps among them, except for those that do not become old within a given time.
+func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int, within time.Duration) error {
 	now := clock.Of(t.rt.Now())
-	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, refreshEvery+dueWithin)
+	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, within)
 	w, err := t.newWalk(ctx, feed, from, false, cursor.MaxPageSize+1, now, b)
 	if err != nil {
 		return err
 	}
-	end := w.skipped.from // where the walk begins
+	end := w.empty.from // where the walk begins
 	var taken []Entry
 	for len(taken) < limit {
 		n := min(limit-len(taken), maxSlice)
@@ -122,8 +124,8 @@ func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limi
 	return nil
 }
 
-// dueAfter returns the position at which a walk to older entries must begin to read the oldest due gap that ends
-// after an instant, together with the gaps that it touches. It returns nil if there is no such gap.
+// dueAfter finds the oldest due gap that ends after an instant, joined with the gaps that it touches. It returns
+// the newer end, from which a walk to older entries reads the gap, or nil if there is none.
 func (c *gapCache) dueAfter(feed Feed, elapsed time.Duration, end clock.Instant) (from *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,8 +137,16 @@ func (c *gapCache) dueAfter(feed Feed, elapsed time.Duration, end clock.Instant)
 	return nil
 }
 
+// forgetStale forgets the stale gaps that end at or before an instant.
+func (c *gapCache) forgetStale(feed Feed, elapsed time.Duration, end clock.Instant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of(feed)
+	k.all = slices.DeleteFunc(k.all, func(g span) bool { return g.to <= end && elapsed >= g.until+gapGrace })
+}
+
 // reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the
-// newest. full reports whether the walk has taken as many entries as were wanted.
+// newest. full reports whether the walk stopped at an entry that it took, and so has read up to that entry only.
 func (w *walk) reached(full bool) clock.Instant {
 	switch {
 	case !full && w.budget > 0:
@@ -147,8 +157,8 @@ func (w *walk) reached(full bool) clock.Instant {
 	return w.last.Created
 }
 
-// beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that become
-// old within the given time, and skips the others. Gaps that touch are read or skipped together, so that they
+// beginTask returns what the walk of a background task needs at its start. The walk reads the gaps that are old, or
+// become old within the given time, and skips the others. Gaps that touch are read or skipped together, so that they
 // can be renewed together.
 func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant, within time.Duration) beginning {
 	c.mu.Lock()
@@ -159,43 +169,42 @@ func (c *gapCache) beginTask(feed Feed, elapsed time.Duration, now clock.Instant
 	return b
 }
 
-// renew records that the known gaps within a span were read when b began. b is the beginning of the walks that
-// have read the span. renew leaves out gaps that these walks have skipped, and gaps that were read later. The
-// walks have taken the given entries. renew cuts them out of the renewed gaps again, because a slower walk may
-// meanwhile have noted a gap with one of them.
-func (c *gapCache) renew(feed Feed, within span, b beginning, taken ...[]Entry) {
-	entries := slices.Concat(taken...)
+// renew records that the known gaps in a span were read by walks that began with b. It leaves out gaps that these
+// walks have skipped, and gaps that were read later. The walks have taken the given entries. renew excludes them
+// from the renewed gaps, because a slower walk may meanwhile have noted a gap that contains one of them. It does
+// not exclude those that this process has removed since.
+func (c *gapCache) renew(feed Feed, covered span, b beginning, taken ...[]Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.of(feed).all
-	for i, g := range all {
-		skipped := slices.ContainsFunc(b.skip, g.overlaps)
-		if g.from < within.from || g.to > within.to || g.until >= b.elapsed+gapKept || skipped {
+	k := c.of(feed)
+	entries := k.withoutDropped(slices.Concat(taken...), b)
+	for i, g := range k.all {
+		if g.from < covered.from || g.to > covered.to || g.until >= b.elapsed+gapOldAfter || slices.ContainsFunc(b.skip, g.overlaps) {
 			continue
 		}
-		g.until = b.elapsed + gapKept
+		g.until = b.elapsed + gapOldAfter
 		for _, e := range entries {
-			g = g.excluding(e.Created)
+			g = g.widerPart(e.Created)
 		}
-		all[i] = g
+		k.all[i] = g
 	}
 }
 
 // pageRead describes a read of the newest page.
 type pageRead struct {
-	due      bool // a gap is due, or was forecast
-	reached  bool // the page has reached such a gap, and skips it
+	due      bool // a known gap should be verified (see dueEnd)
+	reached  bool // the page has reached such a gap
 	removed  bool // the store has skipped many removed entries
 	expiring bool // most entries have an expiry time
 }
 
 // startRefresh decides which tasks start now. At most one task of each kind runs at a time, and a verification
 // and a forecast each start at most once every refreshEvery. Searches start if this process has removed
-// manyDropped entries since the last search. A verification starts if the page has reached a gap that is due or
-// was forecast, or has read past many removed entries. While searches are running, it starts only if the page
-// skips a gap that is due or was forecast, but the page need not have reached that gap: later pages may reach
-// it soon. A forecast starts if most entries that the page has read have an expiry time. searching reports
-// whether searches are running. The caller must run the tasks, and call endRefresh with known after each.
+// manyDropped entries since the last search. A verification starts if the page has reached a gap that should be
+// verified, or if it has read past many removed entries. While searches are running, a verification starts if a
+// gap should be verified, even if the page has not reached it: later pages may. A forecast starts if most entries
+// that the page has read have an expiry time. searching reports whether searches are running. The caller must run
+// the tasks, and call endRefresh with known after each.
 func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, known *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -301,7 +301,7 @@ func TestRefresh_RenewsOnlyWhatItHasRead(t *testing.T) {
 	}
 	f.put(timeline.Entry{Created: noon - 60*second, ID: "newest"}, true)
 	far := timeline.Query{Size: 1, After: &timeline.Entry{Created: noon - 1000*second}}
-	for range 3 { // a walk may note another span first; see endSkipped
+	for range 3 { // a walk may note another span first; see endEmpty
 		f.want(timeline.Query{Size: 1})
 		f.want(far)
 	}

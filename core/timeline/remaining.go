@@ -6,79 +6,87 @@ import (
 	"carrel/core/clock"
 )
 
-// remaining are the entries that the last search of a feed has read and that have not been removed since. When
-// this process removes the one at the end of a gap, the gap grows up to the next one, without another read.
-// Otherwise the entries that are being removed during the last search would lie between two gaps, and each page
-// would read further slices until the next search.
+// remaining holds the entries that are known in the span of a feed's last search, without those that this process
+// has removed since. If this process removes an entry next to a gap, at either end, the gap grows up to the next
+// remaining entry, without another read. Without this, entries that are removed while the last search runs would
+// lie between two gaps, and each page would read further slices until the next search.
 type remaining struct {
-	// within is the span that the search has read, except for the gaps that it has skipped. It is empty until the
-	// search has ended. Its until is that of the gaps that the search has found.
-	within span
-	search beginning
+	// covered is the span that the search has read, including the gaps that it has skipped. It is empty while a
+	// search is running, after one that has failed, and after forget. Its until is that of the gaps
+	// that the search has found.
+	covered span
+	search  beginning // the beginning of that search
 	// entries are sorted, the oldest first.
 	entries []Entry
-	// removed are entries that this process has removed since the search began. They are collected until it ends.
-	removed []Entry
+	// dropped are entries that this process has removed since a search began. They are collected until it ends.
+	dropped []Entry
 }
 
-// maxRemaining is how many entries remaining has at most. A search adds fewer, and the others were put later.
+// maxRemaining is the largest number of remaining entries. A search adds at most 2*searchTaken. Later walks and
+// puts may add others.
 const maxRemaining = 3 * searchTaken
 
-// endSearch records what a search has read: the span within, with the given entries. The search began with b, at
-// the time now.
-func (c *gapCache) endSearch(feed Feed, b beginning, within span, now clock.Instant, taken ...[]Entry) {
-	within.to = min(within.to, now.Add(-listedWithin))
-	within.until = b.elapsed + gapKept
+// endSearch records what a search has covered: a span with the given entries. The search began with b, at the time
+// now.
+func (c *gapCache) endSearch(feed Feed, b beginning, covered span, now clock.Instant, taken ...[]Entry) {
+	covered.to = min(covered.to, now.Add(-listedWithin))
+	covered.until = b.elapsed + gapOldAfter
 	entries := slices.Concat(taken...)
 	slices.SortFunc(entries, Compare)
+	entries = slices.CompactFunc(entries, func(a, b Entry) bool { return Compare(a, b) == 0 }) // both walks read the instant where they begin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	removed := k.remaining.removed
-	k.remaining = remaining{within: within, search: b, entries: entries}
-	for _, e := range removed {
-		k.removeRemaining(e)
+	dropped := k.remaining.dropped
+	k.remaining = remaining{covered: covered, search: b, entries: entries}
+	for _, e := range dropped {
+		k.dropRemaining(e)
 	}
 }
 
-// add adds an entry that the search has not read, but another walk has, or that this process has put. If there
-// are too many entries, it removes all, and so ends the growth of gaps until the next search.
+// add adds an entry that another walk has read, or that this process has put, if it lies in the span of the
+// search. If there are too many entries, add forgets all of them.
 func (r *remaining) add(e Entry) {
 	i, found := slices.BinarySearchFunc(r.entries, e, Compare)
-	if found || !r.within.contains(e.Created) {
+	if found || !r.covered.contains(e.Created) {
 		return
 	}
 	if r.entries = slices.Insert(r.entries, i, e); len(r.entries) > maxRemaining {
-		*r = remaining{}
+		r.forget()
 	}
 }
 
-// removeRemaining removes an entry that this process has removed from the feed, and lets the gap next to it grow.
-func (k *knownGaps) removeRemaining(e Entry) {
+// forget forgets all entries. No gap grows until the next search.
+func (r *remaining) forget() { *r = remaining{dropped: r.dropped} }
+
+// dropRemaining records that this process has removed an entry from the feed. If the entry was next to a gap that
+// was not old when the search began, the gap grows up to the next remaining entry. While a search is running,
+// dropRemaining only collects the entry.
+func (k *knownGaps) dropRemaining(e Entry) {
 	r := &k.remaining
-	if r.within.empty() {
-		if k.running.search && len(r.removed) < maxRecent {
-			r.removed = append(r.removed, e)
+	if r.covered.empty() {
+		if k.running.search && len(r.dropped) < maxRemaining {
+			r.dropped = append(r.dropped, e)
 		}
 		return
 	}
 	i, found := slices.BinarySearchFunc(r.entries, e, Compare)
-	if !found {
+	if !found || k.puts.contains(e.Created) {
 		return
 	}
 	r.entries = slices.Delete(r.entries, i, i+1)
-	grown := r.within
+	empty := r.covered
 	if i > 0 {
-		grown.from = max(grown.from, r.entries[i-1].Created+1)
+		empty.from = max(empty.from, r.entries[i-1].Created+1)
 	}
 	if i < len(r.entries) {
-		grown.to = min(grown.to, r.entries[i].Created)
+		empty.to = min(empty.to, r.entries[i].Created)
 	}
-	nextTo := func(g span) bool { return g.until > r.search.elapsed && g.overlaps(grown) }
-	if !slices.ContainsFunc(k.all, nextTo) {
+	inside := func(g span) bool { return g.until > r.search.elapsed && g.overlaps(empty) }
+	if !slices.ContainsFunc(k.all, inside) {
 		return // a gap of its own would cost each page another slice
 	}
-	for _, part := range grown.outside(slices.Concat(r.search.skip, k.all)) {
+	for _, part := range empty.outside(slices.Concat(r.search.skip, k.all)) {
 		k.note(part, r.search.puts)
 	}
 }

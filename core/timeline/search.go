@@ -13,7 +13,7 @@ const (
 	// begins another one.
 	manyDropped = 200
 	// A read of the newest page starts a series of up to maxSearches searches, with a pause of searchPause
-	// between them. They do not wait for further pages, because reading a page may take a long time while its
+	// between them. The later ones start without another read of the page, because a page may take long while its
 	// entries are being removed.
 	searchPause = 250 * time.Millisecond
 	maxSearches = 8
@@ -51,7 +51,7 @@ type searchArea struct {
 	within time.Duration
 }
 
-// beginSearch returns where to search. It returns false if this process has removed fewer than manyDropped entries
+// beginSearch begins a search, and returns where to search. It returns false if this process has removed fewer than manyDropped entries
 // since the last search.
 func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	latest, drops, verifying := c.takeDrops(feed)
@@ -61,17 +61,17 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	area = searchArea{drops: drops, within: dueWithin}
 	slices.Sort(latest)
 	slices.Sort(area.drops)
-	area.middle = latest[(len(latest)-1)/2] // each side has at least minDropped of them, including this one
+	area.middle = latest[(len(latest)-1)/2] // at least minDropped of them on each side; this one counts as older
 	if verifying {
 		area.within = never // the verification reads the gaps that are due
 	}
 	return area, true
 }
 
-// takeDrops begins a search if this process has removed at least manyDropped entries since the last one;
-// otherwise it returns nil. latest are the creation times of these entries, or of the last maxRecent of them,
-// and all are those of all removed entries that are remembered. verifying reports whether a verification is
-// running.
+// takeDrops begins a search, and forgets the remaining entries, if this process has removed at least manyDropped
+// entries since the last search; otherwise it returns nil. latest are the creation times of these entries, and all
+// are those of the last maxRecent entries that this process has removed. latest are at most as many. verifying
+// reports whether a verification is running.
 func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,9 +84,10 @@ func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying 
 	return latest, all, k.running.verify
 }
 
-// search looks for a gap where this process has just removed entries, and renews the known gaps there that are
-// due. It begins at the median creation time of these entries and walks in both directions. So it finds a gap
-// that no page has reached, for example while all entries are hidden, the oldest first. If entries were removed
+// search looks for a gap where this process has just removed entries. Unless a verification is running, it also
+// renews the known gaps there that are due. It begins at the median creation time of these entries and walks in
+// both directions. So it finds a gap before a page reaches it, for example while all entries are removed, the
+// oldest first. If entries were removed
 // in several places, it looks at one of them. An error ends the search. The removals that started it
 // do not start another one, but the next search counts them when it decides whether a span is a gap.
 func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {

@@ -7,8 +7,8 @@ import (
 )
 
 // span is a time span, from inclusive and to exclusive. It is a gap if a feed has no entries to show in it: all
-// were removed or have expired. Reading past them takes time until the store has cleaned up. An entry that
-// another process puts there late, or changes there to expire later, is hidden while the gap is remembered.
+// were removed or have expired. Reading past them takes time until the store has cleaned up. Pages that skip the
+// gap do not show an entry that another process has put there late, or has changed there to expire later.
 type span struct {
 	from, to clock.Instant
 	// until is when a known gap becomes old, or when pages stop using a span of a forecast (see futureGap), by
@@ -25,8 +25,8 @@ func (s span) overlaps(other span) bool { return s.from < other.to && other.from
 // micros returns the length of the span in microseconds. It may be longer than a time.Duration.
 func (s span) micros() int64 { return int64(s.to - s.from) }
 
-// around returns the smallest span that contains g and the span between two instants. An empty g is
-// ignored.
+// around returns the smallest span that contains g and the time from first up to, but not including, end. An empty
+// g is ignored.
 func around(g span, first, end clock.Instant) span {
 	if g.empty() {
 		return span{from: first, to: end}
@@ -37,8 +37,9 @@ func around(g span, first, end clock.Instant) span {
 // between returns the span between two instants, excluding both.
 func between(a, b clock.Instant) span { return span{from: min(a, b) + 1, to: max(a, b)} }
 
-// excluding returns the wider of the two parts of the span before and after an instant.
-func (s span) excluding(at clock.Instant) span {
+// widerPart returns the wider of the two parts before and after an instant, or the whole span if the instant is
+// not in it.
+func (s span) widerPart(at clock.Instant) span {
 	if !s.contains(at) {
 		return s
 	}

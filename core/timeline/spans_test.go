@@ -154,7 +154,7 @@ func TestPending(t *testing.T) {
 // A gap that is stale when another one is found is forgotten before gaps that are not stale. Of several, the
 // narrowest is forgotten.
 func TestNote_ForgetsStaleGapsFirst(t *testing.T) {
-	const found, young = time.Hour, time.Hour - gapKept - gapGrace + 1
+	const found, young = time.Hour, time.Hour - gapOldAfter - gapGrace + 1
 	c := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := c.begin("f", 0, 1000)
 	for n := range clock.Instant(maxGaps) {
@@ -171,21 +171,6 @@ func TestNote_ForgetsStaleGapsFirst(t *testing.T) {
 		if diff := cmp.Diff(slices.Insert(want, 0, g), c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
 			t.Errorf("the gap %v (-want +got):\n%s", g, diff)
 		}
-	}
-}
-
-// If an entry splits a gap, and there are too many gaps then, the narrowest is forgotten.
-func TestCut_ForgetsTheNarrowestGap(t *testing.T) {
-	c := gapCache{feeds: map[Feed]*knownGaps{}}
-	b := c.begin("f", 0, 1000)
-	for n := range clock.Instant(maxGaps) {
-		c.note("f", span{n * 100, n*100 + 50 - n, gapKept}, b.puts)
-	}
-	want := slices.Clone(c.of("f").all)
-	want[0] = span{21, 50, gapKept} // the part from 0 to 20 is the narrowest of all
-	c.cut("f", b, Entry{Created: 20})
-	if diff := cmp.Diff(want, c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -25,6 +25,19 @@ func TestRenew(t *testing.T) {
 	}
 }
 
+// An entry that this process has removed since a walk has read it is not excluded from the gaps that the walk renews.
+func TestRenew_LeavesOutRemovedEntries(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	b := c.begin("f", 7*time.Second, 1000)
+	c.of("f").all = []span{{10, 50, 12 * time.Second}}
+	c.drop("f", Entry{Created: 30})
+	c.drop("f", Entry{Created: 20})
+	c.renew("f", span{from: 5, to: 60}, b, []Entry{{Created: 20}, {Created: 30}}, []Entry{{Created: 40}})
+	if diff := cmp.Diff([]span{{10, 40, 17 * time.Second}}, c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The walk of a task skips a gap if neither it nor a gap that it touches becomes old in the given time.
 func TestBeginTask(t *testing.T) {
 	const due = 13 * time.Second // at ten seconds
@@ -242,6 +255,17 @@ func TestDueAfter(t *testing.T) {
 		if diff := cmp.Diff(s.want, c.dueAfter("f", 10*time.Second, s.end)); diff != "" {
 			t.Errorf("after %d (-want +got):\n%s", s.end, diff)
 		}
+	}
+}
+
+// Stale gaps that end by an instant are forgotten.
+func TestForgetStale(t *testing.T) {
+	c := gapCache{feeds: map[Feed]*knownGaps{}}
+	const stale = 10*time.Second - gapGrace // at ten seconds
+	c.of("f").all = []span{{10, 20, stale}, {30, 40, stale + 1}, {50, 60, stale}, {70, 81, stale}}
+	c.forgetStale("f", 10*time.Second, 60)
+	if diff := cmp.Diff([]span{{30, 40, stale + 1}, {70, 81, stale}}, c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

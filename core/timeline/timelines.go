@@ -61,7 +61,7 @@ func (t *Timelines) Put(ctx context.Context, feed Feed, e Entry, mts clock.Insta
 	if err := t.store.PutEntry(ctx, Change{Partition: b.partition(feed, e), Entry: e, MTS: mts}); err != nil {
 		return fmt.Errorf("adding an entry to a feed: %w", err)
 	}
-	t.gaps.put(feed, e)
+	t.gaps.put(feed, e, mts > e.Created)
 	return nil
 }
 

@@ -1,18 +1,20 @@
 package timeline_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/core/clock"
 	"carrel/core/timeline"
 )
 
 // While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
 // So they are still known when pages do.
-func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
+func TestVerify_GapsBehindManyEntries(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
 	for _, first := range []int{0, 1000, 2000} {
@@ -26,13 +28,13 @@ func TestSearch_VerifiesGapsBehindManyEntries(t *testing.T) {
 	// Each second, a page is read, and a search reads up to 1,000 entries in each direction. A verification runs
 	// every five seconds.
 	if n := r.fixture.store.requested.Load() - taken; n > 20*6000 {
-		t.Errorf("slices of %d entries were requested", n)
+		t.Errorf("slices of %d entries were requested, want at most 120000", n)
 	}
 	r.wantNoneRead()
 }
 
 // While a process removes the newest entries, gaps that no page has reached for a long time are verified, too.
-func TestSearch_VerifiesStaleGaps(t *testing.T) {
+func TestVerify_StaleGaps(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
 	r.removeAndRefresh(0, 1000)
@@ -50,14 +52,14 @@ func TestSearch_VerifiesStaleGaps(t *testing.T) {
 		t.Fatalf("%d background tasks, want a search and a verification", n)
 	}
 	if r.store.skipped > 1000+600 {
-		t.Errorf("%d removed entries were read, so the gap was read twice", r.store.skipped)
+		t.Errorf("%d removed entries were read, want at most 1600: the gap was read twice", r.store.skipped)
 	}
 	r.wantNoneRead()
 }
 
 // While a process removes the newest entries, the oldest gaps are verified first. If the newest entries were read
 // first, the verification might be overtaken by removals, and read on to the older gaps without renewing them.
-func TestSearch_VerifiesTheOldestGapsFirst(t *testing.T) {
+func TestVerify_TheOldestGapsFirst(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
 	r.removeAndRefresh(0, 1000)
@@ -78,7 +80,7 @@ func TestSearch_VerifiesTheOldestGapsFirst(t *testing.T) {
 }
 
 // A verification ends after an error, and does not ask a failing store for the other gaps.
-func TestSearch_VerifiesNoGapAfterAnError(t *testing.T) {
+func TestVerify_NoGapAfterAnError(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
 	r.removeAndRefresh(0, 1000)
@@ -94,8 +96,8 @@ func TestSearch_VerifiesNoGapAfterAnError(t *testing.T) {
 	}
 }
 
-// A verification of a far gap does not renew a newer one that it has not read.
-func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
+// A verification of a gap behind many entries does not renew a newer one that it has not read.
+func TestVerify_OnlyGapsThatAreDue(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
 	r.removeAndRefresh(0, 1000)
@@ -119,4 +121,94 @@ func TestSearch_VerifiesOnlyGapsThatAreDue(t *testing.T) {
 	if len(p.Found) != 1 || p.Found[0].Entry != late {
 		t.Errorf("eleven seconds after the gap was found, the page has %+v, want %+v", p.Found, late)
 	}
+}
+
+// A page that reaches a stale gap starts a verification, although it does not skip the gap.
+func TestVerify_StaleGapThatAPageReaches(t *testing.T) {
+	r := newRemovalFixture(t, 4000)
+	r.page()
+	r.removeAndRefresh(len(r.entries)-560, 500)
+	r.rt.pass(13 * time.Second)
+	r.page()
+	if n := r.rt.runHeld(); n > 0 {
+		t.Fatalf("%d background tasks, although the page has not reached the gap", n)
+	}
+	r.remove(len(r.entries)-50, 50)
+	r.page()
+	if n := r.rt.runHeld(); n != 1 {
+		t.Errorf("%d background tasks, want a verification", n)
+	}
+	if n := r.page(); n > 50 {
+		t.Errorf("a page has read past %d removed entries, want at most the 50 that were not in the gap", n)
+	}
+}
+
+// A stale gap that cannot be read does not keep all verifications from newer gaps, because it is forgotten.
+func TestVerify_ForgetsAStaleGapThatCannotBeRead(t *testing.T) {
+	r := newRemovalFixture(t, 10_000)
+	r.page()
+	r.removeAndRefresh(0, 1000)
+	r.fixture.store.Store = failsAt{r.store, r.entries[0].Created}
+	r.removeAndRefresh(1000, 2000)
+	for _, step := range []struct {
+		after    time.Duration
+		verified bool
+	}{{8 * time.Second, false}, {5 * time.Second, false}, {5 * time.Second, true}} {
+		r.rt.pass(step.after)
+		r.remove(len(r.entries)-200, 200)
+		r.page()
+		r.store.skipped = 0
+		r.rt.runHeld()
+		if verified := r.store.skipped >= 2000; verified != step.verified {
+			t.Errorf("%s after the last verification: the newer gap was verified: %t", step.after, verified)
+		}
+	}
+}
+
+// failsAt is a store that cannot list the slices to older entries that begin at an instant.
+type failsAt struct {
+	timeline.Store
+	at clock.Instant
+}
+
+func (f failsAt) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	if s.From != nil && !s.Newer && s.From.Created == f.at {
+		return failing{}.ListEntries(ctx, p, s)
+	}
+	return f.Store.ListEntries(ctx, p, s)
+}
+
+// The verification of a gap goes on to older entries, but does not read older gaps that are not due.
+func TestVerify_SkipsOlderGapsThatAreNotDue(t *testing.T) {
+	r := newRemovalFixture(t, 10_000)
+	r.page()
+	r.removeAndRefresh(2000, 1000)
+	r.rt.pass(4 * time.Second)
+	r.removeAndRefresh(1490, 500) // ten remaining entries separate the two gaps
+	r.rt.pass(4 * time.Second)
+	r.remove(len(r.entries)-200, 200)
+	r.page()
+	r.store.skipped = 0
+	read := -1 // before the newest entries
+	r.fixture.store.Store = beforeNewest{r.store, func() {
+		if read < 0 {
+			read = r.store.skipped
+		}
+	}}
+	if r.rt.held[0](); read != 1000 {
+		t.Errorf("the verification has read %d removed entries, want the 1000 in the newer gap", read)
+	}
+}
+
+// beforeNewest is a store that calls before whenever the newest entries of a partition are to be listed.
+type beforeNewest struct {
+	timeline.Store
+	before func()
+}
+
+func (b beforeNewest) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+	if s.From == nil && !s.Newer {
+		b.before()
+	}
+	return b.Store.ListEntries(ctx, p, s)
 }

@@ -56,16 +56,16 @@ type walk struct {
 	// passed is the number of entries that take has passed, expiring the number of those that have an
 	// expiry time, and taken the number of entries that take has returned.
 	passed, expiring, taken int
-	skipped                 skippedSpan
+	empty                   emptySpan
 	beginning
 	// drops are the creation times of entries that this process has removed, in ascending order. They are set
-	// in a search only. A search does not go on to another day if it has passed all of them: enough reports
-	// whether it has ended for that reason.
+	// in a search only. Once a search has passed an entry beyond all of them, it does not go on to another day:
+	// enough reports whether it has ended for that reason.
 	drops  []clock.Instant
 	enough bool
 	// removedDays spans the days in which the store has skipped many removed entries. likeliest is the span in it
 	// that most likely contained them: of the spans without an entry to show, the one with the longest part
-	// outside the gaps that the walk skips (see endSkipped). longest is the length of that part in microseconds.
+	// outside the gaps that the walk skips (see endEmpty). longest is the length of that part in microseconds.
 	removedDays span
 	likeliest   span
 	longest     int64
@@ -94,9 +94,9 @@ func (t *Timelines) newWalk(ctx context.Context, feed Feed, from *Entry, newer b
 	if err != nil {
 		return nil, err
 	}
-	w.skipped.from = w.end(!newer)
+	w.empty.from = w.end(!newer)
 	if from != nil {
-		w.skipped.from = from.Created
+		w.empty.from = from.Created
 	}
 	for i := range list {
 		day := list[i]
@@ -129,7 +129,7 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		}
 		if e == nil {
 			if !w.enough {
-				w.endSkipped(w.end(w.newer))
+				w.endEmpty(w.end(w.newer))
 			}
 			break
 		}
@@ -139,14 +139,14 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 		}
 		if e.Until != 0 && e.Until <= w.asOf {
 			w.budget--
-			w.skipped.expired++
+			w.empty.expired++
 			continue
 		}
-		w.endSkipped(e.Created)
+		w.endEmpty(e.Created)
 		taken = append(taken, *e)
 	}
 	if w.budget == 0 {
-		w.endSkipped(w.last.Created)
+		w.endEmpty(w.last.Created)
 	}
 	w.taken += len(taken)
 	w.t.gaps.cut(w.feed, w.beginning, taken...)
@@ -269,7 +269,7 @@ func (w *walk) limitFor(share int) int {
 	return min(share+slack, maxSlice)
 }
 
-// discard drops the pending entries of all sources, so that they are read again from the position of
+// discard forgets the pending entries of all sources, so that they are read again from the position of
 // the walk. n is how many entries the walk will take next.
 func (w *walk) discard(n int) {
 	for _, s := range w.open {
