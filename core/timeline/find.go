@@ -2,15 +2,14 @@ package timeline
 
 import "carrel/core/clock"
 
-// emptySpan describes what a walk has skipped since the last entry that it took, or since its
-// start.
+// emptySpan is the span without an entry to show since the last entry that a walk took, or since its start.
 type emptySpan struct {
 	from    clock.Instant // its beginning
 	expired int           // the number of expired entries
 }
 
-// endEmpty ends the skipped span at an entry that is taken, at the end of the feed, or where the walk stops
-// because it has skipped maxExpired entries. A span with many expired entries is a gap. So is a span that
+// endEmpty ends the empty span at an entry that is taken, at the end of the feed, or where the walk stops because
+// it has passed maxExpired expired entries. A span with many expired entries is a gap. So is a span that
 // reaches beyond a gap that the walk skips (see grown), and, in a search, one with many entries that this
 // process has removed. If the store has skipped many removed entries, one of the spans is a gap too, but the
 // store does not report which one. The walk chooses the one with the longest part outside the gaps that it

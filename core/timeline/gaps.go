@@ -22,8 +22,7 @@ const (
 	// two gateways may differ that much. A gap ends at least that long before the walk that finds it. Pages read
 	// past removed entries that are newer, which takes some microseconds each.
 	listedWithin = 3 * time.Second
-	// growBy is how far an empty span that a walk has read must reach beyond a known gap for the walk to remember
-	// it.
+	// A walk remembers an empty span that reaches at least growBy beyond a gap that it skips.
 	growBy = time.Second
 	// Two gaps that touch are merged if they were last read less than mergeWithin apart. Without this, a gap that
 	// grows would soon be kept as more than maxGaps gaps. That can still happen if only readers verify it,
@@ -44,9 +43,9 @@ type gapCache struct {
 // knownGaps is what a process knows about the gaps of one feed.
 type knownGaps struct {
 	all []span // disjoint, oldest first
-	// puts are the entries that this process has put where a gap may be. A walk that began before a put may not
-	// have read the entry, so the entry is excluded from the gaps that this walk finds. A removal that comes later
-	// may be older than the put, and have lost against it. So no gap grows over these entries.
+	// puts are the entries that this process has put where a gap may be, or has put again. A walk that began before
+	// a put may not have read the entry, so the entry is excluded from the gaps that this walk finds. A removal that
+	// follows may have a smaller timestamp than the put, and so lose against it. So no gap grows over these entries.
 	puts recent
 	// drops are the entries that this process has removed, and searched is how many of them it had removed when
 	// the last search began.
@@ -257,25 +256,25 @@ func merged(all []span) []span {
 
 // cut excludes the given entries, which a walk has read, from the gaps, and adds them to the remaining ones. Of a
 // gap it keeps the wider part before or after an entry. It also excludes an entry from the forecast if the entry
-// expires after its span becomes a gap. It ignores entries that this process has removed since the walk began
-// with b.
+// expires after its span becomes a gap. It ignores entries that this process has removed since the walk began with
+// b, and all entries if it does not remember all that were removed. An entry of another process may then be hidden,
+// but no longer than any other late entry in a gap.
 func (c *gapCache) cut(feed Feed, b beginning, entries ...Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
+	if k.drops.count-b.dropCount > maxRecent {
+		return
+	}
 	for _, e := range k.withoutDropped(entries, b) {
 		k.cut(e)
 	}
 }
 
-// withoutDropped returns the entries that a walk has read and that this process has not removed since the walk
-// began with b. If it has removed so many that it does not remember all of them, it returns none: that hides an
-// entry of another process no longer than any late entry in a gap.
+// withoutDropped returns the entries that a walk has read, except for those that this process has removed since the
+// walk began with b. If it has removed more than maxRecent, the earlier ones are not known, and so not left out.
 func (k *knownGaps) withoutDropped(entries []Entry, b beginning) (rest []Entry) {
 	dropped := k.drops.since(b.dropCount)
-	if k.drops.count-b.dropCount > len(dropped) {
-		return nil
-	}
 	slices.Sort(dropped)
 	for _, e := range entries {
 		if _, found := slices.BinarySearch(dropped, e.Created); !found {

@@ -97,8 +97,8 @@ func TestDropRemaining_CollectsDuringASearch(t *testing.T) {
 	}
 }
 
-// An entry that a walk has read is excluded from the gaps, and is added to the remaining ones, unless this process has removed it since
-// the walk began.
+// An entry that a walk has read is excluded from the gaps, and is added to the remaining ones, unless this process
+// has removed it since the walk began.
 func TestCut_LeavesOutRemovedEntries(t *testing.T) {
 	cache := gapCache{feeds: map[Feed]*knownGaps{}}
 	before := cache.begin("f", 0, 5_000_000)
@@ -153,8 +153,9 @@ func TestCut_AfterTooManyRemovals(t *testing.T) {
 	}
 }
 
-// No gap grows over an entry that this process has put, even if it has put it before the search: the removal may be
-// older than the put. An entry that the feed has never had before may be removed only later.
+// No gap grows over an entry that this process has put again, even before the search: the removal may have a
+// smaller timestamp than the put. A gap does grow over a new entry that was put only once, because its removal has
+// a greater timestamp.
 func TestDropRemaining_KeepsEntriesThatWerePutAgain(t *testing.T) {
 	const now = clock.Instant(5_000_000)
 	for _, again := range []bool{true, false} {
@@ -178,7 +179,7 @@ func TestDropRemaining_KeepsEntriesThatWerePutAgain(t *testing.T) {
 	}
 }
 
-// Both walks of a search read the instant where they begin. An entry of that instant remains once.
+// Both walks of a search read its median instant. An entry of that instant remains once.
 func TestEndSearch_EachEntryOnce(t *testing.T) {
 	cache := gapCache{feeds: map[Feed]*knownGaps{}}
 	b := cache.begin("f", 0, 5_000_000)

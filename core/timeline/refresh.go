@@ -71,22 +71,24 @@ func (w *walk) refresh(ctx context.Context) {
 }
 
 // verify reads the newest entries, at most limit of them, and renews the gaps among them. If all is set, it first
-// renews all gaps that are due, the oldest first. A walk from the newest entries might be overtaken by removals. It
-// would then read through the older gaps before it renews any. Then verify skips gaps that were read in the last
-// two seconds: the next verification is early enough for them. After an error, the next verification, or a reader,
-// reads the gaps that were not renewed. But verify forgets a stale gap that it could not read: otherwise this gap
-// might keep all verifications from the newer ones.
+// renews all gaps that are due, the oldest first. A walk from the newest entries might be overtaken by removals.
+// It would then read through the older gaps before it renews any. When it reads the newest entries, verify skips
+// the gaps that were read in the last two seconds: the next verification is early enough for them. After an error,
+// the next verification, or a reader, reads the gaps that were not renewed. But if the oldest gap is stale and
+// could not be read, verify forgets it: otherwise it might keep all verifications from the newer ones.
 func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) {
 	ctx, cancel := t.rt.Deadline(ctx, refreshWithin)
 	defer cancel()
 	if all {
 		from := before(clock.Min)
-		for range maxGaps {
+		for n := range maxGaps {
 			if from = t.gaps.dueAfter(feed, t.rt.Elapsed(), from.Created); from == nil {
 				break
 			}
 			if err := t.verifyFrom(ctx, feed, from, cursor.MaxPageSize+1, dueWithin); err != nil {
-				t.gaps.forgetStale(feed, t.rt.Elapsed(), from.Created)
+				if n == 0 {
+					t.gaps.forgetStale(feed, t.rt.Elapsed(), from.Created)
+				}
 				return
 			}
 		}
@@ -94,8 +96,8 @@ func (t *Timelines) verify(ctx context.Context, feed Feed, limit int, all bool) 
 	_ = t.verifyFrom(ctx, feed, nil, limit, refreshEvery+dueWithin)
 }
 
-// verifyFrom reads at most limit entries that are older than the position from, or the newest ones if from is nil,
-// and renews the gaps among them, except for those that do not become old within a given time.
+// verifyFrom reads at most limit entries that are older than the position from, or the newest ones if from is nil.
+// It renews the gaps among them that are old or become old within the given time, and skips the others.
 func (t *Timelines) verifyFrom(ctx context.Context, feed Feed, from *Entry, limit int, within time.Duration) error {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, within)
@@ -145,8 +147,8 @@ func (c *gapCache) forgetStale(feed Feed, elapsed time.Duration, end clock.Insta
 	k.all = slices.DeleteFunc(k.all, func(g span) bool { return g.to <= end && elapsed >= g.until+gapGrace })
 }
 
-// reached returns how far the walk has read: the oldest instant if it goes to older entries, otherwise the
-// newest. full reports whether the walk stopped at an entry that it took, and so has read up to that entry only.
+// reached returns the instant up to which the walk has read, in its direction. full reports whether the walk
+// stopped because it had read enough: then that is the instant of the last entry that it has passed.
 func (w *walk) reached(full bool) clock.Instant {
 	switch {
 	case !full && w.budget > 0:
@@ -200,11 +202,11 @@ type pageRead struct {
 
 // startRefresh decides which tasks start now. At most one task of each kind runs at a time, and a verification
 // and a forecast each start at most once every refreshEvery. Searches start if this process has removed
-// manyDropped entries since the last search. A verification starts if the page has reached a gap that should be
-// verified, or if it has read past many removed entries. While searches are running, a verification starts if a
-// gap should be verified, even if the page has not reached it: later pages may. A forecast starts if most entries
-// that the page has read have an expiry time. searching reports whether searches are running. The caller must run
-// the tasks, and call endRefresh with known after each.
+// manyDropped entries since the last search. If no searches are running, a verification starts if the page has
+// reached a gap that should be verified, or has read past many removed entries. While searches are running, one
+// starts if any gap should be verified, even if the page has not reached it: later pages may. A forecast starts if
+// most entries that the page has read have an expiry time. searching reports whether searches are running. The
+// caller must run the tasks, and call endRefresh with known after each.
 func (c *gapCache) startRefresh(feed Feed, elapsed time.Duration, page pageRead) (do refreshTasks, searching bool, known *knownGaps) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

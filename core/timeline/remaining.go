@@ -18,7 +18,8 @@ type remaining struct {
 	search  beginning // the beginning of that search
 	// entries are sorted, the oldest first.
 	entries []Entry
-	// dropped are entries that this process has removed since a search began. They are collected until it ends.
+	// dropped are the entries, at most maxRemaining, that this process has removed since the last search began, as
+	// long as covered is empty and the series of searches runs. endSearch takes them out of entries.
 	dropped []Entry
 }
 
@@ -33,7 +34,8 @@ func (c *gapCache) endSearch(feed Feed, b beginning, covered span, now clock.Ins
 	covered.until = b.elapsed + gapOldAfter
 	entries := slices.Concat(taken...)
 	slices.SortFunc(entries, Compare)
-	entries = slices.CompactFunc(entries, func(a, b Entry) bool { return Compare(a, b) == 0 }) // both walks read the instant where they begin
+	// Both walks of a search read its median instant.
+	entries = slices.CompactFunc(entries, func(a, b Entry) bool { return Compare(a, b) == 0 })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
@@ -56,12 +58,14 @@ func (r *remaining) add(e Entry) {
 	}
 }
 
-// forget forgets all entries. No gap grows until the next search.
+// forget forgets the entries and their span, but not dropped. No gap grows by a removal until the next search has
+// ended.
 func (r *remaining) forget() { *r = remaining{dropped: r.dropped} }
 
 // dropRemaining records that this process has removed an entry from the feed. If the entry was next to a gap that
 // was not old when the search began, the gap grows up to the next remaining entry. While a search is running,
-// dropRemaining only collects the entry.
+// dropRemaining only collects the entry. An entry in k.puts stays a remaining one, because the
+// removal may have lost against the put.
 func (k *knownGaps) dropRemaining(e Entry) {
 	r := &k.remaining
 	if r.covered.empty() {

@@ -100,8 +100,8 @@ func TestDrop_GrowsAGapDuringASearch(t *testing.T) {
 	r.removeRestAndWantRead("during the search", 0)
 }
 
-// afterSlice is a store that calls then after the first slice in the direction of newer entries was read. A search
-// walks to older entries first, so it has then read in both directions.
+// afterSlice is a store that calls then after the first slice in the direction of newer entries was read. In a local
+// store, a search walks to older entries first, so it has then read in both directions.
 type afterSlice struct {
 	timeline.Store
 	then func()
@@ -116,8 +116,8 @@ func (a *afterSlice) ListEntries(ctx context.Context, p timeline.Partition, s ti
 	return l, err
 }
 
-// A gap does not grow over an entry that this process has put since the search, even if a removal with an earlier
-// timestamp follows. Nor does it grow over an entry that another process has put and a page has shown.
+// A gap does not grow over an entry that this process has put again and then removed with a smaller timestamp. Nor
+// does it grow over an entry that another process has put and a page has shown.
 func TestDrop_DoesNotHideEntries(t *testing.T) {
 	for _, by := range []string{"a late removal", "another entry of the same time", "another process"} {
 		r := newRemovalFixture(t, 4000)
@@ -159,7 +159,8 @@ func TestDrop_DoesNotHideEntries(t *testing.T) {
 	}
 }
 
-// Nor does a gap grow over an entry that this process has put again soon after it was created, and before the search.
+// A gap does not grow over an entry that this process has put again, even if that was soon after the entry was
+// created, and before the search.
 func TestDrop_DoesNotHideANewEntryThatWasPutAgain(t *testing.T) {
 	r := newRemovalFixture(t, 4000)
 	again := r.entries[2510]
@@ -216,7 +217,7 @@ func TestDrop_GrowsNoGapOfNewEntries(t *testing.T) {
 	}
 }
 
-// A gap grows only if the search that has read the entries has succeeded.
+// After a search has failed, no gap grows until another one has succeeded.
 func TestDrop_GrowsNoGapAfterAnError(t *testing.T) {
 	r := newRemovalFixture(t, 4000)
 	r.page()

@@ -51,8 +51,8 @@ type searchArea struct {
 	within time.Duration
 }
 
-// beginSearch begins a search, and returns where to search. It returns false if this process has removed fewer than manyDropped entries
-// since the last search.
+// beginSearch begins a search, and returns where to search. It returns false if this process has removed fewer
+// than manyDropped entries since the last search.
 func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 	latest, drops, verifying := c.takeDrops(feed)
 	if latest == nil {
@@ -69,9 +69,9 @@ func (c *gapCache) beginSearch(feed Feed) (area searchArea, ok bool) {
 }
 
 // takeDrops begins a search, and forgets the remaining entries, if this process has removed at least manyDropped
-// entries since the last search; otherwise it returns nil. latest are the creation times of these entries, and all
-// are those of the last maxRecent entries that this process has removed. latest are at most as many. verifying
-// reports whether a verification is running.
+// entries since the last search; otherwise it returns nil. latest has the creation times of these entries, or of
+// the last maxRecent of them if there are more. all has those of the last maxRecent entries that this process has
+// removed. verifying reports whether a verification is running.
 func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,9 +87,9 @@ func (c *gapCache) takeDrops(feed Feed) (latest, all []clock.Instant, verifying 
 // search looks for a gap where this process has just removed entries. Unless a verification is running, it also
 // renews the known gaps there that are due. It begins at the median creation time of these entries and walks in
 // both directions. So it finds a gap before a page reaches it, for example while all entries are removed, the
-// oldest first. If entries were removed
-// in several places, it looks at one of them. An error ends the search. The removals that started it
-// do not start another one, but the next search counts them when it decides whether a span is a gap.
+// oldest first. If entries were removed in several places, it looks at one of them. An error ends the search. The
+// removals that started it do not start another one, but the next search counts them when it decides whether a
+// span is a gap.
 func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	now := clock.Of(t.rt.Now())
 	b := t.gaps.beginTask(feed, t.rt.Elapsed(), now, area.within)
@@ -98,7 +98,7 @@ func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	err := t.each(ctx, 2, func(direction int) error {
 		from, newer := Entry{Created: area.middle}, direction == 1
 		if !newer {
-			from.Created++ // so that the two walks read spans that touch
+			from.Created++ // so that the empty spans of the two walks touch
 		}
 		w, err := t.newWalk(ctx, feed, &from, newer, searchTaken, now, b)
 		if err != nil {
@@ -115,14 +115,14 @@ func (t *Timelines) search(ctx context.Context, feed Feed, area searchArea) {
 	}
 }
 
-// dropsIn returns how many of the entries that this process has removed were created in a span.
+// dropsIn returns how many of w.drops are in a span; 0 if the walk is not part of a search.
 func (w *walk) dropsIn(span span) int {
 	first, _ := slices.BinarySearch(w.drops, span.from)
 	end, _ := slices.BinarySearch(w.drops, span.to)
 	return end - first
 }
 
-// passedDrops reports whether the walk of a search has passed an entry beyond all those that were removed.
+// passedDrops reports whether the walk of a search has passed an entry that is beyond all of w.drops.
 func (w *walk) passedDrops() bool {
 	if len(w.drops) == 0 || w.last == nil {
 		return false

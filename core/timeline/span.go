@@ -11,8 +11,8 @@ import (
 // gap do not show an entry that another process has put there late, or has changed there to expire later.
 type span struct {
 	from, to clock.Instant
-	// until is when a known gap becomes old, or when pages stop using a span of a forecast (see futureGap), by
-	// the monotonic clock; 0 in other spans.
+	// until is when a known gap becomes old, when pages stop using a span of a forecast (see futureGap), or when the
+	// remaining entries of a search are forgotten, by the monotonic clock; 0 in other spans.
 	until time.Duration
 }
 

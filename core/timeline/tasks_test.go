@@ -36,6 +36,15 @@ func TestRenew_LeavesOutRemovedEntries(t *testing.T) {
 	if diff := cmp.Diff([]span{{10, 40, 17 * time.Second}}, c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	// Of too many removals, the first ones are not known, so the entry may still be there.
+	for range maxRecent - 1 {
+		c.drop("f", Entry{Created: 500})
+	}
+	b.elapsed = 9 * time.Second
+	c.renew("f", span{from: 5, to: 60}, b, []Entry{{Created: 20}, {Created: 30}})
+	if diff := cmp.Diff([]span{{10, 30, 19 * time.Second}}, c.of("f").all, cmp.AllowUnexported(span{})); diff != "" {
+		t.Errorf("after too many removals (-want +got):\n%s", diff)
+	}
 }
 
 // The walk of a task skips a gap if neither it nor a gap that it touches becomes old in the given time.

@@ -13,7 +13,7 @@ import (
 )
 
 // While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
-// So they are still known when pages do.
+// So the pages that reach them skip them.
 func TestVerify_GapsBehindManyEntries(t *testing.T) {
 	r := newRemovalFixture(t, 10_000)
 	r.page()
@@ -165,7 +165,30 @@ func TestVerify_ForgetsAStaleGapThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// failsAt is a store that cannot list the slices to older entries that begin at an instant.
+// A stale gap is not forgotten if it could not be read after an older one.
+func TestVerify_KeepsAStaleGapAfterAnother(t *testing.T) {
+	r := newRemovalFixture(t, 10_000)
+	r.page()
+	r.removeAndRefresh(0, 1000)
+	r.removeAndRefresh(1000, 2000)
+	verify := func(after time.Duration) {
+		r.rt.pass(after)
+		r.remove(len(r.entries)-200, 200)
+		r.page()
+		r.store.skipped = 0
+		r.rt.runHeld()
+	}
+	r.fixture.store.Store = failsAt{r.store, r.entries[1000].Created}
+	if verify(13 * time.Second); r.store.skipped < 1000 || r.store.skipped >= 2000 {
+		t.Fatalf("the first verification has read %d removed entries, want the 1000 in the older gap", r.store.skipped)
+	}
+	r.fixture.store.Store = r.store
+	if verify(5 * time.Second); r.store.skipped < 2000 {
+		t.Errorf("the second verification has read %d removed entries, and not the 2000 in the newer gap", r.store.skipped)
+	}
+}
+
+// failsAt is a store that fails to list a slice that begins at an instant and goes to older entries.
 type failsAt struct {
 	timeline.Store
 	at clock.Instant
