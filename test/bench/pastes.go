@@ -41,7 +41,7 @@ const (
 	singlePages = 50
 	// After that measurement, hiddenPerRound more pastes are hidden or expire, hideRounds times in a row.
 	hiddenPerRound = 4_000
-	hideRounds     = 9
+	hideRounds     = 15
 )
 
 // pasteBegan is when the oldest paste was created.
