@@ -192,7 +192,7 @@ var protocol = []Ablation{
 		{"paste/finish.go", "\tp, fenced, err := s.fence(ctx, e)\n", "\tp, fenced, err := s.ablatedFence(ctx, e)\n"},
 	}},
 	{"gap-up-to-now", "a time without entries is remembered up to the present moment", Pastes, []Patch{
-		{"core/timeline/gaps.go", "found.to = min(found.to, w.now.Add(-listedWithin))", "found.to = min(found.to, ablatedEnd(w.now))"},
+		{"core/timeline/find.go", "found.to = min(found.to, w.now.Add(-listedWithin))", "found.to = min(found.to, ablatedEnd(w.now))"},
 	}},
 	{"hint-set-back", "the hint of an expiry is removed although the clock was set back before it", Pastes, []Patch{
 		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},
