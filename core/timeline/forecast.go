@@ -151,7 +151,7 @@ func (c *gapCache) reused(feed Feed, elapsed time.Duration, after clock.Instant)
 	}
 	var outside []span
 	for _, g := range k.all {
-		if elapsed < g.until-dueWithin && !g.empty() {
+		if !g.due(elapsed) && !g.empty() {
 			outside = append(outside, g)
 		}
 	}

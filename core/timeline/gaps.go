@@ -169,7 +169,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 			continue
 		}
 		kept = append(kept, one)
-		if elapsed >= one.until+gapGrace {
+		if one.stale(elapsed) {
 			b.dueEnd = one.to // the newest so far
 			continue
 		}
@@ -178,7 +178,7 @@ func (c *gapCache) beginSkipping(feed Feed, elapsed time.Duration, now clock.Ins
 			continue
 		}
 		b.skip = append(b.skip, one)
-		if elapsed >= one.until-dueWithin {
+		if one.due(elapsed) {
 			b.dueEnd = one.to // the newest so far
 		}
 	}
@@ -228,7 +228,7 @@ func mostUseful(all []span) []span {
 	for _, g := range all {
 		latest = max(latest, g.until)
 	}
-	stale := func(g span) bool { return g.until+gapGrace <= latest-gapOldAfter }
+	stale := func(g span) bool { return g.stale(latest - gapOldAfter) }
 	for len(all) > maxGaps {
 		worst := 0
 		for i, g := range all {

@@ -132,7 +132,7 @@ func (c *gapCache) dueAfter(feed Feed, elapsed time.Duration, end clock.Instant)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range union(c.of(feed).all, nil) {
-		if g.to > end && elapsed >= g.until-dueWithin {
+		if g.to > end && g.due(elapsed) {
 			return before(g.to)
 		}
 	}
@@ -144,7 +144,7 @@ func (c *gapCache) forgetStale(feed Feed, elapsed time.Duration, end clock.Insta
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := c.of(feed)
-	k.all = slices.DeleteFunc(k.all, func(g span) bool { return g.to <= end && elapsed >= g.until+gapGrace })
+	k.all = slices.DeleteFunc(k.all, func(g span) bool { return g.to <= end && g.stale(elapsed) })
 }
 
 // reached returns the instant up to which the walk has read, in its direction. full reports whether the walk

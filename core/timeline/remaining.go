@@ -12,8 +12,8 @@ import (
 // lie between two gaps, and each page would read further slices until the next search.
 type remaining struct {
 	// covered is the span that the search has read, including the gaps that it has skipped. It is empty while a
-	// search is running, after one that has failed, and after forget. Its until is that of the gaps
-	// that the search has found.
+	// search is running, after one that has failed, and after forget. Its until is that of the gaps that the search
+	// has found.
 	covered span
 	search  beginning // the beginning of that search
 	// entries are sorted, the oldest first.
@@ -64,8 +64,8 @@ func (r *remaining) forget() { *r = remaining{dropped: r.dropped} }
 
 // dropRemaining records that this process has removed an entry from the feed. If the entry was next to a gap that
 // was not old when the search began, the gap grows up to the next remaining entry. While a search is running,
-// dropRemaining only collects the entry. An entry in k.puts stays a remaining one, because the
-// removal may have lost against the put.
+// dropRemaining only collects the entry. An entry in k.puts stays a remaining one, because the removal may have
+// lost against the put.
 func (k *knownGaps) dropRemaining(e Entry) {
 	r := &k.remaining
 	if r.covered.empty() {

@@ -224,9 +224,7 @@ func TestDrop_GrowsNoGapAfterAnError(t *testing.T) {
 	r.removeAndRefresh(1500, 1000)
 	r.remove(1600, 200)
 	r.page()
-	r.fixture.store.Store = failing{r.store}
-	r.rt.runHeld()
-	r.fixture.store.Store = r.store
+	r.failTasks()
 	r.remove(1500, 10)
 	r.removeRestAndWantRead("after an error", 200+10)
 }

@@ -22,6 +22,12 @@ func (s span) contains(at clock.Instant) bool { return at >= s.from && at < s.to
 
 func (s span) overlaps(other span) bool { return s.from < other.to && other.from < s.to }
 
+// due reports whether a known gap is old, or becomes old within dueWithin.
+func (s span) due(elapsed time.Duration) bool { return elapsed >= s.until-dueWithin }
+
+// stale reports whether a known gap has been old for gapGrace.
+func (s span) stale(elapsed time.Duration) bool { return elapsed >= s.until+gapGrace }
+
 // micros returns the length of the span in microseconds. It may be longer than a time.Duration.
 func (s span) micros() int64 { return int64(s.to - s.from) }
 

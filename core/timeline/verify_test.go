@@ -12,6 +12,29 @@ import (
 	"carrel/core/timeline"
 )
 
+// newTwoGaps returns a feed with two gaps that searches have just found, of the 1,000 oldest entries and of 2,000
+// others. Both are behind many entries.
+func newTwoGaps(t *testing.T) *removalFixture {
+	r := newRemovalFixture(t, 10_000)
+	r.page()
+	r.removeAndRefresh(0, 1000)
+	r.removeAndRefresh(1000, 2000)
+	return r
+}
+
+// removeNewest removes the newest 200 entries after some time, reads a page, and checks that the page has started a
+// verification and a search, in this order.
+func (r *removalFixture) removeNewest(after time.Duration) {
+	r.Helper()
+	r.rt.pass(after)
+	r.remove(len(r.entries)-200, 200)
+	r.page()
+	if len(r.rt.held) != 2 {
+		r.Fatalf("%d background tasks, want a verification and a search", len(r.rt.held))
+	}
+	r.store.skipped = 0
+}
+
 // While a process removes the newest entries, gaps behind the remaining ones are verified before pages reach them.
 // So the pages that reach them skip them.
 func TestVerify_GapsBehindManyEntries(t *testing.T) {
@@ -45,12 +68,8 @@ func TestVerify_StaleGaps(t *testing.T) {
 			t.Fatalf("%d background tasks, although pages do not reach the gap", n)
 		}
 	}
-	r.remove(len(r.entries)-200, 200)
-	r.page()
-	r.store.skipped = 0
-	if n := r.rt.runHeld(); n != 2 {
-		t.Fatalf("%d background tasks, want a search and a verification", n)
-	}
+	r.removeNewest(0)
+	r.rt.runHeld()
 	if r.store.skipped > 1000+600 {
 		t.Errorf("%d removed entries were read, want at most 1600: the gap was read twice", r.store.skipped)
 	}
@@ -60,18 +79,9 @@ func TestVerify_StaleGaps(t *testing.T) {
 // While a process removes the newest entries, the oldest gaps are verified first. If the newest entries were read
 // first, the verification might be overtaken by removals, and read on to the older gaps without renewing them.
 func TestVerify_TheOldestGapsFirst(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	r.removeAndRefresh(0, 1000)
-	r.removeAndRefresh(1000, 2000)
-	r.rt.pass(8 * time.Second)
-	r.remove(len(r.entries)-200, 200)
-	r.page()
-	if len(r.rt.held) != 2 {
-		t.Fatalf("%d background tasks, want a verification and a search", len(r.rt.held))
-	}
+	r := newTwoGaps(t)
+	r.removeNewest(8 * time.Second)
 	var read []int // how many removed entries were read before each slice
-	r.store.skipped = 0
 	r.fixture.store.listing = func() { read = append(read, r.store.skipped) }
 	r.rt.held[0]()
 	if diff := cmp.Diff([]int{0, 1000, 3000, 3200}, slices.Compact(read)); diff != "" {
@@ -81,13 +91,8 @@ func TestVerify_TheOldestGapsFirst(t *testing.T) {
 
 // A verification ends after an error, and does not ask a failing store for the other gaps.
 func TestVerify_NoGapAfterAnError(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	r.removeAndRefresh(0, 1000)
-	r.removeAndRefresh(1000, 2000)
-	r.rt.pass(8 * time.Second)
-	r.remove(len(r.entries)-200, 200)
-	r.page()
+	r := newTwoGaps(t)
+	r.removeNewest(8 * time.Second)
 	r.fixture.store.Store = failing{r.store}
 	before := r.fixture.store.slices.Load()
 	r.rt.held[0]() // the verification
@@ -108,10 +113,7 @@ func TestVerify_OnlyGapsThatAreDue(t *testing.T) {
 	if err := r.open().Put(t.Context(), "f", late, 2_000_000); err != nil {
 		t.Fatal(err)
 	}
-	r.rt.pass(2 * time.Second)
-	r.remove(len(r.entries)-200, 200)
-	r.page()
-	r.store.skipped = 0
+	r.removeNewest(2 * time.Second)
 	if r.rt.runHeld(); r.store.skipped < 1000 {
 		t.Fatalf("the far gap was not verified: %d removed entries were read", r.store.skipped)
 	}
@@ -145,19 +147,13 @@ func TestVerify_StaleGapThatAPageReaches(t *testing.T) {
 
 // A stale gap that cannot be read does not keep all verifications from newer gaps, because it is forgotten.
 func TestVerify_ForgetsAStaleGapThatCannotBeRead(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	r.removeAndRefresh(0, 1000)
+	r := newTwoGaps(t)
 	r.fixture.store.Store = failsAt{r.store, r.entries[0].Created}
-	r.removeAndRefresh(1000, 2000)
 	for _, step := range []struct {
 		after    time.Duration
 		verified bool
 	}{{8 * time.Second, false}, {5 * time.Second, false}, {5 * time.Second, true}} {
-		r.rt.pass(step.after)
-		r.remove(len(r.entries)-200, 200)
-		r.page()
-		r.store.skipped = 0
+		r.removeNewest(step.after)
 		r.rt.runHeld()
 		if verified := r.store.skipped >= 2000; verified != step.verified {
 			t.Errorf("%s after the last verification: the newer gap was verified: %t", step.after, verified)
@@ -167,15 +163,9 @@ func TestVerify_ForgetsAStaleGapThatCannotBeRead(t *testing.T) {
 
 // A stale gap is not forgotten if it could not be read after an older one.
 func TestVerify_KeepsAStaleGapAfterAnother(t *testing.T) {
-	r := newRemovalFixture(t, 10_000)
-	r.page()
-	r.removeAndRefresh(0, 1000)
-	r.removeAndRefresh(1000, 2000)
+	r := newTwoGaps(t)
 	verify := func(after time.Duration) {
-		r.rt.pass(after)
-		r.remove(len(r.entries)-200, 200)
-		r.page()
-		r.store.skipped = 0
+		r.removeNewest(after)
 		r.rt.runHeld()
 	}
 	r.fixture.store.Store = failsAt{r.store, r.entries[1000].Created}
@@ -208,10 +198,7 @@ func TestVerify_SkipsOlderGapsThatAreNotDue(t *testing.T) {
 	r.removeAndRefresh(2000, 1000)
 	r.rt.pass(4 * time.Second)
 	r.removeAndRefresh(1490, 500) // ten remaining entries separate the two gaps
-	r.rt.pass(4 * time.Second)
-	r.remove(len(r.entries)-200, 200)
-	r.page()
-	r.store.skipped = 0
+	r.removeNewest(4 * time.Second)
 	read := -1 // before the newest entries
 	r.fixture.store.Store = beforeNewest{r.store, func() {
 		if read < 0 {
