@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -169,11 +170,14 @@ func canonical(token string) bool {
 	return true
 }
 
-// readHeader reads the algorithm and the key id. Other references to keys in the header (jku, x5u,
+// readHeader reads the algorithm and the key id. An unknown algorithm is the zero value. Other references to keys in the header (jku, x5u,
 // jwk, x5c) are ignored: only configured keys are used.
 func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
 	none := jwa.SignatureAlgorithm{}
 	msg, err := jws.Parse(compact, jws.WithCompact())
+	if err != nil && unknownAlgorithm(compact) {
+		return none, "", nil
+	}
 	if err != nil || len(msg.Signatures()) != 1 {
 		return none, "", refused("the token is not a signed JWT in compact form")
 	}
@@ -189,22 +193,50 @@ func readHeader(compact []byte) (jwa.SignatureAlgorithm, string, error) {
 	return alg, kid, nil
 }
 
+// unknownAlgorithm reports whether the header of a token names an algorithm that the library does not
+// know.
+func unknownAlgorithm(compact []byte) bool {
+	encoded, _, _ := bytes.Cut(compact, []byte("."))
+	decoded, err := base64.RawURLEncoding.DecodeString(string(encoded))
+	var header struct {
+		Alg string `json:"alg"`
+	}
+	if err != nil || json.Unmarshal(decoded, &header) != nil || header.Alg == "" {
+		return false
+	}
+	_, known := jwa.LookupSignatureAlgorithm(header.Alg)
+	return !known
+}
+
 // key returns the key for verifying tokens of an algorithm and key id. The algorithm determines the
 // kind of key, so that a public key can never be used as a secret.
 func (a *Authenticator) key(ctx context.Context, alg jwa.SignatureAlgorithm, kid string) (any, *keys, error) {
 	switch alg {
 	case jwa.HS256():
-		if a.secret == nil {
-			return nil, nil, refused("tokens signed with HS256 are not accepted")
+		if a.secret != nil {
+			return a.secret, nil, nil
 		}
-		return a.secret, nil, nil
 	case jwa.RS256(), jwa.ES256(), jwa.EdDSA():
-		if a.keys == nil {
-			return nil, nil, refused("tokens signed with " + alg.String() + " are not accepted")
+		if a.keys != nil {
+			return a.keys.find(ctx, alg, kid)
 		}
-		return a.keys.find(ctx, alg, kid)
 	}
-	return nil, nil, refused("the token's algorithm is not accepted; use HS256, RS256, ES256 or EdDSA")
+	return nil, nil, refused("the token's algorithm (alg) is not accepted here; " + a.accepted())
+}
+
+// accepted says which algorithms the configuration accepts.
+func (a *Authenticator) accepted() string {
+	var algs []string
+	if a.secret != nil {
+		algs = append(algs, "HS256")
+	}
+	if a.keys != nil {
+		algs = append(algs, "RS256", "ES256", "EdDSA")
+	}
+	if algs == nil {
+		return "this gateway has no keys and accepts no tokens"
+	}
+	return "accepted: " + strings.Join(algs, ", ")
 }
 
 // claims reads the claims of a token. Token checks the times.

@@ -355,3 +355,38 @@ func TestViewerFrom_NoViewerIsAnonymous(t *testing.T) {
 		t.Errorf("got %v", v)
 	}
 }
+
+func TestToken_BadAlgorithmSaysWhatIsAccepted(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	keys, _ := setFile(t, c, s.set(t))
+	signed := sign(t, jwa.HS384(), []byte(strings.Repeat("x", 48)), nil, goodClaims(c, nil))
+	_, rest, _ := strings.Cut(signed, ".")
+	for _, tc := range []struct {
+		name   string
+		config Config
+		want   string
+	}{
+		{"secret", Config{Secret: testSecret}, "accepted: HS256"},
+		{"keys", Config{Keys: keys}, "accepted: RS256, ES256, EdDSA"},
+		{"both", Config{Secret: testSecret, Keys: keys}, "accepted: HS256, RS256, ES256, EdDSA"},
+		{"neither", Config{}, "accepts no tokens"},
+	} {
+		tc.config.Now = c.now
+		a := newAuthenticator(t, tc.config)
+		for _, alg := range []string{"none", "None", "HS384", "RS512", "made-up", "hs256"} {
+			_, err := a.Token(context.Background(), b64(`{"alg":"`+alg+`"}`)+"."+rest)
+			wantCode(t, err, fault.Unauthenticated)
+			if err != nil && !strings.HasSuffix(err.Error(), tc.want) {
+				t.Errorf("%s, alg %s: got %q, want it to end with %q", tc.name, alg, err, tc.want)
+			}
+		}
+	}
+	for alg, config := range map[string]Config{"HS256": {Keys: keys}, "RS256": {Secret: testSecret}, "ES256": {Secret: testSecret}} {
+		config.Now = c.now
+		_, err := newAuthenticator(t, config).Token(context.Background(), b64(`{"alg":"`+alg+`"}`)+"."+rest)
+		wantCode(t, err, fault.Unauthenticated)
+		if err != nil && !strings.Contains(err.Error(), "(alg) is not accepted here") {
+			t.Errorf("%s: got %q", alg, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,8 +34,9 @@ const (
 	fetchWithin = 5 * time.Second
 	// maxSetBytes limits the size of a key set. One key has less than 1 KB.
 	maxSetBytes = 1 << 20
-	// minRSABits is the smallest size that NIST SP 800-131A allows.
-	minRSABits = 2048
+	// minRSABits is the smallest size that NIST SP 800-131A allows. maxRSABits is the largest one
+	// that OpenSSL verifies: the time of a verification grows with the square of the size.
+	minRSABits, maxRSABits = 2048, 16384
 )
 
 // KeySet is a set of public signing keys that is read from a file or a URL,
@@ -72,7 +75,7 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 		if u, err := url.Parse(source); err != nil || u.Host == "" {
 			return nil, errors.New("key set: not a URL")
 		}
-		client := &http.Client{Timeout: fetchWithin}
+		client := &http.Client{Timeout: fetchWithin, CheckRedirect: sameOrigin}
 		s.read = func(ctx context.Context) ([]byte, error) { return fetch(ctx, client, source) }
 	} else {
 		s.read = func(context.Context) ([]byte, error) { return os.ReadFile(source) }
@@ -80,8 +83,13 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 	s.gate <- struct{}{}
 	err := s.reload(ctx)
 	<-s.gate
-	if err != nil && !remote {
-		return nil, fmt.Errorf("key set: %w", err)
+	if !remote {
+		if err == nil && len(s.current.Load().list) == 0 {
+			err = errors.New("it has no public key for RS256, ES256 or EdDSA")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("key set: %w", err)
+		}
 	}
 	s.logError(err)
 	return s, nil
@@ -184,11 +192,29 @@ func (s *KeySet) reload(ctx context.Context) error {
 	if last := s.current.Load(); last != nil && bytes.Equal(last.source, source) {
 		return nil
 	}
-	set, err := parseKeys(source)
+	set, unusable, err := parseKeys(source)
 	if err != nil {
 		return err
 	}
 	s.current.Store(set)
+	if len(set.list) == 0 {
+		s.log.Warn("the key set has no usable key; tokens that are verified by it are refused from now on")
+	}
+	if len(unusable) > 0 {
+		s.log.Warn("the key set has keys that do not verify tokens", "keys", len(unusable), "first", unusable[0])
+	}
+	return nil
+}
+
+// sameOrigin refuses redirects of a read to another scheme or host. The server there was not
+// configured, and its keys would be trusted.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	if first := via[0].URL; req.URL.Scheme != first.Scheme || req.URL.Host != first.Host {
+		return errors.New("the server of the key set redirects to another scheme or host")
+	}
+	if len(via) >= 10 {
+		return errors.New("the server of the key set redirects too often")
+	}
 	return nil
 }
 
@@ -213,63 +239,70 @@ func fetch(ctx context.Context, client *http.Client, source string) ([]byte, err
 	return b, err
 }
 
-// parseKeys returns the public keys of a JWKS that can verify tokens. It ignores others (symmetric,
-// for encryption, on other curves), because a set may be shared with services that use those.
-func parseKeys(source []byte) (*keys, error) {
-	set, err := jwk.Parse(source, jwk.WithIgnoreParseError(true))
-	if err != nil {
-		// The library's message may quote the source.
-		return nil, errors.New("it is not a JSON Web Key Set")
+// parseKeys returns the public keys of a JWKS that can verify tokens, and says of the other ones why
+// they cannot. Others (symmetric, for encryption, on other curves) are no error, because a set may
+// be shared with services that use them. A set without keys is valid: its keys were withdrawn.
+func parseKeys(source []byte) (*keys, []string, error) {
+	var members struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	// The library's message may quote the source, and it takes any object for an empty set.
+	if json.Unmarshal(source, &members) != nil || members.Keys == nil {
+		return nil, nil, errors.New("it is not a JSON Web Key Set")
 	}
 	k := &keys{source: source}
-	for i := range set.Len() {
-		key, ok := set.Key(i)
-		if !ok {
+	var unusable []string
+	for i, member := range members.Keys {
+		usable, err := signingKeyOf(member)
+		if err != nil {
+			unusable = append(unusable, fmt.Sprintf("key %d: %v", i+1, err))
 			continue
 		}
-		if usable, ok := signingKeyOf(key); ok {
-			k.list = append(k.list, usable)
-		}
+		k.list = append(k.list, usable)
 	}
-	if len(k.list) == 0 {
-		return nil, errors.New("it has no public key for RS256, ES256 or EdDSA")
-	}
-	return k, nil
+	return k, unusable, nil
 }
 
-// signingKeyOf returns the public part of a key with the algorithm for its type. It returns false
-// if the key cannot verify tokens.
-func signingKeyOf(key jwk.Key) (signingKey, bool) {
+// signingKeyOf returns the public part of a key with the algorithm for its type. It is an error if
+// the key cannot verify tokens.
+func signingKeyOf(source []byte) (signingKey, error) {
+	var out signingKey
+	key, err := jwk.ParseKey(source)
+	if err != nil {
+		return out, errors.New("it cannot be read")
+	}
 	if use, ok := key.KeyUsage(); ok && use != "sig" {
-		return signingKey{}, false
+		return out, errors.New("its use is not sig")
+	}
+	if ops, ok := key.KeyOps(); ok && !slices.Contains(ops, jwk.KeyOpVerify) {
+		return out, errors.New("its key_ops do not contain verify")
 	}
 	public, err := key.PublicKey()
-	if err != nil {
-		return signingKey{}, false
+	if err == nil {
+		err = jwk.Export(public, &out.raw)
 	}
-	var out signingKey
-	if err := jwk.Export(public, &out.raw); err != nil {
-		return signingKey{}, false
+	if err != nil {
+		return out, errors.New("it cannot be read")
 	}
 	switch raw := out.raw.(type) {
 	case *rsa.PublicKey:
-		if raw.N.BitLen() < minRSABits {
-			return signingKey{}, false
+		if bits := raw.N.BitLen(); bits < minRSABits || bits > maxRSABits {
+			return out, fmt.Errorf("it has %d bits; RSA keys have %d to %d", bits, minRSABits, maxRSABits)
 		}
 		out.alg = jwa.RS256()
 	case *ecdsa.PublicKey:
 		if raw.Curve != elliptic.P256() {
-			return signingKey{}, false
+			return out, errors.New("its curve is not P-256")
 		}
 		out.alg = jwa.ES256()
 	case ed25519.PublicKey:
 		out.alg = jwa.EdDSA()
 	default:
-		return signingKey{}, false
+		return out, errors.New("its type is not RSA, EC or Ed25519")
 	}
 	if alg, ok := key.Algorithm(); ok && alg.String() != out.alg.String() {
-		return signingKey{}, false
+		return out, errors.New("its alg is not " + out.alg.String())
 	}
 	out.kid, _ = key.KeyID()
-	return out, true
+	return out, nil
 }

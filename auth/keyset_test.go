@@ -1,12 +1,14 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -129,11 +131,81 @@ func TestKeySet_KeepsTheLastGoodSet(t *testing.T) {
 	unknown()
 	good()
 	host.down.Store(false)
-	for _, set := range []string{"garbage", `{"keys":[]}`, strings.Repeat(" ", maxSetBytes+1)} {
+	for _, set := range []string{"garbage", "{}", "[]", `{"error":"down"}`, `{"keys":null}`, `{"keys":[`, strings.Repeat(" ", maxSetBytes+1)} {
 		b := []byte(set)
 		host.set.Store(&b)
 		unknown()
 		good()
+	}
+}
+
+func TestKeySet_EmptyOrUnusableSetWithdrawsAllKeys(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	for name, set := range map[string]string{
+		"empty":          `{"keys":[]}`,
+		"for encryption": strings.Replace(string(keySetJSON(t, map[string]any{"e": s.ec})), `"kid"`, `"use":"enc","kid"`, 1),
+		"broken key":     `{"keys":[{"kty":"EC","kid":"e"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := newKeyHost(t, s.set(t))
+			a := newAuthenticator(t, Config{Keys: host.open(t, c), Now: c.now})
+			good := sign(t, jwa.ES256(), s.ec, map[string]any{"kid": "e"}, goodClaims(c, nil))
+			if _, err := a.Token(context.Background(), good); err != nil {
+				t.Fatal(err)
+			}
+			b := []byte(set)
+			host.set.Store(&b)
+			c.advance(refreshPause)
+			a.keys.refresh(context.Background(), a.keys.currentKeys(), 0)
+			_, err := a.Token(context.Background(), good)
+			wantCode(t, err, fault.Unauthenticated)
+			// The keys return with the next read.
+			b2 := s.set(t)
+			host.set.Store(&b2)
+			c.advance(refreshPause)
+			if _, err := a.Token(context.Background(), good); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestKeySet_RedirectsStayOnTheConfiguredOrigin(t *testing.T) {
+	c, s := newClock(), makeSigners()
+	other := newKeyHost(t, s.set(t))
+	secure := httptest.NewTLSServer(other.Config.Handler)
+	t.Cleanup(secure.Close)
+	var at atomic.Value
+	at.Store("")
+	mux := http.NewServeMux()
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, at.Load().(string), http.StatusFound)
+	})
+	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(s.set(t)) })
+	host := httptest.NewServer(mux)
+	t.Cleanup(host.Close)
+	for to, followed := range map[string]bool{
+		"/elsewhere":            true,
+		host.URL + "/elsewhere": true,
+		other.URL:               false, // another port is another host
+		strings.Replace(host.URL, "127.0.0.1", "localhost", 1) + "/elsewhere": false,
+		strings.Replace(host.URL, "http:", "https:", 1) + "/elsewhere":        false,
+		secure.URL: false,
+		"/keys":    false, // for ever
+	} {
+		t.Run(to, func(t *testing.T) {
+			at.Store(to)
+			keys, err := OpenKeySet(context.Background(), host.URL+"/keys", c.now, quiet())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read := keys.currentKeys() != nil; read != followed {
+				t.Errorf("the set was read: %v", read)
+			}
+			if n := other.reads.Load(); n != 0 {
+				t.Errorf("the other host was read %d times", n)
+			}
+		})
 	}
 }
 
@@ -224,11 +296,50 @@ func TestOpenKeySet_UnusableSetIsRefused(t *testing.T) {
 	})
 }
 
+// TestKeySet_IgnoresUnusableKeys puts one unusable key in front of three good ones.
 func TestKeySet_IgnoresUnusableKeys(t *testing.T) {
 	c, s := newClock(), makeSigners()
-	set := strings.Replace(string(s.set(t)), `[`, `[{"kty":"XX","kid":"odd"},`, 1)
-	keys, _ := setFile(t, c, []byte(set))
-	if n := len(keys.currentKeys().list); n != 3 {
-		t.Errorf("%d usable keys", n)
+	one := func(member string) string {
+		set := string(keySetJSON(t, map[string]any{"first": s.ec}))
+		return strings.TrimSuffix(strings.TrimPrefix(strings.Replace(set, `"kid"`, member+`,"kid"`, 1), `{"keys":[`), `]}`)
+	}
+	modulus := func(bits int) string {
+		return `{"kty":"RSA","kid":"w","e":"AQAB","n":"` + b64("\xff"+strings.Repeat("\x01", bits/8-1)) + `"}`
+	}
+	for _, tc := range []struct{ name, key, reason string }{
+		{"unknown type", `{"kty":"XX","kid":"odd"}`, "cannot be read"},
+		{"not an object", `7`, "cannot be read"},
+		{"use is enc", one(`"use":"enc"`), "use"},
+		{"key_ops without verify", one(`"key_ops":["deriveKey","sign"]`), "key_ops"},
+		{"no key_ops", one(`"key_ops":[]`), "key_ops"},
+		{"RSA of 2040 bits", modulus(2040), "cannot be read"},
+		{"RSA of 16392 bits", modulus(16392), "16392 bits"},
+		{"another alg", one(`"alg":"ES512"`), "alg"},
+		{"good", one(`"key_ops":["verify"],"use":"sig","alg":"ES256"`), ""},
+		{"RSA of 16384 bits", modulus(16384), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var log bytes.Buffer
+			set := strings.Replace(string(s.set(t)), `[`, "["+tc.key+",", 1)
+			path := filepath.Join(t.TempDir(), "keys.json")
+			if err := os.WriteFile(path, []byte(set), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			keys, err := OpenKeySet(context.Background(), path, c.now, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 4
+			if tc.reason != "" {
+				want = 3
+			}
+			if n := len(keys.currentKeys().list); n != want {
+				t.Errorf("%d usable keys, want %d", n, want)
+			}
+			warned := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "key 1: ")
+			if warned != (tc.reason != "") || !strings.Contains(log.String(), tc.reason) {
+				t.Errorf("the log is %q, want a warning about %q", log.String(), tc.reason)
+			}
+		})
 	}
 }
