@@ -128,7 +128,7 @@ func New(c Config) (*Handler, error) {
 	}
 	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.apply)
 	h.persisted = newPersisted(c.Documents, &h.limits)
-	h.rates = newRates(&h.limits, c.TrustedProxies, c.Spent)
+	h.rates = newRates(&h.limits, c.TrustedProxies, c.Log, c.Spent)
 	h.streams = newStreams(&h.limits)
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)

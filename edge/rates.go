@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/netip"
@@ -32,6 +33,10 @@ const (
 // long is full, and need not be kept.
 const refill = time.Minute
 
+// networkShare is how many times the points of a /64 network a /48 network has. A /48 is what one
+// customer of a provider gets (RFC 6177), and has 65,536 networks of /64.
+const networkShare = 16
+
 // maxAccounts limits the accounts of each of two generations, some 150 bytes each. A flood of more
 // addresses than that evicts accounts of addresses; those of viewers are kept separately.
 const maxAccounts = 100_000
@@ -42,19 +47,28 @@ type rates struct {
 	viewers, addresses *ledger // if nil, there are no rate limits
 	pastes             *ledger // for addresses without a viewer
 	trusted            []netip.Prefix
+	unreadable         func(proxy netip.Addr, entry string) // warns once
 }
 
 // newRates returns rates. If spent is not nil, it is called with the points that a signed-in
 // viewer, or an address, pays.
-func newRates(l *Limits, trusted []netip.Prefix, spent func(signedIn bool, points float64)) *rates {
+func newRates(l *Limits, trusted []netip.Prefix, log *slog.Logger, spent func(signedIn bool, points float64)) *rates {
 	by := func(signedIn bool) func(int) {
 		if spent == nil {
 			return func(int) {}
 		}
 		return func(price int) { spent(signedIn, float64(price)/point) }
 	}
-	return &rates{viewers: newLedger(l.ViewerPoints, by(true)), addresses: newLedger(l.AddressPoints, by(false)),
-		pastes: newLedger(l.Pastes, func(int) {}), trusted: trusted}
+	var once sync.Once
+	return &rates{viewers: newLedger(l.ViewerPoints, by(true)),
+		addresses: newLedger(l.AddressPoints, by(false)).withNetworks(),
+		pastes:    newLedger(l.Pastes, func(int) {}).withNetworks(), trusted: trusted,
+		unreadable: func(proxy netip.Addr, entry string) {
+			once.Do(func() {
+				log.Warn("X-Forwarded-For of a trusted proxy has an entry that is not an address; such requests share "+
+					"the account of the proxy", "proxy", proxy.String(), "entry", strings.ToValidUTF8(entry[:min(len(entry), 64)], "?"))
+			})
+		}}
 }
 
 // account returns the account of a viewer, or of an address without a signed-in viewer.
@@ -77,7 +91,7 @@ func (r *rates) accountOf(viewer, address string) account {
 // anonymous returns the account of an address without a viewer.
 func (r *rates) anonymous(address string) account {
 	a := r.addresses.account(address)
-	a.pastes = r.pastes
+	a.pastes, a.network = r.pastes, networkOf(address)
 	return a
 }
 
@@ -97,8 +111,11 @@ func (r *rates) address(req *http.Request) netip.Addr {
 	}
 	hops := strings.Split(strings.Join(req.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		hop, err := parseHop(strings.TrimSpace(hops[i]))
 		if err != nil {
+			if len(hops) > 1 || hops[0] != "" {
+				r.unreadable(addr, hops[i])
+			}
 			return addr
 		}
 		if addr = hop.Unmap(); !r.trusts(addr) {
@@ -106,6 +123,18 @@ func (r *rates) address(req *http.Request) netip.Addr {
 		}
 	}
 	return addr
+}
+
+// parseHop parses an entry of X-Forwarded-For, an address that some proxies write in brackets or with
+// a port.
+func parseHop(entry string) (netip.Addr, error) {
+	if at, err := netip.ParseAddrPort(entry); err == nil {
+		return at.Addr(), nil
+	}
+	if inner, ok := strings.CutPrefix(entry, "["); ok {
+		entry = strings.TrimSuffix(inner, "]")
+	}
+	return netip.ParseAddr(entry)
 }
 
 func (r *rates) trusts(addr netip.Addr) bool {
@@ -127,11 +156,22 @@ func addressKey(addr netip.Addr) string {
 	return addr.String()
 }
 
+// networkOf returns the /48 network of a key that addressKey has made of an IPv6 address, and "" of
+// other keys.
+func networkOf(key string) string {
+	p, err := netip.ParsePrefix(key)
+	if err != nil {
+		return ""
+	}
+	return netip.PrefixFrom(p.Addr(), 48).Masked().String()
+}
+
 // ledger keeps the accounts that were used within the last minute or two.
 type ledger struct {
 	perSecond rate.Limit
 	burst     int
 	spent     func(price int)
+	networks  *ledger // of networks of /48, which pay in addition to a /64 of theirs; may be nil
 
 	mu             sync.Mutex
 	younger, older map[string]*rate.Limiter
@@ -148,6 +188,15 @@ func newLedger(perMinute int, spent func(price int)) *ledger {
 		perSecond: rate.Limit(float64(perMinute) * point / refill.Seconds()), burst: perMinute * point,
 		spent: spent, younger: map[string]*rate.Limiter{},
 	}
+}
+
+// withNetworks adds the accounts of /48 networks.
+func (l *ledger) withNetworks() *ledger {
+	if l != nil {
+		l.networks = &ledger{perSecond: networkShare * l.perSecond, burst: networkShare * l.burst,
+			spent: func(int) {}, younger: map[string]*rate.Limiter{}}
+	}
+	return l
 }
 
 // limiter returns the limiter of an account and moves it to the younger generation.
@@ -174,14 +223,23 @@ func (l *ledger) account(owner string) account { return account{owner: owner, le
 // ledger each time, because a socket keeps its account for longer than the ledger keeps an unused
 // limiter. Otherwise the socket and new requests would have separate points.
 type account struct {
-	owner  string
-	ledger *ledger // if nil, points are unlimited
-	pastes *ledger // if nil, pastes are unlimited
+	owner   string
+	network string  // the /48 network of an IPv6 address without a viewer, or ""
+	ledger  *ledger // if nil, points are unlimited
+	pastes  *ledger // if nil, pastes are unlimited
+}
+
+// wider returns the account of the /48 network. Without one, it is an account without limits.
+func (a account) wider() account {
+	if a.network == "" || a.ledger == nil {
+		return account{}
+	}
+	return account{owner: a.network, ledger: a.ledger.networks}
 }
 
 // create charges for the pastes that an anonymous caller creates.
 func (a account) create(pastes int) *refusal {
-	return account{owner: a.owner, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
+	return account{owner: a.owner, network: a.network, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 
 // begin charges the minimum price. It returns a refusal if the account has too few points.
@@ -206,7 +264,7 @@ func (a account) take(now, needed int) *refusal {
 	at, limiter := time.Now(), a.ledger.limiter(a.owner)
 	if limiter.AllowN(at, now) {
 		a.ledger.spent(now)
-		return nil
+		return a.wider().take(now, needed)
 	}
 	missing := float64(needed) - limiter.TokensAt(at)
 	wait := max(1, int(math.Ceil(missing/float64(limiter.Limit()))))
@@ -220,6 +278,7 @@ func (a account) bill(price int) {
 		price = min(price, a.ledger.burst)
 		a.ledger.limiter(a.owner).ReserveN(time.Now(), price)
 		a.ledger.spent(price)
+		a.wider().bill(price)
 	}
 }
 
@@ -228,5 +287,9 @@ func (a account) balance() int {
 	if a.ledger == nil {
 		return 0
 	}
-	return int(math.Floor(a.ledger.limiter(a.owner).TokensAt(time.Now()) / point))
+	left := int(math.Floor(a.ledger.limiter(a.owner).TokensAt(time.Now()) / point))
+	if w := a.wider(); w.ledger != nil {
+		left = min(left, w.balance())
+	}
+	return left
 }

@@ -1,7 +1,10 @@
 package edge
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
@@ -90,7 +93,7 @@ func TestRates_ViewersAndAddressesHaveSeparateAccounts(t *testing.T) {
 func TestRates_MutationIsBilledWithItsFanOut(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints = 100
-	r := newRates(&l, nil, nil)
+	r := newRates(&l, nil, nil, nil)
 	a := r.account("u:acme:ann", nil)
 	op := &operation{account: a}
 	fan := payload(1_050)
@@ -196,7 +199,7 @@ func TestRates_SpentPointsAreReported(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints, l.AddressPoints = 20, 5
 	viewers, addresses := 0.0, 0.0
-	r := newRates(&l, nil, func(signedIn bool, points float64) {
+	r := newRates(&l, nil, nil, func(signedIn bool, points float64) {
 		if signedIn {
 			viewers += points
 		} else {
@@ -289,6 +292,16 @@ func TestRates_AddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 		"forged in front of a proxy":   {"10.0.0.1:1234", []string{"1.2.3.4, 198.51.100.1"}, trusted, "198.51.100.1"},
 		"in two headers":               {"10.0.0.1:1234", []string{"1.2.3.4", "198.51.100.1"}, trusted, "198.51.100.1"},
 		"behind two proxies":           {"10.0.0.1:1234", []string{"198.51.100.1, 10.0.0.2"}, trusted, "198.51.100.1"},
+		"with a port":                  {"10.0.0.1:1234", []string{"203.0.113.7:5001"}, trusted, "203.0.113.7"},
+		"IPv6":                         {"10.0.0.1:1234", []string{"2001:db8:1:2::7"}, trusted, "2001:db8:1:2::/64"},
+		"IPv6 in brackets":             {"10.0.0.1:1234", []string{"[2001:db8:1:2::7]"}, trusted, "2001:db8:1:2::/64"},
+		"IPv6 with a port":             {"10.0.0.1:1234", []string{"[2001:db8:1:2::7]:5001"}, trusted, "2001:db8:1:2::/64"},
+		"IPv6 that ends like a port":   {"10.0.0.1:1234", []string{"2001:db8:1:2::5001"}, trusted, "2001:db8:1:2::/64"},
+		"IPv4 in IPv6 with a port":     {"10.0.0.1:1234", []string{"[::ffff:203.0.113.7]:5001"}, trusted, "203.0.113.7"},
+		"ports at each hop":            {"10.0.0.1:1234", []string{"203.0.113.7:5001, 10.0.0.3:80"}, trusted, "203.0.113.7"},
+		"unknown":                      {"10.0.0.1:1234", []string{"203.0.113.7, unknown"}, trusted, "10.0.0.1"},
+		"unknown behind two proxies":   {"10.0.0.1:1234", []string{"unknown, 10.0.0.2:99"}, trusted, "10.0.0.2"},
+		"empty":                        {"10.0.0.1:1234", []string{""}, trusted, "10.0.0.1"},
 		"garbage":                      {"10.0.0.1:1234", []string{"x"}, trusted, "10.0.0.1"},
 		"the proxy itself":             {"10.0.0.1:1234", nil, trusted, "10.0.0.1"},
 		"IPv6, one household":          {"[2001:db8:1:2:3:4:5:6]:1234", nil, nil, "2001:db8:1:2::/64"},
@@ -302,11 +315,81 @@ func TestRates_AddressIsTakenFromTrustedProxiesOnly(t *testing.T) {
 				req.Header.Add("X-Forwarded-For", f)
 			}
 			l := DefaultLimits()
-			if got := newRates(&l, c.trusted, nil).account("", req).owner; got != c.want {
+			if got := newRates(&l, c.trusted, slog.New(slog.DiscardHandler), nil).account("", req).owner; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
+}
+
+func TestRates_UnreadableForwardedAddressIsLoggedOnce(t *testing.T) {
+	l := DefaultLimits()
+	var log bytes.Buffer
+	r := newRates(&l, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, slog.New(slog.NewTextHandler(&log, nil)), nil)
+	from := func(forwarded ...string) {
+		req := httptest.NewRequest("GET", "/", nil)
+		req.RemoteAddr = "10.0.0.1:1234"
+		req.Header["X-Forwarded-For"] = forwarded
+		r.account("", req)
+	}
+	from()
+	from("203.0.113.7:5001")
+	if log.Len() > 0 {
+		t.Fatalf("logged without a reason: %s", &log)
+	}
+	from("unknown\xff" + strings.Repeat("x", 10_000))
+	from("another")
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "unknown") || len(got) > 500 {
+		t.Errorf("got %q, want one short line", got)
+	}
+}
+
+// TestRates_NetworkOf48HasAnAccount: an attacker with a /48 has 65,536 networks of /64, and not as many
+// accounts.
+func TestRates_NetworkOf48HasAnAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // time stands still, so no points are refilled
+		l := DefaultLimits()
+		l.AddressPoints, l.Pastes = 10, 3
+		spent := 0.0
+		r := newRates(&l, nil, nil, func(_ bool, points float64) { spent += points })
+		in := func(network string, i int) account {
+			return r.anonymous(addressKey(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, i))))
+		}
+		begun, created := 0, 0
+		for i := range 1000 {
+			if in("2001:db8:1", i).begin() == nil {
+				begun++
+			}
+			if in("2001:db8:1", i).create(1) == nil {
+				created++
+			}
+		}
+		if begun != 160 || created != 48 {
+			t.Errorf("a /48 began %d operations and created %d pastes, want 16 times 10 and 3", begun, created)
+		}
+		if left := in("2001:db8:1", 5000).balance(); left != 0 {
+			t.Errorf("an address of it has %d points left", left)
+		}
+		if in("2001:db8:2", 1).begin() != nil {
+			t.Error("another /48 is refused")
+		}
+		in("2001:db8:3", 1).bill(10 * point)
+		if left := in("2001:db8:3", 2).balance(); left != 10 {
+			t.Errorf("a neighbour of a debtor has %d points left of 10", left)
+		}
+		// A /64 that goes on after its points are spent takes none of its /48.
+		for range 1000 {
+			in("2001:db8:4", 1).begin()
+		}
+		if in("2001:db8:4", 2).begin() != nil {
+			t.Error("a flood of one /64 locks out its neighbours")
+		}
+		for _, address := range []string{"192.0.2.1", "192.0.2.1.1"} {
+			if n := networkOf(address); n != "" {
+				t.Errorf("%s has the network %s", address, n)
+			}
+		}
+	})
 }
 
 func TestCost_IsReportedOnRequest(t *testing.T) {
