@@ -141,6 +141,10 @@ types: ## check the operations of the web client against the schema, and its typ
 		echo 'npm is missing: the types of the web pages are not checked'; \
 	fi
 
+.PHONY: advisories
+advisories: ## look for known vulnerabilities in what is shipped, and say which lists could be read
+	@.ci/advisories
+
 .PHONY: generate client-schema
 generate: ## generate graph/generated.go and clients/schema.graphql from the schema
 	go generate ./graph

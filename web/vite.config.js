@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
 
 // The Go handler (web.go) replaces this placeholder by a fresh nonce in every page
@@ -7,6 +8,10 @@ const NONCE = 'CARREL-NONCE';
 export default defineConfig({
   base: '/',
   html: { cspNonce: NONCE },
+  resolve: {
+    // Monaco's own copy of DOMPurify is older than the advisories about it.
+    alias: [{ find: /^\.{1,2}\/(.*\/)?dompurify\/dompurify\.js$/, replacement: fileURLToPath(new URL('src/dompurify.ts', import.meta.url)) }],
+  },
   build: {
     outDir: 'dist',
     // Every build restores .keep from public/: the folder must exist in a clone
