@@ -10,6 +10,7 @@ import { Plus, ThemeIcon, type Theme } from './ui/icons.tsx';
 import type { ViewerQuery } from './generated/operations.ts';
 import { here, To, useNavigation, useTitle } from './ui/navigation.tsx';
 import { useOnline, useSay } from './ui/notices.tsx';
+import { Panel } from './ui/panel.tsx';
 import { PasteSecretsProvider } from './ui/paste-secrets.tsx';
 import { SignInProvider, useMe, useSession } from './ui/session.tsx';
 import { usePreference } from './ui/preference.ts';
@@ -67,7 +68,9 @@ export function App() {
           <CreateProfile claims={claims} />
         ) : (
           <PasteSecretsProvider>
-            <Page place={place} createdId={createdId} onSignIn={askToSignIn} onCreate={() => show('create')} />
+            <Panel what="this page" of={place}>
+              <Page place={place} createdId={createdId} onSignIn={askToSignIn} onCreate={() => show('create')} />
+            </Panel>
           </PasteSecretsProvider>
         )}
       </main>

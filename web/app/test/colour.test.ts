@@ -47,3 +47,21 @@ test('a file name as title determines the language', () => {
   ];
   for (const [title, language] of cases) assert.equal(languageOfTitle(title), language, String(title));
 });
+
+test('a text of very many levels keeps its characters', () => {
+  for (const [language, unit] of Object.entries({ javascript: '`${', json: '[', bash: '"$(', css: 'a{', xml: '<a>', ruby: '"#{' })) {
+    const text = unit.repeat(5000);
+    const tokens = colour(text, language);
+    let depth = 0;
+    let found = '';
+    const rest = tokens.map((token) => ({ token, at: 1 })).reverse();
+    for (let next = rest.pop(); next; next = rest.pop()) {
+      depth = Math.max(depth, next.at);
+      const { token, at } = next;
+      if (typeof token === 'string') found += token;
+      else for (const child of token.children.toReversed()) rest.push({ token: child, at: at + 1 });
+    }
+    assert.equal(found, text, language);
+    assert.ok(depth <= 101, `${language}: ${depth} levels`);
+  }
+});

@@ -138,3 +138,29 @@ test('an unknown element is removed, whatever the parser says', () => {
   const text: ParserToken = { type: 'text', tag: '', nesting: 0, content: 'alert(1)', attrGet: () => null };
   assert.deepEqual(joined(nodesOf([token(1), text, token(-1)])), ['alert(1)']);
 });
+
+test('a text of very many lines or levels is parsed', () => {
+  const depthOf = (nodes: MarkdownNode[]): number => {
+    let depth = 0;
+    for (let level = nodes; level.length > 0; depth += 1) level = level.flatMap((node) => (typeof node === 'string' ? [] : node.children));
+    return depth;
+  };
+  const size = 512 << 10;
+  const lines = parse('a\n'.repeat(size / 2));
+  const paragraph = lines[0] as MarkdownElement;
+  assert.equal(paragraph.children.filter((node) => node === 'a').length, size / 2);
+  for (const unit of ['*a ', '**a _b ', '> ', '- ', '~~a ', '[', '![', '`', '<', '|a']) {
+    const text = unit.repeat(Math.floor(20_000 / unit.length));
+    assert.ok(depthOf(parse(text)) <= 110, unit);
+    excerpt(text);
+  }
+  const inside = '*a '.repeat(5000) + 'x' + '*'.repeat(5000);
+  const flat = JSON.stringify(parse(inside));
+  assert.equal(flat.match(/a /g)?.length, 5000);
+  assert.ok(flat.includes('"a x"') || flat.includes('"x"'), 'the innermost text is there');
+});
+
+test('a bare address shows a host of mixed scripts as xn--', () => {
+  assert.deepEqual(joined(parse('https://p\u0430ypal.example/x')), [el('p', a('https://xn--pypal-4ve.example/x', 'https://xn--pypal-4ve.example/x'))]);
+  assert.deepEqual(joined(parse('https://b\u00fccher.example/x')), [el('p', a('https://xn--bcher-kva.example/x', 'https://b\u00fccher.example/x'))]);
+});

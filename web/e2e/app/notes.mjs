@@ -74,6 +74,46 @@ const field = (page, name) => dialog(page).getByRole('textbox', { name });
 const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
 const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
 
+// hugeNote: a text of 130,000 lines is shown, and the buttons of its note work. If the browser cannot
+// show a text, only its panel says so, and the buttons can repair it.
+export async function hugeNote({ api, openAs, faults }) {
+  const id = await makeNote(api, 'Salt', { body: 'a\n'.repeat(130_000) + '\n' + '*a '.repeat(2000) + 'last' });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const note = noteOf(ann);
+  await note.getByText('Revision 0, by Ann').waitFor({ timeout: 60_000 });
+  expect(await note.locator('.markdown').evaluate((text) => text.textContent.endsWith('last')), true, 'the end of the text is there');
+  await note.getByRole('button', { name: 'Edit text…' }).click({ timeout: 60_000 });
+  await dialog(ann).getByRole('textbox', { name: 'Text' }).fill('a pinch');
+  await dialog(ann).getByRole('button', { name: 'Publish' }).click();
+  await note.getByText('a pinch').waitFor();
+  await ann.context().close();
+
+  // No text is known that cannot be shown, so the parser is broken.
+  const broken = await makeNote(api, 'Pepper', { body: 'unshowable' });
+  const page = await openAs('Ann', { path: `/app/item/${broken}` });
+  await page.addInitScript(() => {
+    const { replace } = String.prototype;
+    String.prototype.replace = function replaced(...how) {
+      if (String(this) === 'unshowable') throw new Error('cannot be shown');
+      return replace.apply(this, how);
+    };
+  });
+  await page.reload();
+  const alert = noteOf(page).getByRole('alert');
+  await alert.getByText('The browser could not show this text.').waitFor();
+  await page.getByRole('heading', { name: 'Shared with' }).waitFor();
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await alert.getByText('The browser could not show this text.').waitFor();
+  expect(faults.every((fault) => fault.includes('cannot be shown')), true, 'errors of the page are only those that were caused');
+  faults.length = 0;
+  await openEditor(page);
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill('can be shown again');
+  await dialog(page).getByRole('button', { name: 'Publish' }).click();
+  await noteOf(page).getByText('can be shown again').waitFor();
+  expect(await alert.count(), 0, 'panels that failed');
+  await page.context().close();
+}
+
 // openEditor opens the editor of a text by a button, and waits until it has focus.
 export async function openEditor(page, name = 'Edit text…') {
   await noteOf(page).getByRole('button', { name }).click();

@@ -60,11 +60,26 @@ export function colour(text: string, language: string | null): ColourToken[] {
 
 type Tree = ReturnType<typeof lowlight.highlight>['children'];
 
-function tokensOf(nodes: Tree): ColourToken[] {
+// deepest is the depth from which on tokens have no colours of their own.
+const deepest = 100;
+
+function tokensOf(nodes: Tree, depth = 0): ColourToken[] {
+  if (depth === deepest) return [textOf(nodes)];
   return nodes.flatMap((node): ColourToken[] => {
     if (node.type === 'text') return [node.value];
     if (node.type !== 'element') return [];
     const names = node.properties['className'];
-    return [{ className: Array.isArray(names) ? names.join(' ') : '', children: tokensOf(node.children as Tree) }];
+    return [{ className: Array.isArray(names) ? names.join(' ') : '', children: tokensOf(node.children as Tree, depth + 1) }];
   });
+}
+
+// textOf returns the text within nodes of any depth.
+function textOf(nodes: Tree): string {
+  const rest = nodes.toReversed();
+  let text = '';
+  for (let node = rest.pop(); node; node = rest.pop()) {
+    if (node.type === 'text') text += node.value;
+    else if (node.type === 'element') for (const child of (node.children as Tree).toReversed()) rest.push(child);
+  }
+  return text;
 }

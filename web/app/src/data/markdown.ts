@@ -5,6 +5,7 @@
 // A node is a string or { tag, children }. tag is null for children without an
 // element of their own. An "a" has href, an "ol" start, and "th" and "td" align.
 import MarkdownIt, { type Token } from 'markdown-it';
+import { shownHost } from './hosts.ts';
 
 // MarkdownElement is a node with children.
 export interface MarkdownElement {
@@ -32,11 +33,21 @@ const markdown = new MarkdownIt('default', { html: false, linkify: true, breaks:
   .disable('code');
 // Only addresses with a scheme become links: "readme.md" is not a host.
 markdown.linkify.set({ fuzzyLink: false });
+// The parser would show the host of a bare address in Unicode, whatever its letters.
+const textOfAddress = markdown.normalizeLinkText;
+markdown.normalizeLinkText = (address) => {
+  const text = textOfAddress.call(markdown, address);
+  const [, start = '', host = '', rest = ''] = /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(text) ?? [];
+  return start ? start + shownHost(host) + rest : text;
+};
 
 const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td']);
 const elements = new Set([...blocks, 'a', 'br', 'code', 'em', 's', 'strong']);
 // Headings of a text are below those of the page.
 const headings: Record<string, string> = { h1: 'h3', h2: 'h4', h3: 'h5', h4: 'h6', h5: 'h6', h6: 'h6' };
+// The parser limits the depth of blocks, but not that of emphasis. Elements that are deeper have no
+// effect on their contents.
+const deepest = 100;
 const schemes = new Set(['http:', 'https:', 'mailto:']);
 
 // parse returns the nodes of a text.
@@ -71,11 +82,12 @@ export function nodesOf(tokens: readonly ParserToken[], inLink = false): Markdow
     if (token.nesting < 0) {
       open.pop();
     } else if (token.nesting > 0) {
-      const node = elementOf(token);
-      parent.children.push(node);
+      const node = open.length > deepest ? { tag: null, children: parent.children } : elementOf(token);
+      if (node.children !== parent.children) parent.children.push(node);
       open.push({ children: node.children, inLink: parent.inLink || node.tag === 'a' });
     } else {
-      parent.children.push(...leavesOf(token, parent.inLink));
+      // A paragraph of a large text has more leaves than a call may have arguments.
+      for (const leaf of leavesOf(token, parent.inLink)) parent.children.push(leaf);
     }
   }
   return whole;

@@ -33,7 +33,7 @@ export function hasExpired({ expiresAt }: Pick<Listed, 'expiresAt'>, now: number
 // 1970; null if none does.
 export function nextExpiry(pastes: readonly Pick<Listed, 'expiresAt'>[], now: number): number | null {
   const times = pastes.flatMap(({ expiresAt }) => (expiresAt === null ? [] : [Date.parse(expiresAt)])).filter((at) => at > now);
-  return times.length === 0 ? null : Math.min(...times);
+  return times.length === 0 ? null : times.reduce((first, time) => Math.min(first, time));
 }
 
 // lifetimes are how long a paste may be kept, by their names in a form.

@@ -13,6 +13,7 @@ import {
   type ItemQuery,
 } from '../generated/operations.ts';
 import { abortedBy } from '../data/connections.ts';
+import { shownAddress } from '../data/hosts.ts';
 import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
 import { useCopyLink } from '../ui/copy-link.tsx';
@@ -23,6 +24,7 @@ import { ExternalLink, Markdown } from '../ui/markdown.tsx';
 import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay } from '../ui/notices.tsx';
+import { Panel } from '../ui/panel.tsx';
 import type { Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
@@ -126,11 +128,17 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
           )}
         </>
       )}
-      {whole.current?.kind === 'NOTE' && <Note item={whole.current} shown={isWhole(item)} />}
+      {whole.current?.kind === 'NOTE' && (
+        <Panel what="the text">
+          <Note item={whole.current} shown={isWhole(item)} />
+        </Panel>
+      )}
       {isWhole(item) && (
         <>
           <Facts item={item} />
-          <ItemMembers item={item} />
+          <Panel what="the members" of={item.members}>
+            <ItemMembers item={item} />
+          </Panel>
         </>
       )}
       {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}
@@ -162,7 +170,7 @@ function ItemLink({ link }: { link: string | null }) {
   return (
     <p className="item-link">
       <ExternalLink href={link}>
-        {link.replace(/^https?:\/\//i, '')}
+        {shownAddress(link)}
         <Outward />
       </ExternalLink>
     </p>

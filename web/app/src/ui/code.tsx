@@ -1,6 +1,7 @@
 // A text with syntax colours and line numbers.
 import { memo, useEffect, useMemo, useState, type ReactNode } from 'react';
 import type { ColourToken } from '../data/colour.ts';
+import { Panel } from './panel.tsx';
 
 // mostNumbered is the most lines of a text whose lines are numbered.
 const mostNumbered = 20_000;
@@ -25,7 +26,20 @@ export function useColours(text: string, language: string | null | undefined): {
   }, [colours, text, language]);
 }
 
-export const Code = memo(function Code({ text, tokens }: { text: string; tokens: ColourToken[] }) {
+interface CodeProps {
+  text: string;
+  tokens: ColourToken[];
+}
+
+export const Code = memo(function Code(props: CodeProps) {
+  return (
+    <Panel what="the text" of={props.tokens}>
+      <Numbered {...props} />
+    </Panel>
+  );
+});
+
+function Numbered({ text, tokens }: CodeProps) {
   const numbers = useMemo(() => {
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
     return lines > mostNumbered ? null : Array.from({ length: lines }, (_, i) => i + 1).join('\n');
@@ -43,7 +57,7 @@ export const Code = memo(function Code({ text, tokens }: { text: string; tokens:
       </pre>
     </div>
   );
-});
+}
 
 function draw(tokens: ColourToken[]): ReactNode[] {
   return tokens.map((token, i) =>

@@ -2,6 +2,7 @@
 // Escape, and makes the rest of the page inert.
 import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject, type SyntheticEvent } from 'react';
 import { Close } from './icons.tsx';
+import { Panel } from './panel.tsx';
 import { useUnsaved } from './unsaved.ts';
 
 const Leave = createContext(() => {});
@@ -70,7 +71,9 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
           <Close />
         </button>
       </header>
-      <Leave value={leave}>{children}</Leave>
+      <Leave value={leave}>
+        <Panel what="this dialog">{children}</Panel>
+      </Leave>
       {discarding && <Discard onKeep={() => setDiscarding(null)} onDiscard={discard} />}
     </dialog>
   );

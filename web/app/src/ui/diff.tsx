@@ -1,6 +1,7 @@
 // Two texts side by side, with their differences.
 import { memo } from 'react';
 import { compare, fold, isChange } from '../data/diff.ts';
+import { Panel } from './panel.tsx';
 
 // maxRows limits what a browser has to lay out.
 const maxRows = 2000;
@@ -18,6 +19,14 @@ interface DiffProps {
 
 // Diff shows the differences between two texts, the title as their first line.
 export const Diff = memo(function Diff({ before, after }: DiffProps) {
+  return (
+    <Panel what="the differences" of={`${before.body}\n${after.body}`}>
+      <Compared before={before} after={after} />
+    </Panel>
+  );
+});
+
+function Compared({ before, after }: DiffProps) {
   const rows = compare(`${before.title}\n\n${before.body}`, `${after.title}\n\n${after.body}`);
   if (!rows.some(isChange)) return <p className="diff-none">{`“${before.label}” and “${after.label}” are the same.`}</p>;
   const shown = fold(rows);
@@ -48,4 +57,4 @@ export const Diff = memo(function Diff({ before, after }: DiffProps) {
       {shown.length > maxRows && <p className="diff-none">There are more differences than can be shown here.</p>}
     </div>
   );
-});
+}

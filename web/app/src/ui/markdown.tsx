@@ -1,10 +1,19 @@
 // Markdown as React elements, never as HTML: markup in a text stays text.
 import { createElement, Fragment, memo, type ReactNode } from 'react';
 import { parse, type MarkdownElement, type MarkdownNode } from '../data/markdown.ts';
+import { Panel } from './panel.tsx';
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className="markdown">{draw(parse(text))}</div>;
+  return (
+    <Panel what="this text" of={text}>
+      <Parsed text={text} />
+    </Panel>
+  );
 });
+
+function Parsed({ text }: { text: string }) {
+  return <div className="markdown">{draw(parse(text))}</div>;
+}
 
 function draw(nodes: MarkdownNode[]): ReactNode[] {
   return nodes.map((node, i) => (typeof node === 'string' ? node : <Node key={i} node={node} />));
@@ -28,7 +37,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
     case 'hr':
       return createElement(tag);
     default:
-      return createElement(tag, { start, className: align && `align-${align}` }, ...inside);
+      return createElement(tag, { start, className: align && `align-${align}` }, inside);
   }
 }
 
