@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/claim"
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/principal"
 )
@@ -64,8 +65,24 @@ var nothingToChange = &attempt{}
 
 // decide is Engine.Decide for changes of items. It returns the change that was applied.
 func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+	return s.decideFrom(ctx, b, id, s.Now, try)
+}
+
+// decideFrom is decide for a change that moves the item to no position older than oldest returns.
+func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID, oldest func() clock.Instant, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
 	var last *attempt
+	begun := false
+	defer func() {
+		if begun {
+			s.deciding.end(id)
+		}
+	}()
 	entry, ok, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+		if !begun {
+			// The item's queue is held: this is its only change.
+			begun = true
+			s.deciding.begin(decision{id, oldest(), s.rt.Latch()})
+		}
 		a, err := try(ctx)
 		last = a
 		if err != nil || a.commit == nil {

@@ -72,7 +72,9 @@ func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 // already at its position, deleted or absent.
 func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
-	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+	// The position of its last change may be older than what a page has read as the newest one.
+	whatever := func() clock.Instant { return 0 }
+	e, ok, err := s.decideFrom(ctx, s.NewBudget(), id, whatever, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err

@@ -83,10 +83,11 @@ type Service struct {
 	Seals         *cursor.Sealer
 	permits       *sched.Permits // of index updates, for the process
 
-	feeds   *timeline.Timelines
-	listed  listedContent
-	fanOuts fanOutQueues
-	shares  shareTable
+	feeds    *timeline.Timelines
+	listed   listedContent
+	fanOuts  fanOutQueues
+	deciding deciding
+	shares   shareTable
 
 	publish Publisher // see PublishTo
 	pages   Pages     // see KeepPages

@@ -38,13 +38,14 @@ const (
 	// positionStep is the unit to which a sealed Position is padded, so that the length of a cursor
 	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
 	// characters.
-	positionStep = 48
-	positionHead = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
-	positionRead = 1 + 4         // a mark, and the minute in which it was read
+	positionStep  = 48
+	positionHead  = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
+	positionRead  = 1 + 4         // a mark, and the minute in which it was read
+	positionMoved = 1 + 8         // a mark, and Moved
 	// longestID is the longest id of any kind. The longest text of a Position is a name, for
 	// lists ordered by name, followed by such an id.
 	longestID       = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
-	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionStep - 1) / positionStep * positionStep
+	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionMoved + positionStep - 1) / positionStep * positionStep
 	longestCursor   = (cursorHead + cursorNonce + longestPosition + cursorTag + 2) / 3 * 4
 )
 
@@ -91,6 +92,8 @@ const (
 	// readMark follows the id if the time of reading follows it. Older cursors have only
 	// padding there, and older versions take the mark and the time for padding.
 	readMark = 1
+	// movedMark follows, in the same way, if Position.Moved does.
+	movedMark = 2
 )
 
 // Class identifies viewers that may use each other's cursors. Its values are defined by the domain;
@@ -110,6 +113,9 @@ type Position struct {
 	// Read is when the position was read, truncated to ReadUnit, or 0 if unknown. A subscription
 	// resumes from it; pages do not use it.
 	Read clock.Instant
+	// Moved, if not 0, is the time since which an item may have moved, within the bound, from a
+	// position that the walk has passed. It is 0 for most cursors, which it would make longer.
+	Moved clock.Instant
 }
 
 // ReadUnit is the resolution of Position.Read. Within one unit the same edge has the same
@@ -132,6 +138,10 @@ func (p *Position) append(b []byte) []byte {
 		b = append(b, readMark)
 		b = binary.BigEndian.AppendUint32(b, uint32(p.Read/clock.Instant(ReadUnit.Microseconds())))
 	}
+	if p.Moved != 0 {
+		b = append(b, movedMark)
+		b = binary.BigEndian.AppendUint64(b, uint64(p.Moved))
+	}
 	if over := (len(b) - start) % positionStep; over > 0 {
 		var padding [positionStep]byte
 		b = append(b, padding[over:]...)
@@ -153,8 +163,13 @@ func readPosition(b []byte) (p Position, ok bool) {
 		return Position{}, false
 	}
 	p.ID = string(b[positionHead : positionHead+n])
-	if rest := b[positionHead+n:]; len(rest) >= positionRead && rest[0] == readMark {
+	rest := b[positionHead+n:]
+	if len(rest) >= positionRead && rest[0] == readMark {
 		p.Read = clock.Instant(binary.BigEndian.Uint32(rest[1:])) * clock.Instant(ReadUnit.Microseconds())
+		rest = rest[positionRead:]
+	}
+	if len(rest) >= positionMoved && rest[0] == movedMark {
+		p.Moved = clock.Instant(binary.BigEndian.Uint64(rest[1:]))
 	}
 	return p, true
 }

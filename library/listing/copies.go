@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"carrel/core/commit"
@@ -151,7 +152,7 @@ func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.Cont
 		for i := range es {
 			ids = append(ids, es[i].Content)
 		}
-		return r.read(ctx, ids)
+		return r.readItems(ctx, ids)
 	}
 	rows := make([]library.ContentRows, len(es))
 	missing := r.fromCopies(ctx, es, rows)
@@ -162,7 +163,7 @@ func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.Cont
 		ids = append(ids, es[i].Content)
 	}
 	began := copies.Now(r.s.rt)
-	read, err := r.read(ctx, ids)
+	read, err := r.readItems(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +176,8 @@ func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.Cont
 	return rows, nil
 }
 
-// read reads items, with the rows of r.Members.
-func (r *reading) read(ctx context.Context, ids []library.ContentID) ([]library.ContentRows, error) {
+// readItems reads items, with the rows of r.Members.
+func (r *reading) readItems(ctx context.Context, ids []library.ContentID) ([]library.ContentRows, error) {
 	rows, err := r.s.contents.ReadMany(ctx, ids, r.Members)
 	if err != nil {
 		return nil, fmt.Errorf("read the items of a library: %w", err)
@@ -195,7 +196,7 @@ func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []lib
 		case ok && r.inFlight == nil:
 			hits++ // even while copies are not in use
 			missing = append(missing, i)
-		case ok && !r.inFlight.Has(commit.Content, string(e.Content)):
+		case ok && !r.inFlight.Has(commit.Content, string(e.Content)) && !slices.Contains(r.decided, e.Content):
 			hits++
 			rows[i] = copied
 			if c.sampler.Choose() {

@@ -10,7 +10,6 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
-	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/input"
 	"carrel/library"
@@ -244,32 +243,47 @@ func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
 	}
 }
 
-// TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice: of items that have moved and
-// do not all fit, a page shows none. The next one does, at their new entries.
+// TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice: if items have moved and do not all fit into a
+// page that begins a walk, it is read again, and shows them at their new entries. If their entries
+// are not written yet, the page shows none of them, and they follow the end of the walk.
 func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 	for _, c := range []struct {
-		size  int
-		first []string
-	}{{1, nil}, {2, []string{"n02"}}} {
+		size                int
+		written             bool
+		first, second, then []string
+	}{
+		{size: 1, written: true, first: []string{"n02"}, second: []string{"n00", "n01"}},
+		{size: 2, written: true, first: []string{"n02", "n00"}, second: []string{"n01"}},
+		{size: 1, first: []string{"n02"}, then: []string{"n00", "n01"}},
+		{size: 2, first: []string{"n02"}, then: []string{"n00", "n01"}},
+	} {
 		r := backendtest.NewRows(t)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
-		if c.size == 1 {
-			r.Change(numberedID(2), func(h *library.Header) { h.State = commit.Deleted })
-		}
 		store := &interrupted{Store: r.Store}
 		r.Service = r.OpenProcess(store)
-		store.beforeItems = func() { moveItem(r, numberedID(0), 800); moveItem(r, numberedID(1), 900) }
-		conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(c.size)})
-		wantSame(r, c.first, backendtest.NamesOf(conn))
-		if !conn.PageInfo.HasNextPage || conn.PageInfo.EndCursor() == nil {
-			t.Fatalf("pages of %d: %+v", c.size, conn.PageInfo)
+		store.beforeItems = func() {
+			r.Change(numberedID(0), moveTo(800))
+			r.Change(numberedID(1), moveTo(900))
+			if c.written {
+				r.ApplyIndex(numberedID(0), "u:acme:ann")
+				r.ApplyIndex(numberedID(1), "u:acme:ann")
+			}
 		}
-		rest, more, _ := readTowardsNewer(r, false, 5, conn.PageInfo.EndCursor())
-		wantSame(r, []string{"n00", "n01"}, rest)
-		if more {
-			t.Error("there is more after the newest end")
+		shown, more, next := readTowardsNewer(r, false, c.size, nil)
+		wantSame(r, c.first, shown)
+		if !more || next == nil {
+			t.Fatalf("pages of %d: more %v, cursor %v", c.size, more, next)
 		}
+		shown, more, next = readTowardsNewer(r, false, 5, next)
+		wantSame(r, c.second, shown)
+		if more || next == nil {
+			t.Errorf("the second page of the walk does not end it: more %v, cursor %v", more, next)
+		}
+		r.ApplyIndex(numberedID(0), "u:acme:ann")
+		r.ApplyIndex(numberedID(1), "u:acme:ann")
+		shown, _, _ = readTowardsNewer(r, false, 5, next)
+		wantSame(r, c.then, shown)
 	}
 }
 
@@ -338,6 +352,25 @@ func TestEmptyLastPage_ContinuesWithoutABound(t *testing.T) {
 			shown, _, _ = readTowardsNewer(r, descending, 2, next)
 			wantSame(r, []string{"late"}, shown)
 		})
+	}
+}
+
+// TestNewestEnd_LaterPagesShowNoMovedItems: only the page that begins a walk shows items that have
+// moved. The walk has shown n00 before the former entry that its second page finds.
+func TestNewestEnd_LaterPagesShowNoMovedItems(t *testing.T) {
+	for _, descending := range []bool{false, true} {
+		r := backendtest.NewRows(t)
+		r.Principals("u:acme:ann")
+		addNumbered(r, 4)
+		shown, _, next := readTowardsNewer(r, descending, 2, nil)
+		wantSame(r, []string{"n00", "n01"}, shown)
+		moveItem(r, numberedID(0), 35) // by a gateway whose clock is behind
+		r.Change(numberedID(0), moveTo(900))
+		shown, more, _ := readTowardsNewer(r, descending, 5, next)
+		wantSame(r, []string{"n02", "n03"}, shown)
+		if more {
+			t.Error("there is more after the bound")
+		}
 	}
 }
 

@@ -106,11 +106,16 @@ type reading struct {
 	filter *conditions // nil: all that the viewer may see is shown
 	// until is the newest position of the walk; nil if it has no bound.
 	until *clock.Instant
+	// moved is the time since which deferred moves may bring an item that the walk has shown to a
+	// position within the bound; 0 if the walk has shown no item whose move was deferred.
+	moved clock.Instant
 	// ahead is the prefetch of the first slice; nil: there is none.
 	ahead *prefetch
 	// inFlight is the set of changes that were in flight before the first slice was read. If it is
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
+	// decided are items that have moved after inFlight was read.
+	decided []library.ContentID
 	// inFlightRead is the read of inFlight, for which reads of principals wait; nil if none does.
 	inFlightRead *principal.InFlightReading
 }
@@ -139,18 +144,15 @@ func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
 		return nil, err
 	}
 	if p.Bounded {
-		r.until = &p.Bound
+		r.until, r.moved = &p.Bound, p.Moved
 	}
 	return &library.EntryKey{Position: p.At, Content: library.ContentID(p.ID)}, nil
 }
 
 // page reads the page into conn.
 func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) error {
-	w := r.walk(args, from, q)
-	if err := r.open(ctx, w); err != nil {
-		return err
-	}
-	if err := r.run(ctx, w); err != nil {
+	w, err := r.read(ctx, args, from, q)
+	if err != nil {
 		return err
 	}
 	more := w.cut || w.behind || len(w.found) > args.Size
@@ -158,7 +160,6 @@ func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, arg
 	r.boundWalk(w, shown)
 	other := false
 	if q.OtherSide && from != nil {
-		var err error
 		if other, err = r.otherSide(ctx, w, *from, shown, args.Size); err != nil {
 			return err
 		}
@@ -181,6 +182,27 @@ func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, arg
 		conn.Edges[i] = &e.LibraryEdge
 	}
 	return nil
+}
+
+// readings is how often a page is read whose items move while it is read.
+const readings = 3
+
+// read runs the scan that fills the page. It reads the page again if items have moved meanwhile and
+// do not fit into it: then most are found at their new positions, and follow on the next page.
+func (r *reading) read(ctx context.Context, args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) (w *scan, err error) {
+	for n := range readings {
+		if n > 0 {
+			r.ahead, r.inFlight = nil, nil
+		}
+		w = r.walk(args, from, q)
+		if err = r.open(ctx, w); err == nil {
+			err = r.run(ctx, w)
+		}
+		if err != nil || !w.behind {
+			break
+		}
+	}
+	return w, err
 }
 
 // walk returns the scan that fills the page.
@@ -238,7 +260,15 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 // item that changes meanwhile a second time. The page itself is read beyond the bound, because a
 // move between two reads of the page would hide the item from both. The bound then is the last
 // position of the page.
+//
+// A deferred move goes to the older position of the last change, which may be within the bound. So
+// the cursors after an item whose move is deferred also have the time of the reading (see
+// dropMoved).
 func (r *reading) boundWalk(w *scan, shown []finding) {
+	deferred := func(f finding) bool { return f.rows.Header.Position != f.rows.Header.LastModified }
+	if w.newer && r.moved == 0 && slices.ContainsFunc(shown, deferred) {
+		r.moved = r.ReadAt
+	}
 	if !r.begins(w) {
 		return
 	}
@@ -314,7 +344,7 @@ func (r *reading) cursor(at library.EntryKey, unbounded bool) string {
 func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
 	p := cursor.Position{Order: r.order, At: at.Position, ID: string(at.Content), Read: r.ReadAt}
 	if r.until != nil && !unbounded {
-		p.Bounded, p.Bound = true, *r.until
+		p.Bounded, p.Bound, p.Moved = true, *r.until, r.moved
 	}
 	return r.s.Seals.AppendSeal(b, r.Binding, p)
 }
@@ -336,7 +366,7 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 		e.SealedCursor = e
 		edges[i] = e
 	}
-	if n := len(shown); n > 0 && w.over {
+	if n := len(shown); n > 0 && w.over && !w.behind {
 		slab[n-1].unbounded = true
 		if shown[n-1].elsewhere {
 			slab[n-1].at = w.last
@@ -359,7 +389,7 @@ func (r *reading) ends(w *scan, from *library.EntryKey, edges []*pageEdge) (firs
 	case w.cut:
 		first = func() string { return r.cursor(w.first, false) }
 	case w.behind && w.want > 1:
-		first = func() string { return r.cursor(w.last, true) }
+		first = func() string { return r.cursor(w.last, false) }
 		last = first
 	case from != nil:
 		first = func() string { return r.cursor(*from, true) }

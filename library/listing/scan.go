@@ -101,19 +101,20 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 	}
 	if w.newer && w.ended && len(w.pending) == 0 && len(w.found) < w.want {
 		w.over = true
-		w.atTheEnd()
+		if r.begins(w) {
+			w.atTheEnd()
+		}
 	}
 	w.found = w.found[:min(len(w.found), w.want)]
 	return nil
 }
 
-// atTheEnd adds the items that have moved since their entries were read to a scan that has reached
-// the newest end. They come last, in the order of their new positions, so that no item is missing
+// atTheEnd adds the items that have moved since their entries were read to the page that begins a
+// walk and ends it. They come last, in the order of their new positions, so that no item is missing
 // that was in the library all the time.
 //
-// If not all of them fit into the page, it shows none of them and is not the last page: they
-// follow on the next one, at their new entries. The next page shows all of them, so one that this
-// page showed too would appear twice. For the same reason, a page before the end omits them.
+// If not all of them fit into the page, it shows none of them and is not the last page of its walk.
+// Pages with a bound omit them: an earlier page may have shown them at another position.
 func (w *scan) atTheEnd() {
 	inPlace := len(w.found)
 	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {
@@ -199,6 +200,12 @@ func (w *scan) skips(k library.EntryKey) bool {
 // filter, to the findings. It returns how many entries it has scanned: all, unless their texts
 // are too long to be compared.
 func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
+	if w.newer {
+		// Otherwise the page could show an item that is about to move to a position before the bound.
+		if r.decided, err = r.s.AwaitDecided(ctx, es, r.bound(w)); err != nil {
+			return 0, err
+		}
+	}
 	rows, err := r.items(ctx, es)
 	if err != nil {
 		return 0, err
@@ -206,6 +213,11 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 	sees, err := r.authorize(ctx, es, rows)
 	if err != nil {
 		return 0, err
+	}
+	if w.newer && r.moved != 0 {
+		if err := r.dropMoved(ctx, rows, sees); err != nil {
+			return 0, err
+		}
 	}
 	for scanned < len(es) && (w.batch == 0 || w.texts > 0) {
 		if sees[scanned] {
@@ -222,6 +234,30 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 		w.budget = 0
 	}
 	return scanned, nil
+}
+
+// bound returns the newest position of the walk.
+func (r *reading) bound(w *scan) clock.Instant {
+	if r.until != nil {
+		return *r.until
+	}
+	return w.newest
+}
+
+// dropMoved clears sees for the items that have moved since r.moved: the walk may have shown them
+// at their former positions. Pages read no times of moves, but few items have changed since.
+func (r *reading) dropMoved(ctx context.Context, rows []library.ContentRows, sees []bool) error {
+	for i := range rows {
+		// Timestamps are by the clocks of the processes, and times of moves by the store's.
+		if h := &rows[i].Header; sees[i] && h.MTS.Add(commit.AheadAtMost) > r.moved {
+			read, err := r.s.contents.Read(ctx, h.ID, library.ContentQuery{})
+			if err != nil {
+				return fmt.Errorf("read when an item of a library has moved: %w", err)
+			}
+			sees[i] = read.Header.MovedAt <= r.moved
+		}
+	}
+	return nil
 }
 
 // show adds an item that the viewer may see, unless the page is filtered and the item
