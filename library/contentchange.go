@@ -81,7 +81,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 		if !begun {
 			// The item's queue is held: this is its only change.
 			begun = true
-			s.deciding.begin(decision{id, oldest(), s.rt.Latch()})
+			s.deciding.begin(id, decision{oldest(), s.rt.Latch()})
 		}
 		a, err := try(ctx)
 		last = a

@@ -21,18 +21,17 @@ type deciding struct {
 
 // decision is a change of an item that is being decided.
 type decision struct {
-	item   ContentID
 	oldest clock.Instant // the oldest position to which it may move the item
 	done   sched.Latch
 }
 
-func (d *deciding) begin(c decision) {
+func (d *deciding) begin(id ContentID, c decision) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.changes == nil {
 		d.changes = map[ContentID]decision{}
 	}
-	d.changes[c.item] = c
+	d.changes[id] = c
 }
 
 func (d *deciding) end(id ContentID) {
@@ -61,14 +60,13 @@ func (d *deciding) until(until clock.Instant, es []Entry) (found []decision) {
 }
 
 // AwaitDecided waits until this process has decided the changes that may move an item of es to a
-// position up to until, and returns their items. A later read finds them moved. A change that begins
-// later moves its item further.
-func (s *Service) AwaitDecided(ctx context.Context, es []Entry, until clock.Instant) (decided []ContentID, err error) {
+// position up to until. A later read finds these items moved, and a change that begins later moves
+// its item further.
+func (s *Service) AwaitDecided(ctx context.Context, es []Entry, until clock.Instant) error {
 	for _, c := range s.deciding.until(until, es) {
 		if _, err := s.rt.Wait(ctx, c.done, decidedWithin); err != nil {
-			return nil, err
+			return err
 		}
-		decided = append(decided, c.item)
 	}
-	return decided, nil
+	return nil
 }

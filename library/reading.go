@@ -14,9 +14,12 @@ type Reading struct {
 	s     *Service
 	v     *principal.Viewer
 	owner principal.ID
-	// Bucket is the part of the library that the viewer may read. Source is the bucket whose
-	// entries are read; it differs from Bucket with includeShared.
+	// Bucket is the part of the library that the viewer may read, and Source the part that has the
+	// items which a page may show. They differ with includeShared: then entries are read from Bucket
+	// and from the PRIVATE buckets of Libraries, those of the viewer and of its groups. They have an
+	// entry of each item on which the viewer has a role.
 	Bucket, Source Bucket
+	Libraries      []principal.ID
 	// AsOwner reports that the owner's role on an item is the viewer's too.
 	AsOwner bool
 	// Members are the principals whose rows are read with each header: the owner, and the viewer
@@ -38,8 +41,13 @@ func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner p
 		s: s, v: v, owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.StoreNow(),
 		Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
 	}
-	if q.IncludeShared && v.SignedIn() {
+	if q.IncludeShared && v.SignedIn() && bucket != principal.Private {
+		groups, err := s.GroupsOf(ctx, v)
+		if err != nil {
+			return nil, err
+		}
 		r.Source = principal.Private
+		r.Libraries = append([]principal.ID{v.User}, groups.All()...)
 	}
 	r.Members = append(make([]principal.ID, 0, 2), owner)
 	if v.SignedIn() && v.User != owner && (q.WithPermissions || r.Source == principal.Private && !asOwner) {

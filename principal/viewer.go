@@ -48,6 +48,13 @@ func (v *Viewer) Resolved() (rounds, groups int) {
 	return int(v.resolved.rounds.Load()), int(v.resolved.groups.Load())
 }
 
+// ReadGroups counts a round of reads of n groups, like resolving them.
+func (v *Viewer) ReadGroups(n int) {
+	if n > 0 {
+		v.billed().read(n)
+	}
+}
+
 // groupMemo keeps the groups that a viewer is in, once resolved.
 type groupMemo struct {
 	mu     sync.Mutex

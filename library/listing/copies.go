@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"carrel/core/commit"
@@ -120,7 +119,7 @@ func (r *reading) usesCopies() bool { return r.s.copies != nil && len(r.Members)
 func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	if !r.usesCopies() || !r.s.copies.inUse.On() {
 		r.inFlightRead.Done(nil)
-		return r.s.libraries.OpenLibrary(ctx, q, newest)
+		return r.openFirst(ctx, q, newest)
 	}
 	var last []library.Entry
 	if newest {
@@ -196,7 +195,7 @@ func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []lib
 		case ok && r.inFlight == nil:
 			hits++ // even while copies are not in use
 			missing = append(missing, i)
-		case ok && !r.inFlight.Has(commit.Content, string(e.Content)) && !slices.Contains(r.decided, e.Content):
+		case ok && !r.inFlight.Has(commit.Content, string(e.Content)):
 			hits++
 			rows[i] = copied
 			if c.sampler.Choose() {

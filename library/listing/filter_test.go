@@ -41,7 +41,7 @@ func filterFixture(t *testing.T) *backendtest.Rows {
 				h.Description = &c.description
 			}
 		}, backendtest.ContentMember("u:acme:ann", c.role), backendtest.ContentMember("u:acme:carl", library.Viewing))
-		r.ApplyIndex(id, "u:acme:ann")
+		r.ApplyIndex(id, "u:acme:ann", "u:acme:carl")
 	}
 	return r
 }

@@ -114,8 +114,6 @@ type reading struct {
 	// inFlight is the set of changes that were in flight before the first slice was read. If it is
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
-	// decided are items that have moved after inFlight was read.
-	decided []library.ContentID
 	// inFlightRead is the read of inFlight, for which reads of principals wait; nil if none does.
 	inFlightRead *principal.InFlightReading
 }
@@ -214,8 +212,12 @@ func (r *reading) walk(args cursor.Page, from *library.EntryKey, q *library.Libr
 		budget: readBudget(args.Size),
 	}
 	w.fresh = from == nil && !w.newer
-	if r.filter != nil {
+	switch {
+	case r.filter != nil:
 		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
+	case r.merged():
+		// The viewer's items may be many, and few of them in the owner's library.
+		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, w.want+sliceSlack
 	}
 	return w
 }
@@ -241,7 +243,7 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 		}
 		// This reads the bound after the in-flight lists, so copies must not be used (see openLibrary).
 		r.inFlight = nil
-		if o, err = r.s.libraries.OpenLibrary(ctx, q, begins); err == nil && !o.Built {
+		if o, err = r.openFirst(ctx, q, begins); err == nil && !o.Built {
 			return BeingRebuilt(ErrNotRebuilt)
 		}
 	}
@@ -304,7 +306,7 @@ func (r *reading) opening(ctx context.Context, q library.Slice, newest bool) (*l
 // budget for both sides.
 func (r *reading) otherSide(ctx context.Context, w *scan, from library.EntryKey, shown []finding, size int) (bool, error) {
 	back := &scan{newer: !w.newer, want: 1, budget: readBudget(size)}
-	if r.filter != nil {
+	if r.filter != nil || r.merged() {
 		back.budget, back.texts, back.batch = w.budget, w.texts, firstFilterBatch
 	}
 	if len(shown) > 0 && r.filter == nil {

@@ -139,7 +139,7 @@ func (r *reading) slice(ctx context.Context, w *scan) error {
 		w.ended = true
 		return nil
 	}
-	es, err := r.s.libraries.PageLibrary(ctx, q)
+	es, err := r.pageLibrary(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
@@ -154,8 +154,12 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 	if r.filter != nil && r.filter.nothing {
 		return q, false
 	}
+	bucket := r.Source
+	if r.merged() {
+		bucket = r.Bucket
+	}
 	q = library.Slice{
-		Owner: r.owner, Bucket: r.Source, Newer: w.newer, From: w.from,
+		Owner: r.owner, Bucket: bucket, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
@@ -202,7 +206,7 @@ func (w *scan) skips(k library.EntryKey) bool {
 func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
 	if w.newer {
 		// Otherwise the page could show an item that is about to move to a position before the bound.
-		if r.decided, err = r.s.AwaitDecided(ctx, es, r.bound(w)); err != nil {
+		if err := r.s.AwaitDecided(ctx, es, r.bound(w)); err != nil {
 			return 0, err
 		}
 	}
@@ -293,6 +297,9 @@ func (w *scan) drop(id library.ContentID) {
 func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []library.ContentRows) (sees []bool, err error) {
 	stale, gone := 0, 0
 	for i := range es {
+		if r.merged() {
+			break // most entries are of other libraries
+		}
 		holds := r.Holds(&rows[i])
 		if !holds || es[i].Position != rows[i].Header.Position {
 			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: library.BucketEntry{Bucket: r.Source, Entry: es[i]}})

@@ -177,7 +177,9 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 	case "moved": // and applied: its entry is at its position
 		d.at += 100
 		r.Change(id, moveTo(d.at))
-		r.ApplyIndex(id, owner)
+		for _, m := range members {
+			r.ApplyIndex(id, m.Principal)
+		}
 	case "narrowed":
 		d.vis = principal.Private
 		r.Change(id, func(h *library.Header) { h.Visibility = principal.Private })
