@@ -20,6 +20,15 @@ import (
 // proxy passes on URLs of this length.
 const MaxURL = 2048
 
+// MaxText is the most bytes of a URL or a key as it is written. Longer ones are refused unread.
+// Each byte of a canonical URL may be written as an escape of three bytes; the fourth quarter is for
+// what the canonical form omits, such as a fragment. HTTP servers limit a URL to about as much.
+const MaxText = 4 * MaxURL
+
+// maxHost is the most bytes of the name of a host or domain as it is written: those of 253
+// characters in UTF-8. The time for Punycode grows with the square of it.
+const maxHost = 4 * 253
+
 // Error says why a URL, a locale or a key is malformed. Msg is a clause in English for
 // people. It does not contain the input.
 type Error struct{ Msg string }
@@ -35,8 +44,11 @@ func malformed(format string, args ...any) error {
 // same canonical form name the same page. Its error is an *Error.
 //
 // Canonical(Canonical(x)) = Canonical(x). The result is ASCII, has no fragment
-// and at most MaxURL bytes.
+// and at most MaxURL bytes. s has at most MaxText bytes.
 func Canonical(s string) (string, error) {
+	if err := checkLength(s); err != nil {
+		return "", err
+	}
 	if err := checkCharacters(s); err != nil {
 		return "", err
 	}
@@ -67,15 +79,31 @@ func Canonical(s string) (string, error) {
 	return canonical, nil
 }
 
-// checkCharacters refuses characters that no part of a URL may contain.
-func checkCharacters(s string) error {
+// checkLength refuses a text that is too long for every URL and key.
+func checkLength(s string) error {
+	if len(s) > MaxText {
+		return malformed("a URL or a key has at most %d bytes as it is written; this one has %d", MaxText, len(s))
+	}
+	return nil
+}
+
+// checkText refuses control characters, and texts that are not UTF-8; encoding says what must be.
+func checkText(s, encoding string) error {
 	if !utf8.ValidString(s) {
-		return malformed("a URL must be valid UTF-8")
+		return malformed("%s", encoding)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) {
-			return malformed("a URL has no control characters; take out U+%04X", r)
+			return malformed("a URL has no control characters, escaped or not; take out U+%04X", r)
 		}
+	}
+	return nil
+}
+
+// checkCharacters refuses characters that no part of a URL may contain.
+func checkCharacters(s string) error {
+	if err := checkText(s, "a URL must be valid UTF-8"); err != nil {
+		return err
 	}
 	if strings.TrimSpace(s) != s {
 		return malformed("a URL has no white space around it")
@@ -145,42 +173,61 @@ func canonicalHost(s string) (string, error) {
 	if strings.ContainsAny(s, "%") {
 		return "", malformed("the host of a URL has no percent escapes")
 	}
-	host, err := hostNames.ToASCII(s)
+	host, err := Domain(s)
 	if err != nil {
-		return "", malformed("the host of a URL is the name of a domain, such as example.com")
-	}
-	host = strings.TrimSuffix(host, ".")
-	if err := checkHost(host); err != nil {
 		return "", err
 	}
-	// The result of the mapping must be a name that the mapping does not change.
-	if again, err := hostNames.ToASCII(host); err != nil || again != host {
-		return "", malformed("the host of a URL is the name of a domain, such as example.com")
+	if isNumber(host[strings.LastIndexByte(host, '.')+1:]) {
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
+			return "", malformed("a host of digits is an IPv4 address of four numbers, such as 192.0.2.1")
+		}
 	}
 	return host, nil
 }
 
-// hostNames maps names of hosts as look-ups in the DNS do, and refuses underscores. checkHost
-// checks the lengths, after a final dot was removed.
-var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.StrictDomainName(true))
+// Domain returns the name of a host or domain in IDNA's ASCII form, without a final dot. Its error
+// is an *Error.
+func Domain(s string) (string, error) {
+	if len(s) > maxHost {
+		return "", malformed("the name of a host has at most 253 characters")
+	}
+	domain, err := hostNames.ToASCII(s)
+	if err != nil {
+		return "", noDomain()
+	}
+	domain = strings.TrimSuffix(domain, ".")
+	if err := checkDomain(domain); err != nil {
+		return "", err
+	}
+	// The result of the mapping must be a name that the mapping does not change.
+	if again, err := hostNames.ToASCII(domain); err != nil || again != domain {
+		return "", noDomain()
+	}
+	return domain, nil
+}
 
-// checkHost checks the labels of a host in ASCII form.
-func checkHost(host string) error {
-	if host == "" {
+func noDomain() error {
+	return malformed("the host of a URL is the name of a domain, such as example.com")
+}
+
+// hostNames maps names of hosts as look-ups in the DNS do, and refuses underscores. checkDomain
+// checks lengths and hyphens: names such as r3---sn-ab.example.com are in use.
+var hostNames = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.CheckHyphens(false))
+
+// checkDomain checks the labels of a name in ASCII form.
+func checkDomain(domain string) error {
+	if domain == "" {
 		return malformed("a URL names a host, such as https://example.com/page")
 	}
-	if len(host) > 253 {
+	if len(domain) > 253 {
 		return malformed("the host of a URL has at most 253 bytes")
 	}
-	labels := strings.Split(host, ".")
-	for _, label := range labels {
+	for label := range strings.SplitSeq(domain, ".") {
 		if label == "" || len(label) > 63 {
 			return malformed("each part of the host of a URL has 1 to 63 bytes")
 		}
-	}
-	if last := labels[len(labels)-1]; isNumber(last) {
-		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
-			return malformed("a host of digits is an IPv4 address of four numbers, such as 192.0.2.1")
+		if label[0] == '-' || label[len(label)-1] == '-' {
+			return malformed("no part of the host of a URL begins or ends with -")
 		}
 	}
 	return nil
@@ -240,13 +287,12 @@ func canonicalQuery(s string) (string, error) {
 		}
 	}
 	slices.SortStableFunc(parameters, func(a, b parameter) int { return strings.Compare(a.name, b.name) })
-	query := ""
-	for i, p := range parameters {
-		if i == 0 {
-			query = "?" + p.text
-			continue
-		}
-		query += "&" + p.text
+	var query strings.Builder
+	separator := byte('?')
+	for _, p := range parameters {
+		query.WriteByte(separator)
+		query.WriteString(p.text)
+		separator = '&'
 	}
-	return query, nil
+	return query.String(), nil
 }

@@ -2,9 +2,15 @@ package urlname_test
 
 import (
 	"errors"
+	"flag"
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
 
 	"carrel/core/urlname"
 )
@@ -43,10 +49,18 @@ func TestCanonical_ReturnsTheCanonicalForm(t *testing.T) {
 		{"https://e.com/Р", "https://e.com/%D0%A0"},
 		{"https://e.com/u\u0308", "https://e.com/%C3%BC"},
 		{"https://e.com/%75\u0308", "https://e.com/%C3%BC"},
-		{"https://e.com/%ca\u030a", "https://e.com/%CA%CC%8A"},
+		{"https://e.com/e%CC%81", "https://e.com/%C3%A9"},
+		{"https://e.com/%65%cc%81/%C3%A9", "https://e.com/%C3%A9/%C3%A9"},
+		{"https://e.com/?e%CC%81=%CC%81e%CC%81", "https://e.com/?%C3%A9=%CC%81%C3%A9"},
+		{"https://e.com/%E1%84%80%E1%85%A1\u11a8", "https://e.com/%EA%B0%81"},
+		{"https://e.com/a%3D%CC%B8?a%26%CC%B8", "https://e.com/a%3D%CC%B8?a%26%CC%B8"},
+		{"https://e.com/%3C%CC%B8", "https://e.com/%E2%89%AE"},
+		{"https://e.com/%25%CC%81", "https://e.com/%25%CC%81"},
+		{"https://e.com/%e2%84%aa", "https://e.com/K"},
 		{"https://e.com/\u212a", "https://e.com/K"},
 		{"https://e.com/?a=\u0338b", "https://e.com/?a%E2%89%A0b"},
-		{"https://e.com/%FF", "https://e.com/%FF"},
+		{"https://r3---sn-ab.Example.com/", "https://r3---sn-ab.example.com/"},
+		{"https://ab--c.example/", "https://ab--c.example/"},
 		{"https://e.com/a;b,c:d@e!$&'()*+=", "https://e.com/a;b,c:d@e!$&'()*+="},
 		{"https://e.com/a?lang=de&branch=1&revision=2&rev=3&working_branch=4", "https://e.com/a"},
 		{"https://e.com/a?l%61ng=de&Lang=de&lang2", "https://e.com/a?Lang=de&lang2"},
@@ -81,6 +95,9 @@ func TestCanonical_RefusesMalformedURLs(t *testing.T) {
 		"https://e.com/%zz", "https://e.com/%", "https://e.com/%4", "https://e.com/?%g0", "https://e.com/a%2",
 		" https://e.com", "https://e.com ", "\u00a0https://e.com", "https://e.com/\n", "https://e.com/a\tb", "https://e.com/\x7f", "https://e.com/\u0085", "https://e.com/#\x00",
 		"https://e.com/\xff", "https://\xff.com/",
+		"https://e.com/%FF", "https://e.com/%C3%28", "https://e.com/%ED%A0%80", "https://e.com/%C3/%A9", "https://e.com/?a=%C3&%A9", "https://e.com/%ca\u030a", "https://e.com/%C0%AF", "https://e.com/%F4%90%80%80",
+		"https://e.com/%00", "https://e.com/%0A", "https://e.com/%7F", "https://e.com/%C2%85", "https://e.com/?a=%0d%0a", "https://e.com/?lang=%1f",
+		"https://-e.com", "https://e-.com", "https://a.-b.com", "https://xn--e---zzz.com",
 		"https://%65.com", "https://e%2ecom", "https://e..com", "https://.e.com", "https://.", "https://e.com..", "https://e_f.com", "https://e f.com", "https://e,f.com",
 		"https://0x7f.1", "https://127.1", "https://2130706433", "https://0177.0.0.1", "https://1.2.3.4.5", "https://256.0.0.1", "https://a.0x1", "https://a.1", "https://1.2.3.4x.9",
 		"https://[::1", "https://[::1]x", "https://::1/", "https://[1.2.3.4]", "https://[fe80::1%25eth0]", "https://[]", "https://[g::]",
@@ -190,4 +207,228 @@ func BenchmarkCanonical(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestCanonical_NamesTheReason checks that bad encoding, control characters and lengths are refused with different
+// reasons.
+func TestCanonical_NamesTheReason(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://e.com/%FF":       "UTF-8",
+		"https://e.com/%C3%28":    "UTF-8",
+		"https://e.com/%ED%A0%80": "UTF-8",
+		"https://e.com/?%FF=1":    "UTF-8",
+		"https://e.com/%00":       "U+0000",
+		"https://e.com/%0A":       "U+000A",
+		"https://e.com/?a=%7F":    "U+007F",
+		"https://e.com/%C2%85":    "U+0085",
+		"https://e.com/%zz":       "hexadecimal",
+		"https://e.com/?" + strings.Repeat("a=&", urlname.MaxText):  "8192 bytes",
+		"https://" + strings.Repeat("ü", urlname.MaxURL) + ".com":   "253 characters",
+		"https://" + strings.Repeat("a.", urlname.MaxURL) + "e.com": "253 characters",
+	} {
+		if _, err := urlname.Canonical(in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: got %v, want a reason with %q", in, err, want)
+		}
+	}
+	if _, err := urlname.ParseKey("c:demo:x#" + strings.Repeat("1", urlname.MaxText)); err == nil || !strings.Contains(err.Error(), "8192 bytes") {
+		t.Errorf("a long key: %v", err)
+	}
+	if _, err := urlname.Locale(strings.Repeat("e", 1<<20)); err == nil {
+		t.Error("a long locale is accepted")
+	}
+}
+
+// TestCanonical_WorkIsLinear checks that twice the parameters, or segments, take about twice the memory, which a loop
+// that copies what it has made so far does not, and that what is too long takes none.
+func TestCanonical_WorkIsLinear(t *testing.T) {
+	bytesOf := func(in string) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 8 {
+			_, _ = urlname.Canonical(in)
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / 8
+	}
+	for _, piece := range []string{"a&", "/a", "%2F", "%CC%81", "/../a", "b=%C3%A9&"} {
+		short := strings.Repeat(piece, urlname.MaxText/len(piece)/8)
+		if n, most := bytesOf("https://e.com/?"+strings.Repeat(short, 7)), 12*bytesOf("https://e.com/?"+short); n > most {
+			t.Errorf("%q: %d bytes for seven times the input, want at most %d", piece, n, most)
+		}
+	}
+	for _, in := range []string{"https://e.com/?" + strings.Repeat("a=&", 333_333), "https://" + strings.Repeat("ü", 500_000) + ".com/", "https://e.com/" + strings.Repeat("%C3%A9", 150_000)} {
+		if n := bytesOf(in); n > 4<<10 {
+			t.Errorf("%.20q of %d bytes takes %d bytes", in, len(in), n)
+		}
+	}
+}
+
+var disguises = flag.Int("disguises", 20_000, "how many URLs TestCanonical_DisguisesHaveOneForm tries")
+
+// TestCanonical_DisguisesHaveOneForm checks that two random disguises of a random URL have the canonical form of the
+// URL. A million of them: go test ./core/urlname -run Disguises -args -disguises 1000000.
+func TestCanonical_DisguisesHaveOneForm(t *testing.T) {
+	for seed := range *disguises {
+		checkDisguises(t, uint64(seed))
+	}
+}
+
+func FuzzCanonicalDisguises(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) { checkDisguises(t, seed) })
+}
+
+func checkDisguises(t *testing.T, seed uint64) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
+	u := randomNamed(r)
+	plain := u.disguised(nil)
+	want, err := urlname.Canonical(plain)
+	if err != nil {
+		t.Fatalf("seed %d: %q: %v", seed, plain, err)
+	}
+	for range 2 {
+		in := u.disguised(r)
+		if len(in) > urlname.MaxText {
+			continue
+		}
+		if got, err := urlname.Canonical(in); err != nil || got != want {
+			t.Fatalf("seed %d: the disguise %q of %q has the form %q, %v; want %q", seed, in, plain, got, err, want)
+		}
+	}
+}
+
+// named is a URL in parts, from which its disguises are made.
+type named struct {
+	scheme, host, port string
+	segments           []part
+	parameters         []part // of different names
+}
+
+// part is a segment or a parameter: texts, and between them escapes that must stay escapes.
+type part struct {
+	texts  []string
+	stayed []string // one less than texts
+}
+
+// characters have several forms in Unicode, several ways to be written in a URL, or a meaning in it.
+var characters = strings.Split("a|Z|7|-|.|_|~|!|$|'|(|)|*|+|,|;|:|@| |\"|<|>|`|{|}|^|é|e\u0323\u0302|ü|Å|\u212b|\u212a|\u2126|각|\u1100\u1161|ﬁ|≠|≮|日|\u0338|\u0301|\u0345\u0301|\U0001f600|\u202e", "|")
+
+func randomPart(r *rand.Rand, stays []string) part {
+	var p part
+	for n := r.IntN(3); len(p.texts) <= n; {
+		var b strings.Builder
+		for range r.IntN(6) {
+			b.WriteString(characters[r.IntN(len(characters))])
+		}
+		if p.texts = append(p.texts, b.String()); len(p.texts) <= n {
+			p.stayed = append(p.stayed, stays[r.IntN(len(stays))])
+		}
+	}
+	return p
+}
+
+func randomNamed(r *rand.Rand) named {
+	one := func(s ...string) string { return s[r.IntN(len(s))] }
+	u := named{scheme: one("http", "https"), port: one("", "", "8080", "1"),
+		host: one("e.com", "bücher.example", "faß.de", "r3---sn-ab.example.com", "日本.example", "192.0.2.1", "[2001:db8::1]", "localhost")}
+	for range r.IntN(4) {
+		p := randomPart(r, []string{"%2F", "%25", "%3D", "%26", "%40"})
+		p.texts[0] = "s" + p.texts[0] // no dot segment, not empty
+		u.segments = append(u.segments, p)
+	}
+	for i := range r.IntN(4) {
+		p := randomPart(r, []string{"%3D", "%26", "%3F", "%5B", "%2B", "%25"})
+		p.texts[0] = string(rune('a'+i)) + one("", "=", "[]=", "=x/?") + p.texts[0]
+		u.parameters = append(u.parameters, p)
+	}
+	return u
+}
+
+// disguised returns a form of the URL; a plain one if r is nil.
+func (u named) disguised(r *rand.Rand) string {
+	one := func(s ...string) string {
+		if r == nil {
+			return s[0]
+		}
+		return s[r.IntN(len(s))]
+	}
+	var b strings.Builder
+	b.WriteString(anyCase(r, u.scheme) + "://")
+	host := u.host
+	if ascii, err := idna.ToASCII(host); err == nil && one("", "ascii") != "" {
+		host = ascii
+	}
+	if host = anyCase(r, host); host[0] != '[' {
+		host = strings.ReplaceAll(host, ".", one(".", ".", "\u3002", "\uff0e")) + one("", ".")
+	}
+	if one("", "decomposed") != "" {
+		host = norm.NFD.String(host)
+	}
+	standard := map[string]string{"http": "80", "https": "443"}[u.scheme]
+	b.WriteString(host)
+	if u.port != "" {
+		b.WriteString(":" + one("", "0", "000") + u.port)
+	} else {
+		b.WriteString(one("", ":", ":"+standard, ":0"+standard))
+	}
+	for _, p := range u.segments {
+		b.WriteString(one("/", "//", `\`, "/./", "/x/../", "/%2e/", "/%41%2f/%2E./") + p.disguised(r))
+	}
+	if len(u.segments) == 0 {
+		b.WriteString(one("/", "/", "/..", "/%2e%2e/.."))
+	}
+	b.WriteString(one("", "/", "/.", "/b/.."))
+	parameters := make([]string, len(u.parameters))
+	for i, p := range u.parameters {
+		parameters[i] = p.disguised(r)
+	}
+	if r != nil {
+		parameters = append(parameters, one("", "lang=de", "l%61ng", "rev=%C3%A9", "working_branch"))
+		r.Shuffle(len(parameters), func(i, j int) { parameters[i], parameters[j] = parameters[j], parameters[i] })
+	}
+	if len(parameters) > 0 {
+		b.WriteString("?" + strings.Join(parameters, one("&", "&&")))
+	}
+	b.WriteString(one("#", "#é?%zz")) // always, because white space must not be last
+	return b.String()
+}
+
+// anyCase returns s with letters of ASCII in random cases.
+func anyCase(r *rand.Rand, s string) string {
+	return strings.Map(func(c rune) rune {
+		if r != nil && c >= 'a' && c <= 'z' && r.IntN(2) == 0 {
+			return c - 'a' + 'A'
+		}
+		return c
+	}, s)
+}
+
+func (p part) disguised(r *rand.Rand) string {
+	var b strings.Builder
+	for i, text := range p.texts {
+		if r != nil {
+			text = []norm.Form{norm.NFC, norm.NFD}[r.IntN(2)].String(text)
+		}
+		for _, c := range text {
+			if r == nil || r.IntN(2) == 0 || strings.ContainsRune("!$&'()*+,;=:@/?[]", c) {
+				b.WriteRune(c)
+				continue
+			}
+			for _, octet := range []byte(string(c)) {
+				fmt.Fprintf(&b, []string{"%%%02x", "%%%02X"}[r.IntN(2)], octet)
+			}
+		}
+		if i < len(p.stayed) {
+			b.WriteString(anyHex(r, p.stayed[i]))
+		}
+	}
+	return b.String()
+}
+
+func anyHex(r *rand.Rand, escape string) string {
+	if r == nil || r.IntN(2) == 0 {
+		return escape
+	}
+	return strings.ToLower(escape)
 }

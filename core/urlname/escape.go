@@ -18,64 +18,76 @@ func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// escape returns s in ASCII, with every character escaped in one way:
-// unreserved and literal ones are plain, the others are
-// in Unicode's NFC form and percent-encoded. Escapes of reserved characters stay
-// escapes, because a plain %2F would mean something else.
+// escape returns s in ASCII, with every character escaped in one way: unreserved and literal ones
+// are plain, the others are in Unicode's NFC form and percent-encoded. Escapes of characters that
+// have a meaning of their own stay escapes, because a plain %2F would mean something else.
 func escape(s string, plain func(c byte) bool) (string, error) {
 	var b strings.Builder
-	for len(s) > 0 {
-		// NFC is applied between two escapes: the digits of an escape must not be
-		// combined with a mark that follows.
-		run, rest, err := decodeUntil(s, func(c byte) bool { return !isUnreserved(c) })
-		if err != nil {
-			return "", err
+	var run []byte // decoded characters between two escapes that stay
+	flush := func() error {
+		if err := checkText(string(run), "the percent escapes of a URL are UTF-8"); err != nil {
+			return err
 		}
-		for _, c := range []byte(norm.NFC.String(run)) {
+		for _, c := range norm.NFC.Bytes(run) {
 			if plain(c) {
 				b.WriteByte(c)
 			} else {
 				writeEscape(&b, c)
 			}
 		}
-		if s = rest; s != "" {
-			c, _ := unescape(s)
-			writeEscape(&b, c)
-			s = s[3:]
+		run = run[:0]
+		return nil
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' {
+			var err error
+			if c, err = unescape(s[i:]); err != nil {
+				return "", err
+			}
+			i += 2
+			if c == '%' || plain(c) && !isUnreserved(c) {
+				if err := flush(); err != nil {
+					return "", err
+				}
+				writeEscape(&b, c)
+				continue
+			}
 		}
+		run = append(run, c)
+	}
+	if err := flush(); err != nil {
+		return "", err
 	}
 	return b.String(), nil
 }
 
-// decodeUntil decodes the escapes of s up to the first one of a character that
-// must stay escaped. rest begins with that escape.
-func decodeUntil(s string, stay func(c byte) bool) (run, rest string, err error) {
+// decode decodes all escapes of s.
+func decode(s string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] != '%' {
-			b.WriteByte(s[i])
-			continue
-		}
-		c, ok := unescape(s[i:])
-		if !ok {
-			return "", "", malformed("a percent sign is followed by two hexadecimal digits, such as %%2F; a percent sign itself is %%25")
-		}
-		if stay(c) {
-			return b.String(), s[i:], nil
+		c := s[i]
+		if c == '%' {
+			var err error
+			if c, err = unescape(s[i:]); err != nil {
+				return "", err
+			}
+			i += 2
 		}
 		b.WriteByte(c)
-		i += 2
 	}
-	return b.String(), "", nil
+	return b.String(), nil
 }
 
 // unescape decodes the escape at the start of s.
-func unescape(s string) (c byte, ok bool) {
-	if len(s) < 3 {
-		return 0, false
+func unescape(s string) (byte, error) {
+	if len(s) >= 3 {
+		high, low := strings.IndexByte(hexDigits, upper(s[1])), strings.IndexByte(hexDigits, upper(s[2]))
+		if high >= 0 && low >= 0 {
+			return byte(high<<4 | low), nil
+		}
 	}
-	high, low := strings.IndexByte(hexDigits, upper(s[1])), strings.IndexByte(hexDigits, upper(s[2]))
-	return byte(high<<4 | low), high >= 0 && low >= 0
+	return 0, malformed("a percent sign is followed by two hexadecimal digits, such as %%2F; a percent sign itself is %%25")
 }
 
 const hexDigits = "0123456789ABCDEF"

@@ -108,8 +108,12 @@ func encodeUser(id string) string {
 }
 
 // ParseKey parses a key and brings its URL and its locale into canonical form.
-// The ids of items and users in it are not checked. Its error is an *Error.
+// The ids of items and users in it are not checked. s has at most MaxText bytes. Its error is an
+// *Error.
 func ParseKey(s string) (Key, error) {
+	if err := checkLength(s); err != nil {
+		return Key{}, err
+	}
 	content, part, hasPart := strings.Cut(s, "#")
 	k := Key{Kind: Content, Content: content}
 	if !k.IsID() {
@@ -189,7 +193,7 @@ func decodeUser(s string) (string, error) {
 	if s == "" {
 		return "", malformed("the key of a draft names a user")
 	}
-	user, _, err := decodeUntil(s, func(byte) bool { return false })
+	user, err := decode(s)
 	if err == nil {
 		err = checkCharacters(user)
 	}
@@ -206,13 +210,13 @@ func number(s string) (int, error) {
 }
 
 func checkSuggestion(id string) error {
+	if id == "" || len(id) > maxSuggestion {
+		return malformed("the key of a suggestion ends with its id, 1 to %d characters", maxSuggestion)
+	}
 	for i := 0; i < len(id); i++ {
 		if c := id[i]; !isUnreserved(c) || c == '.' || c == '~' {
 			return malformed("the id of a suggestion is made of letters, digits, - and _")
 		}
-	}
-	if id == "" || len(id) > maxSuggestion {
-		return malformed("the key of a suggestion ends with its id, 1 to %d characters", maxSuggestion)
 	}
 	return nil
 }

@@ -13,6 +13,9 @@ const Neutral = "xx"
 // country of ISO 3166-1, or Neutral. On input the parts are separated by "_" or "-" and have any
 // case. Its error is an *Error.
 func Locale(s string) (string, error) {
+	if len(s) > len("ll_CC") {
+		return "", malformed("a locale is a language of two letters, and may have a country of two letters, such as en or en_GB")
+	}
 	languageCode, country, hasCountry := strings.Cut(strings.Replace(s, "-", "_", 1), "_")
 	languageCode, country = strings.ToLower(languageCode), strings.ToUpper(country)
 	if languageCode == Neutral && !hasCountry {
