@@ -44,11 +44,11 @@ func checkDescription(s string) error {
 // checkLink checks the target of a LINK: an absolute URL of http or https with a host. It is
 // stored as written.
 func checkLink(s string) error {
+	if input.TooLong(s, maxLink) {
+		return fault.Invalidf(nil, "a link has at most %d characters; this one has %d", maxLink, utf8.RuneCountInString(s))
+	}
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "a link must be valid UTF-8")
-	}
-	if n := utf8.RuneCountInString(s); n > maxLink {
-		return fault.Invalidf(nil, "a link has at most %d characters; this one has %d", maxLink, n)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
@@ -61,6 +61,9 @@ func checkLink(s string) error {
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fault.Invalidf(nil, "a link must begin with http:// or https://")
+	}
+	if u.User != nil {
+		return fault.Invalidf(nil, "a link has no user name or password in front of the host: people would take it for the host")
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
 		return fault.Invalidf(nil, "a link must name a host, such as https://example.com/page")

@@ -157,8 +157,8 @@ func beginnings(whole string, id ID) []string {
 
 // foldName converts a name, or the beginning of one, to the form in which names are compared:
 // without case (Unicode's full folding, canonically: folded in NFD, kept in NFC), without format
-// characters, with each run of white space as one space, and without white space at the ends. On
-// the characters of ids it does the same as id.Lower.
+// characters and the dot of a Turkish capital I, with each run of white space as one space, and
+// without white space at the ends. On the characters of ids it does the same as id.Lower.
 func foldName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -166,7 +166,15 @@ func foldName(s string) string {
 		}
 		return r
 	}, s)
-	s = norm.NFC.String(cases.Fold().String(norm.NFD.String(s)))
+	var previous rune
+	s = strings.Map(func(r rune) rune {
+		if r == '\u0307' && previous == 'i' {
+			return -1
+		}
+		previous = r
+		return r
+	}, cases.Fold().String(norm.NFD.String(s)))
+	s = norm.NFC.String(s)
 	return strings.Join(strings.Fields(s), " ")
 }
 

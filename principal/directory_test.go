@@ -28,8 +28,10 @@ func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 		{"\u202eAnn\u200bB", []string{"annb", "\u2066ann", "\ufeff"}, []string{"b"}},
 		{"\u4e2d\u6587 \u540d", []string{"\u4e2d", "\u540d"}, []string{"\u6587"}},
 		{"\U0001f389 Party 2026", []string{"\U0001f389", "party", "2026"}, []string{"026"}},
-		{"\u00ad", []string{"n", ""}, []string{"x"}},
-		{"I\u0307stanbul \u0130zmir", []string{"i\u0307s", "\u0130st", "i\u0307z"}, nil},
+		{"I\u0307stanbul \u0130zmir", []string{"i\u0307s", "\u0130st", "i\u0307z", "is", "IZ", "\u0130", "i"}, nil},
+		{"\u0130brahim", []string{"ib", "IB", "\u0130b", "I\u0307b"}, []string{"\u0131b", "ab"}},
+		{"Ibrahim", []string{"ib", "\u0130B"}, []string{"\u0131b"}},
+		{"\u0116l\u0117 \u017baneta", []string{"\u0117l", "\u017c"}, []string{"el", "z"}},
 		{strings.Repeat("a", 79) + "\u00e9" + strings.Repeat("b", 99), []string{strings.Repeat("A", 79) + "\u00c9", strings.Repeat("a", 79) + "\u00e9bb"}, []string{strings.Repeat("a", 79) + "\u00e9c", strings.Repeat("a", 80)}},
 		{strings.Repeat("w ", 30) + "last", []string{"w", "w w w w w w w w w w w w w w w w w"}, []string{"last", "l"}},
 	} {

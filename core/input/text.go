@@ -9,6 +9,7 @@ import (
 )
 
 // CheckLine checks a field of one line: it needs a visible character and no control characters.
+// Bidirectional controls and characters that show nothing are accepted beside a visible one.
 func CheckLine(s, what string, limit int) error {
 	if err := CheckText(s, what, limit, ""); err != nil {
 		return err
@@ -22,11 +23,11 @@ func CheckLine(s, what string, limit int) error {
 // CheckText checks encoding, length and control characters: C0, DEL and C1 are refused except for
 // those allowed. Marks of writing direction are allowed.
 func CheckText(s, what string, limit int, allowed string) error {
+	if TooLong(s, limit) {
+		return fault.Invalidf(nil, "%s has at most %d characters; this one has %d", what, limit, utf8.RuneCountInString(s))
+	}
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "%s must be valid UTF-8", what)
-	}
-	if n := utf8.RuneCountInString(s); n > limit {
-		return fault.Invalidf(nil, "%s has at most %d characters; this one has %d", what, limit, n)
 	}
 	for _, r := range s {
 		if unicode.IsControl(r) && !strings.ContainsRune(allowed, r) {
@@ -39,7 +40,15 @@ func CheckText(s, what string, limit int, allowed string) error {
 	return nil
 }
 
-// invisible reports whether r is white space, including characters of no width.
+// TooLong reports whether a text has more characters than limit. Every check of a text begins with
+// it, so that the work for a text depends on its limit and not on the size of a request.
+func TooLong(s string, limit int) bool {
+	return len(s) > limit*utf8.UTFMax || len(s) > limit && utf8.RuneCountInString(s) > limit
+}
+
+// invisible reports whether r shows nothing by itself: white space, format characters such as
+// bidirectional controls, what Unicode calls default ignorable, and two symbols that are blank.
 func invisible(r rune) bool {
-	return unicode.IsSpace(r) || r >= '\u200b' && r <= '\u200f' || r == '\u2060' || r == '\ufeff'
+	return unicode.IsSpace(r) || r == '\u2800' || r == '\U0001d159' ||
+		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
