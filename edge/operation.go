@@ -28,8 +28,8 @@ type operation struct {
 	libraries atomic.Int64
 	// keys counts the keys that its mutations leased or released.
 	keys atomic.Int64
-	// wrongSecrets counts the wrong secrets that its mutations got.
-	wrongSecrets atomic.Int64
+	// guesses counts the wrong secrets and the taken names that its mutations got.
+	guesses atomic.Int64
 	// started lists the mutations that were executed, by their response names.
 	started []string
 	// pages holds the plans of the document. If nil, each operation has its own.
@@ -46,8 +46,8 @@ type libraryCount interface{ ConcernedLibraries() int }
 // keyCount is implemented by payloads of mutations of leases.
 type keyCount interface{ ConcernedKeys() int }
 
-// secretCount is implemented by payloads of mutations of pastes.
-type secretCount interface{ WrongSecrets() int }
+// guessCount is implemented by payloads of mutations that take a secret or a unique name.
+type guessCount interface{ Guesses() int }
 
 // operation prepares the operation of a request and charges its account. minPrice was charged
 // before.
@@ -145,8 +145,8 @@ func (op *operation) creations(root *ast.Definition) (n int) {
 	return n
 }
 
-// count resolves a field and records how many libraries or keys a mutation concerned, and whether
-// it got a wrong secret.
+// count resolves a field and records how many libraries or keys a mutation concerned, and how many
+// wrong secrets and taken names it got.
 func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
 	res, err := next(ctx)
 	if c, ok := res.(libraryCount); ok && err == nil {
@@ -155,8 +155,8 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 	if c, ok := res.(keyCount); ok && err == nil {
 		op.keys.Add(int64(c.ConcernedKeys()))
 	}
-	if c, ok := res.(secretCount); ok && err == nil {
-		op.wrongSecrets.Add(int64(c.WrongSecrets()))
+	if c, ok := res.(guessCount); ok && err == nil {
+		op.guesses.Add(int64(c.Guesses()))
 	}
 	return res, err
 }
@@ -197,7 +197,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 
 // afterwards returns the part of the price that is only known when the operation has ended.
 func (op *operation) afterwards() int {
-	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.wrongSecrets.Load())*secretPrice + op.resolving
+	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.guesses.Load())*guessPrice + op.resolving
 }
 
 // resolvingPrice returns the price of the groups that were resolved for a viewer.

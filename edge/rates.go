@@ -23,7 +23,7 @@ const (
 	costPrice     = point / 10        // of one unit of an operation's cost
 	libraryPrice  = point / 100       // of one library that a mutation concerns
 	keyPrice      = point             // of one key that a mutation leases or releases
-	secretPrice   = 9 * mutationPrice // of a wrong secret, in addition to its mutation
+	guessPrice    = 9 * mutationPrice // of a wrong secret or a taken name, in addition to its mutation
 	pastePrice    = point             // of one paste, in an account for pastes
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it

@@ -136,9 +136,11 @@ func TestRates_LeaseIsBilledByKey(t *testing.T) {
 	}
 }
 
-// TestRates_WrongSecretCostsTenMutations, so that secrets cannot be guessed.
-func TestRates_WrongSecretCostsTenMutations(t *testing.T) {
+// TestRates_GuessCostsTenMutations, so that secrets and hidden names cannot be guessed.
+func TestRates_GuessCostsTenMutations(t *testing.T) {
 	wrong := []graph.UserError{{Code: graph.CodeWrongSecret}}
+	taken := []graph.UserError{{Code: graph.CodeTaken}}
+	both := append(taken, taken...)
 	for _, c := range []struct {
 		what    string
 		payload any
@@ -147,6 +149,13 @@ func TestRates_WrongSecretCostsTenMutations(t *testing.T) {
 		{"updated", &graph.UpdatePastePayload{}, 0},
 		{"an update with a wrong secret", &graph.UpdatePastePayload{UserErrors: wrong}, 90},
 		{"a deletion with a wrong secret", &graph.DeletePastePayload{UserErrors: wrong}, 90},
+		{"a user with a taken name and e-mail address", &graph.CreateUserPayload{UserErrors: both}, 180},
+		{"a taken e-mail address", &graph.UpdateUserPayload{UserErrors: taken}, 90},
+		{"a group with a taken name", &graph.CreateGroupPayload{UserErrors: taken}, 90},
+		{"an item with a taken name and url", &graph.CreateContentPayload{UserErrors: both}, 180},
+		{"a taken url", &graph.MoveContentPayload{UserErrors: taken}, 90},
+		{"a created item", &graph.CreateContentPayload{}, 0},
+		{"taken keys, which are paid by key", &graph.AcquireLeasePayload{UserErrors: taken, Requested: 3}, 3},
 		{"another fault", &graph.DeletePastePayload{UserErrors: []graph.UserError{{Code: graph.CodeNotFound}}}, 0},
 	} {
 		op := &operation{}

@@ -55,17 +55,36 @@ func keysOf(l *lease.Lease) int {
 	return len(l.Documents)
 }
 
-// WrongSecrets returns 1 if the secret was wrong, which the edge charges.
-func (p *UpdatePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
+// A refused mutation may answer a guess: whether a secret is that of a paste, or whether a name, a
+// url or an e-mail address of the tenant is in use. Its payload reports how many of them it
+// answered, which the edge charges.
 
-// WrongSecrets returns 1 if the secret was wrong, which the edge charges.
-func (p *DeletePastePayload) WrongSecrets() int { return wrongSecrets(p.UserErrors) }
+// Guesses returns 1 if the secret was wrong.
+func (p *UpdatePastePayload) Guesses() int { return guesses(p.UserErrors) }
 
-func wrongSecrets(errs []UserError) int {
+// Guesses returns 1 if the secret was wrong.
+func (p *DeletePastePayload) Guesses() int { return guesses(p.UserErrors) }
+
+// Guesses counts a name and an e-mail address that are taken.
+func (p *CreateUserPayload) Guesses() int { return guesses(p.UserErrors) }
+
+// Guesses returns 1 if the e-mail address is taken.
+func (p *UpdateUserPayload) Guesses() int { return guesses(p.UserErrors) }
+
+// Guesses returns 1 if the name is taken.
+func (p *CreateGroupPayload) Guesses() int { return guesses(p.UserErrors) }
+
+// Guesses counts a name and a url that are taken.
+func (p *CreateContentPayload) Guesses() int { return guesses(p.UserErrors) }
+
+// Guesses returns 1 if the url is taken.
+func (p *MoveContentPayload) Guesses() int { return guesses(p.UserErrors) }
+
+func guesses(errs []UserError) (n int) {
 	for _, e := range errs {
-		if e.Code == CodeWrongSecret {
-			return 1
+		if e.Code == CodeWrongSecret || e.Code == CodeTaken {
+			n++
 		}
 	}
-	return 0
+	return n
 }
