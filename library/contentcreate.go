@@ -80,7 +80,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 			return nil, err
 		}
 		if rows.Header.State == commit.Live || rows.Header.State == commit.Deleted {
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}
+			return nil, s.namesTaken(ctx, id, in.url)
 		}
 		if err := s.takeURL(ctx, id, in.url); err != nil {
 			return nil, err

@@ -107,9 +107,30 @@ func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
 	}
 	err := s.claims.Take(ctx, claim.URL(id.Tenant(), url), string(id), s.claims.Until())
 	if errors.Is(err, claim.ErrTaken) {
-		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"url"}, Msg: "another item has this url; choose another one"}
+		return urlTaken()
 	}
 	return err
+}
+
+func urlTaken() *fault.Error {
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"url"}, Msg: "another item has this url; choose another one"}
+}
+
+// namesTaken returns the error of a creation whose name is in use: TAKEN for the name, and for the
+// URL if another item has it.
+func (s *Service) namesTaken(ctx context.Context, id ContentID, url string) error {
+	faults := fault.List{{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}}
+	if url == "" {
+		return faults
+	}
+	taken, err := s.claims.Taken(ctx, claim.URL(id.Tenant(), url), string(id))
+	switch {
+	case err != nil:
+		return err
+	case taken:
+		faults = append(faults, urlTaken())
+	}
+	return faults
 }
 
 // formerURL returns the claim that the deletion of an item leaves behind; nil if it has no URL.

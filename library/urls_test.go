@@ -95,6 +95,9 @@ func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 	backendtest.WantFaults(t, h.create(h.Service, bob, "two", pageA+"/", nil), "TAKEN url")
 	backendtest.WantFaults(t, h.create(h.Service, bob, "two", "https://acme.example/%zz", nil), "INVALID url")
 	h.mustCreate(bob, "two", pageB)
+	backendtest.WantFaults(t, h.create(h.Service, bob, "one", pageB, nil), "TAKEN name", "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.Service, bob, "one", pageA, nil), "TAKEN name")
+	backendtest.WantFaults(t, h.create(h.Service, bob, "one", "https://acme.example/free", nil), "TAKEN name")
 	backendtest.WantFaults(t, h.move(h.Service, bob, "c:acme:two", pageA), "TAKEN url")
 	backendtest.WantFaults(t, h.move(h.Service, bob, "c:acme:one", pageB), "FORBIDDEN id")
 	h.mustCreate(eve, "one", pageA)
@@ -200,6 +203,9 @@ func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 	}
 	bob := backendtest.As("u:acme:bob")
 	backendtest.WantFaults(t, h.create(h.ServiceAfter(59*time.Minute), bob, "two", pageA, nil), "TAKEN url")
+	h.mustCreate(bob, "three", pageB)
+	backendtest.WantFaults(t, h.create(h.ServiceAfter(59*time.Minute), bob, "three", pageA, nil), "TAKEN name", "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.ServiceAfter(61*time.Minute), bob, "three", pageA, nil), "TAKEN name")
 	backendtest.WantFaults(t, h.create(h.ServiceAfter(61*time.Minute), bob, "two", pageA, nil))
 	if state := h.Content("c:acme:one").State; state != commit.Deleted {
 		t.Errorf("the expired item is in the state %d, want deleted", state)

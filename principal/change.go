@@ -213,7 +213,7 @@ func (s *Service) namesTaken(ctx context.Context, c *creation) error {
 	if c.header.Email == "" {
 		return name
 	}
-	taken, err := s.emailOfAnother(ctx, c.header.ID, c.header.Email)
+	taken, err := s.claims.Taken(ctx, claim.Email(c.header.ID.Tenant(), c.header.Email), string(c.header.ID))
 	switch {
 	case err != nil:
 		return err

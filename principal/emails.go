@@ -27,12 +27,6 @@ func emailTaken() *fault.Error {
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"email"}, Msg: "another user has this e-mail address"}
 }
 
-// emailOfAnother reports whether another user owns an address. It takes no claim.
-func (s *Service) emailOfAnother(ctx context.Context, id ID, email string) (bool, error) {
-	holder, err := s.claims.Holder(ctx, claim.Email(id.Tenant(), email))
-	return holder != "" && holder != string(id), err
-}
-
 // changeEmail takes the claim of the address that a plan gives a user, and records the claim of
 // the former address in the plan.
 func (s *Service) changeEmail(ctx context.Context, before *Header, p *changePlan) (err error) {

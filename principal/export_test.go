@@ -3,6 +3,7 @@ package principal
 import (
 	"context"
 
+	"carrel/core/claim"
 	"carrel/core/copies"
 )
 
@@ -10,3 +11,6 @@ import (
 func (s *Service) HeaderIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
 	return s.headerIsWrong(ctx, id, copied, copies.Now(s.rt))
 }
+
+// EmailRecord returns the claim.Record of the users of s.
+func EmailRecord(s *Service) claim.Record { return emailRecord{s} }

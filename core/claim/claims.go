@@ -252,6 +252,24 @@ func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
 	return "", nil
 }
 
+// Taken reports whether Take would find the key taken by another record than the given one. It
+// changes nothing.
+func (c *Claims) Taken(ctx context.Context, k Key, record string) (bool, error) {
+	current, err := c.store.ReadClaim(ctx, k, true)
+	if err != nil || current == (Claim{}) || current.Record == record {
+		return false, err
+	}
+	owner, err := c.recordOf(current.Record)
+	if err != nil {
+		return false, err
+	}
+	look, err := owner.Look(ctx, current.Record, k)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", current.Record, err)
+	}
+	return look.Status == Held || look.Status == Idle && current.Until > c.now(), nil
+}
+
 func (c *Claims) newToken() (t Token) {
 	c.rt.Random(t[:])
 	return t

@@ -341,6 +341,34 @@ func TestRelease_RemovesOnlyUnheldClaims(t *testing.T) {
 	}
 }
 
+// Taken answers as Take would, and changes nothing.
+func TestTaken_AnswersAsTakeWould(t *testing.T) {
+	s := newEnv(t)
+	for _, step := range []struct {
+		what string
+		does func()
+		want bool
+	}{
+		{"no claim", func() {}, false},
+		{"a young claim", func() { s.take("h:1", nil) }, true},
+		{"a lapsed claim", func() { s.lapse() }, false},
+		{"held", func() { s.all["h:1"].name = name.Name }, true},
+		{"ended", func() { s.all["h:1"].ended = true }, false},
+	} {
+		step.does()
+		before := s.stored()
+		if taken, err := s.claims.Taken(t.Context(), name, "h:2"); err != nil || taken != step.want {
+			t.Errorf("%s: taken %t, %v", step.what, taken, err)
+		}
+		if taken, err := s.claims.Taken(t.Context(), name, "h:1"); err != nil || taken {
+			t.Errorf("%s: taken from its own record: %t, %v", step.what, taken, err)
+		}
+		if s.stored() != before || s.fences != 0 {
+			t.Errorf("%s: the claim is %+v after %d fences", step.what, s.stored(), s.fences)
+		}
+	}
+}
+
 func TestTake_RefusesARecordOfUnknownKind(t *testing.T) {
 	s := newEnv(t)
 	foreign := claim.Claim{Key: name, Record: "x:1", Token: claim.Token{1}, Until: clock.Of(s.clock.now)}

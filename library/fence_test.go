@@ -1,0 +1,132 @@
+package library_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/library/repair"
+)
+
+func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
+	h := newURLs(t, nil)
+	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
+	record := library.URLRecord(h.Service.Service.Service.Service)
+	before := h.Content("c:acme:one")
+	base := backendtest.WantFence(t, record, "c:acme:one", claim.URL("acme", pageB))
+	after := h.Content("c:acme:one")
+	if after.Seq != base || after.MTS <= before.MTS {
+		t.Errorf("the fence made seq %d and mts %d of %d and %d", after.Seq, after.MTS, before.Seq, before.MTS)
+	}
+	after.Seq, after.MTS, after.Writers = before.Seq, before.MTS, before.Writers
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the fence changed (-before +after):\n%s", diff)
+	}
+	backendtest.WantFence(t, record, "c:acme:none", claim.URL("acme", pageB))
+	if got := h.Content("c:acme:none").State; got != commit.Void {
+		t.Errorf("the fence of an absent item made the state %d, want void", got)
+	}
+	h.Delete("c:acme:one")
+	if look, err := record.Look(t.Context(), "c:acme:one", claim.URL("acme", pageA)); err != nil || look.Status != claim.Ended {
+		t.Errorf("a deleted item: %+v, %v", look, err)
+	}
+}
+
+// TestResume_FencesOnlyAnUndecidedChange: the entry of a change that may still be decided is fenced, once. That of a
+// decided one is not.
+func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
+	h := newURLs(t, nil)
+	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
+	h.Quiet()
+	seq := h.Content("c:acme:one").Seq
+	for _, c := range []struct {
+		base   int64
+		fenced bool
+	}{{seq - 1, false}, {seq, true}, {seq, false}} {
+		e := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:one", Base: c.base}
+		if fenced, err := h.Service.Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
+			t.Errorf("base %d: fenced %t, %v", c.base-seq, fenced, err)
+		}
+		if c.fenced {
+			seq++
+		}
+		if got := h.Content("c:acme:one").Seq; got != seq {
+			t.Fatalf("base %d: the item has seq %d, want %d", c.base, got, seq)
+		}
+	}
+}
+
+// overtaking is a store with an item whose compare-and-set applies between two reads of a contender: the
+// contender runs when the compare-and-set is sent, and reads the item serially at times.
+type overtaking struct {
+	backend.Store
+	id      library.ContentID
+	contend func()
+	reads   int // before the compare-and-set applies; 0: it is not held up
+	land    func()
+}
+
+func (o *overtaking) Commit(ctx context.Context, c *library.ContentCommit) (verdict commit.Verdict, err error) {
+	if c.ID != o.id || o.reads == 0 || o.land != nil {
+		return o.Store.Commit(ctx, c)
+	}
+	o.land = func() { verdict, err = o.Store.Commit(ctx, c) }
+	o.contend()
+	return verdict, err
+}
+
+func (o *overtaking) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	rows, err := o.Store.Read(ctx, id, q)
+	if id == o.id && q.Serial && o.land != nil {
+		if o.reads--; o.reads == 0 {
+			o.land()
+		}
+	}
+	return rows, err
+}
+
+// TestURL_ContenderDoesNotOvertakeItsOwner: an owner with a slower clock has taken the claim of a URL and commits it at
+// any moment while a contender, for whom the claim has lapsed, excludes the owner.
+func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
+	for _, created := range []bool{true, false} {
+		for reads := 1; reads <= 2; reads++ {
+			t.Run(fmt.Sprintf("created %t, after read %d", created, reads), func(t *testing.T) {
+				store := &overtaking{id: "c:acme:one"}
+				h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+				ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")
+				if !created {
+					h.mustCreate(ann, "one", pageB)
+				}
+				var contended error
+				later := h.ServiceAfter(claim.TakenWithin + time.Second)
+				store.contend = func() { contended = h.create(later, bob, "two", pageA, nil) }
+				store.reads = reads
+				own := func(svc *repair.Service) error {
+					if created {
+						return h.create(svc, ann, "one", pageA, nil)
+					}
+					return h.move(svc, ann, "c:acme:one", pageA)
+				}
+				backendtest.WantFaults(t, own(h.Service))
+				backendtest.WantFaults(t, contended, "TAKEN url")
+				if store.reads > 0 {
+					t.Fatalf("the contender must read the owner %d times more", store.reads)
+				}
+				h.wantAt(pageA, "acme", "c:acme:one")
+				if got := h.Content("c:acme:two"); got.CanonicalURL == pageA {
+					t.Error("two items own the URL")
+				}
+				h.Quiet()
+				h.WantClean()
+			})
+		}
+	}
+}
