@@ -258,9 +258,15 @@ func (s *Service) newID() ID {
 	return ID("l:" + hex.EncodeToString(b[:]))
 }
 
-// newToken returns a new token, of 128 random bits.
+// A token has 128 random bits, and tokenLength characters.
+const (
+	tokenBytes  = 16
+	tokenLength = (tokenBytes*8 + 5) / 6
+)
+
+// newToken returns a new token.
 func (s *Service) newToken() string {
-	var b [16]byte
+	var b [tokenBytes]byte
 	s.rt.Random(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }

@@ -130,8 +130,12 @@ func (s *Service) confirmed(l *Lease) *Lease {
 	return &after
 }
 
-// opens reports whether a token is that of the lease, in constant time.
+// opens reports whether a token is that of the lease, in constant time. A text of another length
+// than a token is not compared.
 func (l *Lease) opens(token string) bool {
+	if len(token) != tokenLength {
+		return false
+	}
 	hash := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(hash[:], l.Token[:]) == 1
 }

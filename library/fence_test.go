@@ -40,8 +40,8 @@ func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	}
 }
 
-// TestResume_FencesOnlyAnUndecidedChange: the entry of a change that may still be decided is fenced, once. That of a
-// decided one is not.
+// TestResume_FencesOnlyAnUndecidedChange: the entry of a change that may still be decided is
+// fenced, once. That of a decided one is not.
 func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 	h := newURLs(t, nil)
 	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
@@ -64,8 +64,8 @@ func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 	}
 }
 
-// overtaking is a store with an item whose compare-and-set applies between two reads of a contender: the
-// contender runs when the compare-and-set is sent, and reads the item serially at times.
+// overtaking is a store with an item whose compare-and-set applies between two reads of a
+// contender. The contender runs when the compare-and-set is sent, and reads the item serially.
 type overtaking struct {
 	backend.Store
 	id      library.ContentID
@@ -93,8 +93,8 @@ func (o *overtaking) Read(ctx context.Context, id library.ContentID, q library.C
 	return rows, err
 }
 
-// TestURL_ContenderDoesNotOvertakeItsOwner: an owner with a slower clock has taken the claim of a URL and commits it at
-// any moment while a contender, for whom the claim has lapsed, excludes the owner.
+// TestURL_ContenderDoesNotOvertakeItsOwner: an owner with a slower clock has taken the claim of a
+// URL. It commits at any moment while a contender, for whom the claim has lapsed, excludes it.
 func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		for reads := 1; reads <= 2; reads++ {

@@ -97,8 +97,11 @@ func (id TextID) String() string { return hex.EncodeToString(id[:]) }
 
 // ParseTextID parses an id. ok is false for any other text.
 func ParseTextID(s string) (id TextID, ok bool) {
+	if len(s) != hex.EncodedLen(len(id)) {
+		return TextID{}, false
+	}
 	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != len(id) || s != strings.ToLower(s) {
+	if err != nil || s != strings.ToLower(s) {
 		return TextID{}, false
 	}
 	return TextID(b), true

@@ -75,8 +75,11 @@ func (p *Paste) entry() timeline.Entry {
 }
 
 // opens reports whether a secret is that of the paste, in constant time. For a nil paste it
-// takes as long, and returns false.
+// takes as long, and returns false. A text of another length than a secret is not compared.
 func (p *Paste) opens(secret string) bool {
+	if len(secret) != secretLength {
+		return false
+	}
 	var stored [sha256.Size]byte
 	if p != nil {
 		stored = p.Secret

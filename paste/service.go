@@ -110,9 +110,15 @@ func (s *Service) newID() ID {
 	return ID("p:" + hex.EncodeToString(b[:]))
 }
 
-// newSecret returns a new secret, of 256 random bits.
+// A secret has 256 random bits, and secretLength characters.
+const (
+	secretBytes  = 32
+	secretLength = (secretBytes*8 + 5) / 6
+)
+
+// newSecret returns a new secret.
 func (s *Service) newSecret() string {
-	var b [32]byte
+	var b [secretBytes]byte
 	s.rt.Random(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }

@@ -41,8 +41,8 @@ func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	}
 }
 
-// overtaking is a store with a user whose compare-and-set applies between two reads of a contender: the contender runs
-// when the compare-and-set is sent, and reads the user serially at times.
+// overtaking is a store with a user whose compare-and-set applies between two reads of a
+// contender. The contender runs when the compare-and-set is sent, and reads the user serially.
 type overtaking struct {
 	backend.Store
 	id      principal.ID
@@ -70,8 +70,9 @@ func (o *overtaking) ReadPrincipal(ctx context.Context, id principal.ID, q princ
 	return rows, err
 }
 
-// TestEmail_ContenderDoesNotOvertakeItsOwner: an owner with a slower clock has taken the claim of an address and commits
-// it at any moment while a contender, for whom the claim has lapsed, excludes the owner.
+// TestEmail_ContenderDoesNotOvertakeItsOwner: an owner with a slower clock has taken the claim of
+// an address. It commits at any moment while a contender, for whom the claim has lapsed, excludes
+// it.
 func TestEmail_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		for reads := 1; reads <= 2; reads++ {

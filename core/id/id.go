@@ -15,6 +15,9 @@ const (
 	MaxNameLength   = 128
 )
 
+// maxLength is the most characters of an id.
+const maxLength = len("u:") + MaxTenantLength + len(":") + MaxNameLength
+
 // RandomDigits is how many hexadecimal digits a random id has: 128 bits.
 const RandomDigits = 32
 
@@ -53,7 +56,7 @@ func KindOf(s string) Kind {
 	if isRandom(s) {
 		return Suggestion
 	}
-	if len(s) < 2 || s[1] != ':' {
+	if len(s) < 2 || s[1] != ':' || len(s) > maxLength {
 		return Malformed
 	}
 	for _, k := range kinds {
@@ -140,8 +143,12 @@ func CheckName(n string) error {
 }
 
 // Lower returns s with only A to Z converted to lower case. Unicode has other letters whose
-// lower case is an ASCII letter (the Kelvin sign); they must not become part of an id.
+// lower case is an ASCII letter (the Kelvin sign); they must not become part of an id. A text that is
+// too long for an id stays as it is; every check refuses it.
 func Lower(s string) string {
+	if len(s) > maxLength {
+		return s
+	}
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 'A' && c <= 'Z' {
 			b := []byte(s)

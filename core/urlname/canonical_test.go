@@ -209,8 +209,8 @@ func BenchmarkCanonical(b *testing.B) {
 	}
 }
 
-// TestCanonical_NamesTheReason checks that bad encoding, control characters and lengths are refused with different
-// reasons.
+// TestCanonical_NamesTheReason checks that bad encoding, control characters and lengths are refused
+// with different reasons.
 func TestCanonical_NamesTheReason(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://e.com/%FF":       "UTF-8",
@@ -238,8 +238,8 @@ func TestCanonical_NamesTheReason(t *testing.T) {
 	}
 }
 
-// TestCanonical_WorkIsLinear checks that twice the parameters, or segments, take about twice the memory, which a loop
-// that copies what it has made so far does not, and that what is too long takes none.
+// TestCanonical_WorkIsLinear checks that seven times the parameters, or segments, take about seven
+// times the memory, and that a text that is too long takes none.
 func TestCanonical_WorkIsLinear(t *testing.T) {
 	bytesOf := func(in string) uint64 {
 		var before, after runtime.MemStats
@@ -265,8 +265,10 @@ func TestCanonical_WorkIsLinear(t *testing.T) {
 
 var disguises = flag.Int("disguises", 20_000, "how many URLs TestCanonical_DisguisesHaveOneForm tries")
 
-// TestCanonical_DisguisesHaveOneForm checks that two random disguises of a random URL have the canonical form of the
-// URL. A million of them: go test ./core/urlname -run Disguises -args -disguises 1000000.
+// TestCanonical_DisguisesHaveOneForm checks that two random disguises of a random URL have the
+// canonical form of the URL. A million of them:
+//
+//	go test ./core/urlname -run Disguises -args -disguises 1000000
 func TestCanonical_DisguisesHaveOneForm(t *testing.T) {
 	for seed := range *disguises {
 		checkDisguises(t, uint64(seed))

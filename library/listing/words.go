@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"carrel/core/fault"
+	"carrel/core/input"
 )
 
 // Limits of a search text, which is typed by hand or copied from a title.
@@ -29,8 +30,8 @@ type search struct {
 
 // newSearch returns nil for a text without words.
 func (f *folding) newSearch(text string) (*search, error) {
-	if n := utf8.RuneCountInString(text); n > maxSearchText {
-		return nil, fault.BadInputf("filter.text has at most %d characters; this one has %d", maxSearchText, n)
+	if input.TooLong(text, maxSearchText) {
+		return nil, fault.BadInputf("filter.text has at most %d characters; this one has %d", maxSearchText, utf8.RuneCountInString(text))
 	}
 	s := &search{folding: f}
 	for text != "" {
