@@ -22,7 +22,7 @@ type operation struct {
 	*graphql.OperationContext
 	account   account
 	cost      int // of its document with these variables, see cost.go
-	price     int // charged before it is run
+	price     int // charged before it is run, and for each event of a subscription
 	wantsCost bool
 	// libraries counts the libraries that its mutations concerned.
 	libraries atomic.Int64
@@ -104,11 +104,21 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 			return nil, refused
 		}
 	case ast.Subscription:
-		if len(op.fields(h.schema.Subscription)) != 1 { // validation does not consider skipped fields
-			return nil, refuseDocument(codeValidationFailed, "A subscription has exactly one field, which may not be skipped.")
-		}
+		return op, op.subscribe(h.schema.Subscription)
 	}
 	return op, a.rest(op.price)
+}
+
+// subscribe checks and charges a subscription. One that resumes reads what it has missed.
+func (op *operation) subscribe(root *ast.Definition) *refusal {
+	fields := op.fields(root)
+	if len(fields) != 1 { // validation does not consider skipped fields
+		return refuseDocument(codeValidationFailed, "A subscription has exactly one field, which may not be skipped.")
+	}
+	if fields[0].ArgumentMap(op.Variables)["after"] != nil {
+		return op.account.rest(op.price + resumePrice)
+	}
+	return op.account.rest(op.price)
 }
 
 // fields returns the root fields of the operation without skipped ones.

@@ -27,6 +27,7 @@ const (
 	pastePrice    = point             // of one paste, in an account for pastes
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it
+	resumePrice   = 10 * point        // of reading what a resumed subscription has missed, in addition to its own price
 )
 
 // refill is the time in which an empty account is filled. An account that was not used for that
@@ -253,6 +254,16 @@ func (a account) rest(price int) *refusal {
 	}
 	price = min(price, max(2*minPrice, a.ledger.burst))
 	return a.take(price-minPrice, price)
+}
+
+// event charges an event of a subscription. If the account has too few points, it returns a refusal
+// that says when it will be half full, so that a subscription that resumes then gets several events.
+func (a account) event(price int) *refusal {
+	if a.ledger == nil {
+		return nil
+	}
+	most := a.ledger.burst
+	return a.take(min(price, most), min(max(most/2, 4*price+resumePrice), most))
 }
 
 // take charges the price now. If the account has too few points, it returns a refusal that says

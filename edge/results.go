@@ -23,6 +23,7 @@ type results struct {
 	cancel       context.CancelFunc
 	subscription graph.Subscription
 	refused      gqlerror.List // why the subscription did not start
+	unpaid       *refusal      // why the last event was not paid for
 	ended        bool
 }
 
@@ -39,8 +40,8 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 
 // next waits for the next result. It returns nil at the end. The result is valid until the next
 // call. If no memory is free, the subscription ends, and its client resubscribes and misses
-// nothing. Resolved groups are charged afterwards: the balance may become negative, which only
-// affects new operations.
+// nothing. The same applies if the account has too few points for an event. Resolved groups are
+// charged afterwards, so the balance may become negative.
 func (r *results) next() *executed {
 	r.op.release()
 	switch {
@@ -59,9 +60,13 @@ func (r *results) next() *executed {
 	r.handler.begin(r.op, stop)
 	r.op.share()
 	ctx = r.handler.collectErrors(auth.WithViewer(ctx, r.caller.Viewer()))
-	resp := r.subscription.Next(ctx)
+	resp := r.subscription.Next(ctx, r.pay)
 	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
-	if resp == nil {
+	switch {
+	case r.unpaid != nil:
+		r.ended = true
+		return r.outOfPoints()
+	case resp == nil:
 		return nil
 	}
 	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
@@ -71,6 +76,21 @@ func (r *results) next() *executed {
 		return r.handler.unsentEvent(r.op, err)
 	}
 	return done
+}
+
+// pay charges an event as much as the same query. It returns false if the account has too few points.
+func (r *results) pay() bool {
+	r.unpaid = r.op.account.event(r.op.price)
+	return r.unpaid == nil
+}
+
+// outOfPoints returns the last result of a subscription that an empty account ends. It has a cursor
+// after which another subscription continues.
+func (r *results) outOfPoints() *executed {
+	if after := r.subscription.Cursor(); after != "" {
+		r.unpaid.errs[0].Extensions["cursor"] = after
+	}
+	return &executed{errors: r.unpaid.errs}
 }
 
 // collectErrors returns a context that collects the errors of resolvers, as the executor's context

@@ -401,9 +401,9 @@ func TestSocket_EveryMessageIsBilled(t *testing.T) {
 // TestSocket_CompleteIsBilledWithItsSubscribe: the price of starting an operation includes ending
 // it.
 func TestSocket_CompleteIsBilledWithItsSubscribe(t *testing.T) {
-	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 10 })
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 20 })
 	c := opened(t, start(t, e.handler, DefaultLimits()), `{"authorization":"ann"}`)
-	for n := range 8 {
+	for n := range 8 { // each costs one point, and its event another
 		c.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{ticks}"}}`, n))
 		s.events <- n
 		c.next()

@@ -2,11 +2,13 @@ package edge
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2"
@@ -86,8 +88,11 @@ type ticks struct {
 // returns early.
 func (s *ticks) Await(context.Context) { s.awaited = true }
 
+// Cursor implements graph.Subscription.
+func (s *ticks) Cursor() string { return "resume" }
+
 // Next implements graph.Subscription.
-func (s *ticks) Next(ctx context.Context) *graphql.Response {
+func (s *ticks) Next(ctx context.Context, pay func() bool) *graphql.Response {
 	if !s.awaited {
 		graphql.AddError(ctx, errors.New("the event was not awaited"))
 	}
@@ -98,6 +103,9 @@ func (s *ticks) Next(ctx context.Context) *graphql.Response {
 	select {
 	case n, ok := <-s.events:
 		if !ok {
+			return nil
+		}
+		if !pay() {
 			return nil
 		}
 		s.note(ctx)
@@ -140,6 +148,110 @@ func (e *edgeUnderTest) startResults(ctx context.Context, t *testing.T) *results
 		t.Fatal(refused.errs)
 	}
 	return e.handler.results(ctx, auth.Caller{}, op)
+}
+
+// TestResults_EachEventIsPaid as much as a query that costs the same. An account without the points
+// ends the subscription, says when it is half full, and returns a cursor to resume after.
+func TestResults_EachEventIsPaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		cost, events int
+		retryAfter   any
+	}{
+		"a small event":                      {1, 100, 30},
+		"events of 15 points":                {150, 6, 36}, // 10 points are left, and four more and a resumption cost 70
+		"events that cost the whole account": {4000, 1, 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 100 })
+				r := e.startResults(t.Context(), t)
+				defer func() { r.end(); <-s.ended }()
+				r.op.account, r.op.price = e.handler.rates.viewers.account("u:acme:ann"), max(minPrice, c.cost*costPrice)
+				for n := range c.events {
+					go func() { s.events <- n }()
+					if done := r.next(); len(done.errors) > 0 {
+						t.Fatalf("event %d: %v", n, done.errors)
+					}
+				}
+				go func() { s.events <- 0 }()
+				done := r.next()
+				if len(done.errors) != 1 || len(done.data) > 0 || len(s.viewers) != c.events {
+					t.Fatalf("got %v after %d events", done, len(s.viewers))
+				}
+				got := done.errors[0].Extensions
+				if got["code"] != codeRateLimited || got["cursor"] != "resume" || got["retryAfter"] != c.retryAfter {
+					t.Errorf("got %v, want to retry after %v s", got, c.retryAfter)
+				}
+				if again := r.next(); again != nil {
+					t.Errorf("after the end: %v", again)
+				}
+			})
+		})
+	}
+}
+
+// TestSubscription_EndsWithoutPoints: over either transport the last result has the error.
+func TestSubscription_EndsWithoutPoints(t *testing.T) {
+	const open = `{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`
+	for name, begin := range map[string]func(addr string) (next func() string){
+		"events": func(addr string) func() string { return subscribe(t, addr, "Authorization: Bearer ann").next },
+		"socket": func(addr string) func() string {
+			c := opened(t, addr, `{"authorization":"ann"}`)
+			c.send(open)
+			return c.next
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 4 })
+			next, events := begin(start(t, e.handler, DefaultLimits())), 0
+			got := ""
+			for ; !strings.Contains(got, "RATE_LIMITED") && events < 5; events++ {
+				s.events <- events
+				got = next()
+			}
+			if want := `"code":"RATE_LIMITED","cursor":"resume","retryAfter":`; events < 2 || !strings.Contains(got, want) {
+				t.Errorf("got %q for event %d", got, events)
+			}
+			if got := next(); !strings.Contains(got, "complete") {
+				t.Errorf("at the end: %q", got)
+			}
+		})
+	}
+}
+
+// TestSubscription_AfterACursorCostsItsReplay, whether the cursor is in a variable or not.
+func TestSubscription_AfterACursorCostsItsReplay(t *testing.T) {
+	e := newEdge(t, nil)
+	const byVariable = `subscription($a: Cursor) { pasteCreated(after: $a) { id } }`
+	for name, c := range map[string]struct {
+		query  string
+		after  any
+		points float64
+	}{
+		"from now on":   {`subscription { pasteCreated { id } }`, nil, 1},
+		"after nothing": {byVariable, nil, 1},
+		"a literal":     {`subscription { pasteCreated(after: "x") { id } }`, nil, 11},
+		"a variable":    {byVariable, "x", 11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spent := 0.0
+			l := newLedger(1000, func(price int) { spent += float64(price) / point })
+			variables, err := json.Marshal(map[string]any{"a": c.after})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := l.account("ann")
+			if refused := a.begin(); refused != nil {
+				t.Fatal(refused.errs)
+			}
+			if _, refused := e.handler.operation(params{query: c.query, hasQuery: true, variables: variables}, a); refused != nil {
+				t.Fatal(refused.errs)
+			}
+			if spent != c.points {
+				t.Errorf("costs %g points, want %g", spent, c.points)
+			}
+		})
+	}
 }
 
 func TestResults_EndTheirSource(t *testing.T) {

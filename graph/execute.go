@@ -56,8 +56,13 @@ type Subscription interface {
 	// stack than Next.
 	Await(ctx context.Context)
 	// Next waits for the next event and returns its response, or nil at the end. The values of ctx,
-	// such as the viewer, apply to this event only.
-	Next(ctx context.Context) *graphql.Response
+	// such as the viewer, apply to this event only. Next calls pay before it computes the event. If
+	// pay returns false, the subscription ends without the event.
+	Next(ctx context.Context, pay func() bool) *graphql.Response
+	// Cursor returns a cursor, or "" if there is none. A subscription after it gets all events that
+	// this one did not return, and may get recent ones again. It is called when pay has returned
+	// false.
+	Cursor() string
 }
 
 // NewSchema returns the generated schema, which writes answers to the Body of their operation. The
@@ -123,8 +128,17 @@ type generated struct {
 // Await implements Subscription. The generated code waits in Next.
 func (*generated) Await(context.Context) {}
 
-// Next implements Subscription.
-func (g *generated) Next(ctx context.Context) *graphql.Response { return respond(g.op, g.next(ctx)) }
+// Next implements Subscription. It pays before it waits, because the generated code computes an event
+// as soon as it arrives.
+func (g *generated) Next(ctx context.Context, pay func() bool) *graphql.Response {
+	if !pay() {
+		return nil
+	}
+	return respond(g.op, g.next(ctx))
+}
+
+// Cursor implements Subscription. The generated code knows no positions.
+func (*generated) Cursor() string { return "" }
 
 // respond writes the answer. It returns nil if data is nil.
 func respond(op *graphql.OperationContext, data graphql.Marshaler) *graphql.Response {

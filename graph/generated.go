@@ -2489,7 +2489,8 @@ type Subscription {
   """
   The changes of one library, in the bucket that the viewer reads. An event has the state of the item when it is sent. Several changes of an item may be sent as one event, and an
   event may be sent again: apply events by the id of the item. The subscription ends with RESYNC if the library must be read again, and with SLOW_CONSUMER if the client does not keep
-  up; in that case resume with the last cursor received. A client that reads nothing for limits.maxStreamWriteSeconds is disconnected without an error, and resumes in the same way.
+  up; in that case resume with the last cursor received. Each event costs as much as a query of the same cost; without points the subscription ends with RATE_LIMITED, and its extensions
+  have retryAfter and a cursor to resume after. A client that reads nothing for limits.maxStreamWriteSeconds is disconnected without an error, and resumes in the same way.
   """
   libraryChanged(
     "The id of the user or group that the library belongs to."
@@ -2498,11 +2499,14 @@ type Subscription {
     after: Cursor
   ): LibraryChange!
   """
-  The public pastes that are created, each once. A paste that becomes public later, or private before it is sent, is
-  omitted. Ends with SLOW_CONSUMER if the client does not keep up: resume after the last paste received.
+  The public pastes that are created. A paste that becomes public later, or private before it is sent, is omitted. A
+  connection sends each paste once, and one that resumes may send recent pastes again: apply them by their ids. Ends
+  with SLOW_CONSUMER if the client does not keep up: resume after the last paste received. Each paste costs as much as
+  a query of the same cost; without points the subscription ends with RATE_LIMITED, and its extensions have retryAfter
+  and a cursor to resume after.
   """
   pasteCreated(
-    "A cursor of latestPastes. Pastes that were created since then are sent first, in the order of their creation; RESYNC if there are more than 10,000. Default: from now on."
+    "A cursor of latestPastes. Pastes that were created since then are sent first, in the order of their creation, and so are those of the few minutes before the cursor was read, because a paste may be listed late; RESYNC if there are more than 10,000. Default: from now on."
     after: Cursor
   ): Paste!
 }

@@ -43,6 +43,9 @@ type Subscription interface {
 	// BillTo charges to v, the viewer of one event, what resolving the viewer's groups has cost since
 	// BillTo was last called.
 	BillTo(v *principal.Viewer)
+	// Cursor returns a cursor. A subscription that follows the library after it gets the change that
+	// Next returned last and all later ones, and may get recent ones again.
+	Cursor() string
 	Close()
 }
 

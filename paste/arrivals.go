@@ -44,6 +44,8 @@ type arrivals struct {
 	// polled opens when followers may begin: after the first poll, or at once if no other process uses
 	// the store. It is nil before the first follower, and after polling has ended.
 	polled sched.Latch
+	// full is when the last full poll began: the pastes that were listed by then were delivered.
+	full clock.Instant
 }
 
 // join adds a follower. It returns a latch that opens when the existing pastes are recorded as
@@ -70,15 +72,25 @@ func (a *arrivals) leave(f *Follower) {
 	a.followers = slices.DeleteFunc(a.followers, func(g *Follower) bool { return g == f })
 }
 
-// deliver delivers a paste to all followers, unless it was delivered before.
-func (a *arrivals) deliver(id ID) {
+// covered returns a time: the pastes that were listed by then were delivered.
+func (a *arrivals) covered(now clock.Instant) clock.Instant {
+	if !a.shared {
+		return now
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.followers) == 0 || !a.note(id) {
+	return min(now, a.full)
+}
+
+// deliver delivers a paste to all followers, unless it was delivered before.
+func (a *arrivals) deliver(e timeline.Entry) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.followers) == 0 || !a.note(ID(e.ID)) {
 		return
 	}
 	for _, f := range a.followers {
-		f.offer(id)
+		f.offer(e)
 	}
 }
 
@@ -111,49 +123,65 @@ func (a *arrivals) idle() bool {
 }
 
 // start records the pastes that are in the feed already, and then polls for new ones until
-// there are no followers. polled opens after the first poll.
+// there are no followers. polled opens after the first poll that succeeds: without it, old pastes
+// would be delivered as new ones.
 func (a *arrivals) start(polled sched.Latch) {
 	life := a.s.life
+	record := func(e timeline.Entry) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.note(ID(e.ID))
+	}
 	a.s.rt.Go(func() {
-		err := a.poll(life, lateWithin, func(id ID) {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.note(id)
-		})
-		if err != nil {
-			a.s.log.WarnContext(life, "the newest pastes could not be read yet", "error", err)
+		full := a.s.rt.Elapsed()
+		// Later polls may reach a little further back, because clocks are set back.
+		for !a.poll(life, lateWithin+soonWithin, true, record) {
+			if a.s.rt.After(life, pollEvery) != nil || a.idle() {
+				return
+			}
+			full = a.s.rt.Elapsed()
 		}
 		polled.Open()
-		full := a.s.rt.Elapsed() + fullPollEvery
+		failed := false
 		for a.s.rt.After(life, pollEvery) == nil && !a.idle() {
-			within := soonWithin
-			if now := a.s.rt.Elapsed(); now >= full {
-				within, full = lateWithin, now+fullPollEvery
+			now := a.s.rt.Elapsed()
+			within, isFull := soonWithin, failed || now-full >= fullPollEvery
+			if isFull {
+				within = lateWithin + now - full
 			}
-			if err := a.poll(life, within, a.deliver); err != nil {
-				a.s.log.WarnContext(life, "new pastes could not be read yet", "error", err)
-				full = 0 // missed pastes may be older than soonWithin in the next poll
+			failed = !a.poll(life, within, isFull, a.deliver)
+			if isFull && !failed {
+				full = now
 			}
 		}
 	})
 }
 
-// poll calls see for the entries of pastes that were created within a time before now.
-func (a *arrivals) poll(ctx context.Context, within time.Duration, see func(ID)) error {
+// poll calls see for the entries of pastes that were created within a time before now. It reports
+// whether it could read them all.
+func (a *arrivals) poll(ctx context.Context, within time.Duration, full bool, see func(timeline.Entry)) bool {
 	ctx, cancel := a.s.rt.Deadline(ctx, readWithin)
 	defer cancel()
-	position := timeline.Entry{Created: clock.Of(a.s.rt.Now()).Add(-within)}
+	now := clock.Of(a.s.rt.Now())
+	position := timeline.Entry{Created: now.Add(-within)}
 	for {
 		es, err := a.s.feeds.Since(ctx, feedName, position, pollPage)
 		if err != nil {
-			return err
+			a.s.log.WarnContext(ctx, "new pastes could not be read yet", "error", err)
+			return false
 		}
 		for _, e := range es {
-			see(ID(e.ID))
+			see(e)
 		}
 		if len(es) < pollPage {
-			return nil
+			break
 		}
 		position = es[len(es)-1]
 	}
+	if full {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.full = now
+	}
+	return true
 }

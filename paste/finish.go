@@ -37,7 +37,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	}
 	s.journal.End(id)
 	if before == nil {
-		s.arrivals.deliver(after.ID)
+		s.arrivals.deliver(after.entry())
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err 
 		return fenced, err
 	}
 	if e.Base == 0 && p.listed() {
-		s.arrivals.deliver(p.ID)
+		s.arrivals.deliver(p.entry())
 	}
 	return fenced, nil
 }

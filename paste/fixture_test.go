@@ -33,6 +33,7 @@ type faulty struct {
 	putEntry    func(c timeline.Change, next func() error) error
 	readBodies  func()
 	readPastes  func() // before rows are read
+	listEntries func() error
 	calls       map[string]int
 	refs        []paste.Ref // of the last ReadPastes
 }
@@ -68,6 +69,14 @@ func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
 
 func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
 	f.count("ListEntries")
+	f.mu.Lock()
+	do := f.listEntries
+	f.mu.Unlock()
+	if do != nil {
+		if err := do(); err != nil {
+			return timeline.Listed{}, err
+		}
+	}
 	return f.Store.ListEntries(ctx, p, s)
 }
 

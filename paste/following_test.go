@@ -2,7 +2,9 @@ package paste_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/core/timeline"
 	"carrel/paste"
 	"carrel/principal"
 	"carrel/test/simulator"
@@ -29,14 +32,23 @@ func (h pastes) follow(svc *paste.Service, after *string) *paste.Follower {
 	return f
 }
 
+// next returns the next paste that is reported.
+func next(ctx context.Context, f *paste.Follower) (*paste.Paste, error) {
+	for {
+		f.Await(ctx)
+		if p, err := f.Next(ctx); p != nil || err != nil {
+			return p, err
+		}
+	}
+}
+
 // wantNext compares the titles of the next pastes.
 func (h pastes) wantNext(f *paste.Follower, want ...string) {
 	h.T.Helper()
 	ctx, cancel := context.WithTimeout(h.T.Context(), 10*time.Second)
 	defer cancel()
 	for _, title := range want {
-		f.Await(ctx)
-		p, err := f.Next(ctx)
+		p, err := next(ctx, f)
 		if err != nil {
 			h.T.Fatalf("waiting for %q: %v", title, err)
 		}
@@ -119,12 +131,13 @@ func newTwo(t *testing.T, ahead time.Duration) (one, two pastes) {
 		rt := sched.NewReal()
 		t.Cleanup(rt.Close)
 		later := backendtest.Later{Real: rt, By: ahead}
-		h := &backendtest.Fixture{T: t, Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, later, nil)}
+		f := &faulty{Store: store, calls: map[string]int{}}
+		h := &backendtest.Fixture{T: t, Store: f, Runtime: rt, Journal: journal.New(t.Context(), store, later, nil)}
 		h.Pastes = backendtest.OpenAll(t, backend.Config{
-			Store: store, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
+			Store: f, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
 			Ahead: func() time.Duration { return ahead },
 		}).Pastes
-		return pastes{Fixture: h, anonymous: &principal.Viewer{}}
+		return pastes{Fixture: h, faults: f, anonymous: &principal.Viewer{}}
 	}
 	return open(0), open(ahead)
 }
@@ -180,4 +193,175 @@ func TestFollow_DeliversPastesListedLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantNext(f, "a")
+}
+
+// newest returns the cursor of the newest paste.
+func (h pastes) newest() *string {
+	h.T.Helper()
+	page, err := h.Pastes.Latest(h.T.Context(), backendtest.First(1))
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return backendtest.Ptr(page.Edges[0].Cursor())
+}
+
+// pause waits for a time of the synctest bubble.
+func (h pastes) pause(d time.Duration) {
+	h.T.Helper()
+	if err := h.Runtime.After(h.T.Context(), d); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// A paste that is listed after the page of a cursor was read, at an earlier position than the cursor's, is
+// delivered to a follower that resumes after it. Pastes that were created long before that are not.
+func TestFollow_ResumesWithPastesListedLate(t *testing.T) {
+	for _, late := range []time.Duration{time.Second, 8 * time.Second, 170 * time.Second} {
+		t.Run(fmt.Sprint(late), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mine, theirs := newTwo(t, -late)
+				mine.create(titled("old"))
+				mine.pause(10 * time.Minute)
+				mine.create(titled("at the cursor"))
+				after := mine.newest()
+				theirs.create(titled("late"))
+				mine.pause(time.Hour)
+				f := mine.follow(mine.Pastes, after)
+				mine.create(titled("new"))
+				mine.wantNext(f, "late", "new")
+			})
+		})
+	}
+}
+
+// While the feed cannot be read, no follower begins: the old pastes would be delivered as new ones.
+func TestFollow_BeginsAfterTheFirstRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, theirs := newTwo(t, 0)
+		for n := range 3 {
+			theirs.create(titled(fmt.Sprint("old ", n)))
+		}
+		failures := 0
+		mine.faults.set(func() {
+			mine.faults.listEntries = func() error {
+				if failures++; failures > 3 {
+					return nil
+				}
+				return errors.New("the node was lost")
+			}
+		})
+		f := mine.follow(mine.Pastes, nil)
+		theirs.create(titled("new"))
+		mine.wantNext(f, "new")
+	})
+}
+
+// A paste of another gateway is delivered even if the feed cannot be read for long after its creation.
+func TestFollow_DeliversAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, theirs := newTwo(t, 0)
+		f := mine.follow(mine.Pastes, nil)
+		mine.pause(time.Minute)
+		mine.faults.set(func() { mine.faults.listEntries = func() error { return errors.New("the node was lost") } })
+		theirs.create(titled("during the outage"))
+		mine.pause(10 * time.Minute)
+		mine.faults.set(func() { mine.faults.listEntries = nil })
+		mine.wantNext(f, "during the outage")
+	})
+}
+
+// received returns the titles that a follower delivers within a time of the synctest bubble.
+func (h pastes) received(f *paste.Follower, within time.Duration) (titles []string) {
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), within)
+	defer cancel()
+	for {
+		p, err := next(ctx, f)
+		if err != nil {
+			return titles
+		}
+		titles = append(titles, *p.Title)
+	}
+}
+
+// A follower after the Cursor of another receives everything that this one did not return: missed pastes, pastes that
+// have arrived, and pastes that are listed late. It does not begin again: what was returned and is not recent
+// is not returned again.
+func TestCursor_ContinuesWithoutLoss(t *testing.T) {
+	for returned := 1; returned <= 6; returned++ {
+		t.Run(fmt.Sprint("after ", returned), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mine, theirs := newTwo(t, -170*time.Second)
+				mine.create(titled("before"))
+				after := mine.newest()
+				all := []string{"1", "2", "3", "4", "5", "6"}
+				for _, title := range all[:3] {
+					mine.pause(10 * time.Minute)
+					mine.create(titled(title))
+				}
+				f := mine.follow(mine.Pastes, after)
+				for _, title := range all[3:] { // they arrive
+					mine.pause(10 * time.Minute)
+					theirs.create(titled(title))
+				}
+				mine.pause(10 * time.Minute)
+				mine.wantNext(f, all[:returned]...)
+				resume := f.Cursor()
+				theirs.create(titled("late"))
+				mine.pause(time.Minute)
+				if got := mine.received(mine.follow(mine.Pastes, &resume), time.Minute); !slices.Equal(got, append(all[returned:], "late")) {
+					t.Errorf("got %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A follower reads what it has missed in parts, and holds no more than one of them.
+func TestFollow_ReadsMissedPastesInParts(t *testing.T) {
+	h := newPastes(t)
+	h.create(titled("first"))
+	after := h.newest()
+	var want []string
+	for n := range 600 {
+		want = append(want, fmt.Sprint(n))
+		h.create(titled(fmt.Sprint(n)))
+	}
+	h.faults.set(func() { clear(h.faults.calls) })
+	f := h.follow(h.Pastes, after)
+	if n := h.faults.calls["ListEntries"]; n != 0 {
+		t.Errorf("%d reads before the first paste is requested", n)
+	}
+	h.wantNext(f, want[:100]...)
+	part := h.faults.calls["ListEntries"]
+	h.create(titled("new"))
+	h.wantNext(f, append(want[100:], "new")...)
+	if n := h.faults.calls["ListEntries"]; part > n/2 {
+		t.Errorf("%d of %d reads for the first hundred of 600 pastes", part, n)
+	}
+}
+
+// A follower that has missed more than 10,000 pastes must read the list again.
+func TestFollow_TooManyMissedPastesEndIt(t *testing.T) {
+	for missed, want := range map[int]fault.Reason{9_999: "", 10_500: fault.ReasonResync} {
+		h := newPastes(t)
+		first := h.create(titled("first")).Paste.CreatedAt
+		after := h.newest()
+		feeds := timeline.New(timeline.Config{Store: h.faults.Store, Runtime: h.Runtime})
+		for n := range missed {
+			e := timeline.Entry{Created: first.Add(time.Duration(n+1) * time.Microsecond), ID: fmt.Sprintf("p:%032x", n)}
+			if err := feeds.Put(t.Context(), "pastes", e, e.Created); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f := h.follow(h.Pastes, after)
+		var err error
+		entries := 0
+		for ; entries < missed && err == nil; entries++ {
+			_, err = f.Next(t.Context())
+		}
+		if got := fault.ReasonOf(err); got != want || entries < 9_999 || entries > 10_300 {
+			t.Errorf("of %d pastes, entry %d has the error %v", missed, entries, err)
+		}
+	}
 }

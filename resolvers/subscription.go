@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -25,9 +26,15 @@ type subscription struct {
 type source interface {
 	// Await waits until next has something to return, or ctx ends.
 	Await(ctx context.Context)
-	// next waits for the next event and puts it into the channel of its field.
-	next(ctx context.Context) error
+	// next waits for the next event and puts it into the channel of its field. It calls pay before
+	// it does more work for the event, and returns errUnpaid if pay returns false.
+	next(ctx context.Context, pay func() bool) error
+	// Cursor returns a cursor after which another subscription continues.
+	Cursor() string
 }
+
+// errUnpaid ends a subscription whose events are not paid for any more.
+var errUnpaid = errors.New("the event was not paid for")
 
 // librarySubscription is a subscription to the changes of a library.
 type librarySubscription struct {
@@ -35,13 +42,19 @@ type librarySubscription struct {
 	changes chan library.LibraryChange // buffers at most the change that is being written
 }
 
-func (f librarySubscription) next(ctx context.Context) error {
+// next implements source. Changes that the viewer may not see are not paid for: their number would
+// show in the balance.
+func (f librarySubscription) next(ctx context.Context, pay func() bool) error {
 	change, err := f.Next(ctx)
 	f.BillTo(auth.ViewerFrom(ctx))
-	if err == nil {
-		f.changes <- change
+	if err != nil {
+		return err
 	}
-	return err
+	if !pay() {
+		return errUnpaid
+	}
+	f.changes <- change
+	return nil
 }
 
 // pasteSubscription is a subscription to new pastes.
@@ -50,12 +63,25 @@ type pasteSubscription struct {
 	pastes chan *paste.Paste // buffers at most the paste that is being written
 }
 
-func (f pasteSubscription) next(ctx context.Context) error {
-	p, err := f.Next(ctx)
-	if err == nil {
-		f.pastes <- p
+// next implements source. Each paste is paid for before it is read, also if it is not shown then.
+func (f pasteSubscription) next(ctx context.Context, pay func() bool) error {
+	for {
+		f.Await(ctx)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !pay() {
+			return errUnpaid
+		}
+		p, err := f.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			f.pastes <- p
+			return nil
+		}
 	}
-	return err
 }
 
 var (
@@ -115,17 +141,20 @@ func (s *subscription) Await(ctx context.Context) {
 // Next implements graph.Subscription. Each event has its own loaders. They are created when the
 // event arrives, because most subscriptions are idle most of the time. The change is authorized for
 // the viewer of ctx when it is written.
-func (s *subscription) Next(ctx context.Context) *graphql.Response {
+func (s *subscription) Next(ctx context.Context, pay func() bool) *graphql.Response {
 	if s.ended {
 		return nil
 	}
-	if err := s.source.next(ctx); err != nil {
+	if err := s.source.next(ctx, pay); err != nil {
 		s.ended = true
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, errUnpaid) {
 			return nil
 		}
 		graphql.AddError(ctx, err)
 		return &graphql.Response{Data: []byte("null")}
 	}
-	return s.writer.Next(s.withLoaders(ctx))
+	return s.writer.Next(s.withLoaders(ctx), func() bool { return true })
 }
+
+// Cursor implements graph.Subscription.
+func (s *subscription) Cursor() string { return s.source.Cursor() }

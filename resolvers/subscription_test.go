@@ -1,12 +1,17 @@
 package resolvers_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +20,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/edge"
 	"carrel/graph"
 	"carrel/principal"
 )
@@ -26,6 +32,9 @@ const followQuery = `subscription($id: ID!) { libraryChanged(principalId: $id) {
 func viewing(ctx context.Context, v *principal.Viewer) context.Context {
 	return graphql.WithResponseContext(auth.WithViewer(ctx, v), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
 }
+
+// paid pays for an event.
+func paid() bool { return true }
 
 // follow starts a subscription of v to the library of owner, until ctx ends.
 func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
@@ -71,7 +80,7 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	for _, item := range []string{"one", "two"} {
 		g.link(as("u:acme:ann"), item, "u:acme:eve")
 		sub.Await(ctx)
-		resp := sub.Next(viewing(ctx, as("u:acme:eve")))
+		resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid)
 		want := `{"libraryChanged":{"edge":{"node":{"id":"c:acme:` + item + `","createdBy":{"id":"u:acme:ann"}}}}}`
 		if resp == nil || string(resp.Data) != want {
 			t.Errorf("got %+v, want %s", resp, want)
@@ -82,7 +91,7 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	}
 	cancel()
 	sub.Await(ctx)
-	if resp := sub.Next(viewing(ctx, as("u:acme:eve"))); resp != nil {
+	if resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid); resp != nil {
 		t.Errorf("after its context has ended: %s", resp.Data)
 	}
 }
@@ -110,7 +119,7 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	}
 	g.link(as("u:acme:ann"), "one", "u:acme:eve")
 	<-awaited
-	if resp := sub.Next(viewing(ctx, as("u:acme:eve"))); resp == nil || !strings.Contains(string(resp.Data), "c:acme:one") {
+	if resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid); resp == nil || !strings.Contains(string(resp.Data), "c:acme:one") {
 		t.Errorf("got %+v", resp)
 	}
 }
@@ -167,7 +176,7 @@ func TestSubscription_BillsItsViewer(t *testing.T) {
 	}
 	g.link(as("u:acme:eve"), "one", "g:acme:all")
 	viewer := as("u:acme:eve")
-	if resp := sub.Next(viewing(ctx, viewer)); resp == nil {
+	if resp := sub.Next(viewing(ctx, viewer), paid); resp == nil {
 		t.Fatal("there is no event")
 	}
 	if rounds, groups := viewer.Resolved(); rounds == 0 || groups == 0 {
@@ -211,11 +220,11 @@ func TestSubscription_ErrorEndsIt(t *testing.T) {
 	g.link(as("u:acme:eve"), "one")
 	sub.Await(ctx)
 	event := viewing(ctx, as("u:acme:ann"))
-	if resp := sub.Next(event); resp == nil || string(resp.Data) != "null" || len(graphql.GetErrors(event)) != 1 {
+	if resp := sub.Next(event, paid); resp == nil || string(resp.Data) != "null" || len(graphql.GetErrors(event)) != 1 {
 		t.Errorf("got %+v with %v, want null and one error", resp, graphql.GetErrors(event))
 	}
 	sub.Await(ctx)
-	if resp := sub.Next(viewing(ctx, as("u:acme:ann"))); resp != nil {
+	if resp := sub.Next(viewing(ctx, as("u:acme:ann")), paid); resp != nil {
 		t.Errorf("after the error: %s", resp.Data)
 	}
 }
@@ -252,5 +261,136 @@ func TestExec_RefusesASubscription(t *testing.T) {
 	ctx := viewing(graphql.WithOperationContext(t.Context(), op), as("u:acme:eve"))
 	if resp := g.executable.Exec(ctx)(ctx); len(resp.Errors) != 1 || resp.Data != nil {
 		t.Errorf("got %+v, want one error", resp)
+	}
+}
+
+// servedTo is the gateway over HTTP for anonymous callers, whose addresses have new accounts of so many
+// points.
+func (g *gateway) servedTo(points int) *httptest.Server {
+	g.t.Helper()
+	limits := edge.DefaultLimits()
+	limits.AddressPoints = points
+	h, err := edge.New(edge.Config{
+		Schema:       g.executable,
+		Authenticate: func(context.Context, []string) (auth.Caller, error) { return auth.Caller{}, nil },
+		Limits:       limits,
+		Log:          slog.New(slog.DiscardHandler),
+		Random:       func([]byte) {},
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	g.t.Cleanup(server.Close)
+	return server
+}
+
+// outOfPoints subscribes after a cursor, with an account of so many points, until the account is empty. It returns
+// the ids in the events, and the cursor of the end; "" if the last id has come before.
+func (g *gateway) outOfPoints(points int, query, after, last string) (ids []string, cursor string) {
+	g.t.Helper()
+	server := g.servedTo(points)
+	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"after": after}})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, server.URL, bytes.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "text/event-stream")
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	id := regexp.MustCompile(`"id":"([^"]*)"`)
+	end := regexp.MustCompile(`"code":"RATE_LIMITED","cursor":"([^"]*)"`)
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if found := id.FindStringSubmatch(lines.Text()); found != nil {
+			if ids = append(ids, found[1]); found[1] == last {
+				return ids, ""
+			}
+		}
+		if found := end.FindStringSubmatch(lines.Text()); found != nil {
+			return ids, found[1]
+		}
+	}
+	g.t.Fatalf("the stream ended after %v", ids)
+	return nil, ""
+}
+
+// TestSubscription_ReplaysArePaid: what a subscription has missed costs as much as the same queries. An account
+// that pays for some of it ends the subscription with a cursor, and others after that cursor get the rest.
+func TestSubscription_ReplaysArePaid(t *testing.T) {
+	const missed = 12
+	paste := func(g *gateway, n int) string {
+		a := g.must(&principal.Viewer{}, `mutation($t: String!) { createPaste(input: {title: $t, body: "b"}) { paste { id } userErrors { message } } }`, "t", fmt.Sprint(n))
+		return a.data["createPaste"].(map[string]any)["paste"].(map[string]any)["id"].(string)
+	}
+	item := func(g *gateway, n int) string {
+		g.link(as("u:acme:ann"), fmt.Sprint("item", n), "u:acme:eve")
+		return fmt.Sprint("c:acme:item", n)
+	}
+	for name, c := range map[string]struct {
+		create       func(g *gateway, n int) string
+		first, query string
+	}{
+		"pastes": {paste, `{ latestPastes(first: 1) { pageInfo { endCursor } } }`,
+			`subscription($after: Cursor!) { pasteCreated(after: $after) { id body } }`},
+		"libraries": {item, `{ latestPastes: user(id: "u:acme:eve") { library(first: 1) { pageInfo { endCursor } } } }`,
+			`subscription($after: Cursor!) { libraryChanged(principalId: "u:acme:eve", after: $after) { ... on LibraryEntryPlaced { edge { node { id } } } } }`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateway(t)
+			g.fillLibrary(0)
+			c.create(g, 0)
+			page, _ := g.must(&principal.Viewer{}, c.first).data["latestPastes"].(map[string]any)
+			if library, ok := page["library"].(map[string]any); ok {
+				page = library
+			}
+			after, _ := page["pageInfo"].(map[string]any)["endCursor"].(string)
+			var want []string
+			for n := range missed {
+				want = append(want, c.create(g, n+1))
+			}
+			last := want[missed-1]
+			got, cursor := g.outOfPoints(16, c.query, after, last)
+			if len(got) == 0 || len(got) > 6 || cursor == "" {
+				t.Fatalf("got %v and the cursor %q for 16 points", got, cursor)
+			}
+			again, _ := g.outOfPoints(1000, c.query, cursor, last)
+			for _, id := range want {
+				if !slices.Contains(got, id) && !slices.Contains(again, id) {
+					t.Errorf("%s is lost", id)
+				}
+			}
+		})
+	}
+}
+
+// TestSubscription_HiddenChangesCostNothing: what a viewer pays does not show how many items are in a library that it
+// may not see.
+func TestSubscription_HiddenChangesCostNothing(t *testing.T) {
+	g := newGateway(t)
+	g.fillLibrary(0)
+	sub, ctx, errs := g.follow(t.Context(), as("u:acme:bob"), "u:acme:eve")
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	for n := range 5 {
+		g.must(as("u:acme:ann"), `mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PRIVATE, title: $n, members: [{principalId: "u:acme:eve", role: VIEWER}]}) { userErrors { message } } }`, "n", fmt.Sprint("hidden", n))
+	}
+	g.link(as("u:acme:ann"), "shown", "u:acme:eve")
+	payments := 0
+	resp := sub.Next(viewing(ctx, as("u:acme:bob")), func() bool { payments++; return true })
+	if resp == nil || !strings.Contains(string(resp.Data), "c:acme:shown") || payments != 1 {
+		t.Errorf("got %+v for %d payments", resp, payments)
+	}
+	// An event that is not paid for is not computed.
+	g.link(as("u:acme:ann"), "unpaid", "u:acme:eve")
+	if resp := sub.Next(viewing(ctx, as("u:acme:bob")), func() bool { return false }); resp != nil || sub.Cursor() == "" {
+		t.Errorf("without payment: %+v", resp)
 	}
 }

@@ -24,7 +24,7 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 	}
 	q := Query{Size: page.Size, Newer: page.Backward}
 	if page.Cursor != nil {
-		at, err := l.Position(*page.Cursor)
+		at, _, err := l.Position(*page.Cursor)
 		if err != nil {
 			return Query{}, err
 		}
@@ -33,13 +33,14 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 	return q, nil
 }
 
-// Position returns the position that a cursor encodes. Its error is BAD_CURSOR.
-func (l *List) Position(c string) (Entry, error) {
+// Position returns the position that a cursor encodes, and when it was read, truncated to
+// cursor.ReadUnit; 0 if that is unknown. Its error is BAD_CURSOR.
+func (l *List) Position(c string) (e Entry, read clock.Instant, err error) {
 	at, err := l.Seals.Open(l.Binding, cursor.Descending, c)
 	if err != nil {
-		return Entry{}, err
+		return Entry{}, 0, err
 	}
-	return Entry{Created: at.At, ID: at.ID}, nil
+	return Entry{Created: at.At, ID: at.ID}, at.Read, nil
 }
 
 // Cursor returns the cursor of a position.

@@ -196,6 +196,14 @@ func (fd *libraryFeed) bound(c *library.Change) {
 	}
 }
 
+// covered returns the time before which changes of others were passed on, except late ones; 0 if no
+// other process uses the store.
+func (fd *libraryFeed) covered() clock.Instant {
+	fd.mu.Lock()
+	defer fd.mu.Unlock()
+	return fd.full
+}
+
 // ignore records a change as one that is not passed on.
 func (fd *libraryFeed) ignore(c library.Change) {
 	fd.mu.Lock()

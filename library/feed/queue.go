@@ -2,6 +2,7 @@ package feed
 
 import (
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/principal"
@@ -117,5 +118,23 @@ func (f *Follower) take() (pending, error) {
 	n := f.waiting[f.queue[0]]
 	delete(f.waiting, f.queue[0])
 	f.queue = f.queue[1:]
+	f.taken = n.At
 	return n, nil
+}
+
+// Cursor implements library.Subscription. A follower resumes library.ChangesOverlap before the time
+// in its cursor, and needs this overlap only for changes that are found late.
+func (f *Follower) Cursor() string {
+	read := f.feed.covered()
+	if read == 0 {
+		read = f.s.StoreNow()
+	}
+	f.mu.Lock()
+	oldest := f.taken
+	for _, n := range f.waiting { // in any order
+		oldest = min(oldest, n.At)
+	}
+	f.mu.Unlock()
+	read = min(read, oldest.Add(library.ChangesOverlap))
+	return f.s.Seals.Seal(f.binding(false), cursor.Position{Order: cursor.AnyOrder, At: read, Read: read})
 }

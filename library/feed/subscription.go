@@ -21,9 +21,10 @@ const (
 	// queueMost is how many changed items may wait for one follower. A follower that does not keep
 	// up is disconnected; it can resume from the last cursor it got.
 	queueMost = 256
-	// missedMost is how many items one resumption delivers; if more have changed, reading the
-	// library again costs less.
-	missedMost = 10_000
+	// missedMost is how many items one resumption delivers, and missedChanges how many changes of them it
+	// reads; if there are more, reading the library again costs less.
+	missedMost    = 1000
+	missedChanges = 10 * missedMost
 	// deliveredMost is how many items a follower remembers as delivered.
 	deliveredMost = 256
 	// recheckEvery is the interval at which a follower without changes is checked: does it still
@@ -47,6 +48,7 @@ type Follower struct {
 	mu      sync.Mutex
 	queue   []library.ContentID // items with changes that wait
 	waiting map[library.ContentID]pending
+	taken   clock.Instant // the At of the change that was taken last
 	most    int
 	more    sched.Latch // opens with the next change; nil if no caller waits
 	cut     error       // why no more changes are delivered
@@ -126,9 +128,9 @@ func resync(why string) *fault.Error {
 // cursor may be of a page in either order, with or without includeShared, or of an event.
 func (f *Follower) readAt(from string) (clock.Instant, error) {
 	s := f.s
-	p, err := s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, false), string(f.owner)), from)
+	p, err := s.Seals.OpenAny(f.binding(false), from)
 	if err != nil {
-		p, err = s.Seals.OpenAny(cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, true), string(f.owner)), from)
+		p, err = s.Seals.OpenAny(f.binding(true), from)
 	}
 	if err != nil {
 		return 0, err
@@ -145,6 +147,11 @@ func (f *Follower) readAt(from string) (clock.Instant, error) {
 		return 0, resync("this cursor contains a time in the future")
 	}
 	return p.Read, nil
+}
+
+// binding returns the binding of the cursors of the library's pages.
+func (f *Follower) binding(shared bool) []byte {
+	return cursor.Binding(cursor.OfLibrary, library.ClassOf(f.bucket, shared), string(f.owner))
 }
 
 // begin joins the feed, and then reads what was missed since an instant, so that no change
@@ -188,12 +195,14 @@ func (f *Follower) join(ctx context.Context) error {
 // of each.
 func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Change, error) {
 	last := map[library.ContentID]library.Change{}
+	read := 0
 	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
+		read++
 		was := last[c.Content]
 		c.Cause = laterCause(pending{Change: was}, pending{Change: c})
 		c.MTS, c.RemovedFrom = max(c.MTS, was.MTS), c.RemovedFrom|was.RemovedFrom
 		last[c.Content] = c
-		if len(last) > missedMost {
+		if len(last) > missedMost || read > missedChanges {
 			return resync("too much has changed")
 		}
 		return nil

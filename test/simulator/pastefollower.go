@@ -16,13 +16,17 @@ type pasteFollower struct {
 	start    time.Duration // of the subscription, in true time
 	running  bool
 	received []paste.ID
-	// resumed: it continued from a cursor. missed are pastes that it had missed then.
+	// resumed: it continued from a cursor. missed are pastes that it had missed then, and had are those
+	// that the subscriptions before it had received.
 	resumed bool
 	missed  []paste.ID
-	// cursor is the entry after which it resumed, and joined when it was connected, in true time.
-	cursor timeline.Entry
-	joined time.Duration
-	leave  context.CancelFunc
+	had     []paste.ID
+	// next is the cursor from which the subscription after it resumes. It was read when this one
+	// received the last paste, or is the one that a subscription without points ends with.
+	next     string
+	unpaid   bool          // next is the latter
+	followed time.Duration // since when this subscription, or those before it, have followed, in true time; 0: not yet
+	leave    context.CancelFunc
 }
 
 const (
@@ -54,15 +58,11 @@ func (r *run) followPastes(after *pasteFollower) {
 		f.start = r.s.now
 		var cursor *string
 		if after != nil && len(after.received) > 0 {
-			last := r.hist.ofPaste(after.received[len(after.received)-1])
-			f.cursor = last.states[1].entry(last.id)
-			sealed := p.pastes.CursorAt(f.cursor)
-			cursor, f.resumed = &sealed, true
+			cursor, f.resumed, f.followed = &after.next, true, after.followed
+			f.had = slices.Concat(after.had, after.received)
 			r.hist.connected = append(r.hist.connected, f)
-			for _, id := range r.calmPastes(p) {
-				if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), f.cursor) > 0 {
-					f.missed = append(f.missed, id)
-				}
+			if !after.unpaid {
+				f.missed = r.missedAfter(after, p)
 			}
 		}
 		defer func() {
@@ -74,13 +74,26 @@ func (r *run) followPastes(after *pasteFollower) {
 			return
 		}
 		defer following.Close()
-		f.running, f.joined = true, r.s.now
+		f.running = true
 		if !f.resumed {
+			f.followed = r.s.now
 			r.hist.connected = append(r.hist.connected, f)
 		}
 		r.receivePastes(ctx, f, following)
 	})
 	r.followings = append(r.followings, f)
+}
+
+// missedAfter returns the pastes behind the last one that a follower has received.
+func (r *run) missedAfter(f *pasteFollower, p *process) (missed []paste.ID) {
+	last := r.hist.ofPaste(f.received[len(f.received)-1])
+	cursor := last.states[1].entry(last.id)
+	for _, id := range r.calmPastes(p) {
+		if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), cursor) > 0 {
+			missed = append(missed, id)
+		}
+	}
+	return missed
 }
 
 // receivePastes receives the pastes of a follower, and checks them.
@@ -92,6 +105,9 @@ func (r *run) receivePastes(ctx context.Context, f *pasteFollower, following *pa
 		if err != nil {
 			r.st.tracef("a follower of pastes no longer receives any: %v", err)
 			return
+		}
+		if got == nil {
+			continue
 		}
 		start = max(start, r.s.current.waited)
 		r.st.tracef("a follower receives %s", got.ID)
@@ -109,8 +125,12 @@ func (r *run) receivePastes(ctx context.Context, f *pasteFollower, following *pa
 			r.report(wrongFollower, "%s was received, and was not public then", got.ID)
 		}
 		f.received = append(f.received, got.ID)
+		f.next = f.p.pastes.CursorAt(h.states[1].entry(got.ID))
 		if !r.ending && r.s.chance(200) {
-			// The connection breaks, and is made again.
+			// The connection breaks, or the account has no points for the next paste, and it is made again.
+			if f.unpaid = r.s.chance(512); f.unpaid {
+				f.next = following.Cursor()
+			}
 			f.leave()
 			r.followPastes(f)
 			return
@@ -129,8 +149,8 @@ func (p *pasteHistory) alwaysListed() bool {
 	return !slices.ContainsFunc(p.states[1:], func(s pasteState) bool { return !s.listed() })
 }
 
-// mustReceive reports whether a follower must receive a paste that was listed before a time: one
-// that was stored while it was connected, or that it had missed when it resumed.
+// mustReceive reports whether a follower, or one that it continues, must receive a paste that was
+// listed before a time: one that was stored while they followed, or that it had missed when it resumed.
 func (f *pasteFollower) mustReceive(p *pasteHistory, before time.Duration) bool {
 	first := &p.states[min(1, len(p.states)-1)]
 	switch {
@@ -138,10 +158,15 @@ func (f *pasteFollower) mustReceive(p *pasteHistory, before time.Duration) bool 
 		return false
 	case slices.Contains(f.missed, p.id):
 		return true
-	case f.resumed && first.at <= f.joined && timeline.Compare(first.entry(p.id), f.cursor) <= 0:
-		return false // a paste that is listed late, and is older than the cursor
+	case p.listedAt > first.at+listedSoon:
+		return false
 	}
-	return slices.Contains(p.connected, f) && p.listedAt <= first.at+listedSoon
+	return slices.Contains(p.connected, f) || f.resumed && first.at >= f.followed
+}
+
+// hasReceived reports whether a follower, or one that it continues, has received a paste.
+func (f *pasteFollower) hasReceived(id paste.ID) bool {
+	return slices.Contains(f.received, id) || slices.Contains(f.had, id) && !slices.Contains(f.missed, id)
 }
 
 // awaitPastes gives followers the time to receive everything, and checks what they have
@@ -160,7 +185,7 @@ func (r *run) awaitPastes() {
 		}
 		r.m.reached("follower of pastes checked")
 		for _, h := range r.hist.pastes {
-			if f.mustReceive(h, end-pastesWithin) && h.now().readable(r.latestClock()) && !slices.Contains(f.received, h.id) {
+			if f.mustReceive(h, end-pastesWithin) && h.now().readable(r.latestClock()) && !f.hasReceived(h.id) {
 				r.report(wrongFollower, "%s was never received", h.id)
 			}
 		}

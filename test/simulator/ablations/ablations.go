@@ -198,11 +198,14 @@ var protocol = []Ablation{
 		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},
 	}},
 	{"look-without-overlap", "a process that looks for pastes of others looks at the last second only", Pastes, []Patch{
-		{"paste/arrivals.go", "\t\t\twithin := soonWithin\n", "\t\t\twithin := ablatedWithin(soonWithin)\n"},
-		{"paste/arrivals.go", "within, full = lateWithin, now+fullPollEvery", "within, full = ablatedWithin(lateWithin), now+fullPollEvery"},
+		{"paste/arrivals.go", "within, isFull := soonWithin, ", "within, isFull := ablatedWithin(soonWithin), "},
+		{"paste/arrivals.go", "within = lateWithin + now - full", "within = ablatedWithin(lateWithin + now - full)"},
+	}},
+	{"resume-without-overlap", "a follower of pastes resumes right after the cursor", Pastes, []Patch{
+		{"paste/follower.go", "overlap <= at.Created", "!ablated(\"resume-without-overlap\") && overlap <= at.Created"},
 	}},
 	{"missed-before-joined", "a follower of pastes reads what it has missed before it joins the others", Pastes, []Patch{
-		{"paste/follower.go", "\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n", "\tif done, err := f.ablatedBegin(ctx, position); done || err != nil {\n\t\treturn err\n\t}\n\tif _, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0); err != nil {\n"},
+		{"paste/follower.go", "\t\tif _, err := s.rt.Wait(ctx, s.arrivals.join(f), 0); err != nil {\n", "\t\tif err := f.ablatedBegin(ctx); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif _, err := s.rt.Wait(ctx, s.arrivals.join(f), 0); err != nil {\n"},
 	}},
 }
 

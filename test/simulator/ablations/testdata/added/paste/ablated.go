@@ -51,27 +51,12 @@ func ablatedWithin(within time.Duration) time.Duration {
 	return within
 }
 
-// ablatedBegin reads what was missed, and only then joins the followers. It reports whether it has
-// done so.
-func (f *Follower) ablatedBegin(ctx context.Context, position *timeline.Entry) (bool, error) {
-	if !ablated("missed-before-joined") {
-		return false, nil
+// ablatedBegin reads all that was missed before the follower joins the others, and nothing afterwards.
+func (f *Follower) ablatedBegin(ctx context.Context) (err error) {
+	if !f.behind || !ablated("missed-before-joined") {
+		return nil
 	}
-	var missed []timeline.Entry
-	if position != nil {
-		var err error
-		if missed, err = f.s.feeds.Since(ctx, feedName, *position, maxMissed); err != nil {
-			return false, err
-		}
-	}
-	_, err := f.s.rt.Wait(ctx, f.s.arrivals.join(f), 0)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range missed {
-		if !f.missed[ID(e.ID)] {
-			f.queue = append(f.queue, ID(e.ID))
-			f.missed[ID(e.ID)] = true
-		}
-	}
-	return true, err
+	f.page, err = f.s.feeds.Since(ctx, feedName, f.position, maxMissed)
+	f.position = timeline.Entry{Created: f.s.Now().Add(24 * time.Hour)}
+	return err
 }
