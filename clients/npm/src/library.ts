@@ -133,6 +133,9 @@ export class LiveLibrary {
         }
         const { code, retryAfter = 0 } = error as CarrelError;
         wait = retryAfter;
+        // The viewer had no points for the next event: this cursor continues before it.
+        const cursor = error instanceof RequestError && error.errors[0]?.extensions?.cursor;
+        if (cursor) this.#resume = cursor as Cursor;
         if (reloadCodes.has(code)) await this.#reload().catch(() => {});
       }
       if (performance.now() - openedAt > longestPause) failures = 0;

@@ -339,6 +339,23 @@ test('the pauses grow, follow Retry-After, and start again after an event', asyn
   library.close();
 });
 
+test('without points it waits as long as the gateway asks, and resumes at its cursor', async () => {
+  const gateway = filled('a', 'b');
+  const library = await opened(gateway);
+  const cursor = JSON.stringify({ at: null, bound: null, seen: 1 });
+  gateway.cut(new RequestError(200, [{ message: 'x', extensions: { code: 'RATE_LIMITED', retryAfter: 30, cursor } }]));
+  await quiet(gateway);
+  assert.equal(gateway.pauses.at(-1), 30_000);
+  assert.equal(gateway.subscribed.at(-1), cursor);
+  gateway.touch('a');
+  await quiet(gateway);
+  gateway.cut(new NetworkError('cut'));
+  await quiet(gateway);
+  assert.notEqual(gateway.subscribed.at(-1), cursor); // an event has a newer one
+  matches(library, gateway, 'DESC');
+  library.close();
+});
+
 // random returns numbers from a seed, so that a failure can be repeated.
 function random(seed) {
   let state = seed;

@@ -87,6 +87,7 @@ export function resume(
         failure = failureOf(error);
         if (isRefusedToken(error) && !(await session.renew())) return sink.error(error);
         if (final.has(failure.code)) return sink.error(error);
+        if (failure.cursor) variables = { ...variables, after: failure.cursor };
       }
       if (!signal.aborted)
         await new Promise((resolve) => setTimeout(resolve, pauseAfter(failure, attempt)));

@@ -6,10 +6,12 @@ export interface Failure {
   code: string;
   // In seconds, if the gateway said so.
   retryAfter?: number | undefined;
+  // Where to resume a subscription that has ended because the viewer had no points for its next event.
+  cursor?: string | undefined;
 }
 
 interface GatewayError {
-  extensions?: { code?: string; retryAfter?: number };
+  extensions?: { code?: string; retryAfter?: number; cursor?: string };
 }
 
 const codesOfStatus: Record<number, string> = {
@@ -36,7 +38,8 @@ export function failureOf(error: unknown): Failure {
     first?.extensions?.code ??
     (status && codesOfStatus[status]) ??
     (first ? 'INTERNAL_SERVER_ERROR' : 'NETWORK');
-  return { code: String(code), retryAfter: first?.extensions?.retryAfter };
+  const { retryAfter, cursor } = first?.extensions ?? {};
+  return { code: String(code), retryAfter, cursor };
 }
 //#endregion
 

@@ -25,8 +25,8 @@ function stage({ newest = () => 'c0', reread = async () => {} }: Stage = {}) {
       log.push('reread');
       return reread();
     },
-    pause(attempt) {
-      log.push(`pause ${attempt}`);
+    pause(attempt, atLeast) {
+      log.push(`pause ${attempt}${atLeast ? `, ${atLeast} ms` : ''}`);
       return new Promise((resolve) => pauses.push(resolve));
     },
     now: () => clock.now,
@@ -59,6 +59,46 @@ test('a lost connection resumes at the newest position', async () => {
   sinks[1].next('missed');
   end();
   assert.deepEqual(log, ['subscribe c0', 'live', 'stop', 'waiting', 'pause 1', 'subscribe c7', 'live', 'apply missed', 'stop']);
+});
+
+test('without points it waits as long as the gateway asks, and resumes at its cursor', async () => {
+  let newest = 'c0';
+  const { log, sinks, pauses, end } = stage({ newest: () => newest });
+  const outOfPoints = (cursor: string) => [{ message: 'empty', extensions: { code: 'RATE_LIMITED', retryAfter: 30, cursor } }];
+  const resumeAt = async (attempt: number) => {
+    await settled();
+    pauses[attempt]();
+    await settled();
+  };
+  sinks[0].opened();
+  sinks[0].error(outOfPoints('r1'));
+  await resumeAt(0);
+  sinks[1].error({ code: 1006 }); // the next attempt has the same cursor
+  await resumeAt(1);
+  newest = 'c7';
+  sinks[2].next('missed');
+  sinks[2].error({ code: 1006 }); // an event has a newer cursor
+  await resumeAt(2);
+  sinks[3].error(outOfPoints('r2'));
+  await resumeAt(3);
+  end();
+  assert.deepEqual(log.filter((line) => /^(subscribe|pause)/.test(line)), [
+    'subscribe c0', 'pause 1, 30000 ms', 'subscribe r1', 'pause 2', 'subscribe r1', 'pause 1', 'subscribe c7', 'pause 2, 30000 ms', 'subscribe r2',
+  ]);
+});
+
+test('a library that is read again is followed from there', async () => {
+  const { log, sinks, pauses, end } = stage();
+  sinks[0].error([{ message: 'empty', extensions: { code: 'RATE_LIMITED', retryAfter: 1, cursor: 'r1' } }]);
+  await settled();
+  pauses[0]();
+  await settled();
+  sinks[1].error(coded('RESYNC'));
+  await settled();
+  pauses[1]();
+  await settled();
+  end();
+  assert.deepEqual(log.filter((line) => line.startsWith('subscribe')), ['subscribe c0', 'subscribe r1', 'subscribe c0']);
 });
 
 test('each failed attempt waits longer, and a change resets the count', async () => {

@@ -27,7 +27,7 @@ interface Following<Change> {
   newest(): string | null;
   apply(change: Change): void;
   reread(): Promise<unknown>;
-  pause(attempt: number): Promise<void>;
+  pause(attempt: number, atLeast: number): Promise<void>;
   now(): number;
   onState(state: LiveState): void;
 }
@@ -40,7 +40,9 @@ interface Following<Change> {
 //   apply(event)    applies a change
 //   reread()        reads the library again, because changes were missed; the promise is
 //                   rejected if that fails
-//   pause(n)        a promise that resolves when it is time for the n-th attempt
+//   pause(n, atLeast)
+//                   a promise that resolves when it is time for the n-th attempt, after at least so
+//                   many milliseconds
 //   now()           the time in milliseconds since any fixed instant
 //   onState(state)  receives 'live', 'waiting' or 'off'
 export function follow<Change>({ subscribe, newest, apply, reread, pause, now, onState }: Following<Change>): () => void {
@@ -48,16 +50,19 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
   let stop = () => {};
   let failures = 0;
   let openedAt = Infinity;
+  // The cursor with which the gateway ended the last subscription, because the viewer had no points for
+  // its next event. It is used until there is a newer one than at that time.
+  let resume: { cursor: string; newest: string | null } | null = null;
 
   const listen = () => {
     if (ended) return;
-    const after = newest();
+    const after = resume?.newest === newest() ? resume.cursor : newest();
     let open = true;
     openedAt = Infinity;
-    const lost = (codes: string[]) => {
+    const lost = (fault: unknown) => {
       if (!open || ended) return;
       open = false;
-      failed(codes);
+      failed(fault);
     };
     // Without a cursor to resume from, the changes before the subscription have to be read. The
     // socket opens shortly before the gateway starts the subscription: a second read, a little
@@ -65,7 +70,7 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
     const catchUp = async () => {
       try {
         await reread();
-        await pause(1);
+        await pause(1, 0);
         if (open && !ended) await reread();
       } catch {
         lost([]);
@@ -83,12 +88,14 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
         failures = 0;
         apply(event);
       },
-      error: (fault) => lost(codesOf(fault)),
+      error: lost,
       complete: () => lost([]),
     });
   };
 
-  const failed = async (codes: string[]) => {
+  const failed = async (fault: unknown) => {
+    const codes = codesOf(fault);
+    const { cursor, retryAfter = 0 } = extensionsOf(fault);
     // A subscription may still be open after an error in one event or while reading again.
     stop();
     stop = () => {};
@@ -99,9 +106,13 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
     if (now() - openedAt > longestPause) failures = 0;
     failures += 1;
     onState('waiting');
+    if (cursor) resume = { cursor, newest: newest() };
     // If this fails, the cursor stays too old, and the next attempt reads again.
-    if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) await reread().catch(() => {});
-    await pause(failures);
+    if (codes.includes('RESYNC') || codes.includes('BAD_CURSOR')) {
+      resume = null;
+      await reread().catch(() => {});
+    }
+    await pause(failures, retryAfter * 1000);
     listen();
   };
 
@@ -110,6 +121,11 @@ export function follow<Change>({ subscribe, newest, apply, reread, pause, now, o
     ended = true;
     stop();
   };
+}
+
+// extensionsOf returns the extensions of the first of a list of GraphQL errors, or {} for the end of a socket.
+function extensionsOf(fault: unknown): { cursor?: string; retryAfter?: number } {
+  return (Array.isArray(fault) && (fault as { extensions?: object }[])[0]?.extensions) || {};
 }
 
 // codesOf returns the codes of a list of GraphQL errors, or [] for the end of a socket.

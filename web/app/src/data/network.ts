@@ -29,16 +29,16 @@ export function onNetworkChange(notify: () => void): () => void {
 
 const firstPause = 1000;
 
-// pause waits before an attempt to reconnect: longer with each attempt, and only
-// until the network is back.
-export function pause(attempt: number): Promise<void> {
+// pause waits before an attempt to reconnect: longer with each attempt, at least as many milliseconds as
+// the gateway has asked for, and only until the network is back.
+export function pause(attempt: number, atLeast = 0): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
       clearTimeout(timer);
       removeEventListener('online', over);
       resolve();
     };
-    const timer = setTimeout(over, Math.min(firstPause * 2 ** (attempt - 1), longestPause));
+    const timer = setTimeout(over, Math.max(atLeast, Math.min(firstPause * 2 ** (attempt - 1), longestPause)));
     addEventListener('online', over);
   });
 }
