@@ -365,3 +365,23 @@ func TestFollow_TooManyMissedPastesEndIt(t *testing.T) {
 		}
 	}
 }
+
+// A paste that is listed late, while its follower still delivers missed pastes, is behind the Cursor too.
+func TestCursor_CoversArrivalsBeforeMissedPastes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine, theirs := newTwo(t, -170*time.Second)
+		mine.create(titled("before"))
+		after := mine.newest()
+		mine.pause(10 * time.Minute)
+		mine.create(titled("first"))
+		mine.create(titled("second"))
+		f := mine.follow(mine.Pastes, after)
+		mine.wantNext(f, "first")
+		theirs.create(titled("late"))
+		mine.pause(10 * time.Minute)
+		resume := f.Cursor()
+		if got := mine.received(mine.follow(mine.Pastes, &resume), time.Minute); !slices.Contains(got, "late") || !slices.Contains(got, "second") {
+			t.Errorf("got %v", got)
+		}
+	})
+}
