@@ -173,6 +173,45 @@ func TestHedgedAll_HedgesSlowCallsOnly(t *testing.T) {
 	})
 }
 
+// Both attempts of a call count once, whenever they end: hedgedAll ends only when it has a result, and
+// one, of each call.
+func TestHedgedAll_CountsBothAttemptsOfACallOnce(t *testing.T) {
+	for _, calls := range []int{1, 2, 5, 40} {
+		for _, width := range []int{1, 3, 40} {
+			synctest.Test(t, func(t *testing.T) {
+				h := &hedges{after: 500 * time.Millisecond, slots: make(chan struct{}, calls), another: func(string) bool { return true }}
+				got := make([]int, calls)
+				err := hedgedAll(t.Context(), h, calls, width, func(of *attempt, i int) (int, error) {
+					// Of even calls both attempts succeed, while others are still in flight.
+					takes := 700*time.Millisecond + time.Duration(i)*time.Millisecond
+					if of.hedged {
+						takes = 300 * time.Millisecond
+					}
+					if i%2 == 1 {
+						takes *= 10
+					}
+					<-time.After(takes) // does not end with its context, like an answer that has arrived
+					return i, nil
+				}, func(i, v int) {
+					if got[i]++; v != i {
+						t.Errorf("call %d has the result of call %d", i, v)
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				for i, n := range got {
+					if n != 1 {
+						t.Errorf("of %d calls, %d at once, call %d has %d results", calls, width, i, n)
+					}
+				}
+				synctest.Wait()
+				<-time.After(time.Hour)
+			})
+		}
+	}
+}
+
 // An attempt that waits at the gate is not hedged: no node has it yet, and a second
 // attempt would wait too.
 func TestHedged_QueuedAttemptIsNotHedged(t *testing.T) {
