@@ -1,5 +1,5 @@
 // Package heap prevents the garbage collector from running too often, and determines
-// how much memory the process may use.
+// how much memory and how many file descriptors the process may use.
 //
 // The collector runs when the heap has doubled since its last run. The live heap of a
 // gateway is a few megabytes, since its stores keep their data elsewhere, and it allocates
