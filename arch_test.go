@@ -141,7 +141,7 @@ var mayImport = map[string][]string{
 	"lease":             {},
 	"paste":             {},
 	"page":              {},
-	"pebblestore":       {"backend", "interchange"}, // interchange: archive
+	"pebblestore":       {"backend", "heap", "interchange"}, // interchange: archive
 	"cassandra":         {"backend", "interchange", "cassandra/session"},
 	"cassandra/session": {},
 	"interchange":       {},
@@ -149,13 +149,14 @@ var mayImport = map[string][]string{
 	"config":            {"edge", "graph", "observe", "heap"},
 	"progress":          {},
 	"heap":              {},
-	"answer":            {},
+	"answer":            {"budget"},
+	"budget":            {},
 	"graph":             {"answer"},
 	"auth":              {},
 	"observe":           {"backend"},
 	"dataloader":        {},
 	"resolvers":         {"graph", "dataloader", "auth"},
-	"edge":              {"answer", "graph", "auth", "observe"},
+	"edge":              {"answer", "budget", "graph", "auth", "observe"},
 	"web":               {},
 	"demo":              {"auth", "interchange", "web"},
 	"test/simulator":    {"backend", "interchange"}, // interchange: archive

@@ -30,7 +30,7 @@ func TestLimits_AreConfigurableAndReturned(t *testing.T) {
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
 		{"address-points", "31", "addressPointsPerMinute", "31"}, {"pastes-per-minute", "32", "pastesPerMinute", "32"},
 	}
-	names := []string{"answer-memory", "concurrent", "documents", "persisted", "persisted-bytes", "streams"}
+	names := []string{"answer-memory", "body-memory", "concurrent", "connections", "documents", "persisted", "persisted-bytes", "streams"}
 	for _, l := range returned {
 		names = append(names, l.name)
 	}

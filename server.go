@@ -150,17 +150,17 @@ func (s *server) announce(log *slog.Logger) {
 
 // serve answers requests until ctx ends or a listener fails.
 func (s *server) serve(ctx context.Context, handler http.Handler) error {
-	public := edge.Server(handler, s.edge.Limits, s.log)
+	public, listener := edge.Server(s.api.Requests(handler), s.edge.Limits, s.log), s.api.Listener(s.main)
 	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.Limits.ReadHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 2)
 	go func() {
 		if s.certificate != nil {
 			public.TLSConfig = &tls.Config{GetCertificate: s.certificate.ForHandshake}
-			ended <- public.ServeTLS(s.main, "", "")
+			ended <- public.ServeTLS(listener, "", "")
 			return
 		}
-		ended <- public.Serve(s.main)
+		ended <- public.Serve(listener)
 	}()
 	go func() { ended <- operators.Serve(s.admin) }()
 

@@ -24,8 +24,8 @@ func TestBody_WritesItsInput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want strings.Builder
-			m := NewMemory(1 << 30)
-			b := New(1<<30, m, nil)
+			m := NewMemory(1<<30, 1<<20)
+			b := New(1<<30, m, "a", nil)
 			for i, n := range sizes {
 				piece := strings.Repeat(string(rune('a'+i%26)), n)
 				want.WriteString(piece)
@@ -43,7 +43,7 @@ func TestBody_WritesItsInput(t *testing.T) {
 			for _, chunk := range b.Chunks() {
 				kept += cap(chunk)
 			}
-			if m.Used() != roundUp(int64(kept)) {
+			if m.Used() != int64(kept) {
 				t.Errorf("%d bytes are reserved for %d", m.Used(), kept)
 			}
 			if kept > 2*want.Len()+step {
@@ -86,13 +86,13 @@ func TestBody_FailsBeyondItsLimit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, stops := NewMemory(1<<30), 0
-			b := New(limit, m, func() { stops++ })
+			m, stops := NewMemory(1<<30, 1<<20), 0
+			b := New(limit, m, "a", func() { stops++ })
 			build(b, limit)
 			if b.Err() != nil {
 				t.Fatalf("%d bytes of %d: %v", limit, limit, b.Err())
 			}
-			again := New(limit, m, func() { stops++ })
+			again := New(limit, m, "a", func() { stops++ })
 			build(again, limit+1)
 			if again.Err() != ErrTooLarge || stops != 1 {
 				t.Fatalf("one byte more: %v, stopped %d times", again.Err(), stops)
@@ -117,8 +117,8 @@ func eachByte(n int, do func()) {
 }
 
 func TestBody_FailsWithoutMemory(t *testing.T) {
-	m := NewMemory(3 * step)
-	first, stops := New(1<<30, m, nil), 0
+	m := NewMemory(3*step, 1<<20)
+	first, stops := New(1<<30, m, "a", nil), 0
 	first.Hold(2*step + 1)
 	if first.Err() != nil || m.Used() != 3*step {
 		t.Fatalf("%v, %d bytes", first.Err(), m.Used())
@@ -127,7 +127,7 @@ func TestBody_FailsWithoutMemory(t *testing.T) {
 		"held":    func(b *Body) { b.Hold(1) },
 		"written": func(b *Body) { _, _ = b.WriteString("x") },
 	} {
-		b := New(1<<30, m, func() { stops++ })
+		b := New(1<<30, m, "a", func() { stops++ })
 		use(b)
 		if b.Err() != ErrNoMemory || m.Used() != 3*step {
 			t.Errorf("%s: %v, %d bytes", name, b.Err(), m.Used())
@@ -138,7 +138,7 @@ func TestBody_FailsWithoutMemory(t *testing.T) {
 		t.Errorf("%d answers were stopped, want 2", stops)
 	}
 	first.Release()
-	b := New(1<<30, m, nil)
+	b := New(1<<30, m, "a", nil)
 	if b.Hold(3 * step); b.Err() != nil {
 		t.Errorf("afterwards: %v", b.Err())
 	}
@@ -150,8 +150,8 @@ func TestBody_FailsWithoutMemory(t *testing.T) {
 }
 
 func TestBody_HoldsInSteps(t *testing.T) {
-	m := NewMemory(1 << 30)
-	b := New(1<<30, m, nil)
+	m := NewMemory(1<<30, 1<<20)
+	b := New(1<<30, m, "a", nil)
 	for _, c := range []struct{ hold, want int64 }{{1, step}, {step - 1, step}, {1, 2 * step}, {5 * step, 7 * step}} {
 		if b.Hold(int(c.hold)); m.Used() != c.want {
 			t.Errorf("%d more: %d bytes are reserved, want %d", c.hold, m.Used(), c.want)
@@ -159,15 +159,15 @@ func TestBody_HoldsInSteps(t *testing.T) {
 	}
 	// What was resolved is garbage when the answer is written.
 	_, _ = b.WriteString("short")
-	if b.Finish(); m.Used() != step {
-		t.Errorf("%d bytes are reserved for a short answer", m.Used())
+	if b.Finish(); m.Used() != firstChunk {
+		t.Errorf("%d bytes are reserved for a short answer, want those of its chunk", m.Used())
 	}
 	b.Release()
 }
 
 func TestBody_ConcurrentHoldsAreCounted(t *testing.T) {
-	m := NewMemory(1 << 30)
-	b := New(1<<30, m, nil)
+	m := NewMemory(1<<30, 1<<20)
+	b := New(1<<30, m, "a", nil)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -188,8 +188,8 @@ func TestBody_ConcurrentHoldsAreCounted(t *testing.T) {
 }
 
 func TestPart_IsWrittenInOrder(t *testing.T) {
-	m := NewMemory(1 << 30)
-	b := New(1<<30, m, nil)
+	m := NewMemory(1<<30, 1<<20)
+	b := New(1<<30, m, "a", nil)
 	p := &Part{Body: b}
 	buf := []byte("[")
 	for i := range 5 {
@@ -224,8 +224,8 @@ func TestBody_NilHasNoLimits(t *testing.T) {
 
 // TestBody_BufferIsReused: by a later answer, and not by one in progress.
 func TestBody_BufferIsReused(t *testing.T) {
-	m := NewMemory(1 << 30)
-	first, second := New(1<<20, m, nil), New(1<<20, m, nil)
+	m := NewMemory(1<<30, 1<<20)
+	first, second := New(1<<20, m, "a", nil), New(1<<20, m, "a", nil)
 	write := func(b *Body, text string) {
 		part := &Part{Body: b}
 		part.End(append(b.Buffer(10_000), strings.Repeat(text, 5000)...))
@@ -250,7 +250,7 @@ func TestBody_BufferIsReused(t *testing.T) {
 	for range 100 {
 		used := map[*byte]bool{}
 		for range 8 {
-			b := New(1<<20, m, nil)
+			b := New(1<<20, m, "a", nil)
 			defer b.Release()
 			first := &b.Buffer(10_000)[:1][0]
 			if used[first] {
@@ -258,13 +258,13 @@ func TestBody_BufferIsReused(t *testing.T) {
 			}
 			used[first] = true
 		}
-		b := New(1<<20, m, nil)
+		b := New(1<<20, m, "a", nil)
 		b.Buffer(10_000)
 		b.Release()
 		b.Release()
 	}
 	if testing.AllocsPerRun(100, func() {
-		b := New(1<<20, m, nil)
+		b := New(1<<20, m, "a", nil)
 		b.Buffer(10_000)
 		b.Release()
 	}) > 1.5 { // the Body; the pool may drop a buffer now and then

@@ -21,12 +21,13 @@ var (
 type Body struct {
 	limit   int64
 	memory  *Memory
+	account string // for whom memory is reserved
 	stopped func() // called once, when the answer fails; may be nil
 
 	failed   atomic.Pointer[error]
 	counted  atomic.Int64 // a lower bound of the answer's size
 	held     atomic.Int64 // bytes of memory in use
-	reserved atomic.Int64 // bytes of memory reserved, a multiple of step
+	reserved atomic.Int64 // bytes of memory reserved, a multiple of step until Finish
 
 	mu       sync.Mutex // held to change reserved
 	released bool
@@ -39,10 +40,10 @@ type Body struct {
 	buffer *[]byte // of the first part; nil if none
 }
 
-// New returns an empty Body of at most limit bytes, for which memory is reserved. If the answer
-// fails, stopped is called once, unless it is nil; it should end the work for the answer.
-func New(limit int, memory *Memory, stopped func()) *Body {
-	return &Body{limit: int64(limit), memory: memory, stopped: stopped}
+// New returns an empty Body of at most limit bytes, for which memory is reserved for an account. If
+// the answer fails, stopped is called once, unless it is nil; it should end the work for the answer.
+func New(limit int, memory *Memory, account string, stopped func()) *Body {
+	return &Body{limit: int64(limit), memory: memory, account: account, stopped: stopped}
 }
 
 // Err returns the error with which the answer has failed, or nil.
@@ -85,7 +86,7 @@ func (b *Body) reserve() {
 	if b.released || missing <= 0 {
 		return
 	}
-	if !b.memory.Reserve(missing) {
+	if !b.memory.Hold(b.account, int(missing)) {
 		b.fail(ErrNoMemory)
 		return
 	}
@@ -104,21 +105,21 @@ func (b *Body) Release() {
 	defer b.mu.Unlock()
 	b.released = true
 	b.chunks, b.last = nil, nil
-	b.memory.Free(b.reserved.Swap(0))
+	b.memory.Free(b.account, int(b.reserved.Swap(0)))
 	if b.buffer != nil {
 		b.memory.buffers.Put(b.buffer)
 		b.buffer = nil
 	}
 }
 
-// freeResolved frees the memory that was reserved for resolved values: they are garbage once the
-// answer is finished.
+// freeResolved frees the memory that was reserved beyond that of the chunks: resolved values are
+// garbage once the answer is finished.
 func (b *Body) freeResolved() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held.Store(b.kept)
-	if spare := b.reserved.Load() - roundUp(b.kept); spare > 0 {
+	if spare := b.reserved.Load() - b.kept; spare > 0 {
 		b.reserved.Add(-spare)
-		b.memory.Free(spare)
+		b.memory.Free(b.account, int(spare))
 	}
 }

@@ -8,24 +8,25 @@ package answer
 
 import (
 	"sync"
-	"sync/atomic"
+
+	"carrel/budget"
 )
 
 // step is how much memory an answer reserves at a time, and the size of the
 // buffers that long answers are written into. Most answers need one step.
 const step = 64 << 10
 
-// Memory limits the memory of all answers in progress together. It is safe for
-// concurrent use.
+// Memory limits the memory of all answers in progress together, and of those of
+// each account. It is safe for concurrent use.
 type Memory struct {
-	max  int64
-	used atomic.Int64
+	*budget.Budget
 	// buffers are the buffers of finished answers, *[]byte.
 	buffers sync.Pool
 }
 
-// NewMemory returns a Memory of max bytes.
-func NewMemory(max int) *Memory { return &Memory{max: int64(max)} }
+// NewMemory returns a Memory of max bytes. An account has a quarter of them, but
+// enough for one answer of largest bytes.
+func NewMemory(max, largest int) *Memory { return &Memory{Budget: budget.New(max, largest)} }
 
 // buffer returns a buffer of a finished answer, or a new one.
 func (m *Memory) buffer() *[]byte {
@@ -34,18 +35,3 @@ func (m *Memory) buffer() *[]byte {
 	}
 	return new([]byte)
 }
-
-// Used returns how many bytes are reserved.
-func (m *Memory) Used() int64 { return m.used.Load() }
-
-// Reserve reserves n bytes, or nothing if fewer are free.
-func (m *Memory) Reserve(n int64) bool {
-	if m.used.Add(n) <= m.max {
-		return true
-	}
-	m.used.Add(-n)
-	return false
-}
-
-// Free frees n reserved bytes.
-func (m *Memory) Free(n int64) { m.used.Add(-n) }

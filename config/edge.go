@@ -36,11 +36,15 @@ func (c *Config) Edge() (e EdgeConfig, err error) {
 	return e, nil
 }
 
+// connectionBytes is the memory of a connection: that of an event stream or a socket.
+const connectionBytes = 32 << 10
+
 // limits returns the limits of the edge, changed by --limit.
 func (c *Config) limits() (edge.Limits, error) {
 	l := edge.DefaultLimits()
-	if memory := heap.Memory(); memory > 0 {
-		l.AnswerMemory = int(memory / 4)
+	if memory := int(heap.Memory()); memory > 0 {
+		l.AnswerMemory, l.BodyMemory = memory/4, memory/8
+		l.Connections = min(l.Connections, memory/4/connectionBytes)
 	}
 	l.ViewerPoints, l.AddressPoints = c.RateLimit, (c.RateLimit+2)/3
 	writeTime, addressPoints := "", ""
@@ -56,6 +60,8 @@ func (c *Config) limits() (edge.Limits, error) {
 			addressPoints = setting
 		}
 	}
+	files, _ := heap.Files()
+	l.Connections = min(l.Connections, files) // beyond them the store fails
 	if addressPoints != "" && c.RateLimit == 0 {
 		return l, NewUsageError(fmt.Sprintf("limit: got %q; but rate-limit 0 switches rate limits off", addressPoints))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
+	"carrel/budget"
 	"carrel/core/fault"
 	"carrel/graph"
 	"carrel/principal"
@@ -153,7 +154,7 @@ func TestAnswerLimit_ErrorsOfAMutationAreShownToo(t *testing.T) {
 func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 	e := newEdge(t, limitedTo(8<<20, 1<<20))
 	e.named(1)
-	if !e.handler.memory.Reserve(1 << 20) {
+	if !e.handler.memory.Hold(budget.Nobody, 1<<20) {
 		t.Fatal("no memory is free")
 	}
 	const one = `mutation{createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{id}}}`
@@ -161,12 +162,12 @@ func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 	if a.Code != 503 || a.code() != "UNAVAILABLE" || a.Header().Get("Retry-After") != "1" || e.calls.Load() != 0 {
 		t.Errorf("%d calls, %d %s", e.calls.Load(), a.Code, a.Body)
 	}
-	e.handler.memory.Free(1 << 20)
+	e.handler.memory.Free(budget.Nobody, 1<<20)
 	if a := e.query(t, one, nil, "Authorization: Bearer ann"); a.code() != "" {
 		t.Error(a.Body)
 	}
 	// After it was executed it must not fail as UNAVAILABLE, because clients would repeat it.
-	if !e.handler.memory.Reserve(1<<20 - 64<<10) {
+	if !e.handler.memory.Hold(budget.Nobody, 1<<20-64<<10) {
 		t.Fatal("no memory is free")
 	}
 	e.named(100_000)

@@ -96,6 +96,8 @@ func triedElsewhere() map[string]func(*testing.T) {
 	return map[string]func(*testing.T){
 		"answer-bytes":   TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails,
 		"answer-memory":  TestAnswerMemory_IsHeldUntilTheAnswerIsSent,
+		"body-memory":    TestBodies_WaitingOnesOfAnAddressHoldItsShare,
+		"connections":    TestConnections_InTotalAreBounded,
 		"errors":         TestHandler_ReturnsAtMostTenErrors,
 		"concurrent":     TestHandler_OverloadIsRefused,
 		"query-time":     TestHandler_OperationsHaveADeadline,

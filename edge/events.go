@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/edge/connection"
 	"carrel/observe"
 )
 
@@ -245,20 +246,23 @@ func (s *eventStream) fail(errs gqlerror.List) {
 	s.send("complete", nil)
 }
 
-// write sends bytes at once. Each write has its own deadline instead of that of ordinary answers.
-// If the client does not read in time, or is gone, the operation ends.
+// write sends bytes at once. Each part has its own deadline instead of that of ordinary answers. If
+// the client does not read in time, or is gone, the operation ends.
 func (s *eventStream) write(message [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken {
 		return
 	}
-	began := time.Now()
-	if err := s.wire.send(joined(message), s.limits.StreamWrite); err != nil {
-		// The error depends on the protocol: HTTP/2 reports its deadline like any other reset.
-		s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite
-		s.wire.cut()
-		s.cancel()
+	for part := range connection.Pieces(joined(message)) {
+		began := time.Now()
+		if err := s.wire.send([][]byte{part}, s.limits.StreamWrite); err != nil {
+			// The error depends on the protocol: HTTP/2 reports its deadline like any other reset.
+			s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite
+			s.wire.cut()
+			s.cancel()
+			return
+		}
 	}
 }
 

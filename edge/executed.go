@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -29,7 +28,7 @@ type executed struct {
 // answer cannot be sent, to end the work for it.
 func (h *Handler) begin(op *operation, stop func()) {
 	op.release()
-	op.body = answer.New(h.limits.AnswerBytes, h.memory, stop)
+	op.body = answer.New(h.limits.AnswerBytes, h.memory, op.account.holder(), stop)
 }
 
 // release frees the memory of the answer. It may be called several times.
@@ -142,7 +141,7 @@ func length(pieces [][]byte) (n int) {
 // unsent returns the refusal of a query whose answer cannot be sent.
 func (h *Handler) unsent(err error) *refusal {
 	if errors.Is(err, answer.ErrNoMemory) {
-		return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Other answers in progress use all memory for answers; try again.", 1)
+		return tooBusy("Other answers in progress, yours or those of all, use all memory for answers; try again.")
 	}
 	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
 }

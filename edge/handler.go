@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql/executor"
@@ -18,6 +17,8 @@ import (
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/budget"
+	"carrel/edge/connection"
 	"carrel/graph"
 	"carrel/observe"
 )
@@ -86,14 +87,15 @@ type Handler struct {
 	observe      func(operation, code string, took time.Duration)
 	closed       func(code string)
 	tracing      *observe.Tracing
-	running      atomic.Int64
+	operations   *budget.Budget // that run
+	bodies       *bodies
 	memory       *answer.Memory
+	connections  *connection.Limit
 	streams      *streams
 	zipper       *zipper
 	compressed   bool      // answers to viewers are compressed too
 	exchanges    sync.Pool // of *exchange
 	intakes      sync.Pool // of *intake, for messages of sockets
-	large        *largeBuffers
 }
 
 // New returns a Handler. It returns an error if a document of the manifest could not be answered.
@@ -107,7 +109,10 @@ func New(c Config) (*Handler, error) {
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
-		zipper: newZipper(), compressed: c.Compress, memory: answer.NewMemory(c.Limits.AnswerMemory),
+		zipper: newZipper(), compressed: c.Compress,
+		operations: budget.New(c.Limits.Concurrent, 1),
+		// An answer, and what is resolved for it.
+		memory: answer.NewMemory(c.Limits.AnswerMemory, 2*c.Limits.AnswerBytes),
 	}
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
@@ -129,12 +134,13 @@ func New(c Config) (*Handler, error) {
 	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.apply)
 	h.persisted = newPersisted(c.Documents, &h.limits)
 	h.rates = newRates(&h.limits, c.TrustedProxies, c.Log, c.Spent)
+	h.bodies = newBodies(&h.limits)
+	h.connections = connection.NewLimit(h.limits.Connections, h.rates.connectionAccount)
 	h.streams = newStreams(&h.limits)
 	h.executor.SetErrorPresenter(h.presenter.present)
 	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
 	h.intakes.New = func() any { return new(intake) }
-	h.large = newLargeBuffers(h.limits.BodyBytes)
 	for id, text := range c.Documents {
 		if _, r := h.compiler.document(text); r != nil {
 			return nil, fmt.Errorf("document %s: %s", id, r.errs[0].Message)
@@ -197,6 +203,7 @@ func (h *Handler) serve(w http.ResponseWriter, x *exchange, r *http.Request) (re
 		}
 	}()
 	caller, op, refused := h.prepareRequest(x, r)
+	x.intake.reset() // the operation has copies of what it needs
 	switch {
 	case refused != nil:
 		return refused
@@ -227,7 +234,7 @@ func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Call
 		return caller, nil, refused
 	}
 	x.compress = h.compresses(caller.SignedIn(), r.Header)
-	p, refused := h.params(x, r)
+	p, refused := h.params(x, r, account)
 	if refused != nil {
 		return caller, nil, refused
 	}
@@ -313,21 +320,23 @@ func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 }
 
 // params reads the request from the URL or from the body.
-func (h *Handler) params(x *exchange, r *http.Request) (params, *refusal) {
+func (h *Handler) params(x *exchange, r *http.Request, a account) (params, *refusal) {
 	if r.Method == http.MethodGet {
 		return decodeURL(r.URL.RawQuery, &h.limits)
 	}
-	if refused := h.read(x, r); refused != nil {
+	if refused := h.read(x, r, a); refused != nil {
 		return params{}, refused
 	}
 	return decodeBody(x.bytes(), &h.limits)
 }
 
 // read reads the body.
-func (h *Handler) read(x *exchange, r *http.Request) *refusal {
-	err := x.read(r.Body, h.large)
+func (h *Handler) read(x *exchange, r *http.Request, a account) *refusal {
+	err := x.read(r.Body, h.bodies, a.holder())
 	var late net.Error
 	switch {
+	case errors.Is(err, errNoRoom):
+		return noRoom()
 	case errors.As(err, &late) && late.Timeout():
 		return refuse(http.StatusRequestTimeout, codeTimeout, "The request body took too long to arrive.")
 	case err != nil:
@@ -338,13 +347,23 @@ func (h *Handler) read(x *exchange, r *http.Request) *refusal {
 	return nil
 }
 
+// noRoom refuses a request for which no memory is free.
+func noRoom() *refusal {
+	return tooBusy("Other requests that are read or run, yours or those of all, use all memory for requests; try again.")
+}
+
+// tooBusy refuses a request because too much is in progress, for its account or for all.
+func tooBusy(message string) *refusal {
+	return refuseUntil(http.StatusServiceUnavailable, codeUnavailable, message, 1)
+}
+
 // release returns the buffers of an exchange to their pools.
 func (h *Handler) release(x *exchange) {
 	if x.op != nil {
 		x.op.release()
 	}
-	x.intake.reset(h.large)
-	if x.reset(); max(x.first.Cap(), x.zipped.Cap(), cap(x.out)) <= pooledBytes {
+	x.intake.reset()
+	if x.reset(); max(x.zipped.Cap(), cap(x.out)) <= pooledBytes {
 		h.exchanges.Put(x)
 	}
 }

@@ -1,66 +1,108 @@
 package edge
 
 import (
-	"bytes"
+	"errors"
 	"io"
+	"math/bits"
 	"sync"
+
+	"carrel/budget"
 )
 
-// firstBytes is how many bytes of a body or message are read before a buffer for the whole is
-// allocated, so that a client that announces a megabyte and sends nothing ties up no memory. Few
-// requests are longer, so these buffers have their own pool.
-const firstBytes = 64 << 10
+// keptBytes is the largest buffer that an intake keeps for the next body or message. Few are
+// longer.
+const keptBytes = 16 << 10
 
-// intake is a reusable buffer into which one body or message is read.
-type intake struct {
-	first   bytes.Buffer
-	whole   *bytes.Buffer // everything, if it is longer than the first bytes
-	limited io.LimitedReader
+// errNoRoom is the error of a body or message for which no memory is free.
+var errNoRoom = errors.New("no memory is free for the body")
+
+// bodies is the memory of bodies and messages that are read, and of what operations keep of them.
+type bodies struct {
+	*budget.Budget
+	most int // bytes of the largest body allowed
+	// larger are buffers that are longer than keptBytes, *[]byte, by the bits of their length.
+	larger [bits.UintSize + 1]sync.Pool
 }
 
-// largeBuffers are buffers for bodies that are longer than firstBytes. Each is as large as the
-// largest body allowed.
-type largeBuffers struct {
-	buffers sync.Pool // of *bytes.Buffer
-	most    int
+func newBodies(l *Limits) *bodies {
+	// The largest body, and what decoding it takes.
+	return &bodies{Budget: budget.New(l.BodyMemory, 2*l.BodyBytes), most: l.BodyBytes}
 }
 
-func newLargeBuffers(most int) *largeBuffers {
-	l := &largeBuffers{most: most}
-	l.buffers.New = func() any { return new(bytes.Buffer) }
-	return l
-}
-
-// read reads all of r, or one byte more than the largest body allowed.
-func (in *intake) read(r io.Reader, large *largeBuffers) error {
-	most := int64(large.most) + 1
-	in.limited = io.LimitedReader{R: r, N: min(most, firstBytes)}
-	_, err := in.first.ReadFrom(&in.limited)
-	if in.first.Len() == firstBytes && err == nil {
-		in.whole = large.buffers.Get().(*bytes.Buffer)
-		in.whole.Grow(large.most + bytes.MinRead + 1) // once for each buffer
-		in.whole.Write(in.first.Bytes())
-		in.limited.N = most - firstBytes
-		_, err = in.whole.ReadFrom(&in.limited)
+// buffer returns an empty buffer of a size.
+func (b *bodies) buffer(size int) []byte {
+	if used, ok := b.larger[bits.Len(uint(size-1))].Get().(*[]byte); ok && cap(*used) == size {
+		return (*used)[:0]
 	}
-	in.limited.R = nil
-	return err
+	return make([]byte, 0, size)
+}
+
+// reuse keeps a buffer that is longer than keptBytes for others.
+func (b *bodies) reuse(buf []byte) {
+	if cap(buf) > keptBytes {
+		b.larger[bits.Len(uint(cap(buf)-1))].Put(&buf)
+	}
+}
+
+// intake is a reusable buffer into which one body or message is read. It grows with what has
+// arrived, so that a client that announces a megabyte and sends nothing ties up no memory.
+type intake struct {
+	buf     []byte
+	bodies  *bodies
+	account string
+	held    int // bytes of memory: the capacity of buf
+}
+
+// read reads all of r, or one byte more than the largest body allowed. The account holds the memory
+// for it until reset.
+func (in *intake) read(r io.Reader, b *bodies, account string) error {
+	in.bodies, in.account = b, account
+	if !in.hold(cap(in.buf)) {
+		return errNoRoom
+	}
+	most := b.most
+	for len(in.buf) <= most {
+		if len(in.buf) == cap(in.buf) {
+			size := min(max(1<<10, 2*cap(in.buf)), most+1)
+			if !in.hold(size - cap(in.buf)) {
+				return errNoRoom
+			}
+			longer := append(b.buffer(size), in.buf...)
+			b.reuse(in.buf)
+			in.buf = longer
+		}
+		n, err := r.Read(in.buf[len(in.buf):min(cap(in.buf), most+1)])
+		in.buf = in.buf[:len(in.buf)+n]
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *intake) hold(n int) bool {
+	if !in.bodies.Hold(in.account, n) {
+		return false
+	}
+	in.held += n
+	return true
 }
 
 // bytes returns what was read. It is valid until reset.
-func (in *intake) bytes() []byte {
-	if in.whole != nil {
-		return in.whole.Bytes()
-	}
-	return in.first.Bytes()
-}
+func (in *intake) bytes() []byte { return in.buf }
 
-// reset clears the content and keeps the buffer.
-func (in *intake) reset(large *largeBuffers) {
-	in.first.Reset()
-	if in.whole != nil {
-		in.whole.Reset()
-		large.buffers.Put(in.whole)
-		in.whole = nil
+// reset clears the content, frees its memory, and keeps a short buffer.
+func (in *intake) reset() {
+	if in.bodies == nil { // nothing was read
+		return
 	}
+	in.bodies.Free(in.account, in.held)
+	if cap(in.buf) > keptBytes {
+		in.bodies.reuse(in.buf)
+		in.buf = nil
+	}
+	*in = intake{buf: in.buf[:0]}
 }

@@ -54,6 +54,10 @@ type Limits struct {
 	// AnswerMemory limits the memory of all answers that are being built or sent, in bytes
 	// (UNAVAILABLE). The gateway sets it to a quarter of the memory of its process.
 	AnswerMemory int
+	// BodyMemory limits the memory of all bodies and messages that are being read, and of the
+	// variables of operations that run, in bytes (UNAVAILABLE). The gateway sets it to an eighth of
+	// the memory of its process: half of what answers have, because most requests are shorter.
+	BodyMemory int
 	// PageSize limits the entries of a page (BAD_USER_INPUT). It is at most the limit of the
 	// Service.
 	PageSize int
@@ -64,7 +68,7 @@ type Limits struct {
 	// Errors limits the errors in one answer.
 	Errors int
 	// Concurrent limits the operations that run at once (UNAVAILABLE). It equals the journal's
-	// limit of undecided changes.
+	// limit of undecided changes. As of all memory, an account holds at most a quarter of them.
 	Concurrent int
 	// Query and Mutation are the timeouts of operations (TIMEOUT). The write protocol itself
 	// answers within 15 s.
@@ -101,6 +105,12 @@ type Limits struct {
 	// dead connections and keep proxies from closing idle ones.
 	SocketInit, StreamWrite, Ping time.Duration
 
+	// Connections limits the open connections, and the requests over HTTP/2 in addition to them: as
+	// many as the streams, and a quarter of that for other requests. The gateway lowers it to what
+	// its memory and its file descriptors allow. An address may have a quarter of them, without
+	// event streams and sockets; one more closes its oldest.
+	Connections int
+
 	// HeaderBytes limits the header of a request. The times are those of the parts of a request:
 	// see Server.
 	HeaderBytes                         int
@@ -126,6 +136,7 @@ func DefaultLimits() Limits {
 		Cost:               5_000,
 		AnswerBytes:        8 << 20,
 		AnswerMemory:       256 << 20,
+		BodyMemory:         128 << 20,
 		PageSize:           cursor.MaxPageSize,
 		IDs:                input.MaxList,
 		ShareTargets:       input.MaxList,
@@ -148,6 +159,7 @@ func DefaultLimits() Limits {
 		SocketInit:         10 * time.Second,
 		StreamWrite:        10 * time.Second,
 		Ping:               20 * time.Second,
+		Connections:        25_000,
 		HeaderBytes:        16 << 10,
 		ReadHeader:         5 * time.Second,
 		Read:               15 * time.Second,

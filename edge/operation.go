@@ -17,6 +17,10 @@ import (
 	"carrel/principal"
 )
 
+// usualDocument is the memory of a document that an operation keeps without being counted: of a
+// text of 2,000 characters. Clients have few documents, and most are kept anyway for later requests.
+const usualDocument = 64 << 10
+
 // operation is a validated operation that can be run once.
 type operation struct {
 	*graphql.OperationContext
@@ -36,6 +40,8 @@ type operation struct {
 	pages *graph.Pages
 	// body is the answer, or the event, that is being built or sent.
 	body *answer.Body
+	// keeps is the memory of its variables, and of a document that is longer than usual.
+	keeps int
 	// resolving is the price of the groups that were resolved for the viewer.
 	resolving int
 }
@@ -79,7 +85,8 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages}
+	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages,
+		keeps: sizeOf(values) + max(0, doc.weight()-usualDocument)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		if refused = h.apply(refused); refused != nil {
 			return nil, refused
@@ -171,14 +178,23 @@ func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, err
 	return res, err
 }
 
+// tooManyOperations refuses an operation because others run.
+func tooManyOperations() *refusal {
+	return tooBusy("Too many operations are running, yours or those of all; try again.")
+}
+
 // run executes a query or a mutation, and charges the part of the price that is only known
-// afterwards. The caller releases op when the answer has been sent.
+// afterwards. The operation has ended when it returns, and holds nothing but its answer. The caller
+// releases op when the answer has been sent.
 func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*executed, *refusal) {
-	if h.running.Add(1) > int64(h.limits.Concurrent) {
-		h.running.Add(-1)
-		return nil, refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Too many operations are running; try again.", 1)
+	if !h.operations.Hold(op.account.holder(), 1) {
+		return nil, tooManyOperations()
 	}
-	defer h.running.Add(-1)
+	defer h.operations.Free(op.account.holder(), 1)
+	if !h.bodies.Hold(op.account.holder(), op.keeps) {
+		return nil, noRoom()
+	}
+	defer h.bodies.Free(op.account.holder(), op.keeps)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
 	defer cancel()
 	h.begin(op, cancel)

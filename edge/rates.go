@@ -230,6 +230,15 @@ type account struct {
 	pastes  *ledger // if nil, pastes are unlimited
 }
 
+// holder returns the account that holds shares: a viewer, an address, or the /48 network of an IPv6
+// address, because the shares of four accounts are all there is.
+func (a account) holder() string {
+	if a.network != "" {
+		return a.network
+	}
+	return a.owner
+}
+
 // wider returns the account of the /48 network. Without one, it is an account without limits.
 func (a account) wider() account {
 	if a.network == "" || a.ledger == nil {

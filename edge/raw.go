@@ -6,15 +6,16 @@ import (
 	"strconv"
 	"time"
 
+	"carrel/answer"
 	"carrel/core/fault"
+	"carrel/edge/connection"
 )
 
 // RawText reads the text of a paste by its id or the digits of its id. It returns nil if there is
 // none.
 type RawText func(ctx context.Context, id string) (*string, error)
 
-// rawBytes is the maximal length of a raw text. That much memory is reserved while it is read and
-// sent.
+// rawBytes is the maximal length of a raw text. That much memory is reserved while it is read.
 const rawBytes = 512 << 10
 
 // Raw serves the texts of pastes as plain text that browsers do not execute, sniff or cache. It
@@ -29,36 +30,56 @@ func (h *Handler) Raw(read RawText) http.Handler {
 
 // serveRaw answers a request for a raw text, and returns the code of its refusal, or codeOK.
 func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText) (code string) {
-	if refused := h.rates.account("", r).begin(); refused != nil {
+	a := h.rates.account("", r)
+	if refused := a.begin(); refused != nil {
 		return refuseRaw(w, refused)
 	}
-	busy := refuseUntil(http.StatusServiceUnavailable, codeUnavailable, "Too many requests are running; try again.", 1)
-	defer h.running.Add(-1)
-	if h.running.Add(1) > int64(h.limits.Concurrent) || !h.memory.Reserve(rawBytes) {
-		return refuseRaw(w, busy)
+	text, refused := h.readRaw(r, a, read)
+	if refused != nil {
+		return refuseRaw(w, refused)
 	}
-	defer h.memory.Free(rawBytes)
+	defer h.memory.Free(a.holder(), len(text))
+	head := w.Header()
+	head["Content-Type"] = []string{"text/plain; charset=utf-8"}
+	head["Cache-Control"] = []string{"no-store"}
+	head["Content-Length"] = []string{strconv.Itoa(len(text))}
+	secure(head)
+	if r.Method != http.MethodHead {
+		for len(text) > 0 { // one piece at a time is copied
+			piece := text[:min(len(text), connection.PieceBytes)]
+			if _, err := w.Write([]byte(piece)); err != nil { // the client is gone
+				break
+			}
+			text = text[len(piece):]
+		}
+	}
+	return codeOK
+}
+
+// readRaw reads a text. The account holds memory of its length afterwards, and nothing else.
+func (h *Handler) readRaw(r *http.Request, a account, read RawText) (string, *refusal) {
+	if !h.operations.Hold(a.holder(), 1) {
+		return "", tooManyOperations()
+	}
+	defer h.operations.Free(a.holder(), 1)
+	if !h.memory.Hold(a.holder(), rawBytes) {
+		return "", h.unsent(answer.ErrNoMemory)
+	}
+	kept := 0
+	defer func() { h.memory.Free(a.holder(), rawBytes-kept) }()
 	ctx, cancel := context.WithTimeout(r.Context(), h.limits.Query)
 	defer cancel()
 	text, err := read(ctx, r.PathValue("id"))
 	switch {
 	case err == nil && text != nil:
+		kept = len(*text)
+		return *text, nil
 	case err == nil, fault.ReasonOf(err) == fault.ReasonBadInput:
-		return refuseRaw(w, refuse(http.StatusNotFound, codeNotFound, "There is no such paste; it may have expired or been deleted."))
-	default:
-		shown := h.presenter.present(ctx, err)
-		code, _ := shown.Extensions["code"].(string)
-		return refuseRaw(w, refuseUntil(http.StatusServiceUnavailable, code, shown.Message, 1))
+		return "", refuse(http.StatusNotFound, codeNotFound, "There is no such paste; it may have expired or been deleted.")
 	}
-	head := w.Header()
-	head["Content-Type"] = []string{"text/plain; charset=utf-8"}
-	head["Cache-Control"] = []string{"no-store"}
-	head["Content-Length"] = []string{strconv.Itoa(len(*text))}
-	secure(head)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write([]byte(*text)) // the client may be gone
-	}
-	return codeOK
+	shown := h.presenter.present(ctx, err)
+	code, _ := shown.Extensions["code"].(string)
+	return "", refuseUntil(http.StatusServiceUnavailable, code, shown.Message, 1)
 }
 
 // refuseRaw answers with a line of text, and returns the code of the refusal.

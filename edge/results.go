@@ -31,8 +31,12 @@ type results struct {
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
 	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, caller.Viewer()), op.OperationContext)
-	op.share()
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
+	if !h.bodies.Hold(op.account.holder(), op.keeps) {
+		op.keeps, r.refused = 0, noRoom().errs
+		return r
+	}
+	op.share()
 	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
 	op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
 	return r
@@ -103,4 +107,5 @@ func (h *Handler) collectErrors(ctx context.Context) context.Context {
 func (r *results) end() {
 	r.cancel()
 	r.op.release()
+	r.handler.bodies.Free(r.op.account.holder(), r.op.keeps)
 }

@@ -6,9 +6,14 @@ import (
 	"fmt"
 	stdlog "log"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
+
+	"carrel/budget"
+	"carrel/edge/connection"
 )
 
 // Routes are the handlers of the main address.
@@ -91,6 +96,10 @@ func plain(w http.ResponseWriter, status int, text string) {
 // maxHTTP2Streams limits the concurrent requests of one connection. A browser makes a handful.
 const maxHTTP2Streams = 100
 
+// http2Receive is how many bytes of the bodies of one HTTP/2 connection may wait until they are
+// read: the least that the protocol allows.
+const http2Receive = 64 << 10
+
 // headerSlack is what HTTP/2 counts in addition to the bytes of a header: 32 for each of up to 128
 // fields.
 const headerSlack = 32 * 128
@@ -141,15 +150,43 @@ func endUnclearFraming(h http.Handler) http.Handler {
 // Server returns an HTTP server that clients cannot block with slow or endless requests.
 func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           endUnclearFraming(limitHeader(h, l.HeaderBytes)),
+		Handler:           endUnclearFraming(limitHeader(connection.Pace(h, l.StreamWrite), l.HeaderBytes)),
+		ConnState:         connection.Track,
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
 		WriteTimeout:      l.AnswerTime(),
 		IdleTimeout:       l.Idle,
 		MaxHeaderBytes:    l.HeaderBytes + headerSlack,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
-		ErrorLog:          stdlog.New(serverLog{log}, "", 0),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxHTTP2Streams,
+			// What clients send and nobody reads.
+			MaxReceiveBufferPerConnection: http2Receive, MaxReceiveBufferPerStream: http2Receive,
+			WriteByteTimeout: l.StreamWrite,
+		},
+		ErrorLog: stdlog.New(serverLog{log}, "", 0),
 	}
+}
+
+// Listener returns a listener for a Server that limits its connections.
+func (h *Handler) Listener(l net.Listener) net.Listener { return h.connections.Listener(l) }
+
+// Requests returns the handler of a Server, which limits the requests over HTTP/2 like connections.
+func (h *Handler) Requests(next http.Handler) http.Handler {
+	refuse := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		plain(w, http.StatusServiceUnavailable, "Too many connections and requests are open; try again.\n")
+	})
+	return h.connections.Requests(next, refuse, h.rates.address)
+}
+
+// connectionAccount returns the account of an address that connects. Trusted proxies have none,
+// because the connections of all their clients come from one address.
+func (r *rates) connectionAccount(addr netip.Addr) string {
+	if !addr.IsValid() || r.trusts(addr) {
+		return budget.Nobody
+	}
+	key := addressKey(addr)
+	return account{owner: key, network: networkOf(key)}.holder()
 }
 
 // serverLog receives the log lines of net/http. Most report broken connections, which clients cause

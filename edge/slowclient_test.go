@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"carrel/edge/connection"
 )
 
 // ends receives what a handler reports to its observers.
@@ -101,7 +103,7 @@ type held struct {
 }
 
 func (h *held) Write(b []byte) (int, error) {
-	if len(b) > 1<<19 {
+	if len(b) > connection.PieceBytes/2 {
 		<-h.closing
 		return len(b), nil
 	}

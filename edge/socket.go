@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"carrel/auth"
+	"carrel/edge/connection"
 	"carrel/observe"
 )
 
@@ -57,6 +58,8 @@ type socket struct {
 	inited  bool
 	caller  auth.Caller
 	account account
+
+	sending sync.Mutex // held while a message is sent
 
 	mu       sync.Mutex
 	timer    *time.Timer // for the init, and then for the expiry of the token
@@ -202,14 +205,17 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 	h := s.handler
 	in := h.intakes.Get().(*intake)
 	defer func() {
-		if in.reset(h.large); in.first.Cap() <= pooledBytes {
-			h.intakes.Put(in)
-		}
+		in.reset()
+		h.intakes.Put(in)
 	}()
 	late := time.AfterFunc(h.limits.Read, func() { s.close(websocket.StatusPolicyViolation, "The message took too long to arrive") })
-	err = in.read(message, h.large)
+	err = in.read(message, h.bodies, s.account.holder())
 	late.Stop()
-	if len(in.bytes()) > h.limits.BodyBytes {
+	switch {
+	case errors.Is(err, errNoRoom):
+		s.close(websocket.StatusTryAgainLater, clipReason(noRoom().errs[0].Message))
+		return true, err
+	case len(in.bytes()) > h.limits.BodyBytes:
 		s.close(websocket.StatusMessageTooBig, "The message is too large")
 		return true, nil
 	}
@@ -257,6 +263,11 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 // ping checks whether the client is alive. The reading goroutine reads the answer. If it comes too
 // late, the socket is closed with a code, which a slow client may still read.
 func (s *socket) ping() {
+	if !s.sending.TryLock() { // how long the client takes for a message is limited by itself
+		s.pingLater()
+		return
+	}
+	s.sending.Unlock()
 	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
 	defer cancel()
 	err := s.conn.Ping(ctx)
@@ -264,13 +275,16 @@ func (s *socket) ping() {
 		s.close(websocket.StatusTryAgainLater, "Slow consumer: a ping was not answered in time")
 		return
 	}
-	// The library sends no ping while it sends a message, and gives up after five seconds. How long
-	// the message may take is limited by itself.
+	// The library sends no ping while it sends a message, and gives up after five seconds.
 	busy := errors.Is(err, context.DeadlineExceeded)
 	if err != nil && !busy {
 		s.cancel()
 		return
 	}
+	s.pingLater()
+}
+
+func (s *socket) pingLater() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -320,7 +334,7 @@ func (s *socket) closeCrowded() {
 }
 
 // send writes one message: a type, an id unless it is empty, and a payload, which may be in pieces.
-// A client that does not accept it in time is cut off without a message.
+// A client that does not accept each part of it in time is cut off without a message.
 func (s *socket) send(kind, id string, payload ...[]byte) {
 	head := append(make([]byte, 0, len(id)+48), `{"type":"`+kind+`"`...)
 	if id != "" {
@@ -330,27 +344,33 @@ func (s *socket) send(kind, id string, payload ...[]byte) {
 		head = append(head, `,"payload":`...)
 	}
 	message := append(append(make([][]byte, 0, len(payload)+2), head), payload...)
-	ctx, cancel := context.WithTimeout(s.ctx, s.handler.limits.StreamWrite)
-	defer cancel()
-	err := s.write(ctx, joined(append(message, []byte{'}'})))
+	s.sending.Lock() // before its time begins
+	defer s.sending.Unlock()
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	within := s.handler.limits.StreamWrite
+	timer := time.AfterFunc(within, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
+	err := s.write(ctx, joined(append(message, []byte{'}'})), func() { timer.Reset(within) })
 	if s.late(ctx) || err != nil {
 		s.cancel()
 	}
 }
 
-// write writes one message.
-func (s *socket) write(ctx context.Context, pieces [][]byte) error {
-	if len(pieces) == 1 {
+// write writes one message, and calls accepted for each part that was sent.
+func (s *socket) write(ctx context.Context, pieces [][]byte, accepted func()) error {
+	if len(pieces) == 1 && len(pieces[0]) <= connection.PieceBytes {
 		return s.conn.Write(ctx, websocket.MessageText, pieces[0])
 	}
 	w, err := s.conn.Writer(ctx, websocket.MessageText)
 	if err != nil {
 		return err
 	}
-	for _, piece := range pieces {
-		if _, err := w.Write(piece); err != nil {
+	for part := range connection.Pieces(pieces) {
+		if _, err := w.Write(part); err != nil {
 			return err
 		}
+		accepted()
 	}
 	return w.Close()
 }
@@ -358,7 +378,7 @@ func (s *socket) write(ctx context.Context, pieces [][]byte) error {
 // late reports whether ctx has reached its deadline, and records that the client was too slow. The
 // connection closes itself at the deadline, even if the write or read finishes at the same moment.
 func (s *socket) late(ctx context.Context) bool {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return false
 	}
 	s.mu.Lock()

@@ -17,7 +17,7 @@ func TestSocket_IncompleteMessageClosesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write([]byte(`{"type":"ping","payload":{"a":"` + strings.Repeat("a", 2*firstBytes))); err != nil {
+	if _, err := w.Write([]byte(`{"type":"ping","payload":{"a":"` + strings.Repeat("a", 2*keptBytes))); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.next(); got != "closed 1008" {
@@ -30,7 +30,7 @@ func TestSocket_IncompleteMessageClosesIt(t *testing.T) {
 func TestSocket_MessagesOfAllSizesAreRead(t *testing.T) {
 	e := newEdge(t, nil)
 	c := opened(t, start(t, e.handler, DefaultLimits()), "")
-	for _, size := range []int{1, 100, firstBytes - 100, firstBytes, firstBytes + 1, 1<<20 - 200, 1} {
+	for _, size := range []int{1, 100, keptBytes - 100, keptBytes, keptBytes + 1, 1<<20 - 200, 1} {
 		id := strings.Repeat("x", size)
 		c.send(`{"id":"1","type":"subscribe","payload":{"query":"{user(id:\"x\"){id}}","extensions":{"` + id + `":1}}}`)
 		if got := c.next(); got != `{"type":"next","id":"1","payload":{"data":{"user":{"id":"x"}}}}` {

@@ -201,7 +201,7 @@ type lateHijacker struct {
 func (l lateHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	close(l.reached)
 	<-l.goOn
-	return l.ResponseWriter.(http.Hijacker).Hijack()
+	return http.NewResponseController(l.ResponseWriter).Hijack()
 }
 
 // TestStreams_EndedAreNotCounted: however a stream ends, it is no longer counted.

@@ -141,3 +141,27 @@ func (r *valueReader) text(typ *ast.Type) string {
 	}
 	return s
 }
+
+// sizeOf estimates the memory of decoded JSON in bytes: texts, and 16 bytes for each value in an
+// interface, 24 for a slice and 256 for a map.
+func sizeOf(value any) int {
+	switch v := value.(type) {
+	case string:
+		return 32 + len(v)
+	case json.Number:
+		return 32 + len(v)
+	case []any:
+		n := 40
+		for _, item := range v {
+			n += sizeOf(item)
+		}
+		return n
+	case map[string]any:
+		n := 256
+		for name, item := range v {
+			n += 16 + len(name) + sizeOf(item)
+		}
+		return n
+	}
+	return 16
+}

@@ -155,7 +155,7 @@ func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 		"an item's visibility":        {item(library.Link, 99), ""},
 		"nothing that is to be shown": {&Object{}, `{"node":null}`},
 	} {
-		body := answer.New(1<<20, answer.NewMemory(1<<20), nil)
+		body := answer.New(1<<20, answer.NewMemory(1<<20, 1<<20), "", nil)
 		ok := p.Write(c.object, body)
 		if got := string(bytes.Join(body.Chunks(), nil)); ok != (c.want != "") || got != c.want {
 			t.Errorf("%s: written is %t: %s", name, ok, got)

@@ -17,7 +17,7 @@ import (
 // bounded runs a query whose answer may have at most limit bytes.
 func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
-	return g.boundedIn(answers.NewMemory(1<<30), exec, v, query, limit)
+	return g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, v, query, limit)
 }
 
 // boundedIn is bounded with the memory for answers.
@@ -28,7 +28,7 @@ func (g *gateway) boundedIn(memory *answers.Memory, exec *executor.Executor, v *
 	if errs != nil {
 		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
 	}
-	body := answers.New(limit, memory, nil)
+	body := answers.New(limit, memory, "", nil)
 	graph.SetBody(op, body)
 	respond, ctx := exec.DispatchOperation(ctx, op)
 	if resp := respond(ctx); body.Err() == nil && (len(resp.Data) > 0 || len(resp.Errors) > 0) {

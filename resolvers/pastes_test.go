@@ -95,11 +95,11 @@ func TestLatestPastes_ReserveMemoryBeforeTheyRead(t *testing.T) {
 	}
 	const query = `{ latestPastes { nodes { body } } }`
 	for _, exec := range []*executor.Executor{g.exec, g.slow} {
-		if got, err := g.boundedIn(answers.NewMemory(1<<30), exec, &principal.Viewer{}, query, 2<<20); err != nil || len(got) < 1_200_000 || reads != 1 {
+		if got, err := g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, &principal.Viewer{}, query, 2<<20); err != nil || len(got) < 1_200_000 || reads != 1 {
 			t.Errorf("with enough memory: %d bytes by %d reads, %v", len(got), reads, err)
 		}
 		reads = 0
-		if _, err := g.boundedIn(answers.NewMemory(1_000_000), exec, &principal.Viewer{}, query, 2<<20); !errors.Is(err, answers.ErrNoMemory) || reads != 0 {
+		if _, err := g.boundedIn(answers.NewMemory(1_000_000, 1<<20), exec, &principal.Viewer{}, query, 2<<20); !errors.Is(err, answers.ErrNoMemory) || reads != 0 {
 			t.Errorf("without enough memory: %v after %d reads", err, reads)
 		}
 	}

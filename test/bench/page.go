@@ -191,9 +191,9 @@ func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error
 		return nil, err
 	}
 	limits := edge.DefaultLimits()
-	pages, memory := graph.NewPages(pageQuery), answer.NewMemory(limits.AnswerMemory)
+	pages, memory := graph.NewPages(pageQuery), answer.NewMemory(limits.AnswerMemory, limits.AnswerBytes)
 	return func() error {
-		body := answer.New(limits.AnswerBytes, memory, nil)
+		body := answer.New(limits.AnswerBytes, memory, string(owner), nil)
 		defer body.Release()
 		r := &graph.Request{Op: operation(), Pages: pages, Body: body}
 		if answered, _ := schema.Answer(auth.WithViewer(ctx, &principal.Viewer{User: owner}), r); !answered || len(body.Chunks()) != 1 {

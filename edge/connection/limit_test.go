@@ -1,0 +1,83 @@
+package connection
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+
+	"carrel/budget"
+)
+
+// from is a connection from an address.
+type from struct {
+	net.Conn
+	addr net.Addr
+}
+
+func (f from) RemoteAddr() net.Addr { return f.addr }
+
+// connect returns a counted connection from an address, or nil.
+func (l *Limit) connect(t *testing.T, address string) *connection {
+	client, server := net.Pipe()
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return l.enter(from{server, &net.TCPAddr{IP: net.ParseIP(address), Port: 1}})
+}
+
+func (l *Limit) state() string {
+	kept := 0
+	for _, open := range l.open {
+		kept += len(open)
+	}
+	return fmt.Sprintf("%d used, %d of %d accounts", l.Used(), kept, len(l.open))
+}
+
+// TestLimit_CountsEachConnectionOnce: however often it is closed, and whatever it becomes before or
+// after.
+func TestLimit_CountsEachConnectionOnce(t *testing.T) {
+	l := NewLimit(40, func(a netip.Addr) string {
+		if a == netip.MustParseAddr("192.0.2.9") {
+			return budget.Nobody
+		}
+		return a.String()
+	})
+	plain, stream, late, proxy := l.connect(t, "192.0.2.1"), l.connect(t, "192.0.2.1"), l.connect(t, "192.0.2.2"), l.connect(t, "192.0.2.9")
+	if got := l.state(); got != "4 used, 3 of 2 accounts" {
+		t.Fatal(got)
+	}
+	Track(stream, http.StateHijacked)
+	Track(stream, http.StateHijacked)
+	if got := l.state(); got != "4 used, 2 of 2 accounts" {
+		t.Error("after one became a stream: " + got)
+	}
+	// The account has its whole share again, but for the plain connection.
+	if !l.budget.Hold("192.0.2.1", 9) || l.budget.Hold("192.0.2.1", 1) {
+		t.Error("a stream is counted for its account")
+	}
+	l.budget.Free("192.0.2.1", 9)
+	for range 2 {
+		for _, c := range []*connection{plain, stream, late, proxy} {
+			_ = c.Close()
+		}
+	}
+	Track(late, http.StateHijacked)
+	_ = late.Close()
+	if got := l.state(); got != "0 used, 0 of 0 accounts" {
+		t.Error("at the end: " + got)
+	}
+}
+
+// TestLimit_StreamsAreNotDisplaced: an account whose share is used up by requests over HTTP/2 gets
+// no connection.
+func TestLimit_StreamsAreNotDisplaced(t *testing.T) {
+	l := NewLimit(8, netip.Addr.String)
+	stream := l.connect(t, "192.0.2.1")
+	Track(stream, http.StateHijacked)
+	if !l.budget.Hold("192.0.2.1", 2) {
+		t.Fatal("the share is another one")
+	}
+	if c := l.connect(t, "192.0.2.1"); c != nil || stream.closed {
+		t.Error("a connection is accepted, or a stream was closed for it")
+	}
+}
