@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/fault"
+	"carrel/heap"
 	"carrel/pebblestore/files"
 )
 
@@ -34,8 +35,16 @@ const (
 // compacting the dead rows of one library away is cheap.
 var tableSizes = [...]int64{1 << 20, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 32 << 20, 32 << 20}
 
+// Pebble keeps as many tables open as the file descriptors of the process allow, without those for
+// other files, but at least a few.
+const (
+	otherFiles   = 100
+	fewestTables = 50
+)
+
 // engineOptions returns Pebble's options.
 func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
+	_, own := heap.Files()
 	o := &pebble.Options{
 		FS:                          fs,
 		Lock:                        s.lock,
@@ -45,6 +54,7 @@ func (s *Store) engineOptions(fs vfs.FS) *pebble.Options {
 		MemTableStopWritesThreshold: memTables,
 		L0CompactionThreshold:       compactFrom,
 		MaxManifestFileSize:         files.ManifestMax,
+		MaxOpenFiles:                max(fewestTables, own-otherFiles),
 		Logger:                      engineLog{s},
 		EventListener:               s.listener(),
 	}
