@@ -185,7 +185,7 @@ func endOf(c net.Conn) string {
 }
 
 // secureWorld is a gateway with HTTPS and HTTP/2, and a client for it.
-func secureWorld(t *testing.T) *gateway {
+func secureWorld(t *testing.T, flags ...string) *gateway {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func secureWorld(t *testing.T) *gateway {
 			t.Fatal(err)
 		}
 	}
-	g := serveWith(t, "--rate-limit", "0", "--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))
+	g := serveWith(t, append(flags, "--rate-limit", "0", "--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))...)
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
