@@ -33,6 +33,9 @@ type document struct {
 	// conditional reports that directives select fields, which may depend on the variables of an
 	// operation.
 	conditional bool
+	// nullable are the variables that may be null and are used where no null is taken. It is nil if
+	// there are none.
+	nullable map[string]bool
 	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
 	// document is conditional.
 	pages *graph.Pages
@@ -148,6 +151,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	}
 	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, waived: waived}
 	d.collect(doc)
+	d.collectNullable()
 	return d, nil
 }
 

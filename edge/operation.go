@@ -81,6 +81,9 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
+	if refused := doc.checkNulls(def, values); refused != nil {
+		return nil, refused
+	}
 	asked, refused := doc.sizes(values, &h.limits)
 	if refused != nil {
 		return nil, refused

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -22,6 +24,7 @@ type presenter struct {
 	log *slog.Logger
 	// random fills b. The ids of errors are made from it.
 	random func(b []byte)
+	panics panicLog
 }
 
 // present returns the error as the client sees it.
@@ -126,11 +129,21 @@ func codeOf(e *fault.Error) string {
 	return codeInternal
 }
 
-// report assigns an id to an internal error and logs it.
+// report assigns an id to an internal error and logs it. A panic that is not logged gets the id of
+// the last one that was.
 func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error) {
 	var b [16]byte
 	p.random(b[:])
 	id := hex.EncodeToString(b[:])
+	var panicked *panicError
+	skipped := 0
+	if errors.As(err, &panicked) {
+		var due bool
+		if id, skipped, due = p.panics.log(time.Now(), id); !due {
+			shown.Extensions["errorId"] = id
+			return
+		}
+	}
 	shown.Extensions["errorId"] = id
 	attrs := []any{"error_id", id, "path", shown.Path.String(), "err", err.Error()}
 	if graphql.HasOperationContext(ctx) {
@@ -138,11 +151,36 @@ func (p *presenter) report(ctx context.Context, shown *gqlerror.Error, err error
 			attrs = append(attrs, "type", string(op.Operation), "operation", op.Name)
 		}
 	}
-	var panicked *panicError
-	if errors.As(err, &panicked) {
-		attrs = append(attrs, "stack", panicked.stack)
+	if panicked != nil {
+		attrs = append(attrs, "stack", panicked.stack, "skipped", skipped)
 	}
 	p.log.ErrorContext(ctx, "internal error", attrs...)
+}
+
+// panicEvery is the minimal interval between two log lines about panics. A client may be able to
+// cause them at will, and each line has a stack of kilobytes.
+const panicEvery = time.Second
+
+// panicLog decides which panics are logged.
+type panicLog struct {
+	mu      sync.Mutex
+	last    time.Time // of the last line
+	id      string    // in the last line
+	skipped int       // panics since the last line
+}
+
+// log reports whether a line about a panic is due, and the number of panics that were skipped
+// before it. logged is the id in that line, or in the last one if none is due.
+func (l *panicLog) log(now time.Time, id string) (logged string, skipped int, due bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.last.IsZero() && now.Sub(l.last) < panicEvery {
+		l.skipped++
+		return l.id, 0, false
+	}
+	skipped = l.skipped
+	l.last, l.id, l.skipped = now, id, 0
+	return id, skipped, true
 }
 
 // panicError is a panic of a resolver with its stack.

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -15,6 +17,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/principal"
 )
 
 func newPresenter(log *bytes.Buffer) *presenter {
@@ -100,6 +103,39 @@ func TestPresenter_ShowsRetryAfter(t *testing.T) {
 	shown := newPresenter(&bytes.Buffer{}).present(context.Background(), fault.Unavailablef(nil, "later"))
 	if shown.Extensions["retryAfter"] != 1 {
 		t.Errorf("%v", shown.Extensions)
+	}
+}
+
+// TestPresenter_LogsOnePanicASecond: a client that causes panics at will must not fill the log. Each
+// answer has the id of a line in the log.
+func TestPresenter_LogsOnePanicASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEdge(t, nil)
+		e.onUser = func(context.Context, string) (*principal.User, error) { panic("SELECT secret") }
+		began, answers := time.Now(), 0
+		for time.Since(began) < 10*time.Second {
+			a := e.query(t, `{a:user(id:"u:a:a"){id} b:user(id:"u:a:b"){id}}`, nil)
+			for _, shown := range a.Errors {
+				answers++
+				if id, _ := shown.Extensions["errorId"].(string); len(id) != 32 || !strings.Contains(e.log.String(), id) {
+					t.Fatalf("no line with the id of %v", shown.Extensions)
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // of the bubble's clock
+		}
+		lines, skipped := strings.Count(e.log.String(), "\n"), strings.Count(e.log.String(), `"skipped":39`)
+		if answers != 400 || lines != 10 || skipped != 9 {
+			t.Errorf("%d panics, %d lines, %d of which report 39 that were skipped: %.2000s", answers, lines, skipped, e.log.String())
+		}
+	})
+	// Errors that are no panics are all logged.
+	var log bytes.Buffer
+	p := newPresenter(&log)
+	for range 3 {
+		p.present(context.Background(), errors.New("SELECT secret"))
+	}
+	if lines := strings.Count(log.String(), "\n"); lines != 3 {
+		t.Errorf("%d lines", lines)
 	}
 }
 
