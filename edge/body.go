@@ -36,6 +36,8 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 		return params{}, tooManyValues(l)
 	case jsontext.Invalid:
 		return params{}, badRequest("The request body is not valid JSON.")
+	case jsontext.HalfPair:
+		return params{}, halfPair("The request body")
 	}
 	switch body[0] {
 	case '{':
@@ -67,6 +69,10 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 
 func tooManyValues(l *Limits) *refusal {
 	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, input.MaxList))
+}
+
+func halfPair(where string) *refusal {
+	return badRequest(where + ` has half of a surrogate pair, such as \ud800 alone, which is no character.`)
 }
 
 // escapedChar is the maximal length of an escaped character in bytes: two escapes of six.

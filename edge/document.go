@@ -123,7 +123,12 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, c.limits.Tokens)
 	if err != nil {
-		return nil, c.parseRefusal(err)
+		return nil, c.parseRefusal(text, err)
+	}
+	if mayHaveHalfPair(text) {
+		if fault := lexicalError(text); fault != nil {
+			return nil, c.syntaxRefusal(fault)
+		}
 	}
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
 		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
@@ -160,7 +165,7 @@ func tooLong(l *Limits) *refusal {
 }
 
 // parseRefusal distinguishes the parser's own limits from syntax errors.
-func (c *compiler) parseRefusal(err error) *refusal {
+func (c *compiler) parseRefusal(text string, err error) *refusal {
 	switch message := err.Error(); {
 	case strings.Contains(message, "exceeded token limit"):
 		return refuseDocument(codeTokenLimit, fmt.Sprintf("The query has more than %d tokens.", c.limits.Tokens))
@@ -168,9 +173,16 @@ func (c *compiler) parseRefusal(err error) *refusal {
 		return refuseDocument(codeDepthLimit, "The query is nested too deeply.")
 	}
 	if e, ok := err.(*gqlerror.Error); ok {
-		return &refusal{status: statusSyntax, errs: c.presentable(gqlerror.List{e}, codeParseFailed)}
+		if fault := lexicalError(text); fault != nil && !follows(fault, e) {
+			e = fault
+		}
+		return c.syntaxRefusal(e)
 	}
 	return refuse(statusSyntax, codeParseFailed, "The query cannot be parsed.")
+}
+
+func (c *compiler) syntaxRefusal(e *gqlerror.Error) *refusal {
+	return &refusal{status: statusSyntax, errs: c.presentable(gqlerror.List{e}, codeParseFailed)}
 }
 
 // maxMessage limits the length of an error message, which may quote the query, in bytes.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -198,13 +199,22 @@ func eventually(t testing.TB, holds func() bool) {
 // answerUnderTest is a parsed response.
 type answerUnderTest struct {
 	*httptest.ResponseRecorder
-	Errors []struct {
-		Message    string
-		Path       []any
-		Extensions map[string]any
-	}
-	Data json.RawMessage
-	keys map[string]json.RawMessage
+	Errors []errorUnderTest
+	Data   json.RawMessage
+	keys   map[string]json.RawMessage
+}
+
+// errorUnderTest is an error of a response.
+type errorUnderTest struct {
+	Message    string
+	Locations  []struct{ Line, Column int }
+	Path       []any
+	Extensions map[string]any
+}
+
+// at returns the first location as line:column.
+func (e errorUnderTest) at() string {
+	return fmt.Sprintf("%d:%d", e.Locations[0].Line, e.Locations[0].Column)
 }
 
 // code returns the code of the first error, or "" if there is none.

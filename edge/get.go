@@ -41,6 +41,8 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 			return params{}, tooManyValues(l)
 		case jsontext.Invalid:
 			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
+		case jsontext.HalfPair:
+			return params{}, halfPair("The parameter " + part.name + " of the URL")
 		}
 		*part.into = []byte(text)
 	}

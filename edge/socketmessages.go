@@ -18,7 +18,8 @@ import (
 // protocol.
 func (s *socket) receive(message []byte) bool {
 	message = bytes.Trim(message, jsontext.Space)
-	if jsontext.Check(message, s.handler.limits.Values) != jsontext.Valid || message[0] != '{' {
+	verdict := jsontext.Check(message, s.handler.limits.Values)
+	if verdict != jsontext.Valid && verdict != jsontext.HalfPair || message[0] != '{' {
 		return false
 	}
 	var kind, id string
@@ -35,6 +36,10 @@ func (s *socket) receive(message []byte) bool {
 		}
 	})
 	if !good || jsontext.Present(payload) && payload[0] != '{' {
+		return false
+	}
+	// Half of a surrogate pair in an operation is an error of this operation only.
+	if verdict == jsontext.HalfPair && (kind != "subscribe" || payload == nil || jsontext.Check(payload, s.handler.limits.Values) == jsontext.Valid) {
 		return false
 	}
 	switch kind {

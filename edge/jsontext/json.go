@@ -17,6 +17,9 @@ const (
 	Valid   Verdict = iota // one JSON value in UTF-8, and nothing else
 	Invalid                // anything else
 	TooMuch                // too many values, or nested too deeply; valid or not
+	// HalfPair is for JSON that would be valid, but escapes half of a surrogate pair, which is no
+	// character. Decoders replace it by U+FFFD, so that different texts become equal.
+	HalfPair
 )
 
 // maxDepth is the deepest nesting of objects and lists, the same as in the standard decoder.
@@ -32,8 +35,11 @@ func Check(b []byte, most int) Verdict {
 		}
 		for s.ended {
 			if len(s.open) == 0 {
-				if s.at < len(b) || !utf8.Valid(b) {
+				switch {
+				case s.at < len(b) || !utf8.Valid(b):
 					return Invalid
+				case s.half:
+					return HalfPair
 				}
 				return Valid
 			}
@@ -50,7 +56,9 @@ type scanner struct {
 	at   int
 	open []byte // the brackets that are open at this position
 	// ended reports that a value has ended at this position. Otherwise one starts.
-	ended        bool
+	ended bool
+	// half reports that half of a surrogate pair was escaped.
+	half         bool
 	values, most int
 }
 
@@ -156,6 +164,11 @@ func (s *scanner) text() bool {
 			if n == 0 {
 				return false
 			}
+			if n == unicodeEscape {
+				var whole bool
+				n, whole = CharacterLength(b[i:])
+				s.half = s.half || !whole
+			}
 			i += n
 		default:
 			i++
@@ -190,11 +203,34 @@ func escapeLength(b []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 2
 	case 'u':
-		if len(b) >= 6 && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]) {
-			return 6
+		if len(b) >= unicodeEscape && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]) {
+			return unicodeEscape
 		}
 	}
 	return 0
+}
+
+// unicodeEscape is the length of an escape of four hexadecimal digits, in bytes.
+const unicodeEscape = 6
+
+// CharacterLength returns the length in bytes of the character at the start of b, which is valid
+// and begins with an escape of four hexadecimal digits. It has two such escapes if it is a
+// surrogate pair. whole is false if it is half of one.
+func CharacterLength(b []byte) (n int, whole bool) {
+	switch {
+	case !isSurrogate(b, '8', 'b') && !isSurrogate(b, 'c', 'f'):
+		return unicodeEscape, true
+	case isSurrogate(b, '8', 'b') && escapeLength(b[unicodeEscape:]) == unicodeEscape && isSurrogate(b[unicodeEscape:], 'c', 'f'):
+		return 2 * unicodeEscape, true
+	}
+	return unicodeEscape, false
+}
+
+// isSurrogate reports whether b begins with the escape of a surrogate whose second digit lies
+// between two.
+func isSurrogate(b []byte, from, to byte) bool {
+	second := b[3] | 0x20 // in lower case, and digits unchanged
+	return b[2]|0x20 == 'd' && second >= from && second <= to
 }
 
 func isHex(c byte) bool {

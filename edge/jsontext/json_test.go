@@ -59,6 +59,20 @@ func TestJSON_CountsValuesOfABody(t *testing.T) {
 	}
 }
 
+func TestCheck_FindsHalvesOfSurrogatePairs(t *testing.T) {
+	for value, want := range map[string]Verdict{
+		`"\ud83d\ude00"`: Valid, `"\\ud83d"`: Valid, `"\ud7ff\ue000"`: Valid, `{"\uDBFF\uDFFF":1}`: Valid,
+		`"\ud83d"`: HalfPair, `"\ude00"`: HalfPair, `["\ud83d","\ude00"]`: HalfPair, `"\ud83d\u0041"`: HalfPair, `"\ud83d\n"`: HalfPair,
+		`"\ud83d\ud83d\ude00"`: HalfPair, `"\\\ud83d"`: HalfPair, `{"a":1,"\uDC00":2}`: HalfPair,
+		`"\ud83d`: Invalid, `"\ud83d"x`: Invalid, `"\ud83d\ude0"`: Invalid, `"\ud83d\`: Invalid, `["\ud83d",]`: Invalid, "[\"\\ud83d\",\"\xff\"]": Invalid,
+		`["\ud83d",1,2,3,4]`: TooMuch,
+	} {
+		if got := Check([]byte(value), 4); got != want {
+			t.Errorf("%s is %d, want %d", value, got, want)
+		}
+	}
+}
+
 // TestAllDigits_FindsOtherBytesAtEachPosition tries each byte value at each of eight positions
 // among digits.
 func TestAllDigits_FindsOtherBytesAtEachPosition(t *testing.T) {

@@ -41,7 +41,7 @@ func hostileBodies() []row {
 				"1e400":               {`{"query":"query($n:Int){viewer{library(first:$n){bucket}}}","variables":{"n":1e400}}`, "BAD_USER_INPUT"},
 				"1e400 elsewhere":     {find + `{"i":"u:acme:ann","canary":1e400}}`, ""},
 				"bad UTF-8":           {"{\"query\":\"{__typename}\",\"x\":\"canary\xff\"}", "BAD_REQUEST"},
-				"half a surrogate":    {find + `{"i":"canary\ud800"}}`, "BAD_USER_INPUT"},
+				"half a surrogate":    {find + `{"i":"canary\ud800"}}`, "BAD_REQUEST"},
 				"NUL in an id":        {find + `{"i":"u:acme:canary\u0000"}}`, "BAD_USER_INPUT"},
 				"a brace":             {`{"canary`, "BAD_REQUEST"},
 				"something behind it": {`{"query":"{__typename}"}canary`, "BAD_REQUEST"},
