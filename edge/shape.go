@@ -2,6 +2,7 @@ package edge
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -36,6 +37,8 @@ type inspector struct {
 	directives int
 	// nested is the deepest nesting of lists and objects in the literal values of the document.
 	nested int
+	// tooLarge is a number literal beyond 64 bits, or nil.
+	tooLarge *ast.Value
 }
 
 // limitPolicy returns the refusal if the limit is enforced, or nil if it is waived.
@@ -74,7 +77,7 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply l
 		in.addDirectives(op.Directives)
 		for _, v := range op.VariableDefinitions {
 			in.addDirectives(v.Directives)
-			in.nested = max(in.nested, levels(v.DefaultValue))
+			in.addValue(v.DefaultValue)
 		}
 		var cycle string
 		if shapes[i], cycle = in.set(op.SelectionSet); cycle != "" {
@@ -89,6 +92,11 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply l
 	}
 	if in.nested > limits.Depth { // like overlap, this limit protects the process
 		return refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth))
+	}
+	if v := in.tooLarge; v != nil {
+		r := refuseDocument(codeValidationFailed, clip("A number has at most 64 bits; a longer ID is written as a string: "+v.Raw))
+		r.errs = withLocation(r.errs[0], v.Position)
+		return r
 	}
 	var exceeded []*refusal
 	if in.directives > limits.Directives {
@@ -205,12 +213,42 @@ func (in *inspector) addDirectives(directives ast.DirectiveList) {
 	}
 }
 
-// addArguments measures the nesting of the values of arguments, because messages of the validation
-// repeat each level with everything below it.
 func (in *inspector) addArguments(arguments ast.ArgumentList) {
 	for _, arg := range arguments {
-		in.nested = max(in.nested, levels(arg.Value))
+		in.addValue(arg.Value)
 	}
+}
+
+// addValue measures the nesting of a value, because messages of the validation repeat each level
+// with everything below it, and looks for numbers that the executor cannot read.
+func (in *inspector) addValue(v *ast.Value) {
+	in.nested = max(in.nested, levels(v))
+	if in.tooLarge == nil {
+		in.tooLarge = tooLarge(v)
+	}
+}
+
+// tooLarge returns the first number in a value that is beyond 64 bits, or nil.
+func tooLarge(v *ast.Value) *ast.Value {
+	if v == nil {
+		return nil
+	}
+	var err error
+	switch v.Kind {
+	case ast.IntValue:
+		_, err = strconv.ParseInt(v.Raw, 10, 64)
+	case ast.FloatValue:
+		_, err = strconv.ParseFloat(v.Raw, 64)
+	}
+	if err != nil {
+		return v
+	}
+	for _, child := range v.Children {
+		if found := tooLarge(child.Value); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // levels returns the nesting of lists and objects in a value. The parser has limited it.

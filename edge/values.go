@@ -3,6 +3,9 @@ package edge
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -76,10 +79,47 @@ func (r *valueReader) value(typ *ast.Type) any {
 		return word == 't'
 	}
 	end := jsontext.PlainEnd(r.b, r.at)
-	number := json.Number(r.b[r.at:end])
+	number := string(r.b[r.at:end])
 	r.at = end
-	return number
+	if typ != nil && (typ.Name() == "Int" || typ.Name() == "ID") {
+		number = wholeNumber(number)
+	}
+	return json.Number(number)
 }
+
+// wholeNumber returns the digits of a JSON number that is an integer but may be written with a
+// fraction or an exponent, such as 1.0 and 1e0. It returns others, and those of more digits than 64
+// bits can have, as they are.
+func wholeNumber(number string) string {
+	at := strings.IndexAny(number, "eE")
+	exponent, mantissa := 0, number
+	if at >= 0 {
+		var err error
+		if exponent, err = strconv.Atoi(number[at+1:]); err != nil {
+			exponent = math.MaxInt32 // of either sign: only 0 can be multiplied by it
+		}
+		mantissa = number[:at]
+	}
+	sign, digits := "", mantissa
+	if number[0] == '-' {
+		sign, digits = "-", mantissa[1:]
+	}
+	digits, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(digits+fraction, "0")
+	exponent -= len(fraction)
+	significant := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(significant)
+	switch {
+	case significant == "":
+		return "0"
+	case exponent < 0 || exponent > maxDigits || len(significant)+exponent > maxDigits:
+		return number
+	}
+	return sign + significant + strings.Repeat("0", exponent)
+}
+
+// maxDigits is the maximal number of digits of an integer of 64 bits.
+const maxDigits = 19
 
 // inside skips the bracket or comma at the current position and moves to the next value of a list
 // or the next member of an object. It returns false after the closing bracket.

@@ -144,7 +144,7 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 		want = "a Boolean"
 		_, ok = value.(bool)
 	case "ID":
-		want = "an ID, a string"
+		want = "an ID, a string or a whole number of 64 bits"
 		if _, ok = value.(string); !ok {
 			var n json.Number
 			if n, ok = value.(json.Number); ok {

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
+
+	"carrel/library"
 )
 
 func TestVariables_KeepNumbersExactly(t *testing.T) {
@@ -16,12 +19,12 @@ func TestVariables_KeepNumbersExactly(t *testing.T) {
 	if r != nil {
 		t.Fatal(r.errs)
 	}
-	const object = `{"a":9007199254740993,"b":1e400,"a":9007199254740995,"c":[1.0,"\u00e9"],"d":"what is not declared"}`
+	const object = `{"a":9007199254740993,"b":1e400,"a":9007199254740995,"c":[1.0,"\u00e9",25e-1],"d":"what is not declared"}`
 	got, r := readVariables(e.handler.schema, doc.ast.Operations[0], []byte(object))
 	if r != nil {
 		t.Fatal(r.errs)
 	}
-	want := map[string]any{"a": json.Number("9007199254740995"), "b": json.Number("1e400"), "c": []any{json.Number("1.0"), "é"}}
+	want := map[string]any{"a": json.Number("9007199254740995"), "b": json.Number("1e400"), "c": []any{json.Number("1"), "é", json.Number("25e-1")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -55,6 +58,82 @@ func TestVariables_LongIDsAndEnumValuesAreRefused(t *testing.T) {
 				t.Errorf("%d calls: %.300s", e.calls.Load(), a.Body)
 			}
 		})
+	}
+}
+
+// TestVariables_WholeNumbersAreIntsAndIDs: JSON does not distinguish 1, 1.0 and 1e0.
+func TestVariables_WholeNumbersAreIntsAndIDs(t *testing.T) {
+	e := newEdge(t, nil)
+	const query = `query($n:Int,$i:ID!,$l:[ID!]!){user(id:$i){id library(first:$n){bucket}} nodes(ids:$l){id}}`
+	e.onMany = func(_ context.Context, ids []string) ([]library.Node, error) {
+		return []library.Node{user(ids[0]), user(ids[len(ids)-1])}, nil
+	}
+	for number, want := range map[string]string{
+		"1": "1", "1.0": "1", "1e0": "1", "1E+0": "1", "10e-1": "1", "0.1e1": "1", "1.000000000000000000000000": "1", "0.0001e4": "1",
+		"1.5e1": "15", "1e1": "10", "0": "0", "-0": "0", "-0.0": "0", "0e999999999999999999999": "0", "0.0e-5": "0", "100": "100", "2500e-2": "25",
+	} {
+		for _, list := range []string{number, "[" + number + "]", `["a",` + number + `]`} {
+			a := e.send(t, `{"query":`+string(quoted(query))+`,"variables":{"n":`+number+`,"i":`+number+`,"l":`+list+`}}`)
+			if !strings.HasPrefix(string(a.Data), `{"user":{"id":"`+want+`","library":{`) || !strings.HasSuffix(string(a.Data), `{"id":"`+want+`"}]}`) {
+				t.Errorf("%s in %s: got %s", number, list, a.Body)
+			}
+		}
+	}
+	for _, id := range []string{"9223372036854775807", "9223372036854775807.0", "-9223372036854775808", "9.223372036854775807e18", "-1e0", "1e18"} {
+		want := map[string]string{"-1e0": "-1", "1e18": "1000000000000000000"}[id]
+		if want == "" {
+			want = strings.Replace(strings.TrimSuffix(strings.TrimSuffix(id, ".0"), "e18"), ".", "", 1)
+		}
+		if a := e.send(t, `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":`+id+`}}`); string(a.Data) != `{"user":{"id":"`+want+`"}}` {
+			t.Errorf("%s: got %s", id, a.Body)
+		}
+	}
+	calls := e.calls.Load()
+	for _, number := range []string{"1.5", "1e-1", "0.1", "-1.0001", "15e-1", "1e400", "1e99999999999999999999", "1e-99999999999999999999", "9223372036854775808",
+		"1e19", "-9.3e18", "1" + strings.Repeat("0", 200), "1." + strings.Repeat("0", 200) + "1"} {
+		for query, want := range map[string]string{
+			`query($v:ID!){user(id:$v){id}}`:                           "$v is not an ID, a string or a whole number of 64 bits.",
+			`query($v:Int){user(id:\"a\"){library(first:$v){bucket}}}`: "$v is not an Int, a whole number of 32 bits.",
+		} {
+			a := e.send(t, `{"query":"`+query+`","variables":{"v":`+number+`}}`)
+			if a.code() != "BAD_USER_INPUT" || !strings.Contains(a.Errors[0].Message, want) || e.calls.Load() > calls {
+				t.Errorf("%s: got %s", number, a.Body)
+			}
+		}
+	}
+}
+
+// TestLiterals_NumbersBeyond64BitsAreRefused: the executor cannot read them, whatever their type. A
+// fraction is no Int, unlike in JSON.
+func TestLiterals_NumbersBeyond64BitsAreRefused(t *testing.T) {
+	const id = "92233720368547758080"
+	for query, at := range map[string]string{
+		`{user(id:` + id + `){id}}`:                                                  "1:10",
+		`{user(id:-` + id + `){id}}`:                                                 "1:10",
+		`{nodes(ids:["a",` + id + `]){id}}`:                                          "1:17",
+		`{user(id:"a"){library(first:` + id + `){bucket}}}`:                          "1:29",
+		`{user(id:"a"){library(after:` + id + `){bucket}}}`:                          "1:29",
+		`{_entities(representations:[{id:` + id + `}]){id}}`:                         "1:33",
+		`{_entities(representations:[{id:1e400}]){id}}`:                              "1:33",
+		`query($i:ID=` + id + `){user(id:$i){id}}`:                                   "1:13",
+		`{viewer @include(if:` + id + `){id}}`:                                       "1:21",
+		`{viewer{...F}} fragment F on User{drafts(first:` + id + `){edges{cursor}}}`: "1:48",
+	} {
+		e := newEdge(t, nil)
+		a := e.query(t, query, nil)
+		if a.code() != "GRAPHQL_VALIDATION_FAILED" || !strings.HasPrefix(a.Errors[0].Message, "A number has at most 64 bits; a longer ID is written as a string") ||
+			a.Errors[0].at() != at || e.calls.Load() > 0 || e.log.Len() > 0 {
+			t.Errorf("%s: got %s, %s", query, a.Body, e.log.String())
+		}
+	}
+	for query, want := range map[string]string{
+		`{user(id:9223372036854775807){id}}`:         `{"user":{"id":"9223372036854775807"}}`,
+		`{user(id:1.0){id}}`:                         "",
+		`{user(id:"a"){library(first:1.0){bucket}}}`: "",
+	} {
+		if a := newEdge(t, nil).query(t, query, nil); string(a.Data) != want || want == "" && a.code() != "GRAPHQL_VALIDATION_FAILED" {
+			t.Errorf("%s: got %s", query, a.Body)
+		}
 	}
 }
 
