@@ -27,12 +27,16 @@ func TestIntrospection_NamesTheSpecificationsOfScalars(t *testing.T) {
 			got[typ.Kind+" "+typ.Name] = typ.SpecifiedByURL
 		}
 	}
-	const url = "https://scalars.graphql.org/andimarek/date-time"
+	const url = "docs/values.md#datetime"
 	if want := map[string]string{"SCALAR DateTime": url}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	file, err := os.ReadFile("../clients/schema.graphql")
 	if err != nil || !strings.Contains(string(file), `scalar DateTime @specifiedBy(url: "`+url+`")`) {
 		t.Errorf("%v: clients/schema.graphql does not name it", err)
+	}
+	page, err := os.ReadFile("../docs/values.md")
+	if err != nil || !strings.Contains(string(page), "\n## DateTime\n") {
+		t.Errorf("%v: the specification is not in docs/values.md", err)
 	}
 }

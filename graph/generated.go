@@ -339,8 +339,8 @@ var sources = []*ast.Source{
 extend schema
   @link(url: "https://specs.apollo.dev/federation/v2.7", import: ["@key", "@shareable", "@tag", "@inaccessible"])
 
-"A point in time: RFC 3339 in UTC with microseconds, e.g. 2026-11-21T09:30:00.123456Z. Libraries are ordered by these microseconds. Input may have any time zone; fractions of a microsecond are cut off."
-scalar DateTime @specifiedBy(url: "https://scalars.graphql.org/andimarek/date-time")
+"A point in time: RFC 3339 in UTC with six digits after the point, e.g. 2026-11-21T09:30:00.123456Z. Libraries are ordered by these microseconds. Input may have any offset from UTC below 24 hours; fractions of a microsecond are cut off. docs/values.md has the whole rule."
+scalar DateTime @specifiedBy(url: "docs/values.md#datetime")
 
 "An opaque position in a connection. Pass it back only to the connection that returned it, with the same arguments, and for a viewer who sees the same part of it. It has no specification, because only the gateway reads it."
 scalar Cursor

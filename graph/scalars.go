@@ -105,7 +105,7 @@ func (d dateTime) MarshalGQL(w io.Writer) {
 		spare = b.AvailableBuffer()
 	}
 	spare = append(spare, '"')
-	spare = clock.Instant(d).Time().AppendFormat(spare, "2006-01-02T15:04:05.000000Z")
+	spare, _ = clock.Instant(d).AppendText(spare) // it never fails
 	_, _ = w.Write(append(spare, '"'))
 }
 

@@ -58,7 +58,8 @@ func TestDateTime_InputIsConvertedToUTC(t *testing.T) {
 	if want := "2026-11-21T09:30:00.123456Z"; err != nil || zoned.String() != want {
 		t.Errorf("zoned: %v, %v; want %s", zoned, err, want)
 	}
-	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z", 17, nil, true} {
+	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z", "2026-11-21T9:30:00Z", "2026-11-21T09:30:00,5Z",
+		"2026-11-21T09:30:00+24:00", 17, nil, true} {
 		if _, err := UnmarshalDateTime(bad); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("%v: got %v, want BAD_USER_INPUT", bad, err)
 		}

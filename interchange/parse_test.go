@@ -121,6 +121,7 @@ func TestParse_RefusesInvalidLines(t *testing.T) {
 		{"every fault at once", `{"type":"user","id":"x","displayName":true,"visibility":"public","createdAt":"yesterday"}`,
 			"id: not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>; displayName: must be a string, is a boolean; " +
 				`visibility: is PUBLIC, LOGGEDIN or PRIVATE, not "public"; createdAt: not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z`},
+		{"a time that package time accepts", user(`,"createdAt":"2026-11-21T9:30:00,5+24:00"`), "createdAt: not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z"},
 		{"id of a group for a user", `{"type":"user","id":"g:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`, "id: must begin with u:"},
 		{"creator that is a content", content(`,"createdBy":"c:demo:a"`), "createdBy: not the id of a user or a group: it has the form u:<tenant>:<name> or g:<tenant>:<name>"},
 		{"kind", strings.Replace(content(""), "LINK", "PAGE", 1), `kind: is LINK or NOTE, not "PAGE"`},

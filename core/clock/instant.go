@@ -61,15 +61,88 @@ var (
 	Max = Of(time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC))
 )
 
-// Parse parses an RFC 3339 time with any zone offset, and truncates it to microseconds.
+// Parse parses a date and time of RFC 3339, with any offset, and truncates it to microseconds. It is
+// stricter than package time: each number has all its digits, a fraction follows a point, the offset
+// is below 24 hours, and T and Z may be in lower case. The leap second 60 is refused. docs/values.md
+// has the rule.
 func Parse(s string) (Instant, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return 0, fault.Invalidf(nil, "not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z")
+	const date, fraction = "0000-00-00T00:00:00", len("0000-00-00T00:00:00")
+	if len(s) <= fraction || !hasForm(s[:fraction], date) {
+		return 0, notAnInstant()
 	}
-	i := Of(t)
+	year, month, day := number(s[0:4]), number(s[5:7]), number(s[8:10])
+	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
+	rest, micros := s[fraction:], 0
+	if rest[0] == '.' {
+		end := 1
+		for end < len(rest) && isDigit(rest[end]) {
+			end++
+		}
+		if end == 1 {
+			return 0, notAnInstant()
+		}
+		micros = number((rest[1:end] + "00000")[:6])
+		rest = rest[end:]
+	}
+	offset, ok := parseOffset(rest)
+	at := time.Date(year, time.Month(month), day, hour, minute, second, micros*1000, time.UTC)
+	if !ok || month < 1 || day < 1 || at.Month() != time.Month(month) || at.Day() != day || hour > 23 || minute > 59 || second > 59 {
+		return 0, notAnInstant()
+	}
+	i := Of(at.Add(-offset))
 	if i < Min || i > Max {
 		return 0, fault.Invalidf(nil, "a date and time lies between the years 1 and 9999")
 	}
 	return i, nil
+}
+
+func notAnInstant() error {
+	return fault.Invalidf(nil, "not a date and time of RFC 3339, such as 2026-11-21T09:30:00.123456Z")
+}
+
+// parseOffset parses the end of a date and time: Z, or the hours and minutes east of UTC.
+func parseOffset(s string) (offset time.Duration, ok bool) {
+	if s == "Z" || s == "z" {
+		return 0, true
+	}
+	if s == "" || s[0] != '+' && s[0] != '-' || !hasForm(s[1:], "00:00") {
+		return 0, false
+	}
+	hours, minutes := number(s[1:3]), number(s[4:6])
+	offset = time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if s[0] == '-' {
+		offset = -offset
+	}
+	return offset, hours < 24 && minutes < 60
+}
+
+// hasForm reports whether s has digits where form has 0, T or t where form has T, and otherwise the
+// characters of form.
+func hasForm(s, form string) bool {
+	if len(s) != len(form) {
+		return false
+	}
+	for i := range len(s) {
+		ok := s[i] == form[i]
+		switch form[i] {
+		case '0':
+			ok = isDigit(s[i])
+		case 'T':
+			ok = ok || s[i] == 't'
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// number returns the value of a few digits.
+func number(digits string) (n int) {
+	for i := range len(digits) {
+		n = 10*n + int(digits[i]-'0')
+	}
+	return n
 }
