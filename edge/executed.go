@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
+	"carrel/graph"
 )
 
 // fieldBytes is the memory of a field that generated code resolves, until its value is written: 100
@@ -41,8 +42,13 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 		return graphql.Null, nil
 	}
 	field := graphql.GetFieldContext(ctx)
-	if field.Object == "Mutation" { // mutations are resolved one after the other
+	switch field.Object {
+	case "Mutation": // mutations are resolved one after the other
 		op.started = append(op.started, field.Field.Alias)
+	case "__Type":
+		if graph.NullByKind(field) {
+			return nil, nil
+		}
 	}
 	res, err := op.count(ctx, next)
 	op.body.Hold(fieldBytes)

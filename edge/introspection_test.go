@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,5 +39,46 @@ func TestIntrospection_NamesTheSpecificationsOfScalars(t *testing.T) {
 	page, err := os.ReadFile("../docs/values.md")
 	if err != nil || !strings.Contains(string(page), "\n## DateTime\n") {
 		t.Errorf("%v: the specification is not in docs/values.md", err)
+	}
+}
+
+// TestIntrospection_FieldsOfOtherKindsAreNull reads every type in each place where one may be, and
+// compares which fields are null with the specification.
+func TestIntrospection_FieldsOfOtherKindsAreNull(t *testing.T) {
+	e := newEdge(t, func(c *Config) { c.Introspection = true })
+	a := e.query(t, `{__schema{queryType{...T} types{...T fields(includeDeprecated:true){type{...T ofType{...T}} args{type{...T}}} inputFields{type{...T}} interfaces{...T} possibleTypes{...T}}}
+		__type(name:"User"){...T}}
+		fragment T on __Type{kind fields(includeDeprecated:true){name} interfaces{name} possibleTypes{name} enumValues(includeDeprecated:true){name} inputFields{name} isOneOf}`, nil)
+	var data any
+	if err := json.Unmarshal(a.Data, &data); err != nil || a.code() != "" {
+		t.Fatalf("%v: %.500s", err, a.Body)
+	}
+	kinds := map[string]int{}
+	var visit func(v any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, each := range v {
+				visit(each)
+			}
+		case map[string]any:
+			kind, _ := v["kind"].(string)
+			for name, value := range v {
+				if with := map[string][]string{
+					"fields": {"OBJECT", "INTERFACE"}, "interfaces": {"OBJECT", "INTERFACE"}, "possibleTypes": {"INTERFACE", "UNION"},
+					"enumValues": {"ENUM"}, "inputFields": {"INPUT_OBJECT"}, "isOneOf": {"INPUT_OBJECT"},
+				}[name]; kind != "" && with != nil && slices.Contains(with, kind) != (value != nil) {
+					t.Errorf("%s of a type of kind %s is %v", name, kind, value)
+				}
+				visit(value)
+			}
+			kinds[kind]++
+		}
+	}
+	visit(data)
+	for _, kind := range []string{"SCALAR", "OBJECT", "INTERFACE", "UNION", "ENUM", "INPUT_OBJECT", "NON_NULL", "LIST"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no type of kind %s was read", kind)
+		}
 	}
 }
