@@ -11,7 +11,9 @@ import (
 // limited.
 
 // mergeRepeated merges fields of one selection set that have the same key, name and arguments, and
-// no directives. The first one stays and gets the selections of the others.
+// no directives. The first one stays and gets the selections of the others. This keeps the order of
+// the answer, which is that of the first selection of each key: fields with selections are not
+// merged across a fragment or a directive, which may select from the same object in between.
 func mergeRepeated(doc *ast.QueryDocument) {
 	for _, op := range doc.Operations {
 		op.SelectionSet = mergeSet(op.SelectionSet)
@@ -23,27 +25,38 @@ func mergeRepeated(doc *ast.QueryDocument) {
 
 func mergeSet(set ast.SelectionSet) ast.SelectionSet {
 	merged := set[:0]
-	first := make(map[string]*ast.Field, len(set))
+	once := map[string]bool{}        // leaves and spreads, by their keys
+	first := map[string]*ast.Field{} // fields with selections since the last fragment or directive
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
 			if len(sel.Directives) > 0 {
+				clear(first)
 				break
 			}
 			key := fieldKey(sel)
-			if f, ok := first[key]; ok && (f.SelectionSet == nil) == (sel.SelectionSet == nil) {
-				f.SelectionSet = append(f.SelectionSet, sel.SelectionSet...)
-				continue
+			if sel.SelectionSet == nil {
+				if once[key] {
+					continue
+				}
+				once[key] = true
+			} else {
+				if f, ok := first[key]; ok {
+					f.SelectionSet = append(f.SelectionSet, sel.SelectionSet...)
+					continue
+				}
+				first[key] = sel
 			}
-			first[key] = sel
 		case *ast.FragmentSpread:
-			if len(sel.Directives) > 0 {
-				break
+			if len(sel.Directives) == 0 {
+				if once["..."+sel.Name] {
+					continue
+				}
+				once["..."+sel.Name] = true
 			}
-			if _, ok := first["..."+sel.Name]; ok {
-				continue
-			}
-			first["..."+sel.Name] = nil
+			clear(first)
+		case *ast.InlineFragment:
+			clear(first)
 		}
 		merged = append(merged, sel)
 	}
