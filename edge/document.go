@@ -33,6 +33,8 @@ type document struct {
 	// conditional reports that directives select fields, which may depend on the variables of an
 	// operation.
 	conditional bool
+	// texts reports that texts are selected in the language of the request.
+	texts bool
 	// nullable are the variables that may be null and are used where no null is taken. It is nil if
 	// there are none.
 	nullable map[string]bool
@@ -247,6 +249,7 @@ func (d *document) collectField(f *ast.Field) {
 	if planned && d.pages == nil {
 		d.pages = graph.NewPages(d.text)
 	}
+	d.texts = d.texts || f.Name == "revision" && f.ObjectDefinition.Name == "Content"
 	connection := isConnection(typ)
 	for _, arg := range f.Arguments {
 		switch {

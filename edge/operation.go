@@ -102,8 +102,8 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		RecoverFunc:            recovered,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
-	if p.language != nil {
-		op.Headers = http.Header{"Accept-Language": p.language}
+	if doc.texts && p.language != nil {
+		graph.SetLanguages(op.OperationContext, p.language)
 	}
 	op.ResolverMiddleware = op.resolve
 	op.price = max(minPrice, op.cost*costPrice)

@@ -2,11 +2,22 @@ package graph
 
 import (
 	"context"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
 	"carrel/page"
 )
+
+// localesExtension is the name of the extension of an operation that stores the locales that its
+// request accepts.
+const localesExtension = "carrel.locales"
+
+// SetLanguages sets the languages that the request of op accepts, from the lines of its header
+// Accept-Language. They are parsed here, once, and not for each text.
+func SetLanguages(op *graphql.OperationContext, lines []string) {
+	op.Stats.SetExtension(localesExtension, page.AcceptedLocales(strings.Join(lines, ",")))
+}
 
 // TextQueryOf returns the request of a field Content.revision: its arguments, and the languages
 // that the request accepts.
@@ -16,7 +27,8 @@ func TextQueryOf(ctx context.Context, field graphql.CollectedField) (page.TextQu
 	if err != nil {
 		return page.TextQuery{}, err
 	}
-	q := page.TextQuery{Accept: page.AcceptedLocales(op.Headers.Get("Accept-Language"))}
+	q := page.TextQuery{}
+	q.Accept, _ = op.Stats.GetExtension(localesExtension).([]string)
 	q.Locale, _ = args["locale"].(*string)
 	q.Branch, _ = args["branch"].(*int)
 	q.Number, _ = args["number"].(*int)

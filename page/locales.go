@@ -12,22 +12,26 @@ import (
 // anyLocale in a list of preferences matches every locale.
 const anyLocale = "*"
 
-// maxAccepted is how many bytes of an Accept-Language header are parsed.
-const maxAccepted = 1000
+// maxAccepted is how many ranges of an Accept-Language header are read. Browsers send up to ten.
+const maxAccepted = 20
 
 // fallback are the locales that are used if no preference matches, best first. "" is text that is
 // not translatable.
 var fallback = []string{"en", urlname.Neutral, ""}
 
-// AcceptedLocales returns the locales of an Accept-Language header, the preferred first. It ignores
-// what it cannot parse.
+// AcceptedLocales returns the locales of an Accept-Language header, the preferred first. It reads at
+// most 20 ranges, and ignores what it cannot parse.
 func AcceptedLocales(header string) []string {
 	type preference struct {
 		locale string
 		q      float64
 	}
 	var ps []preference
-	for part := range strings.SplitSeq(header[:min(len(header), maxAccepted)], ",") {
+	ranges := 0
+	for part := range strings.SplitSeq(header, ",") {
+		if ranges++; ranges > maxAccepted {
+			break
+		}
 		tag, params, _ := strings.Cut(part, ";")
 		p := preference{acceptedLocale(strings.TrimSpace(tag)), quality(params)}
 		if p.locale != "" && p.q > 0 {

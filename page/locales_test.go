@@ -25,9 +25,14 @@ func TestAcceptedLocales_AreOrderedByPreference(t *testing.T) {
 			t.Errorf("%q: %q, want %q", header, got, want)
 		}
 	}
-	long := strings.Repeat("en,", 100_000)
-	if got := len(AcceptedLocales(long)); got > maxAccepted {
-		t.Errorf("%d locales of a long header", got)
+	for _, long := range []string{strings.Repeat("en,", 100_000), strings.Repeat("en,", 19) + "de;q=0.9,fr"} {
+		got := AcceptedLocales(long)
+		if len(got) != 20 || slices.Contains(got, "fr") {
+			t.Errorf("the locales of a long header: %v", got)
+		}
+	}
+	if got := AcceptedLocales(strings.Repeat("x,", 20) + "de"); len(got) > 0 {
+		t.Errorf("beyond 20 ranges that are no locales: %v", got)
 	}
 }
 
