@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
 
 	"carrel/auth"
 	"carrel/core/cursor"
@@ -33,7 +34,7 @@ func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*princip
 // Node returns the object with an id of any kind.
 func (q queries) Node(ctx context.Context, globalID string) (library.Node, error) {
 	if id.KindOf(globalID) == id.Malformed {
-		return nil, malformed("node")
+		return nil, malformed("node", globalID)
 	}
 	nodes, err := q.nodes(ctx, []string{globalID}, q.prefetch)
 	if err != nil {
@@ -126,7 +127,7 @@ func (q queries) Principals(ctx context.Context, tenant string, prefix *string, 
 // Content returns an item.
 func (q queries) Content(ctx context.Context, globalID string) (*library.Content, error) {
 	if kind := id.KindOf(globalID); kind == id.Malformed {
-		return nil, malformed("content")
+		return nil, malformed("content", globalID)
 	} else if kind != id.Content {
 		return nil, nil
 	}
@@ -149,7 +150,7 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {
-		return nil, malformed(field)
+		return nil, malformed(field, globalID)
 	}
 	for _, k := range kinds {
 		if k == kind {
@@ -172,6 +173,16 @@ func (q queries) principalOf(ctx context.Context, prefetch prefetching, id strin
 	return found[0], nil
 }
 
-func malformed(field string) error {
-	return fault.BadInputf("%s: the id is malformed; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>", field)
+// malformed returns the error for a malformed id. It says what is wrong with it, if it begins like an
+// id, and which forms ids have.
+func malformed(field, globalID string) error {
+	why := ""
+	if _, err := id.Parse(globalID); err != nil {
+		why = ": " + err.Error()
+	}
+	others := ""
+	if field == "node" {
+		others = fmt.Sprintf("; those of leases and pastes are l: or p: and %d hexadecimal digits, and those of suggestions are such digits alone", id.RandomDigits)
+	}
+	return fault.BadInputf("%s: the id is malformed%s; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>%s", field, why, others)
 }

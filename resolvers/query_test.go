@@ -45,6 +45,63 @@ func TestQuery_LookupsReturnVisibleObjectsOfTheirKind(t *testing.T) {
 	}
 }
 
+// TestQuery_MalformedIDsSayWhatIsWrong: and which ids the field takes.
+func TestQuery_MalformedIDsSayWhatIsWrong(t *testing.T) {
+	g := newGateway(t)
+	const forms = "; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>"
+	const others = "; those of leases and pastes are l: or p: and 32 hexadecimal digits, and those of suggestions are such digits alone"
+	for id, why := range map[string]string{
+		"":                        "",
+		"ann":                     "",
+		"x:demo:ann":              "",
+		"C:demo:x":                "",
+		"c:DEMO:x":                ": a tenant is written in lower case",
+		"c:Demo-1:x":              ": a tenant is written in lower case",
+		"c:démo:x":                ": a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -",
+		"c:demo":                  ": an id has three parts: a letter, a tenant and a name, with colons between them",
+		"u:demo:a b":              ": a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -",
+		"g:demo:":                 ": a name has 1 to 128 characters",
+		"p:1":                     ": such an id is a letter, a colon and 32 digits of 0-9 and a-f",
+		"99999999999999999999999": "",
+	} {
+		for _, field := range []string{"node", "content", "user", "group", "principal"} {
+			a := g.do(as("u:acme:ann"), `query($id: ID!) { `+field+`(id: $id) { id } }`, "id", id)
+			want := field + ": the id is malformed" + why + forms
+			if field == "node" {
+				want += others
+			}
+			if len(a.errs) != 1 || !strings.HasSuffix(a.errs[0].Error(), want) {
+				t.Errorf("%s(%q): got %v, want %s", field, id, a.errs, want)
+			}
+		}
+	}
+	a := g.do(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:DEMO:x", title: "t"}) { userErrors { code message } } }`)
+	if !strings.Contains(a.raw, "a tenant is written in lower case") {
+		t.Errorf("got %s", a.raw)
+	}
+}
+
+// TestCursors_ErrorsNameTheArgumentsOfTheirConnection: only a library has orderBy.
+func TestCursors_ErrorsNameTheArgumentsOfTheirConnection(t *testing.T) {
+	g := newGateway(t)
+	g.people("ann")
+	g.link(as("u:acme:ann"), "Page")
+	for query, order := range map[string]bool{
+		`user(id: "u:acme:ann") { library(after: $c) { bucket } }`:             true,
+		`latestPastes(after: $c) { nodes { id } }`:                             false,
+		`latestContent(tenant: "acme", after: $c) { nodes { id } }`:            false,
+		`principals(tenant: "acme", after: $c) { nodes { id } }`:               false,
+		`content(id: "c:acme:Page") { members(after: $c) { nodes { id } } }`:   false,
+		`content(id: "c:acme:Page") { branches(after: $c) { nodes { key } } }`: false,
+		`user(id: "u:acme:ann") { groups(after: $c) { nodes { id } } }`:        false,
+	} {
+		a := g.do(as("u:acme:ann"), `query($c: Cursor) { `+query+` }`, "c", "abc")
+		if len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != fault.ReasonBadCursor || strings.Contains(a.errs[0].Error(), "orderBy") != order {
+			t.Errorf("%s: got %v", query, a.errs)
+		}
+	}
+}
+
 func TestNodes_AtMostAHundredAreAccepted(t *testing.T) {
 	g := newGateway(t)
 	ids := make([]string, 101)

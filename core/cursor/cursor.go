@@ -292,7 +292,7 @@ func (s *Sealer) AppendSeal(b, binding []byte, p Position) []byte {
 func (s *Sealer) Open(binding []byte, order Order, cursor string) (Position, error) {
 	p, err := s.OpenAny(binding, cursor)
 	if err == nil && p.Order != AnyOrder && p.Order != order {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	return p, err
 }
@@ -300,39 +300,43 @@ func (s *Sealer) Open(binding []byte, order Order, cursor string) (Position, err
 // OpenAny is like Open, for a cursor of any order.
 func (s *Sealer) OpenAny(binding []byte, cursor string) (Position, error) {
 	if cursor == "" || len(cursor) > longestCursor {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	b, err := cursorText.DecodeString(cursor)
 	// The decoder ignores line breaks, so there would be several texts for one cursor.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	if len(b) < cursorHead+cursorNonce+cursorTag || b[0] != cursorVersion {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	k := s.key(b[1])
 	if k == nil {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	sealed := b[cursorHead+cursorNonce:]
 	plain, err := k.aead.Open(nil, b[cursorHead:cursorHead+cursorNonce], sealed, binding)
 	if err != nil {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	p, ok := readPosition(plain)
 	if !ok {
-		return Position{}, badCursor()
+		return Position{}, badCursor(binding)
 	}
 	return p, nil
 }
 
-// badCursor returns the same error for every invalid cursor. It does not say what is wrong,
-// because cursors are opaque.
-func badCursor() *fault.Error {
+// badCursor returns the same error for every invalid cursor of a kind of connection. It does not say
+// what is wrong, because cursors are opaque.
+func badCursor(binding []byte) *fault.Error {
+	with := "with the same arguments and as a viewer who sees the same part of it"
+	if Kind(binding[1]) == OfLibrary {
+		with = "with the same orderBy and includeShared and as a viewer who may read the same part of the library"
+	}
 	return &fault.Error{
 		Code:   fault.Invalid,
 		Reason: fault.ReasonBadCursor,
 		Msg: "this is not a cursor of this connection: pass a cursor back unchanged, to the connection it came from, " +
-			"with the same orderBy and includeShared and as a viewer who may read the same part of the library; or start without a cursor",
+			with + "; or start without a cursor",
 	}
 }

@@ -53,11 +53,21 @@ var kinds = [...]struct {
 
 // KindOf returns the kind of a well-formed global id, or Malformed for other texts.
 func KindOf(s string) Kind {
+	kind, _ := Parse(s)
+	return kind
+}
+
+// Parse returns the kind of a well-formed global id. The error, with code Invalid, says what is wrong
+// with the parts of an id that begins like one of a kind; it is nil for a text that does not.
+func Parse(s string) (Kind, error) {
 	if isRandom(s) {
-		return Suggestion
+		return Suggestion, nil
 	}
-	if len(s) < 2 || s[1] != ':' || len(s) > maxLength {
-		return Malformed
+	if len(s) < 2 || s[1] != ':' {
+		return Malformed, nil
+	}
+	if len(s) > maxLength {
+		return Malformed, fault.Invalidf(nil, "an id has at most %d characters", maxLength)
 	}
 	for _, k := range kinds {
 		letter, text := s[:1], s
@@ -70,11 +80,12 @@ func KindOf(s string) Kind {
 		if k.folded {
 			text = Lower(s)
 		}
-		if k.check(text) == nil {
-			return k.kind
+		if err := k.check(text); err != nil {
+			return Malformed, err
 		}
+		return k.kind, nil
 	}
-	return Malformed
+	return Malformed, nil
 }
 
 // Check checks the form "<letter>:<tenant>:<name>" of an id, except for the letter.
@@ -118,6 +129,9 @@ func CheckTenant(t string) error {
 	}
 	for i := 0; i < len(t); i++ {
 		c := t[i]
+		if c >= 'A' && c <= 'Z' {
+			return fault.Invalidf(nil, "a tenant is written in lower case")
+		}
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
 			return fault.Invalidf(nil, "a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -")
 		}
