@@ -27553,13 +27553,13 @@ func (ec *executionContext) unmarshalNCreateUserInput2carrelᚋgraphᚐCreateUse
 }
 
 func (ec *executionContext) unmarshalNCursor2string(ctx context.Context, v any) (string, error) {
-	res, err := graphql.UnmarshalString(v)
+	res, err := UnmarshalCursor(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNCursor2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(v)
+	res := MarshalCursor(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -29072,7 +29072,7 @@ func (ec *executionContext) unmarshalOCursor2ᚖstring(ctx context.Context, v an
 	if v == nil {
 		return nil, nil
 	}
-	res, err := graphql.UnmarshalString(v)
+	res, err := UnmarshalCursor(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -29082,7 +29082,7 @@ func (ec *executionContext) marshalOCursor2ᚖstring(ctx context.Context, sel as
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(*v)
+	res := MarshalCursor(*v)
 	return res
 }
 

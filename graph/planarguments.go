@@ -107,11 +107,11 @@ func setArgument(ctx context.Context, op *graphql.OperationContext, q *library.L
 	case "first":
 		q.First, err = decodeOptional(value, UnmarshalInt)
 	case "after":
-		q.After, err = decodeOptional(value, graphql.UnmarshalString)
+		q.After, err = decodeOptional(value, UnmarshalCursor)
 	case "last":
 		q.Last, err = decodeOptional(value, UnmarshalInt)
 	case "before":
-		q.Before, err = decodeOptional(value, graphql.UnmarshalString)
+		q.Before, err = decodeOptional(value, UnmarshalCursor)
 	case "orderBy":
 		var order *LibraryOrder
 		if value != nil {

@@ -94,6 +94,19 @@ func notAnInt() error {
 	return fault.BadInputf("not an Int: a whole number between -2147483648 and 2147483647")
 }
 
+// MarshalCursor writes a cursor.
+func MarshalCursor(s string) graphql.Marshaler { return graphql.MarshalString(s) }
+
+// UnmarshalCursor reads a cursor without checking it. A literal of another type, which validation
+// accepts for any custom scalar, is BAD_USER_INPUT.
+func UnmarshalCursor(v any) (string, error) {
+	s, ok := v.(string)
+	if !ok {
+		return "", fault.BadInputf("a Cursor is a string")
+	}
+	return s, nil
+}
+
 // dateTime is an instant as a GraphQL scalar.
 type dateTime clock.Instant
 
