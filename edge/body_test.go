@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"carrel/edge/jsontext"
+	"carrel/edge/validation"
 )
 
 // FuzzDecodeBody compares the decoder with encoding/json decoding into a map: which bodies are
@@ -26,7 +27,7 @@ func FuzzDecodeBody(f *testing.F) {
 		p, refused := decodeBody(body, &limits)
 		var members map[string]json.RawMessage
 		err := json.Unmarshal(body, &members)
-		if err != nil || members == nil || !utf8.Valid(body) || hasHalfPair(string(body)) {
+		if err != nil || members == nil || !utf8.Valid(body) || validation.HasHalfPair(string(body)) {
 			if refused == nil {
 				t.Fatalf("accepted: %q", body)
 			}

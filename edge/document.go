@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"carrel/edge/validation"
 	"carrel/graph"
 )
 
@@ -127,10 +128,8 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if err != nil {
 		return nil, c.parseRefusal(text, err)
 	}
-	if mayHaveHalfPair(text) {
-		if fault := lexicalError(text); fault != nil {
-			return nil, c.syntaxRefusal(fault)
-		}
+	if fault := validation.SyntaxError(text, nil); fault != nil {
+		return nil, c.syntaxRefusal(fault)
 	}
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
 		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
@@ -149,16 +148,15 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(doc.Operations) == 0 {
 		return nil, refuseDocument(codeOperationResolution, "The document has no operation.")
 	}
-	mergeRepeated(doc)
-	if overlaps(doc, c.limits.Overlap) {
+	validation.MergeRepeated(doc)
+	if validation.Overlaps(doc, c.limits.Overlap) {
 		return nil, refuseDocument(codeDuplicateLimit, "The same fields are selected too often in different fragments.")
 	}
 	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
 	}
-	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, waived: waived}
+	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, nullable: validation.Nullable(doc), waived: waived}
 	d.collect(doc)
-	d.collectNullable()
 	return d, nil
 }
 
@@ -175,10 +173,7 @@ func (c *compiler) parseRefusal(text string, err error) *refusal {
 		return refuseDocument(codeDepthLimit, "The query is nested too deeply.")
 	}
 	if e, ok := err.(*gqlerror.Error); ok {
-		if fault := lexicalError(text); fault != nil && !follows(fault, e) {
-			e = fault
-		}
-		return c.syntaxRefusal(e)
+		return c.syntaxRefusal(validation.SyntaxError(text, e))
 	}
 	return refuse(statusSyntax, codeParseFailed, "The query cannot be parsed.")
 }

@@ -73,15 +73,8 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	given, refused := readVariables(h.schema, def, p.variables)
+	values, refused := doc.variables(h.schema, def, p.variables)
 	if refused != nil {
-		return nil, refused
-	}
-	values, refused := coerce(h.schema, def, given)
-	if refused != nil {
-		return nil, refused
-	}
-	if refused := doc.checkNulls(def, values); refused != nil {
 		return nil, refused
 	}
 	asked, refused := doc.sizes(values, &h.limits)

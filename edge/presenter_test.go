@@ -121,7 +121,7 @@ func TestPresenter_LogsOnePanicASecond(t *testing.T) {
 					t.Fatalf("no line with the id of %v", shown.Extensions)
 				}
 			}
-			time.Sleep(50 * time.Millisecond) // of the bubble's clock
+			<-time.After(50 * time.Millisecond) // of the bubble's clock
 		}
 		lines, skipped := strings.Count(e.log.String(), "\n"), strings.Count(e.log.String(), `"skipped":39`)
 		if answers != 400 || lines != 10 || skipped != 9 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/edge/jsontext"
+	"carrel/edge/validation"
 )
 
 // jsonSeeds are inputs that are easy to get wrong.
@@ -27,7 +28,7 @@ func FuzzJSON(f *testing.F) {
 		got, want := jsontext.Check(trimmed, 1<<20), jsontext.Invalid
 		if json.Valid(trimmed) && utf8.Valid(trimmed) {
 			want = jsontext.Valid
-			if bytes.Count(trimmed, []byte{'\\'}) > 0 && hasHalfPair(string(trimmed)) {
+			if bytes.Count(trimmed, []byte{'\\'}) > 0 && validation.HasHalfPair(string(trimmed)) {
 				want = jsontext.HalfPair
 			}
 		}

@@ -10,8 +10,27 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"carrel/edge/validation"
 	"carrel/library/listing"
 )
+
+// variables decodes the variables of an operation from a JSON object, coerces them, and refuses those
+// that are null where the schema takes no null.
+func (d *document) variables(schema *ast.Schema, op *ast.OperationDefinition, object []byte) (map[string]any, *refusal) {
+	given, refused := readVariables(schema, op, object)
+	if refused != nil {
+		return nil, refused
+	}
+	values, refused := coerce(schema, op, given)
+	if refused != nil {
+		return nil, refused
+	}
+	if null, where := validation.ExplicitNull(op, d.nullable, values); null != nil {
+		refused = badVariable(fmt.Sprintf("The variable $%s is null, but %s may not be null.", null.Raw, where))
+		refused.errs = withLocation(refused.errs[0], null.Position)
+	}
+	return values, refused
+}
 
 // coerce checks the variables against their types and sets defaults. It makes a stricter check
 // before gqlparser's, which accepts strings for numbers, numbers for strings, and enum values in

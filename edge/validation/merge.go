@@ -1,4 +1,4 @@
-package edge
+package validation
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 // ms. So equal fields are merged before, as the executor would do, and the remaining overlap is
 // limited.
 
-// mergeRepeated merges fields of one selection set that have the same key, name and arguments, and
+// MergeRepeated merges fields of one selection set that have the same key, name and arguments, and
 // no directives. The first one stays and gets the selections of the others. This keeps the order of
 // the answer, which is that of the first selection of each key: fields with selections are not
 // merged across a fragment or a directive, which may select from the same object in between.
-func mergeRepeated(doc *ast.QueryDocument) {
+func MergeRepeated(doc *ast.QueryDocument) {
 	for _, op := range doc.Operations {
 		op.SelectionSet = mergeSet(op.SelectionSet)
 	}
@@ -98,8 +98,8 @@ type overlap struct {
 	limit     int
 }
 
-// overlaps reports whether the overlap of the document's selections exceeds limit.
-func overlaps(doc *ast.QueryDocument, limit int) bool {
+// Overlaps reports whether the overlap of the document's selections exceeds limit.
+func Overlaps(doc *ast.QueryDocument, limit int) bool {
 	o := &overlap{fragments: make(map[string]ast.SelectionSet, len(doc.Fragments)), limit: limit}
 	for _, f := range doc.Fragments {
 		o.fragments[f.Name] = f.SelectionSet

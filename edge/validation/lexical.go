@@ -1,4 +1,4 @@
-package edge
+package validation
 
 import (
 	"errors"
@@ -14,6 +14,18 @@ import (
 	"carrel/edge/jsontext"
 )
 
+// SyntaxError returns the error of a query text that the parser has refused with e, or accepted if e
+// is nil. It returns nil if there is none.
+func SyntaxError(text string, e *gqlerror.Error) *gqlerror.Error {
+	if e == nil && !mayHaveHalfPair(text) {
+		return nil
+	}
+	if fault := lexicalError(text); fault != nil && (e == nil || !follows(fault, e)) {
+		return fault
+	}
+	return e
+}
+
 // lexicalError returns the first fault of a query text that lies within a token, or nil. The parser
 // reports most of them as "Unexpected <Invalid>". The lexer accepts half of a surrogate pair, which
 // is a fault here, because it becomes U+FFFD.
@@ -28,7 +40,7 @@ func lexicalError(text string) *gqlerror.Error {
 			return &gqlerror.Error{Message: inCharacters(fault.Message, characters, token.Pos.End), Locations: fault.Locations}
 		case err != nil || token.Kind == lexer.EOF:
 			return nil
-		case token.Kind == lexer.String && hasHalfPair(string(characters[token.Pos.Start:token.Pos.End])):
+		case token.Kind == lexer.String && HasHalfPair(string(characters[token.Pos.Start:token.Pos.End])):
 			return gqlerror.ErrorLocf("", token.Pos.Line, token.Pos.Column, `The string has half of a surrogate pair, such as \ud800 alone, which is no character.`)
 		}
 	}
@@ -53,8 +65,8 @@ func mayHaveHalfPair(text string) bool {
 	return strings.Contains(text, `\ud`) || strings.Contains(text, `\uD`)
 }
 
-// hasHalfPair reports whether a valid string literal escapes half of a surrogate pair.
-func hasHalfPair(literal string) bool {
+// HasHalfPair reports whether a valid string literal escapes half of a surrogate pair.
+func HasHalfPair(literal string) bool {
 	for at := strings.IndexByte(literal, '\\'); at >= 0; at = strings.IndexByte(literal, '\\') {
 		literal = literal[at:]
 		n, whole := len(`\n`), true

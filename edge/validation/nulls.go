@@ -1,14 +1,6 @@
-package edge
+package validation
 
-import (
-	"fmt"
-
-	"github.com/vektah/gqlparser/v2/ast"
-)
-
-// A variable of a nullable type may be used in a non-null place if the variable or the place has a
-// default. It may then still be null explicitly, which validation cannot see, and which neither the
-// executor nor the resolvers expect. So such an operation is refused before it is run.
+import "github.com/vektah/gqlparser/v2/ast"
 
 // nullSearch looks for variables in places that take no null.
 type nullSearch struct {
@@ -22,10 +14,12 @@ type nullSearch struct {
 	visited map[string]bool
 }
 
-// collectNullable finds the nullable variables that are used in non-null places.
-func (d *document) collectNullable() {
+// Nullable returns the variables of a valid document that may be null and are used where no null is
+// taken, or nil if there are none. That is permitted if the variable or the place has a default. Such
+// a variable may still be null explicitly, which neither the executor nor resolvers expect.
+func Nullable(doc *ast.QueryDocument) (names map[string]bool) {
 	nullable := map[string]bool{}
-	for _, op := range d.ast.Operations {
+	for _, op := range doc.Operations {
 		for _, v := range op.VariableDefinitions {
 			if !v.Type.NonNull {
 				nullable[v.Variable] = true
@@ -33,45 +27,47 @@ func (d *document) collectNullable() {
 		}
 	}
 	if len(nullable) == 0 {
-		return
+		return nil
 	}
 	s := nullSearch{each: func(variable *ast.Value, _ string) bool {
 		if nullable[variable.Raw] {
-			if d.nullable == nil {
-				d.nullable = map[string]bool{}
+			if names == nil {
+				names = map[string]bool{}
 			}
-			d.nullable[variable.Raw] = true
+			names[variable.Raw] = true
 		}
 		return false
 	}}
-	for _, op := range d.ast.Operations {
+	for _, op := range doc.Operations {
 		s.set(op.SelectionSet)
 	}
-	for _, f := range d.ast.Fragments {
+	for _, f := range doc.Fragments {
 		s.set(f.SelectionSet)
 	}
+	return names
 }
 
-// checkNulls refuses an operation that uses a variable that is null where the schema takes no null.
-func (d *document) checkNulls(op *ast.OperationDefinition, values map[string]any) (r *refusal) {
-	null := false
-	for name := range d.nullable {
+// ExplicitNull returns the first variable that is null although the place where an operation uses it
+// takes no null, and a description of that place. It returns nil if there is none. nullable is the
+// result of Nullable, and values are the coerced variables.
+func ExplicitNull(op *ast.OperationDefinition, nullable map[string]bool, values map[string]any) (found *ast.Value, where string) {
+	isNull := func(name string) bool {
 		value, given := values[name]
-		null = null || given && value == nil
+		return given && value == nil
 	}
-	if !null {
-		return nil
-	}
-	s := nullSearch{values: values, visited: map[string]bool{}, each: func(variable *ast.Value, place string) bool {
-		value, given := values[variable.Raw]
-		if given && value == nil {
-			r = badVariable(fmt.Sprintf("The variable $%s is null, but %s may not be null.", variable.Raw, place))
-			r.errs = withLocation(r.errs[0], variable.Position)
+	for name := range nullable {
+		if isNull(name) {
+			s := nullSearch{values: values, visited: map[string]bool{}, each: func(variable *ast.Value, place string) bool {
+				if isNull(variable.Raw) {
+					found, where = variable, place
+				}
+				return found != nil
+			}}
+			s.set(op.SelectionSet)
+			break
 		}
-		return r != nil
-	}}
-	s.set(op.SelectionSet)
-	return r
+	}
+	return found, where
 }
 
 // set searches a selection set.
