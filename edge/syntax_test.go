@@ -44,6 +44,7 @@ func TestHalfPairs_AreRefused(t *testing.T) {
 			{id} user(id:"` + half + `"){id}}`
 		refused("a literal", e.query(t, literal, nil).Body.String(), "GRAPHQL_PARSE_FAILED")
 		refused("a literal of a URL", e.get(t, []string{"query", literal}).Body.String(), "GRAPHQL_PARSE_FAILED")
+		refused("a literal after another escape", e.query(t, `{user(id:"\u{0}`+half+`"){id}}`, nil).Body.String(), "GRAPHQL_PARSE_FAILED")
 		for _, message := range []string{
 			`{"id":"` + half + `","type":"subscribe","payload":{"query":"{viewer{id}}"}}`, `{"type":"ping","payload":{"a":"` + half + `"}}`,
 			`{"id":"1","type":"subscribe","` + half + `":1,"payload":{"query":"{viewer{id}}"}}`,
@@ -62,6 +63,7 @@ func TestHalfPairs_AreRefused(t *testing.T) {
 		for where, a := range map[string]*answerUnderTest{
 			"a variable":          e.send(t, `{"query":"`+query+`","variables":{"i":"`+whole+`"}}`),
 			"a variable of a URL": e.get(t, []string{"query", query, "variables", `{"i":"` + whole + `"}`}),
+			"another escape":      e.query(t, `{user(id:"\u{1F600}`+whole+`\u{0}"){id}}`, nil),
 			"a literal":           e.query(t, `{user(id:"`+whole+`"){id}}`, nil),
 			"a block string":      e.query(t, `{user(id:"""`+halves[0]+`"""){id}} #`+halves[0], nil),
 		} {

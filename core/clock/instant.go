@@ -86,7 +86,8 @@ func Parse(s string) (Instant, error) {
 	}
 	offset, ok := parseOffset(rest)
 	at := time.Date(year, time.Month(month), day, hour, minute, second, micros*1000, time.UTC)
-	if !ok || month < 1 || day < 1 || at.Month() != time.Month(month) || at.Day() != day || hour > 23 || minute > 59 || second > 59 {
+	// A month or a day that does not exist is normalized to one of another month.
+	if !ok || at.Month() != time.Month(month) || hour > 23 || minute > 59 || second > 59 {
 		return 0, notAnInstant()
 	}
 	i := Of(at.Add(-offset))

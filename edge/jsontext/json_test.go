@@ -64,6 +64,7 @@ func TestCheck_FindsHalvesOfSurrogatePairs(t *testing.T) {
 		`"\ud83d\ude00"`: Valid, `"\\ud83d"`: Valid, `"\ud7ff\ue000"`: Valid, `{"\uDBFF\uDFFF":1}`: Valid,
 		`"\ud83d"`: HalfPair, `"\ude00"`: HalfPair, `["\ud83d","\ude00"]`: HalfPair, `"\ud83d\u0041"`: HalfPair, `"\ud83d\n"`: HalfPair,
 		`"\ud83d\ud83d\ude00"`: HalfPair, `"\\\ud83d"`: HalfPair, `{"a":1,"\uDC00":2}`: HalfPair,
+		`"\udbff"`: HalfPair, `"\udfff"`: HalfPair, `"\udbff\udbff"`: HalfPair, `"\udbff\udfff\udfff"`: HalfPair,
 		`"\ud83d`: Invalid, `"\ud83d"x`: Invalid, `"\ud83d\ude0"`: Invalid, `"\ud83d\`: Invalid, `["\ud83d",]`: Invalid, "[\"\\ud83d\",\"\xff\"]": Invalid,
 		`["\ud83d",1,2,3,4]`: TooMuch,
 	} {
