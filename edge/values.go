@@ -91,6 +91,9 @@ func (r *valueReader) value(typ *ast.Type) any {
 // fraction or an exponent, such as 1.0 and 1e0. It returns others, and those of more digits than 64
 // bits can have, as they are.
 func wholeNumber(number string) string {
+	if number != "-0" && !strings.ContainsAny(number, ".eE") {
+		return number
+	}
 	at := strings.IndexAny(number, "eE")
 	exponent, mantissa := 0, number
 	if at >= 0 {
