@@ -51,23 +51,29 @@ func Nullable(doc *ast.QueryDocument) (names map[string]bool) {
 // takes no null, and a description of that place. It returns nil if there is none. nullable is the
 // result of Nullable, and values are the coerced variables.
 func ExplicitNull(op *ast.OperationDefinition, nullable map[string]bool, values map[string]any) (found *ast.Value, where string) {
-	isNull := func(name string) bool {
-		value, given := values[name]
-		return given && value == nil
-	}
 	for name := range nullable {
-		if isNull(name) {
-			s := nullSearch{values: values, visited: map[string]bool{}, each: func(variable *ast.Value, place string) bool {
-				if isNull(variable.Raw) {
-					found, where = variable, place
-				}
-				return found != nil
-			}}
-			s.set(op.SelectionSet)
-			break
+		if isNull(values, name) {
+			return findNull(op, values)
 		}
 	}
+	return nil, ""
+}
+
+func findNull(op *ast.OperationDefinition, values map[string]any) (found *ast.Value, where string) {
+	s := nullSearch{values: values, visited: map[string]bool{}, each: func(variable *ast.Value, place string) bool {
+		if isNull(values, variable.Raw) {
+			found, where = variable, place
+		}
+		return found != nil
+	}}
+	s.set(op.SelectionSet)
 	return found, where
+}
+
+// isNull reports whether a variable is null and not missing.
+func isNull(values map[string]any, name string) bool {
+	value, given := values[name]
+	return given && value == nil
 }
 
 // set searches a selection set.
