@@ -182,7 +182,7 @@ func malformed(field, globalID string) error {
 	}
 	others := ""
 	if field == "node" {
-		others = fmt.Sprintf("; those of leases and pastes are l: or p: and %d hexadecimal digits, and those of suggestions are such digits alone", id.RandomDigits)
+		others = fmt.Sprintf("; of leases and pastes l: or p: and %d hexadecimal digits; of suggestions such digits", id.RandomDigits)
 	}
 	return fault.BadInputf("%s: the id is malformed%s; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>%s", field, why, others)
 }
