@@ -51,18 +51,19 @@ func TestQuery_MalformedIDsSayWhatIsWrong(t *testing.T) {
 	const forms = "; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>"
 	const others = "; of leases and pastes l: or p: and 32 hexadecimal digits; of suggestions such digits"
 	for id, why := range map[string]string{
-		"":                        "",
-		"ann":                     "",
-		"x:demo:ann":              "",
-		"C:demo:x":                "",
-		"c:DEMO:x":                ": a tenant is written in lower case",
-		"c:Demo-1:x":              ": a tenant is written in lower case",
-		"c:démo:x":                ": a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -",
-		"c:demo":                  ": an id has three parts: a letter, a tenant and a name, with colons between them",
-		"u:demo:a b":              ": a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -",
-		"g:demo:":                 ": a name has 1 to 128 characters",
-		"p:1":                     ": such an id is a letter, a colon and 32 digits of 0-9 and a-f",
-		"99999999999999999999999": "",
+		"":                                    "",
+		"ann":                                 "",
+		"x:demo:ann":                          "",
+		"C:demo:x":                            "",
+		"c:DEMO:x":                            ": a tenant is written in lower case",
+		"c:Demo-1:x":                          ": a tenant is written in lower case",
+		"c:démo:x":                            ": a tenant has 1 to 32 characters of a-z, 0-9 and -, and does not start with -",
+		"c:demo":                              ": an id has three parts: a letter, a tenant and a name, with colons between them",
+		"u:demo:a b":                          ": a name is made of A-Z, a-z, 0-9 and . _ ~ @ / -",
+		"g:demo:":                             ": a name has 1 to 128 characters",
+		"p:1":                                 ": such an id is a letter, a colon and 32 digits of 0-9 and a-f",
+		"99999999999999999999999":             "",
+		"c:demo:" + strings.Repeat("k", 9000): ": an id has at most 163 characters",
 	} {
 		for _, field := range []string{"node", "content", "user", "group", "principal"} {
 			a := g.do(as("u:acme:ann"), `query($id: ID!) { `+field+`(id: $id) { id } }`, "id", id)
