@@ -59,7 +59,7 @@ func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error
 	defer export.Close(ctx)
 	g, err := gateway.Open(ctx, cfg.StoreFlag, gateway.Options{
 		HostID: cfg.HostID, Log: log, Fatal: fail, Metrics: metrics, Tracing: export.Tracing(),
-		Doing: "carrel serve", Targets: settings.Limits.ShareTargets, HeaderCache: cfg.HeaderCache,
+		Doing: "carrel serve", Targets: settings.Limits.ShareTargets, ConfirmedKeys: settings.Limits.ConfirmedKeys, HeaderCache: cfg.HeaderCache,
 	})
 	if err != nil {
 		return err

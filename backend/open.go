@@ -46,6 +46,8 @@ type Config struct {
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache listing.HeaderCache
 	Tuning      library.Tuning
+	// ConfirmedKeys is how many confirmed keys of leases a user may hold; 0: the default of package lease.
+	ConfirmedKeys int
 }
 
 // Services are the Services of all domains on one store. They share an Engine, which
@@ -78,6 +80,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	})
 	leases := lease.New(lease.Config{
 		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
+		ConfirmedKeys: c.ConfirmedKeys,
 	})
 	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
 	pastes := paste.New(ctx, paste.Config{

@@ -22,7 +22,7 @@ func (e *EdgeConfig) PublishedLimits() graph.Limits {
 		MaxStreamWriteSeconds: seconds(l.StreamWrite), MaxPendingSockets: l.PendingSockets, MaxSocketInitSeconds: seconds(l.SocketInit), PingSeconds: seconds(l.Ping),
 		DocumentCacheBytes:    l.CachedBytes,
 		ViewerPointsPerMinute: unlessZero(l.ViewerPoints), AddressPointsPerMinute: unlessZero(l.AddressPoints),
-		PastesPerMinute: l.Pastes,
+		PastesPerMinute: l.Pastes, MaxConfirmedKeys: l.ConfirmedKeys,
 	}
 }
 

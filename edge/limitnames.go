@@ -23,7 +23,7 @@ func (l *Limits) named() map[string]any {
 		"query-time": &l.Query, "mutation-time": &l.Mutation, "documents": &l.CachedDocuments, "document-bytes": &l.CachedBytes,
 		"persisted": &l.PersistedDocuments, "persisted-bytes": &l.PersistedBytes,
 		"streams": &l.Streams, "streams-per-viewer": &l.StreamsPerViewer, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
-		"header": &l.HeaderBytes, "address-points": &l.AddressPoints, "pastes-per-minute": &l.Pastes, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
+		"header": &l.HeaderBytes, "address-points": &l.AddressPoints, "pastes-per-minute": &l.Pastes, "confirmed-keys": &l.ConfirmedKeys, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
 		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit, "pending-sockets": &l.PendingSockets, "ping-time": &l.Ping,
 	}
 }

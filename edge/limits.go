@@ -90,6 +90,10 @@ type Limits struct {
 	// (RATE_LIMITED). It applies even if there are no other rate limits.
 	Pastes int
 
+	// ConfirmedKeys limits the confirmed keys of one user's leases (TOO_MANY). They are held for ever,
+	// and names that a program takes for good are few. The Service enforces it.
+	ConfirmedKeys int
+
 	// Streams limits the event streams and sockets of the process (UNAVAILABLE), some 30 KB each.
 	// StreamsPerViewer limits those of one viewer, or of an address without a signed-in one
 	// (RATE_LIMITED): twice the subscriptions, so that each may have its own connection while half
@@ -151,6 +155,7 @@ func DefaultLimits() Limits {
 		ViewerPoints:       30_000,
 		AddressPoints:      10_000,
 		Pastes:             10,
+		ConfirmedKeys:      1_000,
 		Streams:            20_000,
 		StreamsPerViewer:   100,
 		SocketOperations:   20,

@@ -50,6 +50,8 @@ type Options struct {
 	// Targets is how many principals one mutation may name; 0 means the domain's
 	// own maximum.
 	Targets int
+	// ConfirmedKeys is how many confirmed keys of leases a user may hold; 0 means the domain's default.
+	ConfirmedKeys int
 	// HeaderCache is how many headers are cached for serving pages; 0 for none.
 	HeaderCache int
 	// Doing is the command of this process, such as "carrel serve", as other
@@ -153,7 +155,8 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log, Tuning: library.Tuning{Targets: with.Targets},
+	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log,
+		Tuning: library.Tuning{Targets: with.Targets}, ConfirmedKeys: with.ConfirmedKeys,
 		HeaderCache: listing.HeaderCache{Size: with.HeaderCache}}
 	if with.Metrics != nil {
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}

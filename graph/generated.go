@@ -154,6 +154,7 @@ type QueryResolver interface {
 	LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error)
 	Lease(ctx context.Context, id string, token string) (*lease.Lease, error)
 	IsKeyAvailable(ctx context.Context, key string) (bool, error)
+	KeyHolder(ctx context.Context, key string, tenant *string) (*lease.Lease, error)
 	Limits(ctx context.Context) (*Limits, error)
 }
 type RevisionResolver interface {
@@ -1115,11 +1116,18 @@ type Query {
     "The token that acquireLease returned."
     token: String!
   ): Lease
-  "Whether a key could be leased now. It does not say who holds it."
+  "Whether the viewer could lease a key of its tenant now. It does not say who holds it. UNAUTHENTICATED for anonymous callers."
   isKeyAvailable(
     "1 to 512 bytes; BAD_USER_INPUT otherwise."
     key: String!
   ): Boolean!
+  "The lease that holds a key, for administrators of the key's tenant; null if none does. FORBIDDEN for others."
+  keyHolder(
+    "1 to 512 bytes; BAD_USER_INPUT otherwise."
+    key: String!
+    "The tenant of the key; null: the viewer's own. BAD_USER_INPUT if it is malformed."
+    tenant: String
+  ): Lease
   "The limits in force."
   limits: Limits!
 }
@@ -1202,6 +1210,8 @@ type Limits {
   addressPointsPerMinute: Int
   "How many pastes one address may create in a minute by anonymous requests."
   pastesPerMinute: Int!
+  "How many confirmed keys a user may hold."
+  maxConfirmedKeys: Int!
 }
 
 # ---------------------------------------------------------------- mutations
@@ -1412,19 +1422,24 @@ type Mutation {
     input: DecideSuggestionInput!
   ): DecideSuggestionPayload
   """
-  Leases all of the keys for ttlMs, or none of them. TAKEN if any key is taken; collidingKeys lists all that are. Keys are
-  shared by all tenants. Confirm the lease before it expires to keep the keys permanently.
+  Leases all of the keys for ttlMs, or none of them. It waits for keys that are taken for up to waitMs, but not for those
+  that are taken permanently. Then TAKEN; collidingKeys lists all keys that are taken. Keys belong to the viewer's tenant.
+  Confirm the lease before it expires to keep the keys permanently.
   """
   acquireLease(
     "The keys, and for how long."
     input: AcquireLeaseInput!
   ): AcquireLeasePayload
-  "Makes a lease permanent, before it expires. Requires its token. EXPIRED, CANCELLED or CONFIRMED if it is no longer pending."
+  "Makes a lease permanent, before it expires. Requires its token. EXPIRED, CANCELLED or CONFIRMED if it is no longer pending. TOO_MANY if its owner would hold more than limits.maxConfirmedKeys confirmed keys."
   confirmLease(
     "The lease and its token."
     input: ConfirmLeaseInput!
   ): ConfirmLeasePayload
-  "Releases the keys of a lease immediately. Requires its token. A lease that has expired stays expired. CANCELLED or CONFIRMED if it is so already."
+  """
+  Releases the keys of a lease immediately. Requires its token. A lease that has expired stays expired. CANCELLED or
+  CONFIRMED if it is so already. Administrators of the lease's tenant may cancel it without its token, even if it is
+  confirmed.
+  """
   cancelLease(
     "The lease and its token."
     input: CancelLeaseInput!
@@ -1491,6 +1506,8 @@ type Lease implements Node {
   expiresAt: DateTime
   "Its keys, in the order of the input."
   documents: [LeasedDocument!]!
+  "Its fencing number, a positive decimal number of up to 19 digits. Each owner of a key has a larger one than all owners before it. What the key protects can refuse requests with a smaller number than the largest it has seen."
+  fencingNumber: String!
   "Whether it holds its keys permanently."
   isConfirmed: Boolean!
   "Whether it was cancelled."
@@ -1513,6 +1530,8 @@ input AcquireLeaseInput {
   documents: [LeaseDocumentInput!]!
   "For how long they are leased, 1000 to 3,600,000 milliseconds."
   ttlMs: Int = 5000
+  "For how long to wait for keys that are taken, 0 to 10,000 milliseconds."
+  waitMs: Int = 1000
   "A repetition with the same key and input returns the first lease again, without its token. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
@@ -1557,8 +1576,8 @@ type ConfirmLeasePayload {
 input CancelLeaseInput {
   "The id of the lease."
   id: ID!
-  "Its token."
-  token: String!
+  "Its token; null for an administrator of the lease's tenant. FORBIDDEN for others."
+  token: String
   "Returned in the payload as it was sent."
   clientMutationId: String
 }
@@ -1621,7 +1640,7 @@ input CreatePasteInput {
   isPrivate: Boolean = false
   "When the paste expires, in the future. Default: never."
   expiresAt: DateTime
-  "A repetition with the same key and input returns the first paste again, without its secret. 1 to 128 characters. Only for signed-in callers."
+  "A repetition with the same key and input returns the first paste again, without its secret. 1 to 128 characters; at least 22 random ones for anonymous callers, who share one scope."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -3118,6 +3137,8 @@ func (ec *executionContext) childFields_Lease(ctx context.Context, field graphql
 		return ec.fieldContext_Lease_expiresAt(ctx, field)
 	case "documents":
 		return ec.fieldContext_Lease_documents(ctx, field)
+	case "fencingNumber":
+		return ec.fieldContext_Lease_fencingNumber(ctx, field)
 	case "isConfirmed":
 		return ec.fieldContext_Lease_isConfirmed(ctx, field)
 	case "isCancelled":
@@ -3268,6 +3289,8 @@ func (ec *executionContext) childFields_Limits(ctx context.Context, field graphq
 		return ec.fieldContext_Limits_addressPointsPerMinute(ctx, field)
 	case "pastesPerMinute":
 		return ec.fieldContext_Limits_pastesPerMinute(ctx, field)
+	case "maxConfirmedKeys":
+		return ec.fieldContext_Limits_maxConfirmedKeys(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Limits", field.Name)
 }
@@ -4713,6 +4736,28 @@ func (ec *executionContext) field_Query_isKeyAvailable_args(ctx context.Context,
 		return nil, err
 	}
 	args["key"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_keyHolder_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "key",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["key"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg1
 	return args, nil
 }
 
@@ -9185,6 +9230,29 @@ func (ec *executionContext) fieldContext_Lease_documents(_ context.Context, fiel
 	return fc, nil
 }
 
+func (ec *executionContext) _Lease_fencingNumber(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Lease_fencingNumber(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FencingNumber(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Lease_fencingNumber(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Lease", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Lease_isConfirmed(ctx context.Context, field graphql.CollectedField, obj *lease.Lease) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10739,6 +10807,29 @@ func (ec *executionContext) _Limits_pastesPerMinute(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_Limits_pastesPerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Limits_maxConfirmedKeys(ctx context.Context, field graphql.CollectedField, obj *Limits) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Limits_maxConfirmedKeys(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxConfirmedKeys, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Limits_maxConfirmedKeys(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Limits", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -13967,6 +14058,50 @@ func (ec *executionContext) fieldContext_Query_isKeyAvailable(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_isKeyAvailable_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_keyHolder(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_keyHolder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().KeyHolder(ctx, fc.Args["key"].(string), fc.Args["tenant"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *lease.Lease) graphql.Marshaler {
+			return ec.marshalOLease2ᚖcarrelᚋleaseᚐLease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_keyHolder(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Lease(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_keyHolder_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -18264,8 +18399,11 @@ func (ec *executionContext) unmarshalInputAcquireLeaseInput(ctx context.Context,
 	if _, present := asMap["ttlMs"]; !present {
 		asMap["ttlMs"] = 5000
 	}
+	if _, present := asMap["waitMs"]; !present {
+		asMap["waitMs"] = 1000
+	}
 
-	fieldsInOrder := [...]string{"documents", "ttlMs", "idempotencyKey", "clientMutationId"}
+	fieldsInOrder := [...]string{"documents", "ttlMs", "waitMs", "idempotencyKey", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -18286,6 +18424,13 @@ func (ec *executionContext) unmarshalInputAcquireLeaseInput(ctx context.Context,
 				return it, err
 			}
 			it.TTLMs = data
+		case "waitMs":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waitMs"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaitMs = data
 		case "idempotencyKey":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("idempotencyKey"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -18332,7 +18477,7 @@ func (ec *executionContext) unmarshalInputCancelLeaseInput(ctx context.Context, 
 			it.ID = data
 		case "token":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -23155,6 +23300,11 @@ func (ec *executionContext) _Lease(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "fencingNumber":
+			out.Values[i] = ec._Lease_fencingNumber(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "isConfirmed":
 			out.Values[i] = ec._Lease_isConfirmed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -23830,6 +23980,11 @@ func (ec *executionContext) _Limits(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "pastesPerMinute":
 			out.Values[i] = ec._Limits_pastesPerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxConfirmedKeys":
+			out.Values[i] = ec._Limits_maxConfirmedKeys(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -25070,6 +25225,28 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				}()
 				res = ec._Query_isKeyAvailable(ctx, field)
 				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			rrm := func(ctx context.Context) graphql.Marshaler {
+				return ec.OperationContext.RootResolverMiddleware(ctx,
+					func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
+		case "keyHolder":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._Query_keyHolder(ctx, field)
+				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
 				return res

@@ -112,6 +112,7 @@ type MoveContentInput struct {
 type AcquireLeaseInput struct {
 	Documents        []lease.Document
 	TTLMs            *int
+	WaitMs           *int
 	IdempotencyKey   *string
 	ClientMutationID *string
 }
@@ -123,10 +124,10 @@ type ConfirmLeaseInput struct {
 	ClientMutationID *string
 }
 
-// CancelLeaseInput names a lease, with its token.
+// CancelLeaseInput names a lease, with its token unless an administrator cancels it.
 type CancelLeaseInput struct {
 	ID               string
-	Token            string
+	Token            *string
 	ClientMutationID *string
 }
 

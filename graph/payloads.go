@@ -216,4 +216,5 @@ type Limits struct {
 	ViewerPointsPerMinute  *int // nil: unlimited
 	AddressPointsPerMinute *int // the same for an address without a viewer
 	PastesPerMinute        int  // of an address without a viewer
+	MaxConfirmedKeys       int  // of leases of one user
 }

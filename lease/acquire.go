@@ -1,12 +1,14 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"carrel/core/claim"
@@ -29,6 +31,14 @@ const (
 	claimWithin = 10 * time.Second
 	// endWithin is how long ending a lease in the background may take.
 	endWithin = 5 * time.Second
+	// endEvery is the pause between attempts to end a lease whose creation failed.
+	endEvery = 2 * time.Second
+	// firstWithin is how long a repetition waits for the first attempt of its request.
+	firstWithin = 10 * time.Second
+	// turnWithin is how long an attempt waits for others of this process that want the same keys, and
+	// turnQueue how many may wait for one key.
+	turnWithin = 5 * time.Second
+	turnQueue  = 256
 )
 
 // Acquired is the outcome of Acquire.
@@ -56,7 +66,8 @@ func CollidingKeys(err error) []string {
 	return nil
 }
 
-// Acquire takes all keys for a time, or none of them.
+// Acquire takes all keys for a time, or none of them. It waits for keys that others hold, but not for
+// those that they hold permanently.
 //
 // Errors: UNAUTHENTICATED; FORBIDDEN if the viewer's user does not exist; the faults of the
 // input; TAKEN, with a Collision as its cause; CONTENTION if others keep requesting the same
@@ -68,8 +79,57 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 	if err != nil {
 		return nil, err
 	}
+	began, most := s.rt.Elapsed(), pauseAtMost
+	for {
+		got, err := s.acquireInTurn(ctx, m, v.User, &in)
+		within, busy := in.wait(), CollidingKeys(err)
+		underWay := errors.Is(err, errUnderWay)
+		if underWay {
+			within = firstWithin
+		}
+		again := underWay || busy != nil || fault.ReasonOf(err) == fault.ReasonContention
+		if !again || s.rt.Elapsed() >= began+within {
+			return got, err
+		}
+		if err := s.pauseUpTo(ctx, most); err != nil {
+			return nil, err
+		}
+		most = min(2*most, longestPause)
+		if permanent, failed := s.awaitKeys(ctx, v.User.Tenant(), busy, began+within); permanent || failed != nil {
+			return nil, cmp.Or(failed, err)
+		}
+	}
+}
+
+// acquireInTurn makes one attempt at a lease, unless a key is busy when its turn comes. Attempts of this
+// process that have a key in common run one after the other. Otherwise each could take some of the keys
+// of the others, and all would fail.
+func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire) (*Acquired, error) {
+	turn, cancel := s.rt.Deadline(ctx, turnWithin)
+	defer cancel()
+	names := make([]string, len(in.Documents))
+	for i, d := range in.Documents {
+		names[i] = "key " + owner.Tenant() + ":" + d.Key
+	}
+	slices.Sort(names)
+	for _, name := range names { // all in the same order, so that none waits for another in a circle
+		unlock, err := s.rt.Lock(turn, name, turnQueue)
+		switch {
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			return nil, contention()
+		case err != nil:
+			return nil, err
+		}
+		defer unlock()
+	}
+	m.Budget = s.NewBudget()
+	return s.attempt(ctx, m, owner, in)
+}
+
+// attempt makes one attempt at a lease.
+func (s *Service) attempt(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire) (*Acquired, error) {
 	var id ID
-	err = s.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err := s.Early(ctx, m.Budget, func(ctx context.Context) error {
 		if m.Request == nil {
 			id = s.newID()
 			return nil
@@ -82,12 +142,12 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 		return nil, err
 	}
 	token := s.newToken()
-	l, repeated, err := s.create(ctx, m, id, v.User, &in, token)
+	l, repeated, err := s.create(ctx, m, id, owner, in, token)
 	switch {
 	case err != nil:
 		return nil, err
 	case repeated:
-		return s.repetition(ctx, l, &in)
+		return s.repetition(ctx, l, in)
 	}
 	l, err = s.takeKeys(ctx, l, in.endsAt(l))
 	if err != nil {
@@ -112,16 +172,16 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 				return nil, err
 			}
 			if l = before; !repeated {
-				return nil, underWay() // it was refused meanwhile; the next repetition creates another lease
+				return nil, errUnderWay // it was refused meanwhile; the next attempt creates another lease
 			}
 			return commit.Nothing, nil
 		}
 		now := s.Now()
 		l = &Lease{
 			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), provisionalTTL)),
-			Documents: in.Documents, Request: m.Request.Row(now, nil),
+			Fence: int64(s.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
-		if err := s.putDue(ctx, l, l.Deadline); err != nil {
+		if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; nothing was changed, try again")
 		}
 		return s.write(l), nil
@@ -129,11 +189,9 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 	return l, repeated, err
 }
 
-// underWay returns the error for a repetition of a request whose first attempt has not ended.
-func underWay() *fault.Error {
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
-		Msg: "the first attempt of this request is still running, or was interrupted; try again"}
-}
+// errUnderWay is the error of a repetition of a request whose first attempt has not ended.
+var errUnderWay = &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
+	Msg: "the first attempt of this request is still running, or was interrupted; try again"}
 
 // repetition returns the current state of the lease that the same request has created
 // before. The first attempt has not ended while the lease lacks a key or its full time.
@@ -144,15 +202,15 @@ func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acqui
 	}
 	if l.State == Pending {
 		if l.Deadline < in.endsAt(l) {
-			return nil, underWay()
+			return nil, errUnderWay
 		}
 		for _, key := range l.keys() {
-			holder, err := s.claims.Candidate(ctx, claim.Leased(key))
+			holder, err := s.claims.Candidate(ctx, key)
 			if err != nil {
 				return nil, err
 			}
 			if holder != string(l.ID) {
-				return nil, underWay()
+				return nil, errUnderWay
 			}
 		}
 	}
@@ -162,13 +220,13 @@ func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acqui
 // takeKeys claims all keys of a new lease, and then extends it to its full time. If either
 // fails, the lease ends.
 func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
-	err := s.claimKeys(ctx, l)
+	fence, err := s.claimKeys(ctx, l)
 	if err == nil && l.overdue(s.Now()) {
 		err = tooLate()
 	}
 	extended := l
-	if err == nil && l.Deadline < whole {
-		extended, err = s.extend(ctx, l, whole)
+	if err == nil && (l.Deadline < whole || l.Fence < fence) {
+		extended, err = s.extend(ctx, l, whole, fence)
 	}
 	if err == nil {
 		return extended, nil
@@ -178,26 +236,44 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	failed := s.Retry(firm, func() error { return s.refuse(firm, l.ID) })
 	switch {
 	case failed != nil:
-		// The caller gets the error of the keys even if the lease ends only at its deadline.
-		s.log.WarnContext(ctx, "a refused lease could not be ended and holds its keys until its deadline", "lease", l.ID, "error", failed)
+		// The caller gets the error of the keys even if the lease ends later.
+		s.log.WarnContext(ctx, "a refused lease could not be ended yet and may hold its keys", "lease", l.ID, "error", failed)
+		s.refuseLater(ctx, l.ID, whole)
 	case fault.MayHaveCommitted(err):
 		return nil, fault.Unavailablef(errors.New(err.Error()), "the store did not answer; no key was leased, try again")
 	}
 	return nil, err
 }
 
-// extend extends a lease that has its keys to its full time. Nobody knows its token yet, so nothing
+// refuseLater ends a lease whose creation failed while the store does not answer: the extension to its
+// full time may have been applied, and nobody has its token. It gives up when the time is over, or this
+// process ends.
+func (s *Service) refuseLater(ctx context.Context, id ID, whole clock.Instant) {
+	ctx = s.rt.Detach(ctx)
+	s.rt.Go(func() {
+		for s.Now() < whole && s.Pause(ctx, endEvery) == nil {
+			bounded, cancel := s.rt.Deadline(ctx, endWithin)
+			err := s.refuse(bounded, id)
+			cancel()
+			if err == nil {
+				return
+			}
+		}
+	})
+}
+
+// extend extends a lease that has its keys to its full time, with its fencing number. Nobody knows its token yet, so nothing
 // but its expiry can have changed it, and a second attempt would be useless.
-func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
+func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant, fence int64) (*Lease, error) {
 	after := *l
-	after.Seq, after.Deadline = l.Seq+1, whole
+	after.Seq, after.Deadline, after.Fence = l.Seq+1, whole, fence
 	tried := false
 	_, _, err := s.Decide(ctx, s.NewBudget(), string(l.ID), func(ctx context.Context) (*commit.Attempt, error) {
 		if tried {
 			return nil, tooLate()
 		}
 		tried = true
-		if err := s.putDue(ctx, &after, whole); err != nil {
+		if err := s.putDue(ctx, &after, after.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; no key was leased, try again")
 		}
 		return s.write(&after), nil
@@ -221,33 +297,34 @@ func (s *Service) refuse(ctx context.Context, id ID) error {
 	return err
 }
 
-// claimKeys makes the claims of all keys point to a lease. It tries each key, even if others
-// fail. Its error is that of the store, CONTENTION, or TAKEN with all keys that are taken.
-func (s *Service) claimKeys(ctx context.Context, l *Lease) error {
+// claimKeys makes the claims of all keys point to a lease, and returns its fencing number. It tries each
+// key, even if others fail. Its error is that of the store, CONTENTION, or TAKEN with all keys that are
+// taken.
+func (s *Service) claimKeys(ctx context.Context, l *Lease) (fence int64, err error) {
 	bounded, cancel := s.rt.Deadline(ctx, claimWithin)
 	defer cancel()
 	keys := l.keys()
-	taken := make([]bool, len(keys))
-	err := sched.ForEach(bounded, s.rt, len(keys), claimsAtOnce, func(i int) error {
-		err := s.claims.Take(bounded, claim.Leased(keys[i]), string(l.ID), l.Deadline)
+	taken, numbers := make([]bool, len(keys)), make([]int64, len(keys))
+	err = sched.ForEach(bounded, s.rt, len(keys), claimsAtOnce, func(i int) (err error) {
+		numbers[i], err = s.claims.TakeNumbered(bounded, keys[i], string(l.ID), l.Deadline, l.Fence)
 		if errors.Is(err, claim.ErrTaken) {
 			taken[i], err = true, nil
 		}
 		return err
 	})
 	if err != nil {
-		return commit.Late(ctx, fmt.Errorf("taking the keys of a lease: %w", err))
+		return 0, commit.Late(ctx, fmt.Errorf("taking the keys of a lease: %w", err))
 	}
 	var colliding []string
-	for i, key := range keys {
+	for i, d := range l.Documents {
 		if taken[i] {
-			colliding = append(colliding, key)
+			colliding = append(colliding, d.Key)
 		}
 	}
 	if len(colliding) == 0 {
-		return nil
+		return slices.Max(numbers), nil
 	}
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"documents"}, Err: &Collision{colliding},
+	return 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"documents"}, Err: &Collision{colliding},
 		Msg: "some keys are taken (see collidingKeys); none was leased"}
 }
 

@@ -43,7 +43,7 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 		b.Run(fmt.Sprint(n, " keys"), func(b *testing.B) {
 			for b.Loop() {
-				a, err := services.Leases.Acquire(b.Context(), ann(), lease.Acquire{Documents: documents(keys...)})
+				a, err := services.Leases.Acquire(b.Context(), ann(), lease.Acquire{Documents: documents(keys...), WaitMs: atOnce})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,78 +5,113 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/principal"
 )
 
 // End is the input of Service.Confirm and Service.Cancel.
 type End struct {
-	ID    string
+	ID string
+	// Token is empty for an administrator of the lease's tenant, who may cancel it without its token.
 	Token string
 }
 
 // Confirm makes the keys of a lease permanent. Anybody with the token may confirm.
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; EXPIRED, CONFIRMED and CANCELLED
-// if the lease is no longer pending.
+// if the lease is no longer pending; TOO_MANY if its owner would hold too many confirmed keys.
 func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
-	return s.end(ctx, "confirmLease", in, func(before *Lease) (*Lease, error) {
+	listed := false
+	var last *Lease // as it was read last
+	l, err := s.end(ctx, "confirmLease", in, func(ctx context.Context, before *Lease) (*Lease, error) {
+		last = before
 		switch {
+		case !before.opens(in.Token):
+			return nil, notTheToken()
 		case before.overdue(s.Now()):
 			return before.ended(Expired), nil
 		case before.State != Pending:
 			return before, before.notPending()
 		}
+		switch err := s.enlist(ctx, before); {
+		case errors.Is(err, errOwnerGone):
+			return before.ended(Cancelled), nil
+		case err != nil:
+			return nil, err
+		}
+		listed = true
 		return s.confirmed(before), nil
-	}, true)
+	})
+	if listed && (last.Ended() || l != nil && l.Ended()) {
+		// If this fails, the lease is taken off the list when it is swept.
+		if err := s.takeOff(ctx, last); err != nil {
+			s.log.DebugContext(ctx, "a lease that has ended stays on the list of its owner until it is swept", "lease", last.ID, "error", err)
+		}
+	}
+	if err == nil && l.State != Confirmed {
+		err = l.notPending()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
-// Cancel releases the keys of a lease. Anybody with the token may cancel. It does not change
-// an expired lease.
+// Cancel is CancelAs for a caller with the token.
+func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
+	return s.CancelAs(ctx, &principal.Viewer{}, in)
+}
+
+// CancelAs releases the keys of a lease. Anybody with the token may cancel a lease that is pending. It
+// does not change an expired lease. An administrator of the lease's tenant gives no token, and may
+// cancel a confirmed lease too.
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; CONFIRMED; CANCELLED.
-func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
-	return s.end(ctx, "cancelLease", in, func(before *Lease) (*Lease, error) {
+func (s *Service) CancelAs(ctx context.Context, v *principal.Viewer, in End) (*Lease, error) {
+	return s.end(ctx, "cancelLease", in, func(_ context.Context, before *Lease) (*Lease, error) {
+		byAdmin := in.Token == "" && before.Owner != "" && v.Administers(before.Tenant())
 		switch {
+		case !byAdmin && !before.opens(in.Token):
+			return nil, notTheToken()
 		case before.overdue(s.Now()):
 			return before.ended(Expired), nil
 		case before.State == Expired:
 			return before, nil
+		case byAdmin && before.State == Confirmed:
+			return s.revoke(before)
 		case before.State != Pending:
 			return before, before.notPending()
 		}
 		return before.ended(Cancelled), nil
-	}, false)
+	})
 }
 
-// end runs a mutation that ends a pending lease. With refuseExpired, a lease whose deadline has
-// passed is the error EXPIRED. The lease expires in the store before the error is returned.
-// Otherwise a gateway with a slower clock could still confirm it.
-func (s *Service) end(ctx context.Context, name string, in End, plan func(before *Lease) (*Lease, error), refuseExpired bool) (*Lease, error) {
+// end runs a mutation that ends a pending lease. A lease whose deadline has passed expires in the store
+// before an error is returned. Otherwise a gateway with a slower clock could still confirm it.
+func (s *Service) end(ctx context.Context, name string, in End, plan func(ctx context.Context, before *Lease) (*Lease, error)) (*Lease, error) {
 	var faults fault.List
 	id, err := ParseID(in.ID)
 	faults.Add(err, "id")
 	if _, err := s.Begin("", commit.Call{Name: name, Input: &in, Faults: faults}); err != nil {
 		return nil, err
 	}
-	l, err := s.change(ctx, id, func(before *Lease) (*Lease, error) {
-		if !before.opens(in.Token) {
-			return nil, fault.Forbiddenf([]string{"token"}, "this is not the token of the lease")
-		}
-		return plan(before)
-	})
-	if err == nil && refuseExpired && l.State == Expired {
-		return nil, l.notPending()
-	}
-	return l, err
+	return s.changeWith(ctx, id, plan)
 }
 
-// change changes a lease. plan returns the next state, or before if nothing changes. If the
-// change ends the lease, its claims are released in the background.
+// change is changeWith for plans that need no reads.
 func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*Lease, error)) (*Lease, error) {
+	return s.changeWith(ctx, id, func(_ context.Context, before *Lease) (*Lease, error) { return plan(before) })
+}
+
+// changeWith changes a lease. plan returns the next state, or before if nothing changes. The claims of
+// an ended lease stay until it is swept: they have the fencing numbers that the next owners of its keys
+// must exceed.
+func (s *Service) changeWith(ctx context.Context, id ID, plan func(ctx context.Context, before *Lease) (*Lease, error)) (*Lease, error) {
 	var l *Lease
-	_, changed, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
 		switch {
 		case err != nil:
@@ -84,19 +119,33 @@ func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*
 		case before == nil:
 			return nil, noSuchLease()
 		}
-		l, err = plan(before)
+		l, err = plan(ctx, before)
 		if err != nil || l == before {
 			return commit.Nothing, err
+		}
+		if before.State == Confirmed {
+			if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
+				return nil, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")
+			}
 		}
 		return s.write(l), nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if changed && l.Ended() {
-		s.releaseLater(ctx, l)
-	}
 	return l, nil
+}
+
+// revoke plans the end of a lease that holds its keys, permanently or not.
+func (s *Service) revoke(before *Lease) (*Lease, error) {
+	if before.Ended() {
+		return before, nil
+	}
+	after := before.ended(Cancelled)
+	if before.State == Confirmed {
+		after.Deadline = max(s.Now(), before.Deadline) // it is kept for a day from now
+	}
+	return after, nil
 }
 
 // expireIfOverdue makes a lease expire if its deadline has passed, and returns the lease.
@@ -152,6 +201,13 @@ func (l *Lease) notPending() *fault.Error {
 		return refusal(fault.ReasonExpired, "the lease has expired; acquire its keys again")
 	}
 	return refusal(fault.ReasonCancelled, "the lease was cancelled; acquire its keys again")
+}
+
+// errOwnerGone is the error of putting a lease of a deleted user on the user's list.
+var errOwnerGone = errors.New("the owner of the lease was deleted")
+
+func notTheToken() *fault.Error {
+	return fault.Forbiddenf([]string{"token"}, "this is not the token of the lease")
 }
 
 func noSuchLease() *fault.Error {

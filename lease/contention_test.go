@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"carrel/backend/backendtest"
 	"carrel/core/claim"
@@ -63,7 +64,7 @@ func TestAcquire_200ClientsFor50KeysNeverShareAKey(t *testing.T) {
 					mine = append(mine, fmt.Sprint("k", k))
 				}
 				v := &principal.Viewer{User: "u:acme:ann"}
-				a, err := svc.Acquire(context.Background(), v, lease.Acquire{Documents: documents(mine...), TTLMs: hour})
+				a, err := svc.Acquire(context.Background(), v, lease.Acquire{Documents: documents(mine...), WaitMs: atOnce, TTLMs: hour})
 				switch fault.ReasonOf(err) {
 				case fault.ReasonTaken:
 					refusals[n]++
@@ -106,7 +107,7 @@ func TestAcquire_200ClientsFor50KeysNeverShareAKey(t *testing.T) {
 		free[fmt.Sprint("k", k)] = true
 	}
 	h.wantAvailable(h.Leases, free)
-	rt.Close() // waits for the releases of the other process
+	h.runDue(h.After(2 * time.Hour))
 	h.wantNoClaims()
 }
 
@@ -123,7 +124,7 @@ func TestAcquire_OneOfManyGetsTheSameKeys(t *testing.T) {
 			mine := []string{keys[n%3], keys[(n+1)%3], keys[(n+2)%3]}
 			all = append(all, func() {
 				v := &principal.Viewer{User: "u:acme:ann"}
-				_, err := h.Leases.Acquire(context.Background(), v, lease.Acquire{Documents: documents(mine...), TTLMs: hour})
+				_, err := h.Leases.Acquire(context.Background(), v, lease.Acquire{Documents: documents(mine...), WaitMs: atOnce, TTLMs: hour})
 				if err == nil {
 					mu.Lock()
 					won++
@@ -153,7 +154,7 @@ func TestAcquire_TakesKeysWithOldClaims(t *testing.T) {
 		"of one that is over": string(h.acquire(h.Leases, h.bob, nil, "x").Lease.ID),
 		"of one without this": string(h.acquire(h.late.Leases, h.bob, backendtest.Ptr(1000), "y").Lease.ID),
 	} {
-		if err := claims.Take(t.Context(), claim.Leased(key), record, 0); err != nil {
+		if err := claims.Take(t.Context(), claim.Leased("acme", key), record, 0); err != nil {
 			t.Fatal(err)
 		}
 	}

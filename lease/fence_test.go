@@ -27,7 +27,7 @@ func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 	rt.now.Store(h.Runtime.Now().UnixMicro())
 	svc := h.otherProcess(rt).Leases
 	record := lease.Record(svc)
-	key := claim.Leased("k")
+	key := claim.Leased("acme", "k")
 	a := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
 	id, deadline := string(a.Lease.ID), int64(a.Lease.Deadline)
 	look := func(at int64, want claim.Status) claim.Look {

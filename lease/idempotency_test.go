@@ -13,7 +13,7 @@ import (
 
 // keyed returns the input of Acquire with an idempotency key.
 func keyed(request string, keys ...string) lease.Acquire {
-	return lease.Acquire{Documents: documents(keys...), TTLMs: hour, IdempotencyKey: &request}
+	return lease.Acquire{Documents: documents(keys...), WaitMs: atOnce, TTLMs: hour, IdempotencyKey: &request}
 }
 
 func TestAcquire_RepetitionReturnsTheSameLeaseWithoutItsToken(t *testing.T) {
@@ -74,10 +74,12 @@ func TestAcquire_RepetitionOfAnInterruptedAttemptFailsUntilTheDeadline(t *testin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Store.DropClaim(ctx, claim.Leased("b"), string(first.Lease.ID), nil); err != nil {
+	if err := h.Store.DropClaim(ctx, claim.Leased("acme", "b"), string(first.Lease.ID), nil); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.Leases.Acquire(ctx, h.ann, keyed("r", "a", "b"))
+	rt := newHasty()
+	defer rt.Close()
+	_, err = h.otherProcess(rt).Leases.Acquire(ctx, h.ann, keyed("r", "a", "b"))
 	if fault.CodeOf(err) != fault.Unavailable || fault.ListOf(err)[0].RetryAfter == 0 {
 		t.Fatalf("the repetition: %v", err)
 	}

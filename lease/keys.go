@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 
 	"carrel/core/claim"
 	"carrel/core/sched"
@@ -12,17 +13,24 @@ type keyRecord struct{ s *Service }
 
 // Look implements claim.Record.
 func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.Look, error) {
-	l, err := r.s.read(ctx, ID(record))
+	seen, err := r.s.look(ctx, ID(record))
 	if err != nil {
 		return claim.Look{}, err
 	}
-	switch now := r.s.Now(); {
-	case l == nil || l.Ended():
+	l := seen.l
+	if l == nil {
 		return claim.Look{Status: claim.Ended}, nil
-	case k == claim.Leased(k.Name) && l.keeps(k.Name, now):
-		return claim.Look{Status: claim.Held, Base: l.Seq}, nil
 	}
-	return claim.Look{Status: claim.Idle, Base: l.Seq}, nil
+	look := claim.Look{Status: claim.Idle, Base: l.Seq, Number: l.Fence}
+	switch {
+	case l.Ended():
+		look.Status = claim.Ended
+	case l.keeps(k, r.s.Now()) && seen.ownerGone:
+		look.Status = claim.Lapsed
+	case l.keeps(k, r.s.Now()):
+		look.Status = claim.Held
+	}
+	return look, nil
 }
 
 // Fence implements claim.Record: a pending lease whose deadline has passed expires.
@@ -35,26 +43,21 @@ func (r keyRecord) Fence(ctx context.Context, record string, base int64) (bool, 
 	return err == nil && verdict.Applied, err
 }
 
-// End implements claim.Record. A lease is fenced instead.
-func (keyRecord) End(context.Context, string) error { return nil }
-
-// release removes the claims of an ended lease. It tries each claim, even if others fail.
-func (s *Service) release(ctx context.Context, l *Lease) error {
-	keys := l.keys()
-	return sched.ForEach(ctx, s.rt, len(keys), claimsAtOnce, func(i int) error {
-		return s.claims.Drop(ctx, claim.Leased(keys[i]), string(l.ID), nil)
-	})
+// End implements claim.Record: the lease of a deleted user is ended.
+func (r keyRecord) End(ctx context.Context, record string) error {
+	seen, err := r.s.look(ctx, ID(record))
+	if err == nil && seen.ownerGone {
+		_, err = r.s.change(ctx, ID(record), r.s.revoke)
+	}
+	return err
 }
 
-// releaseLater releases the claims of an ended lease in the background. Its keys are free
-// already, so no caller waits. Claims that fail are released when the lease is swept.
-func (s *Service) releaseLater(ctx context.Context, l *Lease) {
-	ctx = s.rt.Detach(ctx)
-	s.rt.Go(func() {
-		ctx, cancel := s.rt.Deadline(ctx, endWithin)
-		defer cancel()
-		if err := s.release(ctx, l); err != nil {
-			s.log.DebugContext(ctx, "the claims of an ended lease stay until they are swept", "lease", l.ID, "error", err)
-		}
+// release removes the claims of an ended lease, and takes it off the list of its owner. It tries each
+// claim, even if others fail.
+func (s *Service) release(ctx context.Context, l *Lease) error {
+	keys := l.keys()
+	err := sched.ForEach(ctx, s.rt, len(keys), claimsAtOnce, func(i int) error {
+		return s.claims.Drop(ctx, keys[i], string(l.ID), nil)
 	})
+	return errors.Join(err, s.takeOff(ctx, l))
 }

@@ -1,6 +1,6 @@
 // Package lease takes several keys together or none of them, for a time, and makes them
-// permanent on request. Keys are texts of the callers' choice, shared by all tenants of a
-// deployment. docs/leases.md describes leases for users, docs/unique-names.md the claims
+// permanent on request. Keys are texts of the callers' choice, and belong to the tenant of the lease's
+// owner. docs/leases.md describes leases for users, docs/unique-names.md the claims
 // that give a key only one owner.
 //
 // A lease is one row, and the row decides: its keys are held while it is CONFIRMED, or
@@ -9,6 +9,10 @@
 package lease
 
 import (
+	"slices"
+	"strconv"
+
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -62,6 +66,9 @@ type Lease struct {
 	Owner     principal.ID
 	CreatedAt clock.Instant
 	Deadline  clock.Instant
+	// Fence is the fencing number. It is larger than that of every earlier owner of one of the keys. It
+	// is final once Acquire has returned the lease.
+	Fence     int64
 	Documents []Document
 	// Request is the request that created the lease; nil if it had no idempotency key, or the
 	// lease was refused because it did not get its keys (see partition).
@@ -78,8 +85,11 @@ func (l *Lease) ExpiresAt() *clock.Instant {
 	return &l.Deadline
 }
 
-// Tenant returns the tenant of the owner. Keys are shared by all tenants.
+// Tenant returns the tenant of the owner, to which the keys belong.
 func (l *Lease) Tenant() string { return l.Owner.Tenant() }
+
+// FencingNumber returns Fence as a decimal number.
+func (l *Lease) FencingNumber() string { return strconv.FormatInt(l.Fence, 10) }
 
 // IsConfirmed reports whether the keys are held permanently.
 func (l *Lease) IsConfirmed() bool { return l.State == Confirmed }
@@ -125,23 +135,18 @@ func (l *Lease) Ended() bool {
 func (l *Lease) overdue(now clock.Instant) bool { return l.State == Pending && l.Deadline <= now }
 
 // keeps reports whether the lease holds a key at a time.
-func (l *Lease) keeps(key string, now clock.Instant) bool {
+func (l *Lease) keeps(key claim.Key, now clock.Instant) bool {
 	if l.State != Confirmed && l.State != Pending || l.overdue(now) {
 		return false
 	}
-	for i := range l.Documents {
-		if l.Documents[i].Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.keys(), key)
 }
 
 // keys returns the keys in the order of the input.
-func (l *Lease) keys() []string {
-	keys := make([]string, len(l.Documents))
+func (l *Lease) keys() []claim.Key {
+	keys := make([]claim.Key, len(l.Documents))
 	for i := range l.Documents {
-		keys[i] = l.Documents[i].Key
+		keys[i] = claim.Leased(l.Tenant(), l.Documents[i].Key)
 	}
 	return keys
 }

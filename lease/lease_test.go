@@ -23,8 +23,8 @@ import (
 type leases struct {
 	*backendtest.Fixture
 	ann, bob *principal.Viewer
-	// late is past the deadline of leases with the default ttl, and nextDay past the time
-	// for which they are kept.
+	// late is past the time when the claims of leases with the default ttl are released, and nextDay past
+	// the time for which they are kept.
 	late, nextDay *backend.Services
 }
 
@@ -32,7 +32,7 @@ func newLeases(t *testing.T, wrap func(backend.Store) backend.Store) leases {
 	h := backendtest.New(t, wrap)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
-	return leases{h, backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), h.After(time.Minute), h.After(25 * time.Hour)}
+	return leases{h, backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), h.After(2 * time.Minute), h.After(25 * time.Hour)}
 }
 
 // documents returns documents with keys but without values.
@@ -47,10 +47,13 @@ func documents(keys ...string) []lease.Document {
 // hour is a ttl that ends after the clock of leases.late.
 var hour = backendtest.Ptr(3_600_000)
 
+// atOnce is the wait of an attempt that does not wait for taken keys.
+var atOnce = backendtest.Ptr(0)
+
 // acquire acquires keys for a user, and fails the test on error.
 func (h leases) acquire(svc *lease.Service, v *principal.Viewer, ttl *int, keys ...string) *lease.Acquired {
 	h.T.Helper()
-	got, err := svc.Acquire(h.T.Context(), v, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
+	got, err := svc.Acquire(h.T.Context(), v, lease.Acquire{Documents: documents(keys...), WaitMs: atOnce, TTLMs: ttl})
 	if err != nil {
 		h.T.Fatalf("acquiring %q: %v", keys, err)
 	}
@@ -64,7 +67,7 @@ func end(a *lease.Acquired) lease.End { return lease.End{ID: string(a.Lease.ID),
 func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 	h.T.Helper()
 	for key, free := range want {
-		got, err := svc.KeyAvailable(h.T.Context(), key)
+		got, err := svc.KeyAvailable(h.T.Context(), backendtest.Ann(), key)
 		if err != nil || got != free {
 			h.T.Errorf("the key %q is available: %t, %v, want %t", key, got, err, free)
 		}
@@ -338,7 +341,7 @@ func TestLease_NeedsItsToken(t *testing.T) {
 		t.Errorf("the node of a lease is %v, %v", n, err)
 	}
 	for _, key := range []string{"", strings.Repeat("k", lease.MaxKey+1), "\xff"} {
-		if _, err := h.Leases.KeyAvailable(ctx, key); fault.ReasonOf(err) != fault.ReasonBadInput {
+		if _, err := h.Leases.KeyAvailable(ctx, h.ann, key); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("the key %q: %v", key, err)
 		}
 	}

@@ -30,6 +30,7 @@ func (l *Lease) row() Row {
 	b = commit.AppendText(b, l.Owner)
 	b = binary.AppendVarint(b, int64(l.CreatedAt))
 	b = binary.AppendVarint(b, int64(l.Deadline))
+	b = binary.AppendVarint(b, l.Fence)
 	b = binary.AppendUvarint(b, uint64(len(l.Writers)))
 	for _, w := range l.Writers {
 		b = append(b, w[:]...)
@@ -69,7 +70,7 @@ func leaseOf(r Row) (*Lease, error) {
 	flags := in.Byte()
 	in.Fill(l.Token[:])
 	l.Owner = principal.ID(in.Text())
-	l.CreatedAt, l.Deadline = clock.Instant(in.Int()), clock.Instant(in.Int())
+	l.CreatedAt, l.Deadline, l.Fence = clock.Instant(in.Int()), clock.Instant(in.Int()), in.Int()
 	for n := in.Uint(); n > 0 && in.OK(); n-- {
 		var w commit.EntryID
 		in.Fill(w[:])

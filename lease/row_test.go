@@ -16,7 +16,7 @@ func examples() []*Lease {
 			Documents: []Document{{Key: "a", Value: &value}, {Key: "b", Value: &empty}, {Key: "c"}},
 			Request:   &commit.RequestRow{Key: commit.RequestKey{3}, InputHash: [32]byte{4}, Answer: []byte("x"), Until: 9},
 			Writers:   []commit.EntryID{{5}}},
-		{ID: "l:2", Seq: 2, State: Confirmed, Owner: "u:acme:ann", CreatedAt: -1, Deadline: -2,
+		{ID: "l:2", Seq: 2, State: Confirmed, Owner: "u:acme:ann", CreatedAt: -1, Deadline: -2, Fence: 4,
 			Documents: []Document{{Key: "a", Value: &value, ETag: &etag}}, Writers: []commit.EntryID{{5}, {15: 6}}},
 		{ID: "l:3", Seq: 1, State: Refused, Request: &commit.RequestRow{}, Writers: []commit.EntryID{{7}}},
 	}
@@ -40,7 +40,7 @@ func TestRow_SurvivesEncoding(t *testing.T) {
 // The bytes of a row must not change, because stores contain them.
 func TestRow_Golden(t *testing.T) {
 	const want = "\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
-		"\nu:acme:ann\x01\x03\x02" +
+		"\nu:acme:ann\x01\x03\x08\x02" +
 		"\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x06" +
 		"\x01\x01a\x01\x04v\x00é\x01\x01e"
 	if got := string(examples()[1].row().Data); got != want {

@@ -11,7 +11,8 @@ import (
 // missedAfter is how late a lease may be swept. After that, its hint counts as lost.
 const missedAfter = time.Minute
 
-// Scanned is a lease as the repair of derived rows needs it.
+// Scanned is a lease as the repair of derived rows needs it. Lists of the leases of users are scanned
+// too; they have no keys.
 type Scanned struct {
 	ID ID
 	// Keys are the keys that the lease holds now.
@@ -32,6 +33,10 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, err
 	now := s.Now()
 	all := make([]Scanned, len(rows))
 	for i, row := range rows {
+		if isHoldings(row.ID) {
+			all[i] = Scanned{ID: row.ID}
+			continue
+		}
 		l, err := leaseOf(row)
 		if err != nil {
 			return nil, err
@@ -43,9 +48,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, err
 		if l.Ended() || l.overdue(now) {
 			continue
 		}
-		for _, key := range l.keys() {
-			all[i].Keys = append(all[i].Keys, claim.Leased(key))
-		}
+		all[i].Keys = l.keys()
 	}
 	return all, nil
 }
@@ -56,7 +59,7 @@ func (s *Service) Sweep(ctx context.Context, id ID) error {
 	if err != nil || l == nil {
 		return err
 	}
-	_, err = s.sweep(ctx, l, l.Deadline)
+	_, err = s.sweep(ctx, l, l.releaseAt())
 	return err
 }
 
@@ -68,5 +71,5 @@ func (l *Lease) sweepAt() clock.Instant {
 	case l.Ended():
 		return l.Deadline.Add(keptFor)
 	}
-	return l.Deadline
+	return l.releaseAt()
 }

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -25,6 +26,8 @@ type Config struct {
 	Claims     *claim.Claims
 	Runtime    sched.Runtime
 	Log        *slog.Logger
+	// ConfirmedKeys is how many confirmed keys a user may hold; 0: DefaultConfirmedKeys.
+	ConfirmedKeys int
 }
 
 // Service implements the rules of leases. It is safe for concurrent use.
@@ -36,16 +39,21 @@ type Service struct {
 	claims *claim.Claims
 	rt     sched.Runtime
 	log    *slog.Logger
+
+	confirmedKeys int
+	looks         looks
 }
 
 // New returns the Service of leases, and makes it the handler of their hints.
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Principals.Engine, people: c.Principals, store: c.Store, dues: c.Dues, claims: c.Claims, rt: c.Runtime, log: c.Log,
+		confirmedKeys: cmp.Or(c.ConfirmedKeys, DefaultConfirmedKeys), looks: looks{next: map[ID]*look{}},
 	}
 	s.Handle(commit.Lease, commit.Handler{Expire: s.expire})
 	s.Creates(id.Lease, s.partition)
 	s.claims.Record(byte(id.Lease), keyRecord{s})
+	s.people.OnDeleted(s.endOwned)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 )
@@ -11,6 +12,10 @@ import (
 // keptFor is how long the row of a lease is kept after its deadline, so that a late confirm
 // fails with EXPIRED.
 const keptFor = 24 * time.Hour
+
+// releaseAt returns when the claims of the lease are released unless it is confirmed. Until then they
+// keep the fencing number of the lease for the next owner of a key.
+func (l *Lease) releaseAt() clock.Instant { return l.Deadline.Add(claim.RememberedFor) }
 
 // putDue stores a hint to sweep a lease at a time.
 func (s *Service) putDue(ctx context.Context, l *Lease, at clock.Instant) error {
@@ -26,9 +31,10 @@ func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err erro
 	return s.sweep(ctx, l, d.At)
 }
 
-// sweep makes a lease expire if its deadline has passed, removes the claims of an ended
-// lease, and removes its row a day later. hint is the time of a hint, and done reports whether
-// that hint can be removed: if the deadline is later, the lease has another hint for the deadline.
+// sweep makes a lease expire if its deadline has passed, removes the claims of an ended lease once
+// they need not be remembered, and removes its row a day after its deadline. hint is the time of a hint,
+// and done reports whether that hint can be removed: if the deadline was extended, the lease has a later
+// hint.
 func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done bool, err error) {
 	if l, err = s.expireIfOverdue(ctx, l); err != nil {
 		return false, err
@@ -36,8 +42,8 @@ func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done
 	switch {
 	case l.State == Confirmed:
 		return true, nil
-	case !l.Ended() || l.Deadline > s.Now():
-		return l.Deadline > hint, nil // not due yet by this clock
+	case !l.Ended() || l.releaseAt() > s.Now():
+		return l.releaseAt() > hint, nil // not due yet by this clock
 	}
 	if err := s.release(ctx, l); err != nil {
 		return false, err

@@ -22,13 +22,20 @@ const (
 	MaxTTL = time.Hour
 	// DefaultTTL is how long it is pending by default.
 	DefaultTTL = 5 * time.Second
+	// MaxWait bounds how long Acquire waits for keys that others hold.
+	MaxWait = 10 * time.Second
+	// DefaultWait is how long it waits by default. Of many clients that want the same few keys for a
+	// moment, most get them within that time.
+	DefaultWait = time.Second
 )
 
 // Acquire is the input of Service.Acquire.
 type Acquire struct {
 	Documents []Document
 	// TTLMs is how many milliseconds the lease is pending; nil: DefaultTTL.
-	TTLMs          *int
+	TTLMs *int
+	// WaitMs is how many milliseconds to wait for keys that are taken; nil: DefaultWait.
+	WaitMs         *int
 	IdempotencyKey *string
 }
 
@@ -40,12 +47,23 @@ func (in *Acquire) ttl() time.Duration {
 	return time.Duration(*in.TTLMs) * time.Millisecond
 }
 
+// wait returns how long to wait for keys that are taken.
+func (in *Acquire) wait() time.Duration {
+	if in.WaitMs == nil {
+		return DefaultWait
+	}
+	return time.Duration(*in.WaitMs) * time.Millisecond
+}
+
 // check returns the faults of the input except for its idempotency key.
 func (in *Acquire) check() fault.List {
 	var faults fault.List
 	faults = append(faults, checkDocuments(in.Documents)...)
 	if ms := in.TTLMs; ms != nil && (int64(*ms) < MinTTL.Milliseconds() || int64(*ms) > MaxTTL.Milliseconds()) {
 		faults = append(faults, fault.Invalidf([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed", MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
+	}
+	if ms := in.WaitMs; ms != nil && (*ms < 0 || int64(*ms) > MaxWait.Milliseconds()) {
+		faults = append(faults, fault.Invalidf([]string{"waitMs"}, "acquireLease waits for 0 to %d ms", MaxWait.Milliseconds()))
 	}
 	return faults
 }

@@ -1,10 +1,14 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"carrel/backend/backendtest"
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/sched"
@@ -27,6 +31,18 @@ func (f *faulty) onExtension(do func(next func() (lease.Row, error)) (lease.Row,
 	})
 }
 
+// onCommits makes the store call do instead of each write of a state from seq on.
+func (f *faulty) onCommits(seq int64, do func(next func() (lease.Row, error)) (lease.Row, error)) {
+	f.set(func() {
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if r.Seq >= seq {
+				return do(next)
+			}
+			return next()
+		}
+	})
+}
+
 // wantFreeAfter checks that a key is held until a time from now, and free from then on.
 func (h leases) wantFreeAfter(key string, after time.Duration) {
 	h.T.Helper()
@@ -40,8 +56,14 @@ var errDied = errors.New("the gateway died")
 // A gateway that dies before its lease has its full time holds the keys for half a minute.
 func TestAcquire_DeadGatewaysHoldKeysForHalfAMinute(t *testing.T) {
 	h, f := newFaulty(t)
-	f.onExtension(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errDied })
-	if err := h.tryAcquireFor(h.Leases, hour, "a"); !errors.Is(err, errDied) {
+	rt := newHasty()
+	defer rt.Close()
+	dies := h.otherProcess(rt)
+	f.onExtension(func(func() (lease.Row, error)) (lease.Row, error) {
+		dies.Engine.End()
+		return lease.Row{}, errDied
+	})
+	if err := h.tryAcquireFor(dies.Leases, hour, "a"); !errors.Is(err, errDied) {
 		t.Fatalf("acquiring: %v", err)
 	}
 	f.set(func() { f.commitLease = nil })
@@ -80,7 +102,7 @@ func (h leases) read(a *lease.Acquired) *lease.Lease {
 
 // tryAcquireFor acquires keys for ann for a time.
 func (h leases) tryAcquireFor(svc *lease.Service, ttl *int, keys ...string) error {
-	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...), TTLMs: ttl})
+	_, err := svc.Acquire(h.T.Context(), h.ann, lease.Acquire{Documents: documents(keys...), WaitMs: atOnce, TTLMs: ttl})
 	return err
 }
 
@@ -130,33 +152,68 @@ func TestAcquire_EndsALeaseWithUnresolvedExtension(t *testing.T) {
 			t.Errorf("applied %t: acquiring: %v", applied, err)
 		}
 		h.wantAvailable(h.Leases, map[string]bool{"a": true})
+		h.runDue(h.After(2 * time.Hour))
 		h.wantNoClaims()
 	}
 }
 
-// If both the outcome of the extension and that of ending the lease are unknown, the error says so.
-func TestAcquire_ReturnsAnUnknownOutcome(t *testing.T) {
-	t.Parallel() // it takes the 5 s for which a gateway tries to end a lease
-	h, f := newFaulty(t)
-	f.onExtension(func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, errUnknown })
-	if err := h.tryAcquireFor(h.Leases, hour, "a"); fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
-		t.Errorf("acquiring: %v", err)
+// If both the outcome of the extension and that of ending the lease are unknown, the error says so. The
+// gateway goes on to end the lease, of which nobody has the token, and its keys are free as soon as the
+// store answers, even if the extension was applied.
+func TestAcquire_EndsALeaseOfUnknownOutcomeLater(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		h, f := newFaulty(t)
+		rt := newHasty()
+		svc := h.otherProcess(rt).Leases
+		first := true
+		f.onCommits(2, func(next func() (lease.Row, error)) (lease.Row, error) {
+			if applied && first {
+				if _, err := next(); err != nil {
+					t.Error(err)
+				}
+			}
+			first = false
+			return lease.Row{}, errUnknown
+		})
+		if err := h.tryAcquireFor(svc, hour, "a"); fault.ReasonOf(err) != fault.ReasonOutcomeUnknown {
+			t.Errorf("acquiring: %v", err)
+		}
+		f.set(func() { f.commitLease = nil })
+		rt.Close() // waits for the background
+		h.wantAvailable(h.Leases, map[string]bool{"a": true})
 	}
-	f.set(func() { f.commitLease = nil })
-	h.wantFreeAfter("a", halfAMinute)
 }
 
 // A repetition at another gateway does not get the lease while the first attempt has all its
-// keys but not its full time, because the first attempt may still fail.
+// keys but not its full time, because the first attempt may still fail. It waits for it.
 func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	rt := sched.NewReal()
 	defer rt.Close()
 	other := h.otherProcess(rt)
+	again := make(chan *lease.Acquired, 1)
 	f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
-		got, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
-		if fault.CodeOf(err) != fault.Unavailable || fault.ListOf(err)[0].RetryAfter == 0 {
-			t.Errorf("the repetition: %+v, %v", got, err)
+		looked := make(chan struct{})
+		var reads atomic.Int64
+		f.set(func() {
+			f.readLease = func() {
+				if reads.Add(1) == 3 { // it has seen twice that the first attempt has not ended
+					close(looked)
+				}
+			}
+		})
+		go func() {
+			got, err := other.Leases.Acquire(context.Background(), backendtest.As("u:acme:ann"), keyed("r", "a", "b"))
+			if err != nil {
+				t.Errorf("the repetition: %v", err)
+			}
+			again <- got
+		}()
+		select {
+		case got := <-again:
+			t.Errorf("the repetition has %+v before the lease has its full time", got)
+			again <- got
+		case <-looked:
 		}
 		return next()
 	})
@@ -164,19 +221,21 @@ func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := other.Leases.Acquire(t.Context(), h.ann, keyed("r", "a", "b"))
-	if err != nil || again.Lease.ID != first.Lease.ID || again.Lease.Deadline != first.Lease.Deadline {
-		t.Errorf("the repetition after it: %+v, %v", again, err)
+	if got := <-again; got == nil || got.Lease.ID != first.Lease.ID || got.Lease.Deadline != first.Lease.Deadline || got.Token != "" {
+		t.Errorf("the repetition: %+v", got)
 	}
 }
 
 // Acquire fails if the lease expires by a faster clock while it is extended.
 func TestAcquire_ExpiredLeaseIsNotReturned(t *testing.T) {
 	h, f := newFaulty(t)
-	ahead := h.After(halfAMinute).Leases
+	rt := &stepped{Real: sched.NewReal()}
+	defer rt.Close()
+	rt.by.Store(int64(halfAMinute))
+	ahead := h.otherProcess(rt)
 	f.onExtension(func(next func() (lease.Row, error)) (lease.Row, error) {
 		f.set(func() { f.commitLease = nil })
-		h.acquire(ahead, h.bob, hour, "a")
+		h.acquire(ahead.Leases, h.bob, hour, "a")
 		return next()
 	})
 	err := h.tryAcquireFor(h.Leases, hour, "a")
@@ -206,15 +265,16 @@ func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
 		return next()
 	})
 	a := h.acquire(h.Leases, h.ann, hour, "a")
-	if len(before) != 2 || before[0] != a.Lease.CreatedAt.Add(halfAMinute) || before[1] != a.Lease.Deadline {
+	first, last := a.Lease.CreatedAt.Add(halfAMinute+claim.RememberedFor), a.Lease.Deadline.Add(claim.RememberedFor)
+	if len(before) != 2 || before[0] != first || before[1] != last {
 		t.Errorf("the hints are at %v, the deadline is %d", before, a.Lease.Deadline)
 	}
 	h.runDue(h.late)
-	if after := deadlines(); len(after) != 1 || after[0] != a.Lease.Deadline {
+	if after := deadlines(); len(after) != 1 || after[0] != last {
 		t.Errorf("after the first one was done the hints are at %v", after)
 	}
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
-	h.runDue(h.After(time.Hour + time.Minute))
+	h.runDue(h.After(time.Hour + 2*time.Minute))
 	h.wantNoClaims()
 }
 

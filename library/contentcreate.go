@@ -70,8 +70,8 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 			return nil, err
 		}
 		if again {
-			first = &keptAnswer{Libraries: len(all)}
-			return nothingToChange, nil
+			first, err = decodeAnswer(rows.Request.Answer)
+			return nothingToChange, err
 		}
 		if err := checkExpiry(in.ExpiresAt, s.Now()); err != nil {
 			return nil, err
@@ -208,7 +208,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	causes.madeBy(func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows)}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }
 
 // contentPartition reads the partition of an item for its creation. Its Claim writes the void state

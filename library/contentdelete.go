@@ -27,7 +27,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), keptAnswer{Libraries: libraries}.encode()))
+		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
 		a.stale = staleHint(&t.header, after)
 		a.entry.Causes = reasonForAll(ReasonDeleted)
 		return a, libraries, nil

@@ -175,7 +175,7 @@ func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentR
 	}
 	return s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
-		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed)}.encode()),
+		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed), Seq: after.Seq}.encode()),
 	}), len(changed)
 }
 

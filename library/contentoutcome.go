@@ -13,6 +13,8 @@ import (
 // else again.
 type keptAnswer struct {
 	Libraries int `json:"libraries"`
+	// Seq is that of the state that the change has made.
+	Seq int64 `json:"seq"`
 	// Answer is the Answer of an Edit.
 	Answer []byte `json:"answer,omitempty"`
 }
@@ -48,9 +50,7 @@ func (s *Service) repeatedAnswer(ctx context.Context, v *principal.Viewer, id Co
 	if err != nil {
 		return nil, err
 	}
-	// The lists are read last, so that a change in flight that the item shows is not reported as
-	// COMPLETE.
-	out.FanOut = FanOut{Complete: s.atRest(ctx, id), Libraries: first.Libraries}
+	out.FanOut = FanOut{Complete: s.fannedOut(ctx, id, first.Seq), Libraries: first.Libraries}
 	out.Answer = first.Answer
 	return out, nil
 }

@@ -84,7 +84,7 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	case expiry:
 		libraries = planInPlace(h, &e)
 	}
-	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries}.encode())
+	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())
 	a := s.contentAttempt(e, c)
 	if expiry {
 		if err := s.putHint(ctx, &after); err != nil {

@@ -108,7 +108,7 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 		}
 		libraries = s.planMoving(h, &after, &e, c)
 	}
-	c.Header, c.Request = after, r.Row(s.Now(), keptAnswer{Libraries: libraries, Answer: edit.Answer}.encode())
+	c.Header, c.Request = after, r.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
 	return s.contentAttempt(e, c), libraries
 }
 

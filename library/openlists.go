@@ -68,10 +68,29 @@ func (l *OpenLists) MayHide(mts, now clock.Instant) bool {
 	return len(l.Unreadable) > 0 && mts > now.Add(-unreadableFor)
 }
 
-// atRest reports whether all libraries are up to date with the earlier changes of an item, by any
-// process: a change is on a list from before it is decided until it was applied to everything that
-// it concerns. atRest returns false if a list cannot be read.
-func (s *Service) atRest(ctx context.Context, id ContentID) bool {
+// fannedOut reports whether all libraries are up to date with the change that led to the state seq of an
+// item. The entry of a change whose fan-out has ended stays on the stored list until its process writes
+// it again, so fannedOut brings the libraries up to date itself if there is one. Other changes of the
+// item do not matter. fannedOut returns false if a list cannot be read.
+func (s *Service) fannedOut(ctx context.Context, id ContentID, seq int64) bool {
 	lists, err := s.OpenLists(ctx)
-	return err == nil && len(lists.Unreadable) == 0 && !lists.Contents[id]
+	if err != nil || len(lists.Unreadable) > 0 {
+		return false
+	}
+	bounded, cancel := s.rt.Deadline(ctx, s.tune.AnswerWithin)
+	defer cancel()
+	for _, entry := range lists.Entries {
+		if entry.Kind != commit.Content || entry.Key != string(id) || !entry.MayInclude(seq) {
+			continue
+		}
+		e, err := InFlightOf(entry)
+		if err != nil {
+			return false
+		}
+		// Its followers are notified by the process that finishes the change.
+		if err := (&walk{s: s, entry: e, serial: true, quiet: true}).run(bounded); err != nil {
+			return false
+		}
+	}
+	return true
 }

@@ -86,7 +86,7 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	if url != h.CanonicalURL {
 		libraries = planInPlace(h, &e)
 	}
-	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{Libraries: libraries}.encode())})
+	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})
 	if url == h.CanonicalURL {
 		return a, 0, nil
 	}

@@ -92,7 +92,11 @@ func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret s
 			p = before
 			return commit.Nothing, nil
 		}
-		return s.write(after, relists(before, after)), nil
+		attempt := s.write(after, relists(before, after))
+		if before.ExpiresAt != nil {
+			attempt.Until = *before.ExpiresAt // from then on readers see that it is gone
+		}
+		return attempt, nil
 	})
 	if err != nil {
 		return nil, err

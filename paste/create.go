@@ -17,10 +17,10 @@ type Created struct {
 	Secret string
 }
 
-// Create stores a paste. The caller may be anonymous if there is no idempotency key.
+// Create stores a paste. The caller may be anonymous. The idempotency keys of anonymous callers are
+// long.
 //
-// Errors: UNAUTHENTICATED for an idempotency key of an anonymous caller; the faults of the
-// input; FORBIDDEN if the caller's user was deleted; IDEMPOTENCY_MISMATCH; those of the store.
+// Errors: the faults of the input; FORBIDDEN if the caller's user was deleted; IDEMPOTENCY_MISMATCH; those of the store.
 func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*Created, error) {
 	m, err := s.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey, Faults: in.check(s.Now())})
 	if err != nil {

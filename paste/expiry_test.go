@@ -1,6 +1,7 @@
 package paste_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -219,4 +220,61 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantBody(h.Pastes, made.Paste.ID, other)
+}
+
+// crossing is a store on which a clock reaches an instant while a hint or a body is stored.
+type crossing struct {
+	backend.Store
+	cross func()
+}
+
+func (c crossing) PutDue(ctx context.Context, d commit.Due) error {
+	c.cross()
+	return c.Store.PutDue(ctx, d)
+}
+
+// movable is the real runtime with a wall clock that a test sets.
+type movable struct {
+	*sched.Real
+	at atomic.Int64
+}
+
+func (m *movable) Now() time.Time { return clock.Instant(m.at.Load()).Time() }
+
+// An update that was planned before the paste expired, and is written afterwards, changes nothing.
+func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
+	later := clock.Of(time.Now().Add(5 * time.Hour))
+	for name, update := range map[string]paste.Update{
+		"a later expiry": {ExpiresAt: input.Some(&later)},
+		"no expiry":      {ClearExpiry: true, Body: input.Some(backendtest.Ptr(long))},
+	} {
+		h := newPastes(t)
+		end := clock.Of(h.Runtime.Now().Add(time.Hour))
+		in := titled("a")
+		in.ExpiresAt = &end
+		made := h.create(in)
+		rt := &movable{Real: h.Runtime}
+		rt.at.Store(int64(end - 1))
+		slow := backendtest.OpenAll(t, backend.Config{
+			Store: crossing{h.Store, func() { rt.at.Store(int64(end)) }}, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{},
+		})
+		update.ID, update.Secret = string(made.Paste.ID), made.Secret
+		_, err := slow.Pastes.Update(t.Context(), update)
+		backendtest.WantFaults(t, err, "NOT_FOUND id")
+		if p, err := h.at(end).Pastes.Paste(t.Context(), update.ID); err != nil || p != nil {
+			t.Errorf("%s: the paste is back: %+v, %v", name, p, err)
+		}
+	}
+}
+
+// The key of an anonymous caller is long; a repetition gets the same paste without its secret.
+func TestCreate_AnonymousRepetitionsGetTheSamePaste(t *testing.T) {
+	h := newPastes(t)
+	in := titled("a")
+	in.IdempotencyKey = backendtest.Ptr("0123456789abcdefghijkl")
+	first := h.create(in)
+	in.IdempotencyKey = backendtest.Ptr("0123456789abcdefghijkl")
+	if again := h.create(in); again.Paste.ID != first.Paste.ID || again.Secret != "" {
+		t.Errorf("the repetition got %s and the secret %q, the first attempt %s", again.Paste.ID, again.Secret, first.Paste.ID)
+	}
 }

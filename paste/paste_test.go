@@ -42,7 +42,7 @@ func TestCreate_RefusesBadInput(t *testing.T) {
 		{paste.Create{Body: "x", Title: backendtest.Ptr("a\nb")}, []string{"INVALID title"}},
 		{paste.Create{Body: "x", ExpiresAt: &past}, []string{"INVALID expiresAt"}},
 		{paste.Create{Title: backendtest.Ptr("\x00"), ExpiresAt: &past}, []string{"INVALID title", "INVALID body", "INVALID expiresAt"}},
-		{paste.Create{Body: "x", IdempotencyKey: backendtest.Ptr("k")}, []string{"UNAUTHENTICATED idempotencyKey"}},
+		{paste.Create{Body: "x", IdempotencyKey: backendtest.Ptr("k")}, []string{"INVALID idempotencyKey"}},
 		{paste.Create{Body: "x", Title: backendtest.Ptr(strings.Repeat("ü", paste.MaxTitle))}, nil},
 		{paste.Create{Body: "x", Title: backendtest.Ptr("")}, nil},
 		{paste.Create{Body: "x", ExpiresAt: backendtest.Ptr(clock.Of(now.Add(time.Hour)))}, nil},

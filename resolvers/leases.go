@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 
+	"carrel/auth"
 	"carrel/graph"
 	"carrel/lease"
 )
@@ -14,13 +15,18 @@ func (q queries) Lease(ctx context.Context, id, token string) (*lease.Lease, err
 
 // IsKeyAvailable reports whether a key could be leased.
 func (q queries) IsKeyAvailable(ctx context.Context, key string) (bool, error) {
-	return q.Leases.KeyAvailable(ctx, key)
+	return q.Leases.KeyAvailable(ctx, auth.ViewerFrom(ctx), key)
+}
+
+// KeyHolder returns the lease that holds a key to an administrator.
+func (q queries) KeyHolder(ctx context.Context, key string, tenant *string) (*lease.Lease, error) {
+	return q.Leases.KeyHolder(ctx, auth.ViewerFrom(ctx), key, tenant)
 }
 
 // AcquireLease leases keys.
 func (m mutations) AcquireLease(ctx context.Context, in graph.AcquireLeaseInput) (*graph.AcquireLeasePayload, error) {
 	got, err := m.Leases.Acquire(ctx, m.begin(ctx), lease.Acquire{
-		Documents: in.Documents, TTLMs: in.TTLMs, IdempotencyKey: in.IdempotencyKey,
+		Documents: in.Documents, TTLMs: in.TTLMs, WaitMs: in.WaitMs, IdempotencyKey: in.IdempotencyKey,
 	})
 	colliding := lease.CollidingKeys(err)
 	faults, err := graph.UserErrors(err)
@@ -46,7 +52,11 @@ func (m mutations) ConfirmLease(ctx context.Context, in graph.ConfirmLeaseInput)
 
 // CancelLease releases the keys of a lease.
 func (m mutations) CancelLease(ctx context.Context, in graph.CancelLeaseInput) (*graph.CancelLeasePayload, error) {
-	l, err := m.Leases.Cancel(ctx, lease.End{ID: in.ID, Token: in.Token})
+	end := lease.End{ID: in.ID}
+	if in.Token != nil {
+		end.Token = *in.Token
+	}
+	l, err := m.Leases.CancelAs(ctx, m.begin(ctx), end)
 	faults, err := graph.UserErrors(err)
 	return &graph.CancelLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }

@@ -61,38 +61,46 @@ func (c *Claims) Until() clock.Instant { return c.now().Add(TakenWithin) }
 // Errors: ErrTaken; CONTENTION if others keep changing the claim; those of the store.
 // None of them is uncertain: a claim changes nothing by itself.
 func (c *Claims) Take(ctx context.Context, k Key, record string, until clock.Instant) error {
-	err := c.take(ctx, k, record, until)
-	if fault.MayHaveCommitted(err) {
-		return fault.Unavailablef(errors.New(err.Error()), "the store did not answer; nothing was changed, try again")
-	}
+	_, err := c.TakeNumbered(ctx, k, record, until, int64(c.now()))
 	return err
 }
 
-func (c *Claims) take(ctx context.Context, k Key, record string, until clock.Instant) error {
-	mine := Claim{Key: k, Record: record, Until: until}
+// TakeNumbered is Take with a number for the claim, which is returned. It is at least least, and
+// larger than the number of the former claim and the Number of the record that had it.
+func (c *Claims) TakeNumbered(ctx context.Context, k Key, record string, until clock.Instant, least int64) (number int64, err error) {
+	number, err = c.take(ctx, Claim{Key: k, Record: record, Until: until}, least)
+	if fault.MayHaveCommitted(err) {
+		return 0, fault.Unavailablef(errors.New(err.Error()), "the store did not answer; nothing was changed, try again")
+	}
+	return number, err
+}
+
+func (c *Claims) take(ctx context.Context, mine Claim, number int64) (int64, error) {
 	var current Claim
 	for n := range maxTries {
 		if n > 1 {
 			if err := c.pause(ctx); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		var replace *Token
 		if current != (Claim{}) {
-			if current.Record != record {
-				if err := c.exclude(ctx, current); err != nil {
-					return err
+			if current.Record != mine.Record {
+				former, err := c.exclude(ctx, current)
+				if err != nil {
+					return 0, err
 				}
+				number = max(number, former+1)
 			}
-			replace = &current.Token
+			replace, number = &current.Token, max(number, current.Token.Number()+1)
 		}
-		mine.Token = c.newToken()
+		mine.Token = c.newToken(number)
 		var err error
 		if current, err = c.put(ctx, mine, replace); err != nil || current == mine {
-			return err
+			return number, err
 		}
 	}
-	return contention()
+	return 0, contention()
 }
 
 // put stores a claim, repeating the write while its outcome is unknown.
@@ -122,23 +130,24 @@ func (c *Claims) retry(ctx context.Context, write func() error) error {
 
 // exclude makes sure that the record of a claim neither holds the key nor can take it by a
 // pending change. If it returns nil, the claim may be replaced or removed as long as it has
-// its token. The error is ErrTaken if the record holds the key or may be about to take it.
-func (c *Claims) exclude(ctx context.Context, current Claim) error {
+// its token. number is the Number of the record then. The error is ErrTaken if the record holds the
+// key or may be about to take it.
+func (c *Claims) exclude(ctx context.Context, current Claim) (number int64, err error) {
 	record, err := c.recordOf(current.Record)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for range maxFences {
 		look, err := record.Look(ctx, current.Record, current.Key)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", current.Record, err)
+			return 0, fmt.Errorf("reading %s: %w", current.Record, err)
 		}
 		var applied bool
 		switch {
 		case look.Status == Ended:
-			return nil
+			return look.Number, nil
 		case look.Status == Held, look.Status == Idle && current.Until > c.now():
-			return ErrTaken
+			return 0, ErrTaken
 		case look.Status == Lapsed:
 			err = record.End(ctx, current.Record)
 		default:
@@ -146,38 +155,38 @@ func (c *Claims) exclude(ctx context.Context, current Claim) error {
 		}
 		switch {
 		case err != nil && !fault.MayHaveCommitted(err):
-			return fmt.Errorf("ending or fencing %s: %w", current.Record, err)
+			return 0, fmt.Errorf("ending or fencing %s: %w", current.Record, err)
 		case applied:
-			return nil
+			return look.Number, nil
 		case err == nil && look.Status == Idle:
 			return c.excludedByChange(ctx, record, current)
 		}
 		if err := c.pause(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return contention()
+	return 0, contention()
 }
 
 // excludedByChange checks a record that was not fenced because it has changed meanwhile. Like a
 // fence, the change excludes every change based on the former state; but it may itself have
 // taken the key.
-func (c *Claims) excludedByChange(ctx context.Context, record Record, current Claim) error {
+func (c *Claims) excludedByChange(ctx context.Context, record Record, current Claim) (number int64, err error) {
 	look, err := record.Look(ctx, current.Record, current.Key)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading %s: %w", current.Record, err)
+		return 0, fmt.Errorf("reading %s: %w", current.Record, err)
 	case look.Status == Held, look.Status == Lapsed:
-		return ErrTaken
+		return 0, ErrTaken
 	}
-	return nil
+	return look.Number, nil
 }
 
 // Release removes a claim of any owner if its record does not hold the key. It reports
 // whether the claim was removed: it stays if its record holds the key or may be about to
 // take it.
 func (c *Claims) Release(ctx context.Context, current Claim) (bool, error) {
-	switch err := c.exclude(ctx, current); {
+	switch _, err := c.exclude(ctx, current); {
 	case errors.Is(err, ErrTaken):
 		return false, nil
 	case err != nil:
@@ -218,9 +227,10 @@ func (c *Claims) Adopt(ctx context.Context, k Key, record string) (changed bool,
 	return true, "", nil
 }
 
-// Stale reports whether a claim has lapsed and its record does not hold the key.
+// Stale reports whether a claim has lapsed, its number need not be remembered any more, and its record
+// does not hold the key.
 func (c *Claims) Stale(ctx context.Context, current Claim) (bool, error) {
-	if current.Until > c.now() {
+	if now := c.now(); current.Until > now || current.remembered(now) {
 		return false, nil
 	}
 	holder, err := c.Holder(ctx, current.Key)
@@ -234,22 +244,29 @@ func (c *Claims) Scan(ctx context.Context, after Key, limit int) ([]Claim, error
 
 // Holder returns the record that holds a key, or "" if none does.
 func (c *Claims) Holder(ctx context.Context, k Key) (string, error) {
+	record, look, err := c.Look(ctx, k)
+	if err != nil || look.Status != Held && look.Status != Lapsed {
+		return "", err
+	}
+	return record, nil
+}
+
+// Look returns the record that the claim of a key points to, as it is now. It is "" and Ended if the
+// key has no claim.
+func (c *Claims) Look(ctx context.Context, k Key) (string, Look, error) {
 	current, err := c.store.ReadClaim(ctx, k, true)
 	if err != nil || current == (Claim{}) {
-		return "", err
+		return "", Look{Status: Ended}, err
 	}
 	record, err := c.recordOf(current.Record)
 	if err != nil {
-		return "", err
+		return "", Look{}, err
 	}
 	look, err := record.Look(ctx, current.Record, k)
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", current.Record, err)
+		return "", Look{}, fmt.Errorf("reading %s: %w", current.Record, err)
 	}
-	if look.Status == Held || look.Status == Lapsed {
-		return current.Record, nil
-	}
-	return "", nil
+	return current.Record, look, nil
 }
 
 // Taken reports whether Take would find the key taken by another record than the given one. It
@@ -270,8 +287,9 @@ func (c *Claims) Taken(ctx context.Context, k Key, record string) (bool, error) 
 	return look.Status == Held || look.Status == Idle && current.Until > c.now(), nil
 }
 
-func (c *Claims) newToken() (t Token) {
-	c.rt.Random(t[:])
+func (c *Claims) newToken(number int64) (t Token) {
+	binary.BigEndian.PutUint64(t[:8], uint64(number))
+	c.rt.Random(t[8:])
 	return t
 }
 

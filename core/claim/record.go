@@ -26,6 +26,9 @@ type Look struct {
 	Status Status
 	// Base is the Seq of the state that was read.
 	Base int64
+	// Number is less than the number of every claim that replaces one of this record; 0: none is
+	// required.
+	Number int64
 }
 
 // Record reads, fences and ends the records of one kind. Each domain that has unique names

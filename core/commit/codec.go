@@ -30,6 +30,7 @@ var errBlock = errors.New("the in-flight list is damaged, or of a later version 
 const (
 	isDecided = 1
 	isEnded   = 2
+	isMerged  = 4
 )
 
 // Encode returns the block of a list, or none if the list is empty. It returns UNAVAILABLE if the
@@ -62,9 +63,15 @@ func appendEntry(b []byte, e *Entry) []byte {
 	if e.Ended {
 		flags |= isEnded
 	}
+	if e.Span > 0 {
+		flags |= isMerged
+	}
 	b = append(b, flags)
 	b = AppendText(b, e.Key)
 	b = binary.AppendVarint(b, e.Base)
+	if e.Span > 0 {
+		b = binary.AppendVarint(b, e.Span)
+	}
 	b = binary.AppendVarint(b, int64(e.Due))
 	return AppendText(b, e.Payload)
 }
@@ -104,6 +111,9 @@ func (r *Reader) entry() (e Entry) {
 	e.Decided, e.Ended = flags&isDecided != 0, flags&isEnded != 0
 	e.Key = r.Text()
 	e.Base = r.Int()
+	if flags&isMerged != 0 {
+		e.Span = r.Int()
+	}
 	e.Due = clock.Instant(r.Int())
 	if payload := r.Text(); payload != "" {
 		e.Payload = []byte(payload)

@@ -21,8 +21,12 @@ import (
 
 // creationKept is how long the id of a keyed creation stays reserved, from the start of an attempt.
 // It exceeds requestKept, which is counted from the commit, by the longest time of an attempt and
-// the skew of the gateways' clocks.
-const creationKept = requestKept + time.Minute
+// the skew of the gateways' clocks, and by renewAfter: attempts that come sooner after the last one do
+// not renew the reservation. If each did, concurrent ones would hinder each other.
+const (
+	creationKept = requestKept + time.Minute + renewAfter
+	renewAfter   = 30 * time.Second
+)
 
 // maxReserveTries is how many times a creation tries to replace the row of a refused attempt with
 // the same key while others do the same.
@@ -113,8 +117,9 @@ func (g *Engine) keepID(ctx context.Context, reserved Creation, until clock.Inst
 	switch {
 	case err != nil:
 		return Creation{}, err
+	case !p.State.Used() && reserved.Until.Add(renewAfter) < until:
+		reserved.Until = until
 	case !p.State.Used():
-		reserved.Until = max(reserved.Until, until)
 	case p.Request == nil || p.Request.Until <= g.Now():
 		return Creation{}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/fault"
 )
 
@@ -29,6 +30,9 @@ type Attempt struct {
 	Entry Entry
 	// Commit sends the compare-and-set. It is nil if nothing needs to be written.
 	Commit func(ctx context.Context, id EntryID) (Verdict, error)
+	// Until is when the state that the attempt is based on expires; 0: never. From then on Commit is not
+	// sent, and the mutation tries again on what is there then.
+	Until clock.Instant
 }
 
 // Nothing is the attempt of a mutation that succeeds without a write.
@@ -140,6 +144,9 @@ func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
 			if g.rt.Elapsed() >= until || g.rt.After(ctx, g.jitter()) != nil {
 				break
 			}
+		}
+		if a.Until != 0 && g.Now() >= a.Until {
+			return false, unknown
 		}
 		v, err := a.Commit(ctx, a.Entry.ID)
 		switch {

@@ -28,6 +28,8 @@ type Entry struct {
 	Key string
 	// Base is the Seq of the state that the change is based on.
 	Base int64
+	// Span is how many states before Base the first change of a merged entry is based on.
+	Span int64
 	// Due is when a deferred change must run; 0 if it is not deferred.
 	Due clock.Instant
 	// Decided is whether the compare-and-set is known to have been applied.
@@ -42,3 +44,6 @@ type Entry struct {
 	// finish. It is not modified in place.
 	Payload []byte
 }
+
+// MayInclude reports whether the entry may be about the change that led to the state seq.
+func (e *Entry) MayInclude(seq int64) bool { return e.Base-e.Span < seq && seq <= e.Base+1 }

@@ -32,7 +32,9 @@ func Merge(a, b Entry) (merged Entry, ok bool) {
 	both := Reach{
 		Scope: max(x.Scope, y.Scope), Reverse: x.Reverse || y.Reverse, Former: cmp.Or(x.Former, y.Former), Principals: principals,
 	}
+	first := min(a.Base-a.Span, b.Base-b.Span)
 	a.Base, a.Lingers = max(a.Base, b.Base), a.Lingers || b.Lingers
+	a.Span = a.Base - first
 	a.Payload = both.Encode()
 	return a, true
 }

@@ -80,7 +80,7 @@ func TestBegin_DistinguishesRequests(t *testing.T) {
 
 func TestBegin_ReturnsAllFaultsOfTheInput(t *testing.T) {
 	engine := commit.NewEngine(commit.Config{Runtime: sched.NewReal()})
-	long, valid := strings.Repeat("k", 129), "k"
+	long, valid, enough := strings.Repeat("k", 129), "k", strings.Repeat("k", 22)
 	title := fault.List{fault.Invalidf([]string{"title"}, "too long")}
 	for _, c := range []struct {
 		name   string
@@ -95,7 +95,8 @@ func TestBegin_ReturnsAllFaultsOfTheInput(t *testing.T) {
 		{"of both", "u:acme:ann", ptr(&long), title, []string{"title", "idempotencyKey"}},
 		{"of a field, without a key", "u:acme:ann", ptr[*string](nil), title, []string{"title"}},
 		{"of a field, of a mutation that takes no key", "u:acme:ann", nil, title, []string{"title"}},
-		{"a key of an anonymous caller", "", ptr(&valid), nil, []string{"idempotencyKey"}},
+		{"a short key of an anonymous caller", "", ptr(&valid), nil, []string{"idempotencyKey"}},
+		{"a long key of an anonymous caller", "", ptr(&enough), nil, nil},
 		{"an anonymous caller without a key", "", ptr[*string](nil), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -13,21 +13,26 @@ import (
 
 const (
 	maxIdempotencyKey = 128 // characters
+	// minAnonymousKey is how many characters the key of an anonymous caller has: 128 random bits. The
+	// keys of all anonymous callers share one scope, so others must not guess or reuse them.
+	minAnonymousKey = 22
 	// requestKept is how long the outcome of a keyed mutation is remembered.
 	requestKept = 24 * time.Hour
 )
 
-// checkKey checks the form of an idempotency key of a caller; nil means no key. It returns
-// UNAUTHENTICATED for an anonymous caller, whose id is empty, because a key belongs to its caller.
+// checkKey checks the form of an idempotency key of a caller; nil means no key. The caller is empty if
+// it is anonymous. Its error has code Invalid.
 func checkKey(caller string, key *string) error {
 	if key == nil {
 		return nil
 	}
-	if caller == "" {
-		return fault.SignInFirst()
-	}
-	if n := utf8.RuneCountInString(*key); n < 1 || n > maxIdempotencyKey || !utf8.ValidString(*key) {
+	n := utf8.RuneCountInString(*key)
+	switch {
+	case n < 1 || n > maxIdempotencyKey || !utf8.ValidString(*key):
 		return fault.Invalidf(nil, "an idempotency key has 1 to %d characters of valid UTF-8", maxIdempotencyKey)
+	case caller == "" && n < minAnonymousKey:
+		return fault.Invalidf(nil, "the idempotency key of an anonymous caller is too short: it has at least %d random characters, and this one has %d",
+			minAnonymousKey, n)
 	}
 	return nil
 }

@@ -29,8 +29,14 @@ func TestCheckKey_InvalidKeysAreRefused(t *testing.T) {
 	if err := checkKey("u:acme:ann", nil); err != nil {
 		t.Errorf("no key is refused: %v", err)
 	}
-	key := "k"
-	if got := fault.CodeOf(checkKey("", &key)); got != fault.Unauthenticated {
-		t.Errorf("a key of an anonymous caller: code %d, want Unauthenticated", got)
+	for n, valid := range map[int]bool{1: false, 21: false, 22: true, 128: true, 129: false} {
+		key := strings.Repeat("é", n)
+		err := checkKey("", &key)
+		if valid != (err == nil) || !valid && fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("%d characters of an anonymous caller: %v", n, err)
+		}
+		if n < 22 && !strings.Contains(err.Error(), "too short") {
+			t.Errorf("%d characters of an anonymous caller: %v does not say that they are too few", n, err)
+		}
 	}
 }

@@ -191,7 +191,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			for key, end := range map[string]lease.End{"a": confirmed, "b": confirmed, "c": pending, "d": cancelled} {
-				if err := h.Store.DropClaim(ctx, claim.Leased(key), end.ID, nil); err != nil {
+				if err := h.Store.DropClaim(ctx, claim.Leased("acme", key), end.ID, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -201,7 +201,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 			}
 			repairAll(t, h.Service)
 			for key, want := range map[string]string{"a": confirmed.ID, "b": confirmed.ID, "c": pending.ID, "d": ""} {
-				if c, err := h.Store.ReadClaim(ctx, claim.Leased(key), true); err != nil || c.Record != want {
+				if c, err := h.Store.ReadClaim(ctx, claim.Leased("acme", key), true); err != nil || c.Record != want {
 					t.Errorf("the claim of %s: %+v, %v, want one of %q", key, c, err, want)
 				}
 			}
@@ -220,13 +220,13 @@ func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[time.Duration]int64{0: 1, 30 * time.Second: 2, 2 * time.Minute: 2, 23 * time.Hour: 2, 25 * time.Hour: 0}
+		want := map[time.Duration]int64{0: 1, 90 * time.Second: 2, 3 * time.Minute: 2, 23 * time.Hour: 2, 25 * time.Hour: 0}
 		if !claimed {
-			want[30*time.Second] = 1
+			want[90*time.Second] = 1
 		}
-		for _, at := range []time.Duration{0, 30 * time.Second, 2 * time.Minute, 23 * time.Hour, 25 * time.Hour} {
+		for _, at := range []time.Duration{0, 90 * time.Second, 3 * time.Minute, 23 * time.Hour, 25 * time.Hour} {
 			if !claimed {
-				if err := h.Store.DropClaim(ctx, claim.Leased("a"), string(a.Lease.ID), nil); err != nil {
+				if err := h.Store.DropClaim(ctx, claim.Leased("acme", "a"), string(a.Lease.ID), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -235,7 +235,7 @@ func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
 			if err != nil || row.Seq != want[at] {
 				t.Errorf("claimed %t: after %s the lease has state %d, %v, want %d", claimed, at, row.Seq, err, want[at])
 			}
-			c, err := h.Store.ReadClaim(ctx, claim.Leased("a"), true)
+			c, err := h.Store.ReadClaim(ctx, claim.Leased("acme", "a"), true)
 			if held := c.Record != ""; err != nil || held != (at == 0) {
 				t.Errorf("claimed %t: after %s the claim is %+v, %v", claimed, at, c, err)
 			}

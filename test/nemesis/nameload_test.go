@@ -174,7 +174,7 @@ func (l *load) checkNames(t *testing.T) {
 	t.Helper()
 	n, g := l.names, l.gateways[0]
 	for k, lease := range n.keys {
-		if g.must(t, "", available, vars{"key": k}).at("isKeyAvailable") != false {
+		if g.must(t, l.tokens[l.owners[0]], available, vars{"key": k}).at("isKeyAvailable") != false {
 			l.figures.report(&l.figures.Lost, "%s is free, although %s has confirmed it", k, lease)
 		}
 	}

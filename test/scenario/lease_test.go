@@ -34,9 +34,9 @@ func (g *gateway) acquire(token string, ttl int, keys ...string) vars {
 }
 
 // wantAvailable checks whether a key could be leased.
-func (g *gateway) wantAvailable(key string, want bool) {
+func (g *gateway) wantAvailable(token, key string, want bool) {
 	g.t.Helper()
-	if got := g.must("", available, vars{"key": key}).Data["isKeyAvailable"]; got != want {
+	if got := g.must(token, available, vars{"key": key}).Data["isKeyAvailable"]; got != want {
 		g.t.Errorf("the key %q is available: %v, want %t", key, got, want)
 	}
 }
@@ -56,14 +56,14 @@ func (g *gateway) wantRefused(token, query, field string, in vars, want ...strin
 func TestLeases_SurviveACrash(t *testing.T) {
 	t.Parallel() // a cluster waits for the end of a killed gateway before its audit
 	g := serve(t)
-	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("other", "bob", "PUBLIC")
+	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
 	kept := g.acquire(ann, 3_600_000, "a", "b")
 	a := g.wantRefused(bob, acquireLease, "acquireLease", leaseInput(5000, "c", "b", "a"), "TAKEN documents")
 	if got := fmt.Sprint(a.Data["acquireLease"].(map[string]any)["collidingKeys"]); got != "[b a]" {
 		t.Errorf("the colliding keys are %s", got)
 	}
 	for key, free := range map[string]bool{"a": false, "b": false, "c": true} {
-		g.wantAvailable(key, free)
+		g.wantAvailable(ann, key, free)
 	}
 	stolen := vars{"in": vars{"id": kept["in"].(vars)["id"], "token": "0123456789012345678901"}}
 	g.wantRefused(bob, confirmLease, "confirmLease", stolen, "FORBIDDEN token")
@@ -92,10 +92,10 @@ func TestLeases_SurviveACrash(t *testing.T) {
 	g.wantRefused(ann, cancelLease, "cancelLease", kept, "CONFIRMED")
 	g.must(bob, cancelLease, given)
 	g.wantRefused(bob, confirmLease, "confirmLease", given, "CANCELLED")
-	g.awaitKey("e")
+	g.awaitKey(ann, "e")
 	g.wantRefused(bob, confirmLease, "confirmLease", short, "EXPIRED")
 	for key, free := range map[string]bool{"a": false, "b": false, "c": true, "d": true, "e": true} {
-		g.wantAvailable(key, free)
+		g.wantAvailable(ann, key, free)
 	}
 	g.acquire(ann, 5000, "c", "d", "e")
 	g.stop()
@@ -109,10 +109,10 @@ func TestLeases_SurviveACrash(t *testing.T) {
 }
 
 // awaitKey waits until a key can be leased.
-func (g *gateway) awaitKey(key string) {
+func (g *gateway) awaitKey(token, key string) {
 	g.t.Helper()
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
-		if g.must("", available, vars{"key": key}).Data["isKeyAvailable"] == true {
+		if g.must(token, available, vars{"key": key}).Data["isKeyAvailable"] == true {
 			return
 		}
 	}
@@ -138,5 +138,5 @@ func TestLeases_DocumentationCanBeRun(t *testing.T) {
 	if state := done["lease"].(map[string]any)["state"]; state != "CONFIRMED" {
 		t.Errorf("the lease is %v", state)
 	}
-	g.wantAvailable("report/index", false)
+	g.wantAvailable(ann, "report/index", false)
 }

@@ -150,7 +150,7 @@ func (n *named) check(g *gateway, token string) {
 	}
 	n.unanswered = nil
 	for k := range n.keys {
-		g.wantAvailable(k, false)
+		g.wantAvailable(token, k, false)
 	}
 	for id, url := range n.urls {
 		item := g.must(token, `query($id: ID!) { content(id: $id) { url } }`, vars{"id": id})

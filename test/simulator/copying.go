@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
 	"carrel/lease"
@@ -105,9 +104,12 @@ func (r *run) compareCopy(to *Store) {
 // keysOfCopy checks that permanent leases hold their keys in the copy, too.
 func (r *run) keysOfCopy(to *Store) {
 	for _, row := range to.leases {
+		if !isLease(row.ID) {
+			continue
+		}
 		l := readLeaseRow(row)
 		for _, k := range l.keys {
-			if holder := to.claimAt(claim.Leased(k)).Record; l.state == lease.Confirmed && holder != string(row.ID) {
+			if holder := to.claimAt(leased(k)).Record; l.state == lease.Confirmed && holder != string(row.ID) {
 				r.report(lostKey, "in the copy, the claim of %q points to %q and not to %s", k, holder, row.ID)
 			}
 		}

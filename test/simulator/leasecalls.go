@@ -14,6 +14,8 @@ import (
 type leaseCall struct {
 	keys []string // of acquireLease; isKeyAvailable has one
 	ttl  int      // in milliseconds
+	// waits is for how many milliseconds acquireLease waits for taken keys.
+	waits int
 	// of is the lease that is confirmed, cancelled or read. foreign: another token is sent.
 	of      *granted
 	foreign bool
@@ -47,7 +49,7 @@ func (c *leaseCall) String() string {
 	case c.of != nil:
 		return string(c.of.id)
 	}
-	return fmt.Sprintf("%v for %d ms", c.keys, c.ttl)
+	return fmt.Sprintf("%v for %d ms, waiting %d ms", c.keys, c.ttl, c.waits)
 }
 
 // askLeases makes the call of an operation that is about keys.
@@ -68,9 +70,9 @@ func (o *Operation) askLeases(ctx context.Context, p *process) (err error) {
 	case opLease:
 		c.got, err = p.leases.Lease(ctx, end.ID, end.Token)
 	case opAvailable:
-		c.available, err = p.leases.KeyAvailable(ctx, c.keys[0])
+		c.available, err = p.leases.KeyAvailable(ctx, &principal.Viewer{User: o.viewer}, c.keys[0])
 	default:
-		in := lease.Acquire{TTLMs: &c.ttl, IdempotencyKey: o.key}
+		in := lease.Acquire{TTLMs: &c.ttl, WaitMs: &c.waits, IdempotencyKey: o.key}
 		for _, k := range c.keys {
 			in.Documents = append(in.Documents, lease.Document{Key: k})
 		}
@@ -135,7 +137,7 @@ func planLeases(s *Scheduler, n, keys int) []*Operation {
 	ops := make([]*Operation, n)
 	keyed := []uint64{0, 200, 700}[s.pick(3)]
 	for i := range ops {
-		o := &Operation{n: i + 1, viewer: []principal.ID{ann, bob, cid}[s.pick(3)], lease: &leaseCall{}}
+		o := &Operation{n: i + 1, viewer: []principal.ID{ann, bob, dan}[s.pick(3)], lease: &leaseCall{}}
 		if o.kind = kinds[s.pick(len(kinds))]; i == 0 {
 			o.kind = opAcquire
 		}
@@ -143,6 +145,7 @@ func planLeases(s *Scheduler, n, keys int) []*Operation {
 		case opAcquire:
 			o.lease.ttl = []int{1000, 1000, 2000, 5000, 60_000}[s.pick(5)]
 			o.lease.keys = drawKeys(s, keys)
+			o.lease.waits = []int{0, 0, 100, 3000}[s.pick(4)]
 			if s.chance(keyed) {
 				key := "key-" + string(rune('a'+i))
 				o.key = &key
@@ -172,7 +175,7 @@ func repeatSome(s *Scheduler, o *Operation, earlier []*Operation) {
 		if e.kind == opAcquire && e.key != nil && s.chance(250) {
 			o.key, o.viewer = e.key, e.viewer
 			if s.chance(800) {
-				o.lease.keys, o.lease.ttl = e.lease.keys, e.lease.ttl
+				o.lease.keys, o.lease.ttl, o.lease.waits = e.lease.keys, e.lease.ttl, e.lease.waits
 			}
 			return
 		}
@@ -181,7 +184,7 @@ func repeatSome(s *Scheduler, o *Operation, earlier []*Operation) {
 
 // buildForLeases fills an empty store with users, and nothing else.
 func (st *Store) buildForLeases(*Scheduler) world {
-	w := world{principals: []principal.ID{ann, bob, cid}}
+	w := world{principals: []principal.ID{ann, bob, dan}}
 	for _, p := range w.principals {
 		st.addPrincipal(p, clock.Of(epoch))
 	}

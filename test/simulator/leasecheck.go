@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/lease"
@@ -196,7 +195,25 @@ func (r *run) checkLeases() {
 			}
 		}
 	}
+	r.checkFences()
 	r.checkKeyed()
+}
+
+// checkFences checks that each owner of a key has a larger fencing number than the owners before it.
+func (r *run) checkFences() {
+	for _, c := range r.hist.claims {
+		before := &leaseHistory{}
+		for _, at := range c.states {
+			l := r.hist.ofLease(at.record)
+			if l.id == "" || l == before || !l.answered {
+				continue
+			}
+			if l.fence() <= before.fence() {
+				r.report(wrongLease, "%s has the number %d as an owner of %q, and %s had %d before", l.id, l.fence(), c.name, before.id, before.fence())
+			}
+			before = l
+		}
+	}
 }
 
 // checkKeyed checks that one idempotency key creates one lease. A repetition may have come
@@ -321,7 +338,7 @@ func (r *run) leaseFreeKeys(ctx context.Context, p *process, held map[string]lea
 			return fmt.Errorf("taking %q: %w", k, err)
 		case taken != (held[k] != ""):
 			r.report(wrongLease, "%q is held by %q, and a lone contender was answered %v", k, held[k], err)
-		case err == nil && r.st.claimAt(claim.Leased(k)).Record != string(got.Lease.ID):
+		case err == nil && r.st.claimAt(leased(k)).Record != string(got.Lease.ID):
 			r.report(lostKey, "%q was given to %s, and its claim points elsewhere", k, got.Lease.ID)
 		}
 	}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"carrel/core/claim"
@@ -26,12 +27,19 @@ type leaseState struct {
 	state    lease.State
 	created  clock.Instant
 	deadline clock.Instant
+	fence    int64
 	keys     []string
 	op       *Operation
 }
 
 // unansweredFor is how long a lease may last without its client having received it.
 const unansweredFor = 30 * time.Second
+
+// isLease reports whether a row of the table of leases is a lease. Others list the leases of a user.
+func isLease(id lease.ID) bool { return strings.HasPrefix(string(id), "l:") }
+
+// leased is the key that the users of the schedules lease under a name.
+func leased(name string) claim.Key { return claim.Leased(ann.Tenant(), name) }
 
 // live reports whether the lease may hold keys.
 func (s *leaseState) live() bool { return s.state == lease.Pending || s.state == lease.Confirmed }
@@ -69,6 +77,14 @@ func (h *History) ofClaim(name string) *claimHistory {
 	return c
 }
 
+// fence returns the largest fencing number that the lease has had.
+func (l *leaseHistory) fence() (n int64) {
+	for _, s := range l.states {
+		n = max(n, s.fence)
+	}
+	return n
+}
+
 // now returns the last state.
 func (l *leaseHistory) now() *leaseState { return &l.states[len(l.states)-1] }
 
@@ -96,7 +112,7 @@ func inForce[T any](states []T, start, end int, step func(T) int) []T {
 // leaseChanged records a new state of a lease.
 func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 	h := st.history
-	if h == nil {
+	if h == nil || !isLease(r.ID) {
 		return
 	}
 	l := h.ofLease(r.ID)
@@ -131,6 +147,7 @@ func readLeaseRow(r lease.Row) leaseState {
 	in.Text()
 	s.created = clock.Instant(in.Int())
 	s.deadline = clock.Instant(in.Int())
+	s.fence = in.Int()
 	skip(int(in.Uint()) * len(commit.EntryID{}))
 	for n := in.Uint(); n > 0; n-- {
 		s.keys = append(s.keys, in.Text())
@@ -181,8 +198,8 @@ func (h *History) mayFollow(l *leaseHistory, before, after *leaseState) string {
 // receives it.
 func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
 	switch {
-	case before.seq != 1 || after.deadline <= before.deadline:
-		return "nothing has changed, or its deadline has changed for a second time"
+	case before.seq != 1 || after.deadline < before.deadline || after.deadline == before.deadline && after.fence <= before.fence:
+		return "nothing has changed, or it was extended for a second time"
 	case l.answered:
 		return "a client has received an earlier deadline"
 	}
@@ -191,7 +208,7 @@ func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
 
 // claimChanged records which lease the claim of a key points to.
 func (st *Store) claimChanged(k claim.Key) {
-	if st.history == nil || k != claim.Leased(k.Name) {
+	if st.history == nil || k != leased(k.Name) {
 		return
 	}
 	c := st.history.ofClaim(k.Name)
@@ -210,7 +227,7 @@ func (st *Store) checkHolders() {
 			continue
 		}
 		if k := st.lacks(l); k != "" && len(h.lost) == 0 {
-			h.lost = append(h.lost, fmt.Sprintf("%s has lost the key %q to %q at step %d", l.id, k, st.claimAt(claim.Leased(k)).Record, h.s.steps))
+			h.lost = append(h.lost, fmt.Sprintf("%s has lost the key %q to %q at step %d", l.id, k, st.claimAt(leased(k)).Record, h.s.steps))
 		}
 	}
 }
@@ -218,7 +235,7 @@ func (st *Store) checkHolders() {
 // lacks returns a key of a lease whose claim does not point to it, or "".
 func (st *Store) lacks(l *leaseHistory) string {
 	for _, k := range l.now().keys {
-		if st.claimAt(claim.Leased(k)).Record != string(l.id) {
+		if st.claimAt(leased(k)).Record != string(l.id) {
 			return k
 		}
 	}

@@ -116,8 +116,8 @@ var protocol = []Ablation{
 	}},
 	{"lease-expired-unwritten", "EXPIRED is answered before the lease has expired in the store", Leases, nil},
 	{"lease-after-claims", "the row of a lease is written after its claims", Leases, []Patch{
-		{"lease/acquire.go", "\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n", "\t\tif err := s.ablatedClaim(ctx, l, true); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif err := s.putDue(ctx, l, l.Deadline); err != nil {\n"},
-		{"lease/acquire.go", "\terr := s.claimKeys(ctx, l)\n", "\terr := s.ablatedClaim(ctx, l, false)\n"},
+		{"lease/acquire.go", "\t\tif err := s.putDue(ctx, l, l.releaseAt()); err != nil {\n", "\t\tif _, err := s.ablatedClaim(ctx, l, true); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif err := s.putDue(ctx, l, l.releaseAt()); err != nil {\n"},
+		{"lease/acquire.go", "\tfence, err := s.claimKeys(ctx, l)\n", "\tfence, err := s.ablatedClaim(ctx, l, false)\n"},
 	}},
 	{"lease-whole-at-once", "a lease is stored with its whole time before it has its keys", Leases, []Patch{
 		{"lease/acquire.go", "now.Add(min(in.ttl(), provisionalTTL))", "now.Add(in.ablatedFirst())"},
@@ -135,7 +135,7 @@ var protocol = []Ablation{
 		{"core/claim/claims.go", "return c.excludedByChange(ctx, record, current)", "return c.ablatedMovedOn(ctx, record, current)"},
 	}},
 	{"until-of-the-ended", "the claim of a record that has ended is left alone until it lapses", Leases, []Patch{
-		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn ErrTaken\n\t\tcase look.Status == Ended:\n"},
+		{"core/claim/claims.go", "\t\tcase look.Status == Ended:\n", "\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn 0, ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
 		{"test/simulator/leases.go", "\t\tcurrent = c.st.leaseAt(id)\n", "\t\tcurrent = c.st.ablatedLeaseAt(id)\n"},

@@ -27,9 +27,9 @@ func (s *Service) ablatedCommit(ctx context.Context, l *Lease, row Row) (Row, er
 }
 
 // ablatedClaim claims the keys of a lease, early or late: one of the two.
-func (s *Service) ablatedClaim(ctx context.Context, l *Lease, early bool) error {
+func (s *Service) ablatedClaim(ctx context.Context, l *Lease, early bool) (int64, error) {
 	if early != commit.Ablated("lease-after-claims") {
-		return nil
+		return l.Fence, nil
 	}
 	return s.claimKeys(ctx, l)
 }

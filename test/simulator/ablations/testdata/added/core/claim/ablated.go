@@ -15,9 +15,9 @@ func ablatedFence(ctx context.Context, record Record, id string, base int64) (bo
 }
 
 // ablatedMovedOn treats a record that has changed as one that does not hold the key.
-func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Claim) error {
+func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Claim) (int64, error) {
 	if commit.Ablated("fence-refused-unread") {
-		return nil
+		return 0, nil
 	}
 	return c.excludedByChange(ctx, record, current)
 }
