@@ -176,7 +176,7 @@ func (w *changing) note(id library.ContentID, changes int) {
 }
 
 // walk reads all pages of a library, and checks that none shows an item that was shown before.
-func (w *changing) walk(viewer principal.Viewer, owner string, q library.LibraryQuery, size int) {
+func (w *changing) walk(viewer *principal.Viewer, owner string, q library.LibraryQuery, size int) {
 	w.t.Helper()
 	var shown []library.ContentID
 	var cursor *string
@@ -280,7 +280,7 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 					})
 					for n := range 12 {
 						c.query.Descending = n%2 == 1
-						w.walk(principal.Viewer{User: c.viewer, Admin: c.hidden > 0}, "u:acme:ann", c.query, c.size)
+						w.walk(&principal.Viewer{User: c.viewer, Admin: c.hidden > 0}, "u:acme:ann", c.query, c.size)
 					}
 					end()
 					writers.Wait()
