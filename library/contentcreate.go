@@ -76,6 +76,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 		if err := checkExpiry(in.ExpiresAt, s.Now()); err != nil {
 			return nil, err
 		}
+		v.Forget() // what a former try has read
 		if err := s.checkMembers(ctx, v, in, members); err != nil {
 			return nil, err
 		}

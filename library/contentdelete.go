@@ -15,7 +15,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

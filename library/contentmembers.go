@@ -18,7 +18,7 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	faults.Add(err, "contentId")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	faults = append(faults, more...)
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in
 	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	m, err := s.BeginAsActor(ctx, v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

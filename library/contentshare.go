@@ -18,7 +18,7 @@ const sharesAtOnce = 8
 func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, ps, indexes, faults := in.check(s.tune.Targets)
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,10 @@ type target struct {
 	repeated *keptAnswer
 }
 
-// readTarget reads the item of a mutation, and returns NOT_FOUND at its path unless the
-// viewer sees it. Whether the request was answered before is decided first.
+// readTarget reads the item of a mutation, checks that the actor may act, and returns NOT_FOUND at the
+// item's path unless the viewer sees it. Whether the request was answered before is decided before that.
+// Rights are decided by what is read after the item: the compare-and-set is refused if the item has
+// changed since, so nothing is changed by rights that are older than the state that they were read for.
 func (s *Service) readTarget(ctx context.Context, c *contentChange) (*target, error) {
 	var rows *ContentRows
 	var err error
@@ -36,6 +38,9 @@ func (s *Service) readTarget(ctx context.Context, c *contentChange) (*target, er
 		return nil, err
 	}
 	t := &target{header: rows.Header, own: rows.Members[0], named: rows.Members[1:], rows: rows.Rows}
+	if err := c.CheckActor(ctx); err != nil {
+		return nil, err
+	}
 	t.repeated, err = s.repeatedOrSeen(ctx, c, t, rows.Request)
 	return t, err
 }

@@ -16,7 +16,7 @@ import (
 func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check(s.Now())
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "updateContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func changeItem(ctx context.Context, svc *repair.Service, v *principal.Viewer, k
 		input.Key = &key
 	}
 	var err error
-	in.Mutation, err = svc.BeginAsActor(ctx, v, in.ID.Tenant(), commit.Call{Name: "count", Input: &input, Key: &input.Key})
+	in.Mutation, err = svc.BeginAsActor(v, in.ID.Tenant(), commit.Call{Name: "count", Input: &input, Key: &input.Key})
 	if err != nil {
 		return nil, err
 	}

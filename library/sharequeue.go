@@ -170,13 +170,23 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 			roles[i] = m.Role
 		}
 	}
-	for _, j := range batch {
-		j.err, j.libraries, j.first = nil, 0, nil
-		t := &target{header: rows.Header, own: row(j.v.User)}
-		for _, p := range j.named {
-			t.named = append(t.named, row(p))
+	tasks := make([]func() error, len(batch))
+	for n, j := range batch {
+		tasks[n] = func() error {
+			t := &target{header: rows.Header, own: row(j.v.User)}
+			for _, p := range j.named {
+				t.named = append(t.named, row(p))
+			}
+			j.libraries = 0
+			j.first, j.err = s.authorizeShare(ctx, j, t, rows.Request)
+			return nil
 		}
-		if j.first, j.err = s.authorizeShare(ctx, j, t, rows.Request); j.err != nil || j.first != nil {
+	}
+	if err := s.Together(ctx, tasks); err != nil {
+		return nil, err
+	}
+	for _, j := range batch {
+		if j.err != nil || j.first != nil {
 			continue
 		}
 		for _, p := range j.named {
@@ -210,6 +220,9 @@ func sharedBy(batch []*shareJob, p principal.ID) (by principal.ID) {
 
 // authorizeShare checks one share: repetition, existence, visibility and rights.
 func (s *Service) authorizeShare(ctx context.Context, j *shareJob, t *target, request *commit.RequestRow) (*keptAnswer, error) {
+	if err := j.CheckActor(ctx); err != nil {
+		return nil, err
+	}
 	first, err := s.repeatedOrSeen(ctx, &j.contentChange, t, request)
 	if err != nil || first != nil {
 		return first, err

@@ -59,7 +59,7 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check()
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "moveContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "moveContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

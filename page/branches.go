@@ -30,7 +30,7 @@ type BranchOutcome struct {
 func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in CreateBranch) (*BranchOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "createBranch", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "createBranch", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ type SetCurrentBranch struct {
 func (s *Service) SetCurrentBranch(ctx context.Context, v *principal.Viewer, in SetCurrentBranch) (*BranchOutcome, error) {
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "setCurrentBranch", Input: &in, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "setCurrentBranch", Input: &in, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
 	locale := checkLocale(&faults, in.Locale)
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "publishDraft", Input: &in, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "publishDraft", Input: &in, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	var row draftRow
 	var body []string
 	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
-		_, at, err := s.draftTarget(ctx, v, id, in.Branch, locale)
+		_, at, err := s.draftTarget(ctx, c, in.Branch, locale)
 		if err != nil {
 			return err
 		}

@@ -39,17 +39,17 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 		faults.Add(library.CheckTitle(in.Title), "title")
 	}
 	faults.Add(library.CheckBody(in.Body), "body")
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "saveDraft", Input: &in, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "saveDraft", Input: &in, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
 	var saved *Draft
 	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
-		item, at, err := s.draftTarget(ctx, v, id, in.Branch, locale)
-		if err != nil {
-			return err
-		}
 		for range commit.MaxTries {
+			item, at, err := s.draftTarget(ctx, c, in.Branch, locale)
+			if err != nil {
+				return err
+			}
 			if saved, err = s.saveDraft(ctx, v.User, item, at, &in); err != nil || saved != nil {
 				return err
 			}
@@ -59,11 +59,18 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 	return saved, err
 }
 
-// draftTarget returns the item, branch and locale of an editor's draft.
-func (s *Service) draftTarget(ctx context.Context, v *principal.Viewer, id library.ContentID, branch *int, locale string) (*library.Content, branchLocale, error) {
-	items, err := s.library.Items(ctx, v, []library.ContentID{id})
+// draftTarget returns the item, branch and locale of an editor's draft. Each try calls it.
+func (s *Service) draftTarget(ctx context.Context, c change, branch *int, locale string) (*library.Content, branchLocale, error) {
+	c.v.Forget()
+	items, err := s.library.Items(ctx, c.v, []library.ContentID{c.id})
 	if err != nil {
 		return nil, branchLocale{}, err
+	}
+	if items[0] == nil || !items[0].Permissions.CanEdit {
+		// Only stored users and administrators have CanEdit.
+		if err := c.CheckActor(ctx); err != nil {
+			return nil, branchLocale{}, err
+		}
 	}
 	if items[0] == nil {
 		return nil, branchLocale{}, fault.NotFoundf([]string{"contentId"}, "there is no such content, or you may not see it")

@@ -37,7 +37,7 @@ func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in Save
 	locale := checkLocale(&faults, in.Locale)
 	faults.Add(library.CheckTitle(in.Title), "title")
 	faults.Add(library.CheckBody(in.Body), "body")
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "saveRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "saveRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (s *Service) PublishRevision(ctx context.Context, v *principal.Viewer, in P
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
 	locale := checkLocale(&faults, in.Locale)
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "publishRevision", Input: &in, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "publishRevision", Input: &in, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

@@ -225,9 +225,9 @@ type change struct {
 	id library.ContentID
 }
 
-// begin begins a mutation of a page.
-func (s *Service) begin(ctx context.Context, v *principal.Viewer, id library.ContentID, c commit.Call) (change, error) {
-	m, err := s.library.BeginAsActor(ctx, v, id.Tenant(), c)
+// begin begins a mutation of a page, each try of which calls CheckActor.
+func (s *Service) begin(v *principal.Viewer, id library.ContentID, c commit.Call) (change, error) {
+	m, err := s.library.BeginAsActor(v, id.Tenant(), c)
 	return change{m, v, id}, err
 }
 

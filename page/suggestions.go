@@ -43,7 +43,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 	if in.Note != nil {
 		faults.Add(input.CheckText(*in.Note, "a note", maxNote, "\n\r\t"), "note")
 	}
-	c, err := s.begin(ctx, v, id, commit.Call{Name: "suggestRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	c, err := s.begin(v, id, commit.Call{Name: "suggestRevision", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.begin(ctx, v, item, commit.Call{Name: "decideSuggestion", Input: &in})
+	c, err := s.begin(v, item, commit.Call{Name: "decideSuggestion", Input: &in})
 	if err != nil {
 		return nil, err
 	}

@@ -31,13 +31,20 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 	return m, err
 }
 
-// BeginAsActor is BeginAsUser for a mutation in a tenant. Administrators of that tenant need no
-// stored user; administrators of other tenants do.
-func (s *Service) BeginAsActor(ctx context.Context, v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
-	if v.Administers(tenant) {
-		return s.BeginSignedIn(v, c)
+// BeginAsActor is BeginSignedIn for a mutation that changes something in a tenant. Its CheckActor
+// returns FORBIDDEN for viewers whose user is not stored. Administrators of that tenant need no stored
+// user; administrators of other tenants do. CheckActor also drops what was read for the viewer, so that
+// each try decides the viewer's rights by what it reads after the state that they protect.
+func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
+	m, err := s.BeginSignedIn(v, c)
+	m.Actor = func(ctx context.Context) error {
+		v.Forget()
+		if v.Administers(tenant) {
+			return nil
+		}
+		return s.checkStored(ctx, v)
 	}
-	return s.BeginAsUser(ctx, v, c)
+	return m, err
 }
 
 // requireUser returns FORBIDDEN unless the viewer's user is stored. It has the time limit of

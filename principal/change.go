@@ -104,6 +104,9 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 		if rows, err = s.readMembers(ctx, id, members, m.Request.Lookup()); err != nil {
 			return nil, err
 		}
+		if err := m.CheckActor(ctx); err != nil {
+			return nil, err
+		}
 		done, err := m.Request.Answered(rows.Request, s.Now())
 		if err != nil || done {
 			return commit.Nothing, err

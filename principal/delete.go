@@ -24,7 +24,7 @@ func (s *Service) DeleteUser(ctx context.Context, v *Viewer, in DeleteUser) (*De
 	var faults fault.List
 	user, err := parseOf(id.User, in.ID)
 	faults.Add(err, "id")
-	m, err := s.BeginSignedIn(v, commit.Call{Name: "deleteUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, user.Tenant(), commit.Call{Name: "deleteUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*
 	var faults fault.List
 	group, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
-	m, err := s.BeginSignedIn(v, commit.Call{Name: "deleteGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, group.Tenant(), commit.Call{Name: "deleteGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +76,8 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 		if err != nil || repeated {
 			return commit.Nothing, err
 		}
-		if !v.Administers(id.Tenant()) {
-			if err := s.checkStored(ctx, v); err != nil {
-				return nil, err
-			}
+		if err := m.CheckActor(ctx); err != nil {
+			return nil, err
 		}
 		if err := may(ctx, rows); err != nil {
 			return nil, err

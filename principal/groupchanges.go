@@ -60,7 +60,7 @@ func (s *Service) mayCreateGroup(ctx context.Context, b commit.Budget, v *Viewer
 func (s *Service) UpdateGroup(ctx context.Context, v *Viewer, in UpdateGroup) (*Group, error) {
 	defer v.Forget()
 	id, change, faults := in.check()
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "updateGroup", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	id, err := parseOf(id.Group, in.Group)
 	faults.Add(err, "groupId")
 	changes := parseMemberChanges(id, in.Members, s.targets, &faults)
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "setGroupMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setGroupMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

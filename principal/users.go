@@ -59,7 +59,7 @@ func newID(form func(tenant, name string) ID, tenant, name string, faults *fault
 func (s *Service) UpdateUser(ctx context.Context, v *Viewer, in UpdateUser) (*User, error) {
 	defer v.Forget()
 	id, change, faults := in.check()
-	m, err := s.BeginAsActor(ctx, v, id.Tenant(), commit.Call{Name: "updateUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "updateUser", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}

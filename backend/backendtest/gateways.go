@@ -98,6 +98,6 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 		c.Notifier = g.Notifier
 	}
 	services := OpenAll(g.T, c)
-	h.Service, h.Pastes = services.Library, services.Pastes
+	h.Service, h.Leases, h.Pages, h.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
 	return h, clock
 }

@@ -1,6 +1,10 @@
 package commit
 
-import "carrel/core/fault"
+import (
+	"context"
+
+	"carrel/core/fault"
+)
 
 // Call is a mutation as a caller requests it.
 type Call struct {
@@ -20,6 +24,19 @@ type Mutation struct {
 	Budget Budget
 	// Request identifies repetitions of the mutation; nil if it has no idempotency key.
 	Request *Request
+	// Actor returns an error if the caller may not act at all, for example because its user was
+	// deleted; nil: every caller may. Each try calls CheckActor.
+	Actor func(ctx context.Context) error
+}
+
+// CheckActor returns an error if the caller may not act at all. Each try of a mutation calls it after it
+// has read the state that it is based on, and before it decides what the caller may do with it
+// (docs/write-protocol.md, "Access").
+func (m *Mutation) CheckActor(ctx context.Context) error {
+	if m.Actor == nil {
+		return nil
+	}
+	return m.Actor(ctx)
 }
 
 // Begin begins a mutation. Every mutation of every domain calls it before it reads from the

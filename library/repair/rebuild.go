@@ -22,11 +22,15 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	var faults fault.List
 	p, err := principal.ParseID(owner)
 	faults.Add(err, "principalId")
-	if _, err := s.BeginAsActor(ctx, v, p.Tenant(), commit.Call{Name: "rebuildLibrary", Faults: faults}); err != nil {
+	m, err := s.BeginAsActor(v, p.Tenant(), commit.Call{Name: "rebuildLibrary", Faults: faults})
+	if err != nil {
 		return nil, err
 	}
 	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil {
+		return nil, err
+	}
+	if err := m.CheckActor(ctx); err != nil {
 		return nil, err
 	}
 	sees, err := s.Sees(ctx, v, p, &headers[0])

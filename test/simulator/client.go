@@ -22,6 +22,8 @@ type Client struct {
 	outage int
 	// calm: calls of this client have no faults.
 	calm bool
+	// hook is called around each call of an ordinary backend; nil: nothing is.
+	hook func(call string, done bool)
 }
 
 var _ backend.Store = (*Client)(nil)
@@ -33,6 +35,24 @@ func NewClient(st *Store, a *Actor) *Client {
 		a.store = c
 	}
 	return c
+}
+
+// Hooked returns an ordinary backend on the same store. It calls hook with the name of each call before
+// the call takes effect, and again, with done set, when it has taken effect and before it returns. hook
+// may call the store through other clients.
+func (c *Client) Hooked(hook func(call string, done bool)) *Client {
+	return &Client{st: c.st, hook: hook}
+}
+
+// immediately makes a call of an ordinary backend.
+func (c *Client) immediately(call string, effect func()) {
+	if c.hook != nil {
+		c.hook(call, false)
+		defer c.hook(call, true)
+	}
+	c.st.mu.Lock()
+	defer c.st.mu.Unlock()
+	effect()
 }
 
 // Fault is what happens to a store call.
@@ -206,9 +226,7 @@ func (c *Client) end(failed bool) {
 // read runs a read.
 func (c *Client) read(ctx context.Context, call string, look func()) error {
 	if c.a == nil {
-		c.st.mu.Lock()
-		defer c.st.mu.Unlock()
-		look()
+		c.immediately(call, look)
 		return ctx.Err()
 	}
 	fault, cause := c.begin(ctx, call, false, false, nil)
@@ -238,12 +256,10 @@ func (c *Client) write(ctx context.Context, call, partition string, apply, rest 
 		both = func() { apply(); rest() }
 	}
 	if c.a == nil {
-		c.st.mu.Lock()
-		defer c.st.mu.Unlock()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		both()
+		c.immediately(call, both)
 		return nil
 	}
 	m := &message{call: call, partition: partition, apply: both}
