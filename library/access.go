@@ -50,19 +50,19 @@ func VisibilityShows(visibility principal.Visibility, id ContentID, user princip
 
 // resolveByGroups resolves the decisions that depend on the viewer's groups or on whether its user
 // was deleted. The viewer sees the items on which its groups have a role and, unless its user was
-// deleted, those on which it has a role itself. idOf returns the id of the item of a decision.
-func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) error {
+// deleted, those on which it has a role itself. of returns the state of the item of a decision.
+func (s *Service) resolveByGroups(ctx context.Context, v *principal.Viewer, decisions []principal.Access, of func(i int) state) error {
 	if err := s.resolveByDeletion(ctx, v, decisions); err != nil {
 		return err
 	}
 	var open []int
-	var ids []ContentID
+	var states []state
 	for i, d := range decisions {
 		if d.Depends() {
-			open, ids = append(open, i), append(ids, idOf(i))
+			open, states = append(open, i), append(states, of(i))
 		}
 	}
-	roles, err := s.rolesThroughGroups(ctx, v, ids)
+	roles, err := s.rolesThroughGroups(ctx, v, states)
 	if err != nil {
 		return err
 	}
@@ -98,19 +98,19 @@ func (s *Service) resolveByDeletion(ctx context.Context, v *principal.Viewer, de
 }
 
 // granted resolves one decision.
-func (s *Service) granted(ctx context.Context, v *principal.Viewer, id ContentID, d principal.Access) (bool, error) {
+func (s *Service) granted(ctx context.Context, v *principal.Viewer, st state, d principal.Access) (bool, error) {
 	if !d.Depends() {
 		return d == principal.Granted, nil
 	}
 	one := []principal.Access{d}
-	err := s.resolveByGroups(ctx, v, one, func(int) ContentID { return id })
+	err := s.resolveByGroups(ctx, v, one, func(int) state { return st })
 	return err == nil && one[0] == principal.Granted, err
 }
 
 // sees reports whether v sees an item. h is the item's header, and own v's member row of the
 // same reading.
 func (s *Service) sees(ctx context.Context, v *principal.Viewer, id ContentID, h *Header, own Member) (bool, error) {
-	return s.granted(ctx, v, id, accessTo(v, id, h, own, false, s.Now()))
+	return s.granted(ctx, v, stateOf(id, h), accessTo(v, id, h, own, false, s.Now()))
 }
 
 // seesEach is sees for rows that readContents has read for ids.
@@ -120,12 +120,12 @@ func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []Conte
 	for i := range rows {
 		decisions[i] = accessTo(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), false, now)
 	}
-	return s.seen(ctx, v, decisions, func(i int) ContentID { return ids[i] })
+	return s.seen(ctx, v, decisions, func(i int) state { return stateOf(ids[i], &rows[i].Header) })
 }
 
 // seen completes decisions, and reports which of the items v sees.
-func (s *Service) seen(ctx context.Context, v *principal.Viewer, decisions []principal.Access, idOf func(i int) ContentID) ([]bool, error) {
-	if err := s.resolveByGroups(ctx, v, decisions, idOf); err != nil {
+func (s *Service) seen(ctx context.Context, v *principal.Viewer, decisions []principal.Access, of func(i int) state) ([]bool, error) {
+	if err := s.resolveByGroups(ctx, v, decisions, of); err != nil {
 		return nil, err
 	}
 	sees := make([]bool, len(decisions))
@@ -200,7 +200,7 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 // Sees reports whether the viewer sees an item in this library now. rows were read with
 // r.Members.
 func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
-	return r.s.granted(ctx, r.v, rows.Header.ID, r.accessTo(rows, r.s.Now()))
+	return r.s.granted(ctx, r.v, stateOf(rows.Header.ID, &rows.Header), r.accessTo(rows, r.s.Now()))
 }
 
 // SeesEach is Sees for several items.
@@ -210,7 +210,7 @@ func (r *Reading) SeesEach(ctx context.Context, rows []ContentRows) ([]bool, err
 	for i := range rows {
 		decisions[i] = r.accessTo(&rows[i], now)
 	}
-	return r.s.seen(ctx, r.v, decisions, func(i int) ContentID { return rows[i].Header.ID })
+	return r.s.seen(ctx, r.v, decisions, func(i int) state { return stateOf(rows[i].Header.ID, &rows[i].Header) })
 }
 
 // ShowsRemovals reports whether this reader may know why an item has left the library. The owner

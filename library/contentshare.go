@@ -95,7 +95,7 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 	if err := faults.OrNil(); err != nil {
 		return err
 	}
-	own, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Manages)
+	own, err := s.effectiveRole(ctx, v, &t.header, t.own, Manages)
 	if err != nil || own == Manages {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p pri
 	if access == principal.UnlessDeleted {
 		return true, nil // p exists, because the sharer sees it
 	}
-	return s.granted(ctx, v, h.ID, access)
+	return s.granted(ctx, v, stateOf(h.ID, h), access)
 }
 
 // shareEdges reads the item's edges in the libraries of those it was shared with, in the bucket

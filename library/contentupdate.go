@@ -102,7 +102,7 @@ func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *targe
 	if in.Visibility.Set || in.ExpiresAt.Set {
 		enough = Manages
 	}
-	role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, enough)
+	role, err := s.effectiveRole(ctx, v, &t.header, t.own, enough)
 	if err != nil || role >= enough {
 		return err
 	}

@@ -62,7 +62,7 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 	c := contentChange{Mutation: in.Mutation, v: v, id: in.ID, path: in.Path, rows: in.Rows}
 	out, err := s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
 		mayEdit := func(ctx context.Context) (bool, error) {
-			role, err := s.effectiveRole(ctx, v, t.header.ID, t.own, Editing)
+			role, err := s.effectiveRole(ctx, v, &t.header, t.own, Editing)
 			return role >= Editing, err
 		}
 		if in.Editors {

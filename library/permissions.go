@@ -36,16 +36,16 @@ func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []
 		return found, nil
 	}
 	var open []int
-	var ids []ContentID
+	var states []state
 	for i, it := range items {
 		if it.own.Active() {
 			found[i].Role = it.own.Role
 		}
 		if found[i].Role != Manages && v.SignedIn() {
-			open, ids = append(open, i), append(ids, it.header.ID)
+			open, states = append(open, i), append(states, stateOf(it.header.ID, it.header))
 		}
 	}
-	roles, err := s.rolesThroughGroups(ctx, v, ids)
+	roles, err := s.rolesThroughGroups(ctx, v, states)
 	if err != nil {
 		return nil, err
 	}

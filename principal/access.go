@@ -46,10 +46,33 @@ func accessTo(v *Viewer, id ID, h *Header) Access {
 
 // Sees reports whether v sees a principal. h is the principal's header.
 func (s *Service) Sees(ctx context.Context, v *Viewer, id ID, h *Header) (bool, error) {
-	access := accessTo(v, id, h)
-	if !access.Depends() {
+	if access := accessTo(v, id, h); !access.Depends() {
 		return access == Granted, nil
 	}
-	groups, err := s.GroupsOf(ctx, v)
-	return access == IfMember && groups.Role(id) != NotInGroup, err
+	sees, err := s.seesEach(ctx, v, []ID{id}, []Header{*h})
+	return err == nil && sees[0], err
+}
+
+// seesEach is Sees for several principals.
+func (s *Service) seesEach(ctx context.Context, v *Viewer, ids []ID, hs []Header) ([]bool, error) {
+	sees := make([]bool, len(ids))
+	var open []int // those that depend on the viewer's groups
+	for i, id := range ids {
+		access := accessTo(v, id, &hs[i])
+		if sees[i] = access == Granted; access.Depends() {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		return sees, nil
+	}
+	return sees, s.ByGroups(ctx, v, func(c *Closure) (through []ID, err error) {
+		for _, i := range open {
+			sees[i] = hs[i].State == commit.Live && c.Role(ids[i]) != NotInGroup
+			if sees[i] {
+				through = append(through, ids[i])
+			}
+		}
+		return through, nil
+	})
 }

@@ -37,6 +37,9 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 // each try decides the viewer's rights by what it reads after the state that they protect.
 func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
 	m, err := s.BeginSignedIn(v, c)
+	if err != nil {
+		return commit.Mutation{}, err
+	}
 	m.Actor = func(ctx context.Context) error {
 		v.Forget()
 		if v.Administers(tenant) {
@@ -44,7 +47,7 @@ func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.
 		}
 		return s.checkStored(ctx, v)
 	}
-	return m, err
+	return m, nil
 }
 
 // requireUser returns FORBIDDEN unless the viewer's user is stored. It has the time limit of

@@ -41,6 +41,36 @@ type Closure struct {
 type groupAt struct {
 	role  GroupRole
 	level int
+	// first is the membership by which it was found, of a principal of a lower level. strongest is the
+	// one that gives the role.
+	first, strongest confirmed
+}
+
+// confirmed is a membership that the group's own row has confirmed.
+type confirmed struct {
+	member ID
+	seq    int64 // of the row
+}
+
+// chain appends the memberships through which p is in a group, from the group down to p.
+func (c *Closure) chain(to []MemberOf, seqs []int64, p, group ID) ([]MemberOf, []int64) {
+	for at := c.groups[group].strongest; ; at = c.groups[group].first {
+		to, seqs = append(to, MemberOf{Group: group, Member: at.member}), append(seqs, at.seq)
+		if at.member == p {
+			return to, seqs
+		}
+		group = at.member
+	}
+}
+
+// isDirect reports whether p is a member of each of the groups itself.
+func (c *Closure) isDirect(p ID, groups []ID) bool {
+	for _, g := range groups {
+		if c.groups[g].strongest.member != p {
+			return false
+		}
+	}
+	return true
 }
 
 // Role returns the strongest Role in a group.
@@ -264,10 +294,11 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 		for i, c := range candidates {
 			now := a.roles[c.group]
 			if row := rows[i]; row.Active() && row.Role > now.role {
+				by := confirmed{c.edges[0].member, row.Seq}
 				if now.role == NotInGroup {
-					now.level = level
+					now.level, now.first = level, by
 				}
-				now.role = row.Role
+				now.role, now.strongest = row.Role, by
 				a.roles[c.group] = now
 			}
 			c.edges = slices.DeleteFunc(c.edges[1:], func(e edge) bool { return e.Role <= now.role })

@@ -137,14 +137,17 @@ func directoryClass(v *Viewer, tenant string) Visibility {
 // from v is skipped without reading the header: like a library's bucket, the row follows a
 // change of visibility after the fan-out. The header decides what is shown.
 func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]Listed, error) {
+	ids, hs := make([]ID, len(rows)), make([]Header, len(rows))
+	for i, r := range rows {
+		ids[i], hs[i] = r.Principal, Header{ID: r.Principal, Visibility: r.Visibility, State: commit.Live}
+	}
+	sees, err := s.seesEach(ctx, v, ids, hs)
+	if err != nil {
+		return nil, err
+	}
 	ls := make([]Listed, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		sees, err := s.Sees(ctx, v, r.Principal, &Header{ID: r.Principal, Visibility: r.Visibility, State: commit.Live})
-		if err != nil {
-			return nil, err
-		}
-		ls[i] = Listed{At: listPosition(r.Position()), ID: r.Principal, Active: sees}
+		ls[i] = Listed{At: listPosition(rows[i].Position()), ID: ids[i], Active: sees[i]}
 	}
 	return ls, nil
 }

@@ -98,12 +98,12 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 		if err != nil {
 			return nil, fmt.Errorf("read principals: %w", err)
 		}
+		sees, err := s.seesEach(ctx, v, list, hs)
+		if err != nil {
+			return nil, err
+		}
 		for i := range hs {
-			sees, err := s.Sees(ctx, v, list[i], &hs[i])
-			if err != nil {
-				return nil, err
-			}
-			if sees {
+			if sees[i] {
 				shown = append(shown, &hs[i])
 			}
 		}

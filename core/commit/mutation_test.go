@@ -108,7 +108,7 @@ func TestBegin_ReturnsAllFaultsOfTheInput(t *testing.T) {
 			if !slices.Equal(paths, c.want) {
 				t.Errorf("faults at %v, want %v", paths, c.want)
 			}
-			if err != nil && m.Request != nil || m.Budget != (commit.Budget{}) {
+			if err != nil && (m.Request != nil || m.Budget != (commit.Budget{})) {
 				t.Errorf("a refused mutation has begun: %+v", m)
 			}
 		})
