@@ -69,7 +69,7 @@ func (s *Service) currentTexts(ctx context.Context, id library.ContentID, branch
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	rows, err := s.present(ctx, id, keys)
+	rows, err := s.stored(ctx, id, keys, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch in
 		return localeRows, nil, err
 	}
 	key := revisionKey(branch, guessHead(t.Header).Locale, own.Current)
-	rows, err := s.present(ctx, t.Header.ID, []library.RowKey{key})
+	rows, err := s.stored(ctx, t.Header.ID, []library.RowKey{key}, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,6 +35,16 @@ func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.
 	if err != nil {
 		return nil, err
 	}
+	var c *BranchConnection
+	err = s.whole(ctx, p, func(p *seen) (err error) {
+		c, err = s.branchesOf(ctx, id, p, args)
+		return err
+	})
+	return c, err
+}
+
+// branchesOf is Branches for one state of the item; nil: the viewer does not see it.
+func (s *Service) branchesOf(ctx context.Context, id library.ContentID, p *seen, args cursor.PageArgs) (*BranchConnection, error) {
 	numbers, editor := []int(nil), false
 	if p != nil {
 		numbers, editor = []int{p.head.Current}, p.Permissions.CanEdit
@@ -96,28 +106,42 @@ func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args
 	if faults != nil {
 		return nil, fault.BadInputf("%s", faults[0].Msg)
 	}
+	var c *RevisionConnection
+	err := s.whole(ctx, b.page, func(p *seen) (err error) {
+		c, err = s.revisionsOf(ctx, p, b, locale != nil, only, args)
+		return err
+	})
+	return c, err
+}
+
+// revisionsOf is Revisions for one state of the item; nil: the viewer does not see it.
+func (s *Service) revisionsOf(ctx context.Context, p *seen, b *Branch, one bool, only string, args cursor.PageArgs) (*RevisionConnection, error) {
 	owner := string(b.Content.ID) + "#" + strconv.Itoa(b.Number)
-	if locale != nil {
+	if one {
 		owner += "/" + only
 	}
-	l, err := s.newList(cursor.OfRevisions, classOf(b.editor), owner, args)
+	editor, sees := p != nil && p.Permissions.CanEdit, false
+	if p != nil {
+		_, sees = p.branchFor(&b.Number, false)
+	}
+	l, err := s.newList(cursor.OfRevisions, classOf(editor), owner, args)
+	if err != nil || !sees {
+		return &RevisionConnection{}, err
+	}
+	localeRows, err := s.localeRows(ctx, p.Header.ID, b.Number)
 	if err != nil {
 		return nil, err
 	}
-	localeRows, err := s.localeRows(ctx, b.Content.ID, b.Number)
-	if err != nil {
-		return nil, err
-	}
-	if locale != nil {
+	if one {
 		localeRows = slices.DeleteFunc(localeRows, func(l storedLocale) bool { return l.locale != only })
 	}
 	from, number, err := revisionPosition(l.after)
 	if err != nil {
 		return nil, err
 	}
-	shown := b.numbers(localeRows, from, number, l.page.Size+1)
+	shown := numbers(editor, localeRows, from, number, l.page.Size+1)
 	more := len(shown) > l.page.Size
-	rs, err := s.revisions(ctx, b, shown[:min(len(shown), l.page.Size)])
+	rs, err := s.revisions(ctx, p, b.Number, shown[:min(len(shown), l.page.Size)])
 	if err != nil {
 		return nil, err
 	}
@@ -143,14 +167,15 @@ type numbered struct {
 	number int
 }
 
-// numbers returns at most limit numbers of revisions of a branch after a position.
-func (b *Branch) numbers(localeRows []storedLocale, after string, number, limit int) (found []numbered) {
+// numbers returns at most limit numbers of revisions of a branch after a position. Visitors see current
+// ones only.
+func numbers(editor bool, localeRows []storedLocale, after string, number, limit int) (found []numbered) {
 	for _, l := range localeRows {
 		if number != None && l.locale < after {
 			continue
 		}
 		last, first := l.Last, 0
-		if !b.editor {
+		if !editor {
 			last, first = l.Current, max(0, l.Current)
 		}
 		if number != None && l.locale == after {
@@ -164,15 +189,15 @@ func (b *Branch) numbers(localeRows []storedLocale, after string, number, limit 
 }
 
 // revisions reads revisions that exist.
-func (s *Service) revisions(ctx context.Context, b *Branch, shown []numbered) ([]*Revision, error) {
+func (s *Service) revisions(ctx context.Context, p *seen, branch int, shown []numbered) ([]*Revision, error) {
 	if len(shown) == 0 {
 		return nil, nil
 	}
 	keys := make([]library.RowKey, len(shown))
 	for i, n := range shown {
-		keys[i] = revisionKey(b.Number, n.locale, n.number)
+		keys[i] = revisionKey(branch, n.locale, n.number)
 	}
-	rows, err := s.present(ctx, b.Content.ID, keys)
+	rows, err := s.present(ctx, p, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +207,7 @@ func (s *Service) revisions(ctx context.Context, b *Branch, shown []numbered) ([
 		if err != nil {
 			return nil, err
 		}
-		rs[i] = revisionOfRow(b.Content, RevisionKey{b.Number, n.locale, n.number}, n.LocaleRow, row)
+		rs[i] = revisionOfRow(&p.Header.Content, RevisionKey{branch, n.locale, n.number}, n.LocaleRow, row)
 	}
 	return rs, nil
 }

@@ -76,7 +76,7 @@ func (x *exporting) branch(ctx context.Context, n int) error {
 	if n == 1 {
 		return nil
 	}
-	rows, err := x.s.present(ctx, x.id, []library.RowKey{branchKey(n)})
+	rows, err := x.s.stored(ctx, x.id, []library.RowKey{branchKey(n)}, nil)
 	if err != nil {
 		return err
 	}

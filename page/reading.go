@@ -3,9 +3,11 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/core/urlname"
@@ -21,7 +23,8 @@ type Branch struct {
 	CopiedFrom           *int
 	CreatedAt            clock.Instant
 
-	editor bool
+	// page is the state of the item that the branch was read of.
+	page *seen
 }
 
 // Key returns the key of the branch.
@@ -86,6 +89,7 @@ func orNil(n int) *int {
 // seen is the page of an item as a viewer sees it.
 type seen struct {
 	*library.Item
+	v    *principal.Viewer
 	head Head
 	// deleted: the viewer's user was deleted, so that nothing of the page is its own.
 	deleted bool
@@ -115,12 +119,40 @@ func (s *Service) seeAll(ctx context.Context, v *principal.Viewer, ids []library
 		if it == nil || it.Header.Kind != library.Note {
 			continue
 		}
-		all[i] = &seen{Item: it, deleted: deleted}
+		all[i] = &seen{Item: it, v: v, deleted: deleted}
 		if all[i].head, err = DecodeHead(it.Header.Page); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// errChanged reports that an item was changed while its rows were read.
+var errChanged = errors.New("page: the item has changed")
+
+// whole calls read with an item as the viewer sees it, and again with a newer state of it if the item was
+// changed before all its rows were read (errChanged). So what the viewer may see is decided by the state
+// that the rows belong to. p may be nil, for an item that the viewer does not see.
+func (s *Service) whole(ctx context.Context, p *seen, read func(p *seen) error) error {
+	for range commit.MaxTries {
+		err := read(p)
+		if err != errChanged {
+			return err
+		}
+		if p, err = s.see(ctx, p.v, p.Header.ID); err != nil {
+			return err
+		}
+	}
+	return sched.ErrQueueFull
+}
+
+// unchanged returns errChanged if the item has changed since the viewer's rights on it were decided. h is
+// its header, of a read that was made after or with that of the rows.
+func (p *seen) unchanged(h *library.Header) error {
+	if h.Seq != p.Header.Seq {
+		return errChanged
+	}
+	return nil
 }
 
 // branchFor returns the number of the requested branch, by default the current or the working one.
@@ -144,11 +176,21 @@ func (s *Service) Branch(ctx context.Context, v *principal.Viewer, id library.Co
 	if err != nil || p == nil {
 		return nil, err
 	}
-	n, ok := p.branchFor(number, working)
-	if !ok {
-		return nil, nil
-	}
-	return s.branchOf(ctx, p, n)
+	var b *Branch
+	err = s.whole(ctx, p, func(p *seen) (err error) {
+		if p == nil {
+			b = nil
+			return nil
+		}
+		n, ok := p.branchFor(number, working)
+		if !ok {
+			b = nil
+			return nil
+		}
+		b, err = s.branchOf(ctx, p, n)
+		return err
+	})
+	return b, err
 }
 
 func (s *Service) branchOf(ctx context.Context, p *seen, n int) (*Branch, error) {
@@ -169,7 +211,7 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 	}
 	rows := map[library.RowKey]branchRow{}
 	if len(keys) > 0 {
-		read, err := s.present(ctx, p.Header.ID, keys)
+		read, err := s.present(ctx, p, keys)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +225,7 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 	for i, n := range numbers {
 		b := &Branch{
 			Content: &p.Header.Content, Number: n, IsCurrent: n == p.head.Current, IsWorking: n == p.head.Working,
-			CreatedAt: p.Header.CreatedAt, editor: p.Permissions.CanEdit,
+			CreatedAt: p.Header.CreatedAt, page: p,
 		}
 		if row, ok := rows[branchKey(n)]; ok {
 			b.CreatedAt = row.CreatedAt
@@ -197,18 +239,40 @@ func (s *Service) branches(ctx context.Context, p *seen, numbers []int) ([]*Bran
 }
 
 // Locales returns the locales of a branch that have a text which the viewer may see.
-func (s *Service) Locales(ctx context.Context, b *Branch) ([]string, error) {
-	localeRows, err := s.localeRows(ctx, b.Content.ID, b.Number)
+func (s *Service) Locales(ctx context.Context, b *Branch) (locales []string, err error) {
+	err = s.whole(ctx, b.page, func(p *seen) error {
+		locales = nil
+		if p == nil {
+			return nil
+		}
+		if _, ok := p.branchFor(&b.Number, false); !ok {
+			return nil
+		}
+		localeRows, err := s.localesOf(ctx, p, b.Number)
+		if err != nil {
+			return err
+		}
+		for _, l := range localeRows {
+			if l.locale != "" && (p.Permissions.CanEdit || l.Current != None) {
+				locales = append(locales, l.locale)
+			}
+		}
+		return nil
+	})
+	return locales, err
+}
+
+// localesOf returns the rows of the locales of a branch.
+func (s *Service) localesOf(ctx context.Context, p *seen, branch int) ([]storedLocale, error) {
+	localeRows, err := s.localeRows(ctx, p.Header.ID, branch)
 	if err != nil {
 		return nil, err
 	}
-	var locales []string
-	for _, l := range localeRows {
-		if l.locale != "" && (b.editor || l.Current != None) {
-			locales = append(locales, l.locale)
-		}
+	read, err := s.contents.Read(ctx, p.Header.ID, library.ContentQuery{})
+	if err != nil {
+		return nil, err
 	}
-	return locales, nil
+	return localeRows, p.unchanged(&read.Header)
 }
 
 // Revision returns exactly the revision of a key, or nil if there is none that the viewer may see.
@@ -218,11 +282,27 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 	if err != nil || p == nil {
 		return nil, err
 	}
+	var r *Revision
+	err = s.whole(ctx, p, func(p *seen) (err error) {
+		r, err = s.exactly(ctx, p, k)
+		return err
+	})
+	return r, err
+}
+
+// exactly is Revision for one state of the item.
+func (s *Service) exactly(ctx context.Context, p *seen, k RevisionKey) (*Revision, error) {
+	if p == nil {
+		return nil, nil
+	}
 	if _, ok := p.branchFor(&k.Branch, false); !ok {
 		return nil, nil
 	}
-	read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: []library.RowKey{localeKey(k.Branch, k.Locale)}})
+	read, err := s.contents.Read(ctx, p.Header.ID, library.ContentQuery{Rows: []library.RowKey{localeKey(k.Branch, k.Locale)}})
 	if err != nil {
+		return nil, err
+	}
+	if err := p.unchanged(&read.Header); err != nil {
 		return nil, err
 	}
 	l, err := decodeLocaleRow(read.Rows[0].Value)
@@ -235,7 +315,7 @@ func (s *Service) Revision(ctx context.Context, v *principal.Viewer, id library.
 // revision reads a revision that exists.
 func (s *Service) revision(ctx context.Context, p *seen, k RevisionKey, l LocaleRow) (*Revision, error) {
 	key := revisionKey(k.Branch, k.Locale, k.Number)
-	rows, err := s.present(ctx, p.Header.ID, []library.RowKey{key})
+	rows, err := s.present(ctx, p, []library.RowKey{key})
 	if err != nil {
 		return nil, err
 	}
@@ -254,13 +334,24 @@ func revisionOfRow(c *library.Content, k RevisionKey, l LocaleRow, row revisionR
 	}
 }
 
-// present reads rows that must exist because another row refers to them. A normal read may miss
-// them while a commit is pending; then it reads them again serially.
-func (s *Service) present(ctx context.Context, id library.ContentID, keys []library.RowKey) ([]library.Row, error) {
+// present reads rows that exist in the state of an item.
+func (s *Service) present(ctx context.Context, p *seen, keys []library.RowKey) ([]library.Row, error) {
+	return s.stored(ctx, p.Header.ID, keys, p.unchanged)
+}
+
+// stored reads rows that must exist because another row refers to them. A normal read may miss
+// them while a commit is pending; then it reads them again serially. If check is not nil, it is called
+// with the header of the reading.
+func (s *Service) stored(ctx context.Context, id library.ContentID, keys []library.RowKey, check func(*library.Header) error) ([]library.Row, error) {
 	for _, serial := range []bool{false, true} {
 		read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: keys, Serial: serial})
 		if err != nil {
 			return nil, err
+		}
+		if check != nil {
+			if err := check(&read.Header); err != nil {
+				return nil, err
+			}
 		}
 		if !slices.ContainsFunc(read.Rows, func(r library.Row) bool { return r.Value == nil }) {
 			return read.Rows, nil
@@ -326,11 +417,18 @@ func (s *Service) Texts(ctx context.Context, v *principal.Viewer, ids []library.
 	}
 	found := make([]*Revision, len(ids))
 	err = sched.ForEach(ctx, s.rt, len(ids), textsAtOnce, func(i int) error {
-		if pages[i] == nil || !pages[i].head.Begun {
+		if pages[i] == nil {
 			return nil
 		}
-		var err error
-		if found[i], err = s.text(ctx, pages[i], &q, preferred); err == error(errGone) {
+		err := s.whole(ctx, pages[i], func(p *seen) (err error) {
+			found[i] = nil
+			if p == nil || !p.head.Begun {
+				return nil
+			}
+			found[i], err = s.text(ctx, p, &q, preferred)
+			return err
+		})
+		if err == error(errGone) {
 			return nil // the item was deleted; the others have their texts
 		}
 		return err

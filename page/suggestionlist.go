@@ -37,6 +37,16 @@ func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id libra
 	if err != nil {
 		return nil, err
 	}
+	var c *SuggestionConnection
+	err = s.whole(ctx, p, func(p *seen) (err error) {
+		c, err = s.suggestionsOf(ctx, v, id, p, state, args)
+		return err
+	})
+	return c, err
+}
+
+// suggestionsOf is Suggestions for one state of the item; nil: the viewer does not see it.
+func (s *Service) suggestionsOf(ctx context.Context, v *principal.Viewer, id library.ContentID, p *seen, state *State, args cursor.PageArgs) (*SuggestionConnection, error) {
 	class, owner := editors, string(id)
 	if p == nil || !p.Permissions.CanEdit {
 		class = visitors
@@ -55,6 +65,13 @@ func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id libra
 		return p.sees(v, row) && (state == nil || row.State == *state)
 	})
 	if err != nil {
+		return nil, err
+	}
+	read, err := s.contents.Read(ctx, id, library.ContentQuery{})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.unchanged(&read.Header); err != nil {
 		return nil, err
 	}
 	more := len(found) > l.page.Size || resume != ""

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -29,29 +30,45 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 		// served from a copy.
 		s.Prefetch(ctx, v, owner, q)
 	}
+	for range commit.MaxTries {
+		conn, asMember, err := s.libraryPage(ctx, v, owner, args, filter, &q)
+		if err != nil || !asMember {
+			return conn, err
+		}
+		// The page was chosen by the viewer's groups, which were read before it.
+		if still, err := s.StillIn(ctx, v, owner); err != nil || still {
+			return conn, err
+		}
+	}
+	return nil, sched.ErrQueueFull
+}
+
+// libraryPage is one try of Library. asMember reports that the viewer reads the library as a member of the
+// owner.
+func (s *Service) libraryPage(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, filter *conditions, q *library.LibraryQuery) (conn *library.LibraryConnection, asMember bool, err error) {
 	h, err := s.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	r, err := s.start(ctx, v, h.ID, &q)
+	r, err := s.start(ctx, v, h.ID, q)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if s.remote && !q.NoEntries {
-		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, &q, filter))
+		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, q, filter))
 	}
 	from, err := r.decode(args.Cursor)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	conn := &library.LibraryConnection{Bucket: r.Bucket, Owner: owner}
+	conn = &library.LibraryConnection{Bucket: r.Bucket, Owner: owner}
 	if q.NoEntries {
-		return conn, nil
+		return conn, false, nil
 	}
 	if err := r.applyFilter(ctx, filter); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return conn, r.page(ctx, conn, args, from, &q)
+	return conn, r.AsOwner && v.User != owner, r.page(ctx, conn, args, from, q)
 }
 
 // LibraryCount counts the bucket that the connection reads, before the check
