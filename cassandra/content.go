@@ -268,8 +268,11 @@ func requestKey(key *commit.RequestKey) string { return hex.EncodeToString(key[:
 // maxTimeToLive is the longest time to live that Cassandra accepts: 20 years.
 const maxTimeToLive = 630720000
 
-// timeToLive returns, in whole seconds, how long a row must be kept at least.
+// timeToLive returns, in whole seconds, how long a row must be kept at least; 0 means for ever.
 func (s *Store) timeToLive(until clock.Instant) int {
+	if until == clock.Max {
+		return 0
+	}
 	return int(min(max(int64(until-s.now())/1e6+1, 1), maxTimeToLive))
 }
 

@@ -47,13 +47,13 @@ func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draft
 }
 
 // ReadDrafts implements page.Store.
-func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	drafts := make([]page.DraftRow, len(names))
 	if len(names) == 0 {
 		return drafts, nil
 	}
 	err := session.ForEach(ctx, len(names), session.Width, func(ctx context.Context, i int) (err error) {
-		drafts[i], err = s.readDraft(ctx, user, names[i], false)
+		drafts[i], err = s.readDraft(ctx, user, names[i], serial)
 		return err
 	})
 	if err != nil {

@@ -23,9 +23,9 @@ func (s *measuredStore) ListDrafts(ctx context.Context, user principal.ID) ([]pa
 	return v, err
 }
 
-func (s *measuredStore) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+func (s *measuredStore) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	ctx, call := s.readDrafts.begin(ctx)
-	v, err := s.next.ReadDrafts(ctx, user, names)
+	v, err := s.next.ReadDrafts(ctx, user, names, serial)
 	call.ended(err)
 	return v, err
 }

@@ -53,7 +53,7 @@ func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func
 		for i, d := range some {
 			names[i] = d.Name
 		}
-		stored, err := s.store.ReadDrafts(ctx, user, names)
+		stored, err := s.store.ReadDrafts(ctx, user, names, false)
 		if err != nil {
 			return 0, err
 		}

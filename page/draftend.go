@@ -36,7 +36,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 		if err != nil {
 			return err
 		}
-		rows, err := s.store.ReadDrafts(ctx, v.User, []string{draftName(id, at)})
+		rows, err := s.store.ReadDrafts(ctx, v.User, []string{draftName(id, at)}, false)
 		if err != nil {
 			return err
 		}

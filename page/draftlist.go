@@ -63,7 +63,7 @@ func (s *Service) drafts(ctx context.Context, v *principal.Viewer, some []DraftR
 	for i, d := range some {
 		names[i] = d.Name
 	}
-	rows, err := s.store.ReadDrafts(ctx, v.User, names)
+	rows, err := s.store.ReadDrafts(ctx, v.User, names, false)
 	if err != nil {
 		return nil, err
 	}

@@ -91,13 +91,17 @@ type publication struct{ Name, Token string }
 func (s *Service) publishing(user principal.ID, name string, token TextID) (commit.Mutation, error) {
 	key := "draft " + token.String()
 	p := &key
-	return s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
+	m, err := s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
+	if err == nil {
+		m.Request.Kept = true // the draft may stay for any time if its removal fails
+	}
+	return m, err
 }
 
 // readDraft reads the draft with a name, and the row of its locale. It returns nil if there is
 // none. It removes a draft that was published.
 func (s *Service) readDraft(ctx context.Context, user principal.ID, name string) (*storedDraft, error) {
-	rows, err := s.store.ReadDrafts(ctx, user, []string{name})
+	rows, err := s.store.ReadDrafts(ctx, user, []string{name}, false)
 	if err != nil || rows[0].Name == "" {
 		return nil, err
 	}

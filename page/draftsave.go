@@ -208,7 +208,7 @@ func (s *Service) dropOrphans(ctx context.Context, user principal.ID, some []Dra
 	for i, d := range some {
 		names[i] = d.Name
 	}
-	rows, err := s.store.ReadDrafts(ctx, user, names)
+	rows, err := s.store.ReadDrafts(ctx, user, names, false)
 	if err != nil {
 		return 0, err
 	}

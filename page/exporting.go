@@ -191,7 +191,7 @@ func (s *Service) ExportDrafts(ctx context.Context, user principal.ID, to exchan
 		for i, d := range some {
 			names[i] = d.Name
 		}
-		stored, err := s.store.ReadDrafts(ctx, user, names)
+		stored, err := s.store.ReadDrafts(ctx, user, names, false)
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,7 @@ func (s *Service) ExportDrafts(ctx context.Context, user principal.ID, to exchan
 	return nil
 }
 
-// exportDraft exports a draft, unless it or its item was deleted.
+// exportDraft exports a draft, unless it was published, or it or its item was deleted.
 func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.PageSink) error {
 	if stored.Name == "" {
 		return nil
@@ -213,8 +213,15 @@ func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.
 	if err != nil {
 		return err
 	}
-	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{})
+	m, err := s.publishing(stored.User, stored.Name, stored.Token)
+	if err != nil {
+		return err
+	}
+	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{Request: m.Request.Lookup()})
 	if err != nil || read.Header.State != commit.Live || !read.Header.Exists(s.library.Now()) {
+		return err
+	}
+	if published, err := m.Request.Answered(read.Request, s.library.Now()); err != nil || published {
 		return err
 	}
 	bodies, err := s.bodies(ctx, []text{row.Text})

@@ -321,7 +321,7 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 // author.
 func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftRow, in *exchange.ImportDraft) (principal.ImportResult, error) {
 	name := draftName(row.Item, row.At)
-	stored, err := s.store.ReadDrafts(ctx, user, []string{name})
+	stored, err := s.store.ReadDrafts(ctx, user, []string{name}, false)
 	if err != nil {
 		return principal.Unchanged, err
 	}

@@ -38,7 +38,7 @@ func (s *Service) dropDrafts(ctx context.Context, user principal.ID, some []Draf
 	for i, d := range some {
 		names[i] = d.Name
 	}
-	rows, err := s.store.ReadDrafts(ctx, user, names)
+	rows, err := s.store.ReadDrafts(ctx, user, names, false)
 	if err != nil {
 		return fmt.Errorf("reading the drafts: %w", err)
 	}

@@ -80,7 +80,7 @@ func (s *Service) dropGarbage(ctx context.Context, texts []Text, now clock.Insta
 // cannot be decoded counts as referring to it.
 func (s *Service) refersTo(ctx context.Context, t Text, serial bool) (bool, error) {
 	if t.Row.Kind == 0 {
-		return s.draftRefersTo(ctx, t)
+		return s.draftRefersTo(ctx, t, serial)
 	}
 	read, err := s.contents.Read(ctx, t.Item, library.ContentQuery{Rows: []library.RowKey{t.Row}, Serial: serial})
 	if err != nil || read.Rows[0].Value == nil {
@@ -94,11 +94,11 @@ func (s *Service) refersTo(ctx context.Context, t Text, serial bool) (bool, erro
 }
 
 // draftRefersTo is refersTo for the text of a draft, whose id is the token of the draft's version.
-func (s *Service) draftRefersTo(ctx context.Context, t Text) (bool, error) {
+func (s *Service) draftRefersTo(ctx context.Context, t Text, serial bool) (bool, error) {
 	user, name, ok := strings.Cut(t.Row.Key, " ")
 	if !ok {
 		return true, nil // another version of this program wrote it
 	}
-	drafts, err := s.store.ReadDrafts(ctx, principal.ID(user), []string{name})
+	drafts, err := s.store.ReadDrafts(ctx, principal.ID(user), []string{name}, serial)
 	return err == nil && drafts[0].Token == t.ID, err
 }

@@ -1,11 +1,13 @@
 package page_test
 
 import (
+	"context"
 	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/library"
 	"carrel/library/repair"
@@ -158,4 +160,45 @@ func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
 	draft := page.Text{ID: someID(9), Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/")}
 	h.putText(draft)
 	h.wantTexts("a version that was never stored", 25*time.Hour, 1)
+}
+
+// pendingDraft is a store in which a write of a draft was accepted by one replica only: a serial read
+// completes it, and no other read shows it.
+type pendingDraft struct {
+	backend.Store
+	draft page.DraftRow
+}
+
+func (p *pendingDraft) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
+	if serial && p.draft.Name != "" {
+		if _, err := p.PutDraft(ctx, p.draft, nil); err != nil {
+			return nil, err
+		}
+	}
+	return p.Store.ReadDrafts(ctx, user, names, serial)
+}
+
+// A draft whose write is completed after the scrubber has looked for it keeps its text.
+func TestScrub_KeepsTheTextOfADraftInProgress(t *testing.T) {
+	p := &pendingDraft{}
+	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { p.Store = s; return p })
+	id := h.Note("n", principal.Public)
+	d := h.draft(id, long)
+	rows, err := h.Store.ListDrafts(t.Context(), "u:acme:ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{rows[0].Name}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Store.DropDraft(t.Context(), "u:acme:ann", stored[0].Name, stored[0].Token); err != nil {
+		t.Fatal(err)
+	}
+	h.Quiet()
+	p.draft = stored[0]
+	h.wantTexts("the write is completed by the scrubber's own read", 2*time.Hour, 1)
+	if got := h.bodies(); got != "long " {
+		t.Errorf("draft %+v has the body %q", d, got)
+	}
 }

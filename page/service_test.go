@@ -19,8 +19,11 @@ type pagesEnv struct {
 	pages *page.Service
 }
 
-func newPagesEnv(t *testing.T) pagesEnv {
-	h := backendtest.Staff(t, nil)
+func newPagesEnv(t *testing.T) pagesEnv { return newPagesEnvOn(t, nil) }
+
+// newPagesEnvOn is newPagesEnv on the store that wrap returns for the real one.
+func newPagesEnvOn(t *testing.T, wrap func(backend.Store) backend.Store) pagesEnv {
+	h := backendtest.Staff(t, wrap)
 	return pagesEnv{h, openPages(t, h)}
 }
 

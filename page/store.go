@@ -57,8 +57,9 @@ type Store interface {
 	// first.
 	ListDrafts(ctx context.Context, user principal.ID) ([]DraftRow, error)
 	// ReadDrafts must return the drafts of a user in the order of names, at most
-	// MaxDraftRows, the zero DraftRow where there is none.
-	ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]DraftRow, error)
+	// MaxDraftRows, the zero DraftRow where there is none. A serial read finishes a PutDraft or a
+	// DropDraft in progress, as ContentQuery.Serial does.
+	ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]DraftRow, error)
 	// PutDraft stores d if there is no draft of its name and over is nil, or if the draft of
 	// its name has the token over. It must return the draft that there is then, the zero
 	// DraftRow where there is none. So it also returns d if d was stored before.

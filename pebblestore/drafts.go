@@ -48,7 +48,7 @@ func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draft
 }
 
 // ReadDrafts implements page.Store.
-func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) ([]page.DraftRow, error) {
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}

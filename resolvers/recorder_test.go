@@ -395,9 +395,9 @@ func (s *recorder) ListDrafts(ctx context.Context, user principal.ID) ([]page.Dr
 	return s.next.ListDrafts(ctx, user)
 }
 
-func (s *recorder) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+func (s *recorder) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	s.note("ReadDrafts", user, names)
-	return s.next.ReadDrafts(ctx, user, names)
+	return s.next.ReadDrafts(ctx, user, names, serial)
 }
 
 func (s *recorder) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {

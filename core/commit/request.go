@@ -63,11 +63,13 @@ func inputHash(mutation string, input any) [32]byte {
 type Request struct {
 	Key  RequestKey
 	Hash [32]byte
+	// Kept reports that the outcome is remembered for as long as the partition exists, not for a day.
+	Kept bool
 }
 
 // newRequest returns the request of a mutation with a key. input must not contain the key.
 func newRequest(caller, key, mutation string, input any) *Request {
-	return &Request{requestKey(caller, key), inputHash(mutation, input)}
+	return &Request{Key: requestKey(caller, key), Hash: inputHash(mutation, input)}
 }
 
 // Lookup returns the key that a read of the partition looks up; nil for none.
@@ -95,7 +97,11 @@ func (r *Request) Row(now clock.Instant, answer []byte) *RequestRow {
 	if r == nil {
 		return nil
 	}
-	return &RequestRow{Key: r.Key, InputHash: r.Hash, Answer: answer, Until: now.Add(requestKept)}
+	until := now.Add(requestKept)
+	if r.Kept {
+		until = clock.Max
+	}
+	return &RequestRow{Key: r.Key, InputHash: r.Hash, Answer: answer, Until: until}
 }
 
 func idempotencyMismatch() *fault.Error {

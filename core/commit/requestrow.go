@@ -9,12 +9,12 @@ import (
 // RequestKey identifies an answered request: a hash of viewer and idempotency key.
 type RequestKey [32]byte
 
-// RequestRow is the first outcome of a keyed mutation, kept for a day.
+// RequestRow is the first outcome of a keyed mutation, usually kept for a day.
 type RequestRow struct {
 	Key       RequestKey
 	InputHash [32]byte
 	Answer    []byte
-	// Until is when the row may be forgotten; stores may keep it longer.
+	// Until is when the row may be forgotten; stores may keep it longer. clock.Max means never.
 	Until clock.Instant
 }
 

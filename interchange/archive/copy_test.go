@@ -146,7 +146,7 @@ func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftR
 	if err != nil || len(drafts) != 1 {
 		t.Fatalf("drafts %+v, %v", drafts, err)
 	}
-	rows, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{drafts[0].Name})
+	rows, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{drafts[0].Name}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
 		t.Errorf("the text is %+v, %v", texts, err)
 	}
-	if drafts, err := to.ReadDrafts(t.Context(), draft.User, []string{draft.Name}); err != nil || !cmp.Equal(drafts[0], draft) {
+	if drafts, err := to.ReadDrafts(t.Context(), draft.User, []string{draft.Name}, false); err != nil || !cmp.Equal(drafts[0], draft) {
 		t.Errorf("the draft is %+v, %v", drafts, err)
 	}
 	svc := complete(t, to)

@@ -65,7 +65,7 @@ func (s *env) dropDraft(d page.DraftRow) {
 // wantDrafts reads drafts by their names.
 func (s *env) wantDrafts(what string, user principal.ID, names []string, want ...page.DraftRow) {
 	s.Helper()
-	got, err := s.ReadDrafts(s.ctx, user, names)
+	got, err := s.ReadDrafts(s.ctx, user, names, false)
 	s.ok(err)
 	s.same(what, got, want)
 }

@@ -60,9 +60,12 @@ func (c *Client) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draf
 }
 
 // ReadDrafts reads drafts of a user.
-func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []string) ([]page.DraftRow, error) {
+func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	drafts := make([]page.DraftRow, len(names))
 	err := c.read(ctx, "ReadDrafts", func() {
+		if serial && c.a != nil {
+			c.st.decide(draftGroup(user))
+		}
 		for n, name := range names {
 			drafts[n] = c.st.draftAt(draftName{user, name})
 		}
