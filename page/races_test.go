@@ -1,0 +1,107 @@
+package page_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"carrel/backend/backendtest"
+	"carrel/core/cursor"
+	"carrel/library"
+	"carrel/page"
+	"carrel/principal"
+)
+
+// Nobody reads what was written after its access was revoked, wherever between two reads the revocation
+// and the write come.
+func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
+	const id = library.ContentID("c:acme:n")
+	revoke := map[string]func(h *backendtest.Fixture){
+		"the item becomes PRIVATE": func(h *backendtest.Fixture) { h.Update(id, "n", principal.Private) },
+		"bob leaves the group": func(h *backendtest.Fixture) {
+			h.MustSet(backendtest.Ann(), "g:acme:crew", "u:acme:bob=")
+		},
+	}
+	reads := map[string]func(h *backendtest.Fixture, v *principal.Viewer) string{
+		"texts": func(h *backendtest.Fixture, v *principal.Viewer) string {
+			rs, err := h.Pages.Texts(h.T.Context(), v, []library.ContentID{id}, page.TextQuery{})
+			if err != nil || rs[0] == nil {
+				return fmt.Sprint(err)
+			}
+			return rs[0].Title
+		},
+		"revisions": func(h *backendtest.Fixture, v *principal.Viewer) string {
+			b, err := h.Pages.Branch(h.T.Context(), v, id, nil, false)
+			if err != nil || b == nil {
+				return fmt.Sprint(err)
+			}
+			c, err := h.Pages.Revisions(h.T.Context(), b, nil, cursor.PageArgs{})
+			if err != nil {
+				return err.Error()
+			}
+			var all []string
+			for _, r := range c.Nodes() {
+				all = append(all, r.Title)
+			}
+			return strings.Join(all, " ")
+		},
+		"a group's library": func(h *backendtest.Fixture, v *principal.Viewer) string {
+			c, err := h.Service.Library(h.T.Context(), v, "g:acme:crew", library.LibraryQuery{})
+			if err != nil {
+				return err.Error()
+			}
+			var all []string
+			for _, n := range c.Nodes() {
+				all = append(all, n.Title)
+			}
+			return strings.Join(all, " ")
+		},
+	}
+	for how, revoked := range revoke {
+		visibility, member := principal.Public, "u:acme:ann=MANAGER"
+		if how == "bob leaves the group" {
+			visibility, member = principal.Private, "g:acme:crew=VIEWER"
+		}
+		for name, read := range reads {
+			t.Run(how+"/"+name, func(t *testing.T) {
+				var got string
+				publish := func(h *backendtest.Fixture, title string) {
+					_, err := h.Pages.SaveRevision(h.T.Context(), backendtest.Ann(), page.SaveRevision{ContentID: string(id), Title: title, Body: title, Publish: true})
+					if err != nil {
+						h.T.Fatal(err)
+					}
+				}
+				backendtest.Between{
+					Prepare: func(h *backendtest.Fixture) {
+						h.User("u:acme:ann", principal.Public)
+						h.User("u:acme:bob", principal.Public)
+						h.Group("g:acme:crew", "u:acme:ann", principal.Public)
+						h.MustSet(backendtest.Ann(), "g:acme:crew", "u:acme:bob=MEMBER")
+						if visibility == principal.Public {
+							h.Note("n", visibility)
+						} else {
+							h.Note("n", visibility, member)
+						}
+						publish(h, "old")
+					},
+					Act: func(h *backendtest.Fixture) {
+						v := backendtest.Bob()
+						if _, err := h.Service.GroupsOf(h.T.Context(), v); err != nil { // earlier in the request
+							h.T.Fatal(err)
+						}
+						got = read(h, v)
+					},
+					Meanwhile: func(h *backendtest.Fixture) {
+						revoked(h)
+						publish(h, "secret")
+					},
+					Check: func(h *backendtest.Fixture) {
+						if strings.Contains(got, "secret") {
+							h.T.Errorf("bob has read %q", got)
+						}
+					},
+				}.Everywhere(t)
+			})
+		}
+	}
+}
