@@ -73,6 +73,8 @@ func TestSchedules_FirstViolation(t *testing.T) {
 			first, every = pageSeed, leaseShare
 		case a.In == ablations.Pastes:
 			first, every = pasteSeed, leaseShare
+		case a.In == ablations.Names:
+			first, every = nameSeed, leaseShare
 		case a.In == ablations.Copies:
 			first = copiesFrom + rare[without]
 		}
@@ -83,6 +85,7 @@ func TestSchedules_FirstViolation(t *testing.T) {
 		report.search(t.Context(), m, leaseShare, leaseShare, sample/2, all)
 		report.search(t.Context(), m, pageSeed, leaseShare, sample/2, all)
 		report.search(t.Context(), m, pasteSeed, leaseShare, sample/2, all)
+		report.search(t.Context(), m, nameSeed, leaseShare, sample/2, all)
 		report.search(t.Context(), m, copiesFrom, 1, sample/2, all)
 		m.Following = everybodyFollows
 		report.search(t.Context(), m, 1, 1, sample/2, all)

@@ -107,6 +107,9 @@ func (r *run) operate(p *process, o *Operation) {
 	if o.paste != nil {
 		r.aimPaste(p, o)
 	}
+	if isAboutNames(r.seed) {
+		r.aimName(p, o)
+	}
 	if o == r.watched {
 		r.onWatch(p.c)
 		r.watched = nil

@@ -162,6 +162,7 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict
 	}
 	if st.history != nil {
 		st.history.content(p, by)
+		st.checkURL(p)
 	}
 	return commit.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
 }

@@ -31,6 +31,11 @@
 // read the list of the newest ones, and follow it (pasteplan.go, pastecalls.go, pastefollower.go).
 // In the end everything that expires has expired (pasteexpiry.go).
 //
+// A fourth one in eight is about unique names: the URLs of items and the e-mail addresses of users
+// (names.go). Clients create, move and delete items, let them expire, and change, create and delete users,
+// mostly around the time at which a claim lapses, when late writes arrive. Two hours later the scrubber
+// removes claims that nobody owns.
+//
 // Schedules from seed 4294967296 on are about pages that are served from copies of headers
 // (copies.go). Readers read the same libraries again and again, while others change them. Their
 // store has three replicas of items, libraries and in-flight lists. A call takes one step at each
@@ -61,6 +66,7 @@
 //     twice in a walk; no item was missing that did not change.
 //   - resume.go: the last cursor of a walk leads to what has changed since.
 //   - follower.go: the state of every follower is that of its library.
+//   - names.go: the claim of a URL or an address points to its owner, at every step.
 //   - leasehistory.go: a client that got keys holds all of them, at every step.
 //   - leasecheck.go: every answer about a lease is true of a state of the lease at that time.
 //   - pagecheck.go: every state of a page is the result of its operation on the one before it.

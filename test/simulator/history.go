@@ -199,7 +199,7 @@ func (h *History) check(ops []*Operation, report func(kind, format string, args 
 				report(lostChange, "%s was refused with %v, and was made all the same", o, o.err)
 			}
 		}
-		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opImport || o.kind == opDelete || o.kind != opGroup && o.kind.ofPrincipal()) {
+		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opImport || o.kind == opDelete || o.kind != opGroup && o.kind != opMail && o.kind.ofPrincipal()) {
 			report(lostChange, "%s was made %d times", o, made)
 		}
 	}
@@ -230,7 +230,7 @@ func (h *History) made(o *Operation) int {
 			}
 			before = s.header.State
 		}
-	case opGroup, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup:
+	case opGroup, opCreateUser, opUpdateUser, opMail, opCreateGroup, opUpdateGroup:
 		for _, s := range h.ofPrincipal(o.group).states {
 			if s.op == o {
 				n++
@@ -275,6 +275,9 @@ func (s *principalState) wanted(o *Operation) bool {
 	if o.kind.deletes() {
 		return s.header.State == commit.Deleted
 	}
+	if o.kind == opMail {
+		return s.header.State == commit.Live && s.header.Email == o.unique
+	}
 	if o.kind != opGroup {
 		return s.header.State == commit.Live && s.header.DisplayName == o.title
 	}
@@ -298,6 +301,8 @@ func (s *contentState) wanted(o *Operation) bool {
 	switch o.kind {
 	case opTitle, opCreate, opImport:
 		return h.Title == o.title
+	case opMove:
+		return h.CanonicalURL == o.unique
 	case opVisibility:
 		return h.Visibility == o.visibility
 	case opExpire:
@@ -367,6 +372,9 @@ func follows(before, after *contentState) error {
 	}
 	if a.Visibility != b.Visibility && (o == nil || o.kind != opVisibility || b.Visibility != o.visibility) {
 		return fmt.Errorf("visibility %v to %v by %v", a.Visibility, b.Visibility, o)
+	}
+	if a.CanonicalURL != b.CanonicalURL && (o == nil || o.kind != opMove || b.CanonicalURL != o.unique) {
+		return fmt.Errorf("url %q to %q by %v", a.CanonicalURL, b.CanonicalURL, o)
 	}
 	if a.Position != b.Position && (b.Position != b.LastModified || b.Position <= a.Position) {
 		return fmt.Errorf("position %d to %d, last modified %d", a.Position, b.Position, b.LastModified)

@@ -206,9 +206,13 @@ func (h *History) mayLast(l *leaseHistory, before, after *leaseState) string {
 	return ""
 }
 
-// claimChanged records which lease the claim of a key points to.
+// claimChanged records which lease the claim of a key points to, and checks the owners of keys.
 func (st *Store) claimChanged(k claim.Key) {
-	if st.history == nil || k != leased(k.Name) {
+	if st.history == nil {
+		return
+	}
+	if k != leased(k.Name) {
+		st.checkOwners()
 		return
 	}
 	c := st.history.ofClaim(k.Name)

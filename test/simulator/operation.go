@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,10 +26,12 @@ const (
 	opDelete
 	opExpire
 	opCreate
+	opMove
 	opGroup
 	opRebuild
 	opCreateUser
 	opUpdateUser
+	opMail
 	opCreateGroup
 	opUpdateGroup
 	opRead
@@ -57,7 +60,7 @@ const (
 )
 
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
-	"setExpiry", "create", "setGroupMembers", "rebuild", "createUser", "updateUser", "createGroup", "updateGroup", "read",
+	"setExpiry", "create", "moveContent", "setGroupMembers", "rebuild", "createUser", "updateUser", "updateEmail", "createGroup", "updateGroup", "read",
 	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable",
 	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision",
 	"createPaste", "updatePaste", "deletePaste", "paste", "latestPastes", "deleteUser", "deleteGroup"}
@@ -94,6 +97,7 @@ type Operation struct {
 	content    library.ContentID
 	group      principal.ID // or the user that it concerns
 	title      string
+	unique     string // the URL or e-mail address that it gives to its item or user; "" is none
 	visibility principal.Visibility
 	expires    clock.Instant
 	members    []library.Member // wanted rows; NoRole takes out
@@ -122,14 +126,16 @@ func (o *Operation) String() string {
 		s += fmt.Sprint(" ", o.members)
 	case opGroup:
 		s += fmt.Sprint(" ", o.group, o.groupRows)
+	case opMove:
+		s += " " + o.unique
 	case opAcquire, opConfirm, opCancel, opLease, opAvailable:
 		s += o.lease.String()
 	case opSave, opPublish, opBranch, opCurrent, opSuggest, opDecide, opText:
 		s += o.page.String()
 	case opPaste, opEditPaste, opDeletePaste, opReadPaste, opLatest:
 		s += o.paste.String()
-	case opRebuild, opCreateUser, opUpdateUser, opCreateGroup, opUpdateGroup, opRead, opDeleteUser, opDeleteGroup:
-		s += fmt.Sprint(" ", o.group)
+	case opRebuild, opCreateUser, opUpdateUser, opMail, opCreateGroup, opUpdateGroup, opRead, opDeleteUser, opDeleteGroup:
+		s += fmt.Sprint(" ", o.group, " ", o.unique)
 	}
 	return s
 }
@@ -198,7 +204,9 @@ func (o *Operation) do(ctx context.Context, svc *repair.Service) (*library.Conte
 		name := o.content.Name()
 		link := "https://example.com/"
 		return svc.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
-			Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
+			URL: o.uniqueOrNil(), Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
+	case opMove:
+		return svc.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()), IdempotencyKey: o.key})
 	}
 	return nil, o.doOther(ctx, svc, v)
 }
@@ -219,9 +227,11 @@ func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *princip
 		_, err = svc.RebuildLibrary(ctx, v, string(id))
 	case opCreateUser:
 		_, err = svc.CreateUser(ctx, v, principal.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
-			Email: id.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: o.key})
+			Email: cmp.Or(o.unique, id.Name()+"@example.com"), Visibility: principal.Public, IdempotencyKey: o.key})
 	case opUpdateUser:
 		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
+	case opMail:
+		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), Email: input.Some(&o.unique), IdempotencyKey: o.key})
 	case opCreateGroup:
 		_, err = svc.CreateGroup(ctx, v, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
 			Visibility: principal.Public, IdempotencyKey: o.key})
@@ -235,6 +245,14 @@ func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *princip
 		_, err = svc.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
 	}
 	return err
+}
+
+// uniqueOrNil returns the URL that the operation gives to its item, nil if it is none.
+func (o *Operation) uniqueOrNil() *string {
+	if o.unique == "" {
+		return nil
+	}
+	return &o.unique
 }
 
 // deleted notes whether everything is said to be removed.

@@ -135,6 +135,7 @@ func (st *Store) commitPrincipal(cm *principal.Commit, by *Operation) commit.Ver
 	}
 	if st.history != nil {
 		st.history.principal(p, by)
+		st.checkAddress(p)
 	}
 	return commit.Verdict{Applied: true, Seq: h.Seq, Writers: h.Writers}
 }

@@ -39,6 +39,9 @@ func TestWorld_IsReached(t *testing.T) {
 		}
 	}
 	for what, least := range map[string]int{
+		"moveContent done":                  100,
+		"updateEmail done":                  80,
+		"deleteUser done":                   20,
 		"acquireLease done":                 100,
 		"confirmLease done":                 20,
 		"cancelLease done":                  20,

@@ -49,7 +49,7 @@ func (h *History) permitted(ops []*Operation, before, after *contentState) error
 			return nil // it had expired: see mayEnd
 		}
 		needed = library.Manages
-	case a.Visibility != b.Visibility, !sameInstant(a.ExpiresAt, b.ExpiresAt):
+	case a.Visibility != b.Visibility, a.CanonicalURL != b.CanonicalURL, !sameInstant(a.ExpiresAt, b.ExpiresAt):
 		needed = library.Manages
 	case a.Title != b.Title, o.editsPage() && !samePage(before, after):
 		needed = library.Editing
@@ -156,7 +156,7 @@ func (h *History) wronglyRefused(o *Operation) bool {
 		return false
 	}
 	switch o.kind {
-	case opTitle, opVisibility, opExpire, opDelete, opShare, opMembers:
+	case opTitle, opVisibility, opMove, opExpire, opDelete, opShare, opMembers:
 	default:
 		return false
 	}

@@ -24,12 +24,12 @@ type Machine struct {
 }
 
 // leaseShare: the seeds that it divides are those of schedules about the keys of leases, and about
-// nothing else. Of leaseShare consecutive seeds, one is about texts, and one about pastes.
+// nothing else. Of leaseShare consecutive seeds, one is about texts, one about pastes, and one about unique names.
 const leaseShare = 8
 
 // isAboutLibraries reports whether a seed is that of a schedule about libraries.
 func isAboutLibraries(seed uint64) bool {
-	return seed%leaseShare != 0 && !isAboutPages(seed) && !isAboutPastes(seed)
+	return seed%leaseShare != 0 && !isAboutPages(seed) && !isAboutPastes(seed) && !isAboutNames(seed)
 }
 
 // someFollow is the usual chance that libraries are followed. It is low, because such
@@ -115,6 +115,8 @@ func (m *Machine) Play(ctx context.Context, seed uint64) []Violation {
 		build, draw = (*Store).buildForLeases, (*run).drawLeases
 	case isAboutPages(seed):
 		build, draw = (*Store).buildForPages, (*run).drawPages
+	case isAboutNames(seed):
+		build, draw = (*Store).buildForNames, (*run).drawNames
 	case isAboutPastes(seed):
 		build, draw = (*Store).buildForLeases, (*run).drawPastes
 	}
@@ -169,6 +171,7 @@ func (r *run) play() {
 		return
 	}
 	r.ending, s.jump, s.slow = true, 0, 0
+	r.lateness = max(r.lateness, 4)
 	r.st.faults = Faults{}
 	for _, p := range r.procs {
 		p.c.outage = 0

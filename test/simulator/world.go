@@ -44,6 +44,8 @@ type world struct {
 	// soon is the chance, in 1024, that an item that is given an end expires while
 	// others use it.
 	soon uint64
+	// urls are those that items are given, in a schedule about unique names.
+	urls []string
 	// focus, if it is set, is the principal of most changes of members.
 	focus principal.ID
 }

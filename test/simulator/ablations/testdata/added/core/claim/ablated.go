@@ -26,3 +26,6 @@ func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Clai
 func (c *Claims) ablatedWaits(current Claim) bool {
 	return current.Until > c.now() && commit.Ablated("until-of-the-ended")
 }
+
+// ablated reports whether an ablation is on.
+func ablated(name string) bool { return commit.Ablated(name) }

@@ -1,0 +1,137 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"carrel/core/claim"
+	"carrel/core/commit"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// nameSeed is the first seed of a schedule about unique names; every leaseShare-th one from there on
+// is, too.
+const nameSeed = 2
+
+// isAboutNames reports whether a seed is that of a schedule about the URLs of items and the e-mail
+// addresses of users.
+func isAboutNames(seed uint64) bool { return seed%leaseShare == nameSeed }
+
+// nameKinds are the operations of such a schedule, with their weights.
+var nameKinds = [...]opKind{opMove, opMove, opMove, opMove, opMove, opMove, opCreate, opCreate, opDelete, opExpire, opTitle,
+	opMail, opMail, opMail, opMail, opCreateUser, opDeleteUser}
+
+// urls and addresses are few, so that several owners want the same one.
+var (
+	urls      = [...]string{"https://n.example/a", "https://n.example/b", ""}
+	addresses = [...]string{"a@n.example", "b@n.example"}
+)
+
+// buildForNames fills an empty store with two items that ann manages, and users.
+func (st *Store) buildForNames(s *Scheduler) world {
+	w := world{principals: []principal.ID{ann, bob, cid}, groups: []principal.ID{crew}, soon: 700, urls: urls[:]}
+	created := st.addEverybody(w.principals)
+	for _, id := range []library.ContentID{item, other} {
+		st.addContent(s, id, w.principals[:1], created)
+		w.contents = append(w.contents, id)
+	}
+	return w
+}
+
+// drawNames draws the parameters of a schedule about unique names.
+func (r *run) drawNames() {
+	s := r.s
+	r.drawTuning()
+	r.ops = r.w.plan(s, 4, 9, nameKinds[:])
+	r.drawFaults()
+	// Few calls decide who owns a name, so faults strike often.
+	r.st.faults.Chance *= 4
+	r.lateness = []uint64{1, 4, 32}[s.pick(3)]
+	s.slow = []uint64{0, 300, 300}[s.pick(3)]
+	r.brisk, r.together = s.chance(400), s.chance(300)
+	for range 2 + s.pick(3) {
+		r.users = append(r.users, &client{})
+	}
+	for _, o := range r.ops {
+		c := r.users[s.pick(len(r.users))]
+		c.queue = append(c.queue, o)
+	}
+	r.after = r.scrubClaims
+}
+
+// aimName waits, in some cases, until about the moment at which a claim lapses, so that an operation meets
+// the late write of the one that took the claim. In some cases it then asks for the name of the claim.
+func (r *run) aimName(p *process, o *Operation) {
+	s := r.s
+	if len(r.st.claims) == 0 || o.start > 0 || !s.chance(500) {
+		return
+	}
+	c := r.st.claims[s.pick(len(r.st.claims))]
+	if rest := c.Until.Time().Sub(p.a.clock()); rest > 0 {
+		_ = p.a.After(r.ctx, max(rest+time.Duration(s.pick(4000)-2000)*time.Millisecond, time.Millisecond))
+	}
+	r.lateness = max(r.lateness, []uint64{8, 64, 200}[s.pick(3)])
+	if mails := c.Space == claim.Email(ann.Tenant(), "").Space; mails == (o.kind == opMail) && (mails || o.kind == opMove) {
+		o.unique = c.Name
+	}
+}
+
+// checkURL checks the state of an item that was just decided: if it owns a URL, the claim of the URL
+// points to it. One claim points to one item, so no two items own the same URL.
+func (st *Store) checkURL(p *contentPart) {
+	if h := &p.header; h.State == commit.Live && h.CanonicalURL != "" {
+		st.checkClaim(claim.URL(p.id.Tenant(), h.CanonicalURL), string(p.id))
+	}
+}
+
+// checkAddress does the same for the e-mail address of a user.
+func (st *Store) checkAddress(p *principalPart) {
+	if h := &p.header; h.State == commit.Live && h.Email != "" {
+		st.checkClaim(claim.Email(p.id.Tenant(), h.Email), string(p.id))
+	}
+}
+
+func (st *Store) checkClaim(k claim.Key, owner string) {
+	if got := st.claimAt(k).Record; got != owner {
+		st.history.lost = append(st.history.lost, fmt.Sprintf("%s owns %q at step %d, and the claim of it points to %q", owner, k.Name, st.history.s.steps, got))
+	}
+}
+
+// checkOwners checks, after a claim has changed, that each item and user still has the claim of what
+// it owns.
+func (st *Store) checkOwners() {
+	for _, p := range st.contents {
+		st.checkURL(p)
+	}
+	for _, p := range st.principals {
+		st.checkAddress(p)
+	}
+}
+
+// scrubClaims has the scrubber check everything two hours later. Then every claim belongs to an owner,
+// which may be an item that has expired and is not deleted yet.
+func (r *run) scrubClaims(ctx context.Context, p *process) error {
+	r.s.now += 2 * time.Hour
+	if err := scrubAll(ctx, p.svc); err != nil {
+		return err
+	}
+	owned := map[claim.Key]bool{}
+	for _, c := range r.st.contents {
+		if h := &c.header; h.State == commit.Live && h.CanonicalURL != "" {
+			owned[claim.URL(c.id.Tenant(), h.CanonicalURL)] = true
+		}
+	}
+	for _, c := range r.st.principals {
+		if h := &c.header; h.State == commit.Live && h.Email != "" {
+			owned[claim.Email(c.id.Tenant(), h.Email)] = true
+		}
+	}
+	for _, c := range r.st.claims {
+		if !owned[c.Key] {
+			r.report(leftOver, "nobody owns %q, and its claim points to %s", c.Name, c.Record)
+		}
+	}
+	return nil
+}
