@@ -54,7 +54,7 @@ func TestBegin_DistinguishesRequests(t *testing.T) {
 		t.Error("two callers share a key")
 	}
 	if other := request(t, ann, "l", "updateUser", of(false, nil)); other.Key == first.Key || other.Hash != first.Hash {
-		t.Errorf("another key leads from %x to %x", first, other)
+		t.Errorf("another key leads from %+v to %+v", first, other)
 	}
 	if m, _ := begin(t, ann, "updateUser", of(false, nil)); m.Request != nil {
 		t.Error("a mutation without a key has a request")

@@ -170,10 +170,10 @@ var protocol = []Ablation{
 		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
 	}},
 	{"lapsed-claim-replaced", "a claim that has lapsed is replaced without excluding its owner", Names, []Patch{
-		{"core/claim/claims.go", "if current.Record != record {", `if current.Record != record && (current.Until > c.now() || !ablated("lapsed-claim-replaced")) {`},
+		{"core/claim/claims.go", "if current.Record != mine.Record {", `if current.Record != mine.Record && (current.Until > c.now() || !ablated("lapsed-claim-replaced")) {`},
 	}},
 	{"lapsed-owner-stays", "the url of an expired item is taken before the item is deleted", Names, []Patch{
-		{"core/claim/claims.go", "case look.Status == Lapsed:\n\t\t\terr = record", "case look.Status == Lapsed && ablated(\"lapsed-owner-stays\"):\n\t\t\treturn nil\n\t\tcase look.Status == Lapsed:\n\t\t\terr = record"},
+		{"core/claim/claims.go", "case look.Status == Lapsed:\n\t\t\terr = record", "case look.Status == Lapsed && ablated(\"lapsed-owner-stays\"):\n\t\t\treturn 0, nil\n\t\tcase look.Status == Lapsed:\n\t\t\terr = record"},
 	}},
 	{"listed-before-stored", "a paste is listed before its row says that it is public", Pastes, []Patch{
 		{"paste/service.go", "stored, err := s.store.CommitPaste(ctx, row)", "stored, err := s.ablatedCommit(ctx, p, row)"},
