@@ -39,6 +39,9 @@ type Config struct {
 	// Remote reports that a call of the store takes a round trip. Independent calls are then made
 	// concurrently.
 	Remote bool
+	// Room returns UNAVAILABLE while the store has no room for changes that may let it grow. If nil,
+	// it always has.
+	Room func() error
 	// Linger is how long a change of a user or a group stays on the in-flight list after it has
 	// ended, if it alters what pages show: twice copies.MaxAge if processes keep copies of headers,
 	// and 0 if none does.
@@ -71,7 +74,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	engine := commit.NewEngine(commit.Config{
-		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote,
+		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
 	})
 	claims := claim.New(c.Store, c.Runtime)
 	principals := principal.New(principal.Config{

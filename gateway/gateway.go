@@ -161,6 +161,12 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if with.Metrics != nil {
 		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
+	if disk := g.Store.disk; disk != nil {
+		c.Room = disk.Room
+		if with.Metrics != nil {
+			with.Metrics.Disk(disk.Free)
+		}
+	}
 	if shared := g.Store.shared; shared != nil {
 		c.Notifier, c.Ahead, c.Remote, c.Linger = shared, shared.Ahead, true, 2*copies.MaxAge
 		if with.Metrics != nil {

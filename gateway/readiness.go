@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/cassandra"
+	"carrel/core/fault"
 	"carrel/edge"
 	"carrel/principal"
 )
@@ -26,6 +27,9 @@ func (g *Gateway) ready(ctx context.Context) error {
 	if g.Store.shared != nil && err == nil {
 		err = g.Store.shared.Ready(ctx)
 	}
+	if g.Store.disk != nil && err == nil {
+		err = g.Store.disk.Room()
+	}
 	return notReady(err)
 }
 
@@ -38,6 +42,8 @@ func notReady(err error) error {
 		return edge.NotReady("the schema of the store is not the one of this program")
 	case errors.Is(err, cassandra.ErrClock):
 		return edge.NotReady("the clock differs too much from the store's")
+	case fault.ReasonOf(err) == fault.ReasonFull:
+		return edge.NotReady("the disk of the store is almost full; only changes that free space or withdraw access are made")
 	}
 	// The cause names hosts, and is for the log.
 	return fmt.Errorf("%w: %w", edge.NotReady("the store does not answer"), err)

@@ -41,6 +41,16 @@ type OpenStore struct {
 	// shared has the methods of a store that several processes may use. It is nil for a store
 	// that a second process cannot open.
 	shared sharedStore
+	// disk is the disk of an embedded store; otherwise nil.
+	disk disk
+}
+
+// disk is the disk of a store.
+type disk interface {
+	// Room returns UNAVAILABLE while the disk has no room for changes that may let the store grow.
+	Room() error
+	// Free returns how many bytes are free, and false if that is not known.
+	Free() (bytes uint64, known bool)
 }
 
 // TargetOf returns the store that the flag names.
@@ -74,7 +84,7 @@ func (d directory) open(_ context.Context, with Options) (OpenStore, error) {
 	if err != nil {
 		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return OpenStore{Backend: store}, nil
+	return OpenStore{Backend: store, disk: store}, nil
 }
 
 // CheckExists implements Target.

@@ -70,7 +70,8 @@ func (s *Service) read(ctx context.Context, id ID) (*Lease, error) {
 func (s *Service) write(l *Lease) *commit.Attempt {
 	before := l.Writers[:len(l.Writers):len(l.Writers)]
 	return &commit.Attempt{
-		Entry: commit.Entry{Kind: commit.Lease, Key: string(l.ID), Base: l.Seq - 1},
+		Entry:     commit.Entry{Kind: commit.Lease, Key: string(l.ID), Base: l.Seq - 1},
+		Withdraws: l.Ended(),
 		Commit: func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
 			l.Writers = append(before, writer)
 			row := l.row()

@@ -58,6 +58,8 @@ type attempt struct {
 	stale  *commit.Due // the hint that is obsolete once the commit has applied; nil: none
 	// former is the claim of a name that the change gives up; nil: none.
 	former *claim.Former
+	// withdraws reports that the change only frees space or withdraws access (commit.Attempt).
+	withdraws bool
 }
 
 // nothingToChange is the attempt of a mutation that succeeds without writing anything.
@@ -88,7 +90,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 		if err != nil || a.commit == nil {
 			return commit.Nothing, err
 		}
-		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}, nil
+		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit, Withdraws: a.withdraws}, nil
 	})
 	if err != nil || !ok {
 		return InFlight{}, false, err
@@ -103,7 +105,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
 	e.Causes.LastModified = c.Header.LastModified
-	return &attempt{entry: e, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
+	return &attempt{entry: e, withdraws: c.Header.State == commit.Deleted, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
 		return s.contents.Commit(ctx, c)
 	}}

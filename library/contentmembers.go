@@ -173,10 +173,22 @@ func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentR
 		e.Scope, e.Principals, e.Reverse = commit.ScopeListed, principalsOf(changed), true
 		e.Causes = reasonsOfRoles(&after, changed)
 	}
-	return s.contentAttempt(e, &ContentCommit{
+	a := s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
 		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed), Seq: after.Seq}.encode()),
-	}), len(changed)
+	})
+	a.withdraws = len(changed) > 0 && !grants(before, role)
+	return a, len(changed)
+}
+
+// grants reports whether role changes give any principal a role that is stronger than its own.
+func grants(before []Member, role func(i int) ContentRole) bool {
+	for i, m := range before {
+		if !m.Active() && role(i) > NoRole || role(i) > m.Role {
+			return true
+		}
+	}
+	return false
 }
 
 // changeRows applies role changes to the member rows of a header that has its new Seq. It

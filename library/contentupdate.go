@@ -86,6 +86,7 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	}
 	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())
 	a := s.contentAttempt(e, c)
+	a.withdraws = after.Visibility < h.Visibility
 	if expiry {
 		if err := s.putHint(ctx, &after); err != nil {
 			return nil, 0, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")

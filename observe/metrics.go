@@ -256,29 +256,38 @@ func (m *Metrics) Answers(bytes func() int64) {
 		func() float64 { return float64(bytes()) }))
 }
 
+// Disk adds a metric of how many bytes are free on the disk of the store, which is read whenever the
+// metrics are collected. While it is unknown the metric is absent.
+func (m *Metrics) Disk(free func() (bytes uint64, known bool)) {
+	m.registry.MustRegister(&knownCollector{
+		prometheus.NewDesc("carrel_store_disk_free_bytes", "Bytes that are free on the disk of the store.", nil, nil),
+		func() (float64, bool) { bytes, known := free(); return float64(bytes), known }})
+}
+
 // exported counts a batch of telemetry that was sent or failed.
 func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(signal, outcome).Inc() }
 
 // Skew adds a metric of how far this process's clock is ahead of its cluster's, which is read
 // whenever the metrics are collected. While it is unknown the metric is absent.
 func (m *Metrics) Skew(ahead func() (skew time.Duration, known bool)) {
-	m.registry.MustRegister(&skewCollector{
-		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far the clock of this process is ahead of the cluster's; negative if it is behind.", nil, nil), ahead})
+	m.registry.MustRegister(&knownCollector{
+		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far the clock of this process is ahead of the cluster's; negative if it is behind.", nil, nil),
+		func() (float64, bool) { skew, known := ahead(); return skew.Seconds(), known }})
 }
 
-// skewCollector collects the currently known skew.
-type skewCollector struct {
+// knownCollector collects a value while it is known.
+type knownCollector struct {
 	desc  *prometheus.Desc
-	ahead func() (time.Duration, bool)
+	value func() (value float64, known bool)
 }
 
 // Describe implements prometheus.Collector.
-func (c *skewCollector) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
+func (c *knownCollector) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
 
 // Collect implements prometheus.Collector.
-func (c *skewCollector) Collect(to chan<- prometheus.Metric) {
-	if ahead, known := c.ahead(); known {
-		to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, ahead.Seconds())
+func (c *knownCollector) Collect(to chan<- prometheus.Metric) {
+	if value, known := c.value(); known {
+		to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, value)
 	}
 }
 

@@ -96,6 +96,7 @@ func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret s
 		if before.ExpiresAt != nil {
 			attempt.Until = *before.ExpiresAt // from then on readers see that it is gone
 		}
+		attempt.Withdraws = attempt.Withdraws || after.IsPrivate && !before.IsPrivate
 		return attempt, nil
 	})
 	if err != nil {

@@ -82,7 +82,7 @@ func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
 // write returns the attempt that stores a state of a paste. If the feed must be updated too, that
 // happens even if the process dies.
 func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
-	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}}
+	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}, Withdraws: p.State == commit.Deleted}
 	if relists {
 		a.Entry.Payload = updatesFeed.Encode()
 	}

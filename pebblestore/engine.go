@@ -88,7 +88,7 @@ func (l engineLog) Infof(string, ...any) {}
 
 // Errorf logs an error.
 func (l engineLog) Errorf(format string, args ...any) {
-	l.s.log.Error("store", slog.String("cause", fmt.Sprintf(format, args...)))
+	l.s.report(l.s.log.Error, "store", slog.String("cause", fmt.Sprintf(format, args...)))
 }
 
 // Fatalf marks the store as failed. Pebble calls it when it cannot write a log or manifest, and so
@@ -102,19 +102,4 @@ func (l engineLog) Fatalf(format string, args ...any) {
 	msg := fmt.Sprintf("pebble:%s can no longer be written, nothing acknowledged is lost: %s", l.s.dir, cause)
 	l.s.log.Error(msg)
 	l.s.fatal(msg)
-}
-
-// listener returns an event listener that logs what an operator should know.
-func (s *Store) listener() *pebble.EventListener {
-	return &pebble.EventListener{
-		BackgroundError: func(err error) {
-			s.log.Error("store: background work failed", slog.String("cause", err.Error()))
-		},
-		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			s.log.Error("store: a file is damaged", slog.String("path", i.Path), slog.Any("cause", i.Details))
-		},
-		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
-			s.log.Warn("store: writes wait for compaction", slog.String("cause", i.Reason))
-		},
-	}
 }

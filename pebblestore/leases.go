@@ -40,9 +40,6 @@ func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 			current = before
 			return nil
 		}
-		if err := s.space.CheckFree(s.now()); err != nil {
-			return err
-		}
 		return b.Set(key, appendLease(nil, &r), nil)
 	})
 	if err != nil {

@@ -113,9 +113,6 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 			current = before
 			return nil
 		}
-		if err := s.space.CheckFree(s.now()); err != nil {
-			return err
-		}
 		return putPaste(b, &r, key)
 	})
 	if err != nil {

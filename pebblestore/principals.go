@@ -173,9 +173,6 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commi
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
-	if err := s.space.CheckFree(s.now()); err != nil {
-		return commit.Verdict{}, err
-	}
 	v, err := s.commitPrincipal(c)
 	if err == nil && v.Applied && c.Request != nil {
 		s.forgetExpired(c.Request.Until)

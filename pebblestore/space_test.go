@@ -1,7 +1,6 @@
 package pebblestore
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,10 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
+	"carrel/page"
+	"carrel/paste"
 	"carrel/pebblestore/files"
 	"carrel/principal"
 )
@@ -63,8 +65,7 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 		{"for the first time since the store was opened", func(*testing.T, *Store, *slowFS) {}},
 		{"for the first time since the disk was full", func(t *testing.T, s *Store, f *slowFS) {
 			f.setFree(files.DefaultReserve - 1)
-			_, err := commitOf(t.Context(), s, "refused", 1)
-			wantUnavailable(t, err, "disk of the store is almost full")
+			wantUnavailable(t, s.Room(), "disk of the store is almost full")
 			f.setFree(files.DefaultReserve)
 		}},
 	} {
@@ -76,12 +77,11 @@ func TestSpace_ConcurrentMeasurementRefusesNobody(t *testing.T) {
 			now = now.Add(time.Hour)
 			f.hold.Store(true)
 			waited := make(chan error, 1)
-			go func() {
-				_, err := commitOf(t.Context(), s, "one", 1)
-				waited <- err
-			}()
+			go func() { waited <- s.Room() }()
 			<-f.measured
-			mustCommit(t, s, "another", 1)
+			if err := s.Room(); err != nil {
+				t.Error(err)
+			}
 			f.release()
 			if err := <-waited; err != nil {
 				t.Error(err)
@@ -97,12 +97,13 @@ func TestSpace_EachRefusalMeasuresOnce(t *testing.T) {
 	s := openStore(t, "", f.options(func() clock.Instant { return 1 }))
 	before := f.measurements.Load()
 	for range 3 {
-		_, err := commitOf(t.Context(), s, "refused", 1)
-		wantUnavailable(t, err, "disk of the store is almost full")
+		wantUnavailable(t, s.Room(), "disk of the store is almost full")
 	}
 	f.setFree(files.DefaultReserve)
-	for n := range 3 {
-		mustCommit(t, s, fmt.Sprint("item", n), 1)
+	for range 3 {
+		if err := s.Room(); err != nil {
+			t.Error(err)
+		}
 	}
 	if n := f.measurements.Load() - before; n != 4 {
 		t.Errorf("%d measurements, want one per refusal and one that finds space", n)
@@ -124,10 +125,13 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 			t.Errorf("%s may have been applied: %v", what, err)
 		}
 	}
-	_, err := commitOf(t.Context(), s, "item", 2)
-	full("Commit", err)
-	_, err = s.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:ann", Header: principal.Header{Seq: 1}})
-	full("CommitPrincipal", err)
+	full("Room", s.Room())
+	full("PutText", s.PutText(t.Context(), page.Text{}))
+	full("PutBody", s.PutBody(t.Context(), paste.BodyRef{}, "body"))
+	_, err := s.PutDraft(t.Context(), page.DraftRow{User: "u:acme:ann"}, nil)
+	full("PutDraft", err)
+	_, err = s.PutClaim(t.Context(), claim.Claim{Record: "c:acme:item"}, nil)
+	full("PutClaim", err)
 	_, err = s.PutCreationIfAbsent(t.Context(), commit.Creation{}, nil)
 	full("PutCreationIfAbsent", err)
 	_, err = s.PutSettingIfAbsent(t.Context(), "name", nil)
@@ -138,7 +142,8 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 	if err != nil || rows.Header.Seq != 1 {
 		t.Fatalf("%+v %v", rows, err)
 	}
-	// Decided writes can be finished, and deletions can free space.
+	// Decided writes can be finished, and so can what frees space or withdraws access: the Engine refuses
+	// other changes.
 	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 		t.Error(err)
 	}
@@ -151,5 +156,7 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 256 << 20, TotalBytes: 1 << 30})
 	now += 2_000_000
-	mustCommit(t, s, "other", 1)
+	if err := s.Room(); err != nil {
+		t.Error(err)
+	}
 }

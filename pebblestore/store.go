@@ -66,6 +66,7 @@ type Store struct {
 
 	locks         locks
 	space         files.Space
+	background    background
 	dead          dead
 	expiry        expiry
 	changes       changes
@@ -100,7 +101,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	fs = files.MarkersLast{FS: fs}
+	fs = s.paced(files.MarkersLast{FS: fs})
 	if err := files.MakeDir(fs, dir); err != nil {
 		return nil, files.OpenFault(dir, err)
 	}
@@ -109,9 +110,11 @@ func Open(dir string, opts Options) (*Store, error) {
 		return nil, files.LockFault(dir, err)
 	}
 	s.lock = lock
-	s.space.Init(fs, dir, opts.FreeReserve)
-	if err := s.openDB(fs); err != nil {
-		closeQuietly(lock)
+	s.space.Init(fs, dir, opts.FreeReserve, s.log)
+	if kept, err := s.openDB(fs); err != nil {
+		if !kept {
+			closeQuietly(lock)
+		}
 		return nil, err
 	}
 	s.tasks.Add(1)
@@ -131,33 +134,37 @@ func newStore(dir string, opts Options) *Store {
 		s.fatal = func(msg string) { panic(msg) }
 	}
 	s.dead.init()
+	s.background.init()
 	s.inFlightLists.last = make(map[commit.ListID]int64)
 	s.views.New = func() any { return new(view) }
 	return s
 }
 
-// openDB opens the database and checks that it is complete and of a known format.
-func (s *Store) openDB(fs vfs.FS) error {
+// openDB opens the database and checks that it is complete and of a known format. kept is as for
+// openPebble.
+func (s *Store) openDB(fs vfs.FS) (kept bool, err error) {
 	if err := s.checkWhole(fs); err != nil {
-		return err
+		return false, err
 	}
 	// The watermark file must record that the store is in use before the next step, which writes a
 	// new manifest that does not match the size recorded by the last Close.
 	if err := s.watermark.Open(); err != nil {
-		return err
+		return false, err
 	}
-	db, err := pebble.Open(s.dir, s.engineOptions(fs))
+	db, kept, err := s.openPebble(fs)
 	if err != nil {
-		closeQuietly(&s.watermark)
-		return files.OpenFault(s.dir, err)
+		if !kept {
+			closeQuietly(&s.watermark)
+		}
+		return kept, files.OpenFault(s.dir, err)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
 		closeQuietly(db)
 		closeQuietly(&s.watermark)
-		return err
+		return false, err
 	}
-	return nil
+	return false, nil
 }
 
 // checkWhole looks for damage that Pebble would take for the effect of a crash. It changes no file.
@@ -255,8 +262,7 @@ func (s *Store) Close() error {
 		// leave them, and the lock is released when the process exits.
 		return s.failure()
 	}
-	// With its memtables flushed the store opens without replaying the log.
-	err := errors.Join(s.db.Flush(), s.db.LogData(nil, pebble.Sync))
+	err := errors.Join(s.flush(), s.db.LogData(nil, pebble.Sync))
 	err = errors.Join(err, s.db.Close(), s.watermark.CloseCleanly(), s.lock.Close())
 	if err != nil {
 		return wrapError("close the store", err)
@@ -281,6 +287,14 @@ func (s *Store) enter(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Room returns Unavailable if less than the reserve is free on the disk, and nil otherwise. Changes
+// that may let the store grow must not be made then.
+func (s *Store) Room() error { return s.space.CheckFree(s.now()) }
+
+// Free returns how many bytes are free on the disk. It returns false if the file system does not
+// report it.
+func (s *Store) Free() (bytes uint64, known bool) { return s.space.Free() }
 
 // leave ends a call.
 func (s *Store) leave() { s.life.RUnlock() }

@@ -41,6 +41,8 @@ type changePlan struct {
 	found []GroupMemberRow
 	// changed reports that after or rows differ from the stored ones.
 	changed bool
+	// withdraws reports that members lose roles and none gets one.
+	withdraws bool
 	// created reports that the principal, and so its library, is new.
 	created bool
 	// former is the former display name, if the name or the visibility changes; otherwise empty.
@@ -70,15 +72,17 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 		e.Members = append(e.Members, m.Principal)
 	}
 	slices.Sort(e.Members)
-	return s.commits(e, &Commit{
+	a := s.commits(e, &Commit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
 		Request: req.Row(s.Now(), nil),
-	}), e
+	})
+	a.Withdraws = p.withdraws || p.after.Visibility < before.Visibility
+	return a, e
 }
 
 // commits returns the attempt that commits c.
 func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
-	return &commit.Attempt{Entry: e.Entry(), Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
+	return &commit.Attempt{Entry: e.Entry(), Withdraws: c.Header.State == commit.Deleted, Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 		c.Writer = id
 		return s.store.CommitPrincipal(ctx, c)
 	}}

@@ -175,6 +175,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 		return nil, err
 	}
 	var demoted []int // changes that remove a manager
+	granted := false
 	for i, c := range changes {
 		old := rows.Members[i+1]
 		was := NotInGroup
@@ -194,6 +195,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 		if c.role == GroupManager {
 			p.after.Managers++
 		}
+		granted = granted || c.role > was
 		switch {
 		case was == NotInGroup:
 			p.after.Members++
@@ -213,6 +215,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 	}
 	slices.SortFunc(p.rows, func(a, b GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
 	p.changed = len(p.rows) > 0
+	p.withdraws = p.changed && !granted
 	return p, nil
 }
 

@@ -154,7 +154,7 @@ func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
 			if plan.after.Members--; row.Role == GroupManager {
 				plan.after.Managers--
 			}
-			plan.rows, plan.changed = []GroupMemberRow{{Principal: p, Leaving: true}}, true
+			plan.rows, plan.changed, plan.withdraws = []GroupMemberRow{{Principal: p, Leaving: true}}, true, true
 		}
 		return plan, nil
 	})

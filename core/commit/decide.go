@@ -33,6 +33,9 @@ type Attempt struct {
 	// Until is when the state that the attempt is based on expires; 0: never. From then on Commit is not
 	// sent, and the mutation tries again on what is there then.
 	Until clock.Instant
+	// Withdraws reports that the change only frees space or withdraws access. It is made even if the
+	// store has no room for others.
+	Withdraws bool
 }
 
 // Nothing is the attempt of a mutation that succeeds without a write.
@@ -49,8 +52,8 @@ func (g *Engine) NewEntryID() (id EntryID) {
 // unknown outcomes and retries after lost races. It returns the id of the change
 // that was applied; ok is false if nothing needed to change.
 //
-// Errors: those of try; Unavailable if no compare-and-set was sent; CONTENTION; OUTCOME_UNKNOWN, in
-// which case background work finds the outcome.
+// Errors: those of try; Unavailable if no compare-and-set was sent, also if the store has no room;
+// CONTENTION; OUTCOME_UNKNOWN, in which case background work finds the outcome.
 func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
 	early, cancel := g.Within(ctx, b, PrepareWithin)
 	defer cancel()
@@ -107,6 +110,11 @@ func Late(ctx context.Context, err error) error {
 
 // attempt makes the entry durable and sends the compare-and-set.
 func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
+	if !a.Withdraws {
+		if err := g.room(); err != nil {
+			return false, err
+		}
+	}
 	kept := a.Entry.Recoverable()
 	if kept {
 		if err := g.journal.Begin(early, a.Entry); err != nil {

@@ -21,6 +21,9 @@ type Config struct {
 	// Remote reports that calls of the store take a round trip, so that independent
 	// calls are worth tasks of their own.
 	Remote bool
+	// Room returns UNAVAILABLE while the store has no room for changes that may let it grow. Room is
+	// nil if the store does not know.
+	Room func() error
 }
 
 // Engine decides the changes of all domains of a process. It is safe for concurrent
@@ -30,6 +33,7 @@ type Engine struct {
 	journal    Journal
 	registers  RegisterStore
 	ahead      func() time.Duration
+	room       func() error
 	remote     bool
 	partitions map[id.Kind]ReadPartition
 	handlers   map[Kind]Handler
@@ -43,12 +47,15 @@ type Engine struct {
 // NewEngine returns the Engine of a process.
 func NewEngine(c Config) *Engine {
 	g := &Engine{
-		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote,
+		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote, room: c.Room,
 		partitions: map[id.Kind]ReadPartition{}, handlers: map[Kind]Handler{},
 		repairs: map[Kind]func(context.Context, Repair) error{}, ending: c.Runtime.Latch(),
 	}
 	if g.ahead == nil {
 		g.ahead = func() time.Duration { return 0 }
+	}
+	if g.room == nil {
+		g.room = func() error { return nil }
 	}
 	return g
 }

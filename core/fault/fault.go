@@ -47,6 +47,7 @@ const (
 	ReasonResync              Reason = "RESYNC" // the missed events are no longer kept
 	ReasonWrongSecret         Reason = "WRONG_SECRET"
 	ReasonSlow                Reason = "SLOW_CONSUMER" // the subscriber did not read its events in time
+	ReasonFull                Reason = "STORE_FULL"    // the store has no room for more
 )
 
 // Error is the error type of the domains. The faults of a mutation's input that a person can
@@ -179,6 +180,10 @@ func VersionConflict(current int, msg string) *Error {
 
 // Unavailablef returns an error of code Unavailable, with its cause.
 func Unavailablef(cause error, format string, args ...any) *Error {
+	var e *Error
+	if errors.As(cause, &e) && e.Reason == ReasonFull {
+		return e // trying again would not help
+	}
 	return &Error{Code: Unavailable, Msg: fmt.Sprintf(format, args...), Err: cause, RetryAfter: 1}
 }
 

@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"carrel/core/fault"
 )
@@ -38,7 +39,10 @@ func OpenFault(dir string, err error) error {
 	if errors.As(err, &e) {
 		return err
 	}
-	if damaged(err) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: its disk is full; free some space and start again", dir)
+	case damaged(err):
 		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, Kind(err))
 	}
 	return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened", dir)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -27,6 +29,55 @@ func (f MarkersLast) Create(name string, category vfs.DiskWriteCategory) (vfs.Fi
 
 // Unwrap returns the wrapped file system.
 func (f MarkersLast) Unwrap() vfs.FS { return f.FS }
+
+// While a process has no free descriptor, a file is not created. Pebble cannot continue without a
+// new log, so its creation is repeated for a time in which requests end and free descriptors.
+const (
+	descriptorPause = 100 * time.Millisecond
+	descriptorTries = 100
+)
+
+// Paced is a file system for the background work of Pebble.
+type Paced struct {
+	vfs.FS
+	// Wait is called before a table is created. Pebble creates tables only in the background.
+	Wait func()
+	// Stop ends all waiting when it is closed.
+	Stop <-chan struct{}
+}
+
+// Create creates a file.
+func (f Paced) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasSuffix(name, ".sst") {
+		f.Wait()
+	}
+	return f.whenFree(func() (vfs.File, error) { return f.FS.Create(name, category) })
+}
+
+// ReuseForWrite renames and opens a file.
+func (f Paced) ReuseForWrite(former, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.whenFree(func() (vfs.File, error) { return f.FS.ReuseForWrite(former, name, category) })
+}
+
+// Unwrap returns the wrapped file system.
+func (f Paced) Unwrap() vfs.FS { return f.FS }
+
+// whenFree repeats create while no descriptor is free.
+func (f Paced) whenFree(create func() (vfs.File, error)) (vfs.File, error) {
+	for try := 1; ; try++ {
+		file, err := create()
+		if try == descriptorTries || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+			return file, err
+		}
+		timer := time.NewTimer(descriptorPause)
+		select {
+		case <-timer.C:
+		case <-f.Stop:
+			timer.Stop()
+			return file, err
+		}
+	}
+}
 
 // syncDir makes the entries of a directory durable.
 func syncDir(fs vfs.FS, name string) error {

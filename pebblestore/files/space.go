@@ -1,6 +1,7 @@
 package files
 
 import (
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -25,17 +26,19 @@ const (
 type Space struct {
 	fs      vfs.FS
 	dir     string
+	log     *slog.Logger
 	reserve uint64
 
 	written atomic.Int64 // since the last measurement
 	lastAt  atomic.Int64 // time of the last measurement, as an Instant
 	free    atomic.Uint64
+	full    atomic.Bool // less than the reserve was free when a write was last refused
 }
 
 // Init sets the disk: the one that has dir. With a reserve of 0 the default applies; a negative one
 // switches the check off.
-func (s *Space) Init(fs vfs.FS, dir string, reserve int64) {
-	s.fs, s.dir = fs, dir
+func (s *Space) Init(fs vfs.FS, dir string, reserve int64, log *slog.Logger) {
+	s.fs, s.dir, s.log = fs, dir, log
 	switch {
 	case reserve == 0:
 		s.reserve = DefaultReserve
@@ -59,11 +62,25 @@ func (s *Space) CheckFree(now clock.Instant) error {
 		return nil
 	}
 	// Measure before refusing: an earlier measurement may be out of date, and at first there is none.
-	if s.measure(now) < s.reserve {
-		return &fault.Error{Code: fault.Unavailable, RetryAfter: 60,
-			Msg: "the disk of the store is almost full: nothing can be added or changed until space is freed; items can still be deleted"}
+	free := s.measure(now)
+	if free >= s.reserve {
+		if s.full.CompareAndSwap(true, false) {
+			s.log.Info("the disk of the store has space again", slog.Uint64("free_bytes", free))
+		}
+		return nil
 	}
-	return nil
+	if s.full.CompareAndSwap(false, true) {
+		s.log.Error("the disk of the store is almost full: only changes that free space or withdraw access are made",
+			slog.String("store", s.dir), slog.Uint64("free_bytes", free), slog.Uint64("reserve_bytes", s.reserve))
+	}
+	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonFull, RetryAfter: 60,
+		Msg: "the disk of the store is almost full: until space is freed, only changes are made that free space or withdraw access, such as deletions"}
+}
+
+// Free returns how many bytes are free now. It returns false if the file system cannot report it.
+func (s *Space) Free() (bytes uint64, known bool) {
+	usage, err := s.fs.GetDiskUsage(s.dir)
+	return usage.AvailBytes, err == nil
 }
 
 // measure measures the free space. Concurrent callers use the previous measurement if it found
@@ -72,9 +89,9 @@ func (s *Space) CheckFree(now clock.Instant) error {
 func (s *Space) measure(now clock.Instant) uint64 {
 	s.written.Store(0)
 	s.lastAt.Store(int64(now))
-	free := s.reserve
-	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil {
-		free = usage.AvailBytes
+	free, known := s.Free()
+	if !known {
+		free = s.reserve
 	}
 	s.free.Store(free)
 	return free
