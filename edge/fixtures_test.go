@@ -91,6 +91,11 @@ func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*g
 	return &graph.CreateUserPayload{User: user("u:" + in.Tenant + ":" + in.Name)}, nil
 }
 
+func (m mutations) UpdatePaste(context.Context, graph.UpdatePasteInput) (*graph.UpdatePastePayload, error) {
+	m.calls.Add(1)
+	return &graph.UpdatePastePayload{}, nil
+}
+
 func (m mutations) CreatePaste(context.Context, graph.CreatePasteInput) (*graph.CreatePastePayload, error) {
 	m.calls.Add(1)
 	return &graph.CreatePastePayload{}, nil

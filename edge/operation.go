@@ -102,8 +102,9 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	op.price = max(minPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
-		op.price = max(mutationPrice*op.changes(h.schema.Mutation), op.price)
-		if refused := a.create(op.creations(h.schema.Mutation)); refused != nil {
+		fields := op.fields(h.schema.Mutation)
+		op.price = max(mutationPrice*op.changes(fields), op.price) + op.textBytes(fields)/textUnit*textPrice
+		if refused := a.paste(pastes(fields)); refused != nil {
 			return nil, refused
 		}
 	case ast.Subscription:
@@ -135,8 +136,8 @@ var bulkLists = map[string]string{"shareContents": "contentIds", "deleteContents
 // changes returns how many changes the operation requests: one for each mutation, and one for each
 // item of a bulk mutation. A list that is too long for a bulk mutation counts as the longest list
 // allowed, and is refused later.
-func (op *operation) changes(root *ast.Definition) (n int) {
-	for _, f := range op.fields(root) {
+func (op *operation) changes(fields []graphql.CollectedField) (n int) {
+	for _, f := range fields {
 		items := 1
 		if name, bulk := bulkLists[f.Name]; bulk {
 			in, _ := f.ArgumentMap(op.Variables)["input"].(map[string]any)
@@ -148,10 +149,38 @@ func (op *operation) changes(root *ast.Definition) (n int) {
 	return n
 }
 
-// creations returns how many pastes the operation creates.
-func (op *operation) creations(root *ast.Definition) (n int) {
-	for _, f := range op.fields(root) {
-		if f.Name == "createPaste" {
+// textBytes returns the length of the texts that mutations may store: of all strings in their
+// arguments. A variable counts as often as it is used.
+func (op *operation) textBytes(fields []graphql.CollectedField) (n int) {
+	for _, f := range fields {
+		for _, arg := range f.ArgumentMap(op.Variables) {
+			n += textBytes(arg)
+		}
+	}
+	return n
+}
+
+// textBytes returns the length of all strings in a value of an argument.
+func textBytes(value any) (n int) {
+	switch value := value.(type) {
+	case string:
+		return len(value)
+	case []any:
+		for _, v := range value {
+			n += textBytes(v)
+		}
+	case map[string]any:
+		for _, v := range value {
+			n += textBytes(v)
+		}
+	}
+	return n
+}
+
+// pastes returns how many pastes mutations create or change. Each may store a whole text.
+func pastes(fields []graphql.CollectedField) (n int) {
+	for _, f := range fields {
+		if f.Name == "createPaste" || f.Name == "updatePaste" {
 			n++
 		}
 	}

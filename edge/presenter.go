@@ -109,6 +109,8 @@ func codeOf(e *fault.Error) string {
 		return codeTimeout
 	case fault.ReasonResync:
 		return codeResync
+	case fault.ReasonFull:
+		return codeUnavailable
 	case fault.ReasonSlow:
 		return codeSlowConsumer
 	}

@@ -24,11 +24,15 @@ const (
 	libraryPrice  = point / 100       // of one library that a mutation concerns
 	keyPrice      = point             // of one key that a mutation leases or releases
 	guessPrice    = 9 * mutationPrice // of a wrong secret or a taken name, in addition to its mutation
-	pastePrice    = point             // of one paste, in an account for pastes
+	pastePrice    = point             // of one paste that is created or changed, in an account for pastes
+	textPrice     = point             // of textUnit bytes of text in the arguments of a mutation
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it
 	resumePrice   = 10 * point        // of reading what a resumed subscription has missed, in addition to its own price
 )
+
+// textUnit is what textPrice pays for. With the points of a minute, a viewer stores some 30 MB.
+const textUnit = 1 << 10
 
 // refill is the time in which an empty account is filled. An account that was not used for that
 // long is full, and need not be kept.
@@ -247,8 +251,8 @@ func (a account) wider() account {
 	return account{owner: a.network, ledger: a.ledger.networks}
 }
 
-// create charges for the pastes that an anonymous caller creates.
-func (a account) create(pastes int) *refusal {
+// paste charges for the pastes that an anonymous caller creates or changes.
+func (a account) paste(pastes int) *refusal {
 	return account{owner: a.owner, network: a.network, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
 }
 

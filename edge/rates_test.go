@@ -168,11 +168,19 @@ func TestRates_GuessCostsTenMutations(t *testing.T) {
 	}
 }
 
-// TestRates_AnonymousPastesAreLimited: anonymous callers may create so many pastes per minute, with
-// or without other rate limits, and signed-in ones as many as their points allow.
+// TestRates_AnonymousPastesAreLimited: anonymous callers may create and change so many pastes per
+// minute, with or without other rate limits, and signed-in ones as many as their points allow.
 func TestRates_AnonymousPastesAreLimited(t *testing.T) {
-	const paste = `createPaste(input:{body:\"x\"}){secret}`
-	for _, points := range []int{0, 10_000} {
+	for _, c := range []struct {
+		paste  string
+		points int
+	}{
+		{`createPaste(input:{body:\"x\"}){secret}`, 0},
+		{`createPaste(input:{body:\"x\"}){secret}`, 10_000},
+		{`updatePaste(input:{id:\"p:1\",secret:\"s\",body:\"x\"}){paste{id}}`, 0},
+		{`updatePaste(input:{id:\"p:1\",secret:\"s\",body:\"x\"}){paste{id}}`, 10_000},
+	} {
+		paste, points := c.paste, c.points
 		synctest.Test(t, func(t *testing.T) {
 			e := newEdge(t, func(c *Config) {
 				c.Limits.ViewerPoints, c.Limits.AddressPoints, c.Limits.Pastes = points, points, 3
@@ -369,7 +377,7 @@ func TestRates_NetworkOf48HasAnAccount(t *testing.T) {
 			if in("2001:db8:1", i).begin() == nil {
 				begun++
 			}
-			if in("2001:db8:1", i).create(1) == nil {
+			if in("2001:db8:1", i).paste(1) == nil {
 				created++
 			}
 		}

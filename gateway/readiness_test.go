@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/cassandra"
+	"carrel/core/fault"
 	"carrel/edge"
 )
 
@@ -35,6 +36,8 @@ func TestReadiness_ShowsOnlyPublicReasons(t *testing.T) {
 		{"another schema", cassandra.ErrSchema, 503, "not ready: the schema of the store is not the one of this program\n"},
 		{"a clock that differs", cassandra.ErrClock, 503, "not ready: the clock differs too much from the store's\n"},
 		{"a clock, with details", fmt.Errorf("10.0.0.1: %w", cassandra.ErrClock), 503, "not ready: the clock differs too much from the store's\n"},
+		{"an almost full disk", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonFull, Msg: "the disk is full"}, 503,
+			"not ready: the disk of the store is almost full; only changes that free space or withdraw access are made\n"},
 		{"no answer", errors.New("10.0.0.1 is down"), 503, "not ready: the store does not answer\n"},
 		{"no answer in time", context.DeadlineExceeded, 503, "not ready: the store does not answer\n"},
 	} {

@@ -25,6 +25,7 @@ func registered(t *testing.T) map[string][]string {
 	m.Skew(func() (time.Duration, bool) { return 0, true })
 	m.Streams(func() (events, sockets int) { return 0, 0 })
 	m.Answers(func() int64 { return 0 })
+	m.Disk(func() (uint64, bool) { return 0, true })
 	m.Copies(func() listing.CopyStats { return listing.CopyStats{} })
 	descriptions := make(chan *prometheus.Desc)
 	go func() {

@@ -14,12 +14,12 @@ const (
 	// keptFor is how long the row of a paste is kept after its end, so that late writers
 	// find it.
 	keptFor = 24 * time.Hour
-	// bodyKeptFor is how long after a change of its body a paste is tidied. Tidying keeps bodies that
-	// the row does not name while they are younger than half of that: a reader may have read the
-	// former row, and the row of a new body may not be written yet.
-	bodyKeptFor = time.Hour
 	// attemptWithin is longer than any attempt to write a row takes.
 	attemptWithin = time.Minute
+	// bodyKeptFor is how long after a change of its body a paste is tidied. Tidying keeps bodies that
+	// the row does not name while they are younger than half of that: their rows may not be written
+	// yet. A reader of the former row that misses its body reads the current one.
+	bodyKeptFor = 2 * attemptWithin
 )
 
 // tidyDue tidies a paste for a hint that is due. It reports whether the hint can be removed. It

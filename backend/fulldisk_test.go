@@ -1,0 +1,281 @@
+package backend_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/core/input"
+	"carrel/core/journal"
+	"carrel/core/sched"
+	"carrel/lease"
+	"carrel/library"
+	"carrel/page"
+	"carrel/paste"
+	"carrel/pebblestore"
+	"carrel/pebblestore/files"
+	"carrel/principal"
+)
+
+// smallDisk is a fixture on a disk whose free space the test sets.
+type smallDisk struct {
+	*backendtest.Fixture
+	mem   *vfs.MemFS
+	store *pebblestore.Store
+	later atomic.Int64 // how far the clocks are ahead, in nanoseconds
+	log   *bytes.Buffer
+}
+
+// laterRuntime is a runtime whose wall clock is ahead.
+type laterRuntime struct {
+	*sched.Real
+	by *atomic.Int64
+}
+
+// Now implements sched.Runtime.
+func (l laterRuntime) Now() time.Time { return l.Real.Now().Add(time.Duration(l.by.Load())) }
+
+// newSmallDisk returns the Services of a process, connected as a gateway connects them.
+func newSmallDisk(t *testing.T) *smallDisk {
+	t.Helper()
+	d := &smallDisk{mem: vfs.NewMem(), log: &bytes.Buffer{}}
+	runtime := sched.NewReal()
+	rt := laterRuntime{runtime, &d.later}
+	d.free(1 << 40)
+	var err error
+	d.store, err = pebblestore.Open("", pebblestore.Options{
+		FS: d.mem, Now: func() clock.Instant { return clock.Of(rt.Now()) }, Log: slog.New(slog.NewTextHandler(d.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		runtime.Close()
+		if err := d.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.Fixture = &backendtest.Fixture{T: t, Store: d.store, Runtime: runtime, Journal: journal.New(t.Context(), d.store, rt, nil)}
+	services := backendtest.OpenAll(t, backend.Config{
+		Store: d.store, Runtime: rt, Journal: d.Journal, Names: &backendtest.CountingNames{}, Room: d.store.Room,
+	})
+	d.Service, d.Leases, d.Pages, d.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
+	return d
+}
+
+// free sets the free space of the disk. The store notices it within a second, which passes.
+func (d *smallDisk) free(bytes uint64) {
+	d.mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: bytes, TotalBytes: 1 << 40})
+	d.later.Add(int64(2 * time.Second))
+}
+
+// wants makes an optional field of an input.
+func wants[T any](v T) input.Optional[*T] { return input.Optional[*T]{Set: true, Value: &v} }
+
+// paste creates a paste.
+func (d *smallDisk) paste(title string, expires time.Duration) *paste.Created {
+	d.T.Helper()
+	in := paste.Create{Title: &title, Body: strings.Repeat(title, 5000)}
+	if expires > 0 {
+		at := clock.Of(d.Runtime.Now()).Add(time.Duration(d.later.Load()) + expires)
+		in.ExpiresAt = &at
+	}
+	made, err := d.Pastes.Create(d.T.Context(), backendtest.Anonymous(), in)
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	return made
+}
+
+// TestFullDisk_OnlyWithdrawalsAreMade calls each kind of mutation on an almost full disk. Those that
+// only free space or withdraw access are made, and all others are refused with the cause.
+func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
+	d := newSmallDisk(t)
+	ctx := t.Context()
+	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
+		d.User(u, principal.Public)
+	}
+	for _, g := range []string{"g:acme:team", "g:acme:club"} {
+		d.Group(g, "u:acme:ann", principal.Public)
+	}
+	d.MustSet(backendtest.Ann(), "g:acme:team", "u:acme:bob=MEMBER", "u:acme:cat=MANAGER", "u:acme:dan=MEMBER")
+	doomed := d.Note("doomed", principal.Public)
+	item := d.Note("item", principal.Public, "u:acme:bob=VIEWER", "u:acme:cat=MANAGER", "u:acme:dan=VIEWER", "g:acme:club=VIEWER")
+	other := d.Note("other", principal.LoggedIn)
+	expiring := clock.Of(d.Runtime.Now()).Add(time.Hour)
+	if _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), library.UpdateContent{ID: string(other), ExpiresAt: wants(expiring)}); err != nil {
+		t.Fatal(err)
+	}
+	first, second, third := d.paste("one", 0), d.paste("two", 0), d.paste("three", time.Hour)
+	held, err := d.Leases.Acquire(ctx, backendtest.Ann(), lease.Acquire{Documents: []lease.Document{{Key: "k"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft := page.SaveDraft{ContentID: string(item), Title: "title", Body: strings.Repeat("text ", 5000)}
+	if _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), draft); err != nil {
+		t.Fatal(err)
+	}
+	members := func(changes ...string) func() error {
+		return func() error {
+			_, err := d.Service.SetContentMembers(ctx, backendtest.Ann(), library.SetContentMembers{Content: string(item), Members: backendtest.MemberChanges(changes...)})
+			return err
+		}
+	}
+	group := func(changes ...string) func() error {
+		return func() error { _, err := d.Set(backendtest.Ann(), "g:acme:team", changes...); return err }
+	}
+	update := func(in library.UpdateContent) func() error {
+		return func() error { _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), in); return err }
+	}
+	updatePaste := func(in paste.Update) func() error {
+		return func() error { _, err := d.Pastes.Update(ctx, in); return err }
+	}
+	title, body := "title", strings.Repeat("longer", 5000)
+
+	d.free(files.DefaultReserve - 1)
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"createPaste", func() error { _, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: "b"}); return err }},
+		{"createPaste, long", func() error { _, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: body}); return err }},
+		{"updatePaste, title", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Title: wants(title)})},
+		{"updatePaste, body", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Body: wants(body)})},
+		{"createContent", func() error {
+			_, err := d.Service.CreateContent(ctx, backendtest.Ann(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
+			return err
+		}},
+		{"updateContent, title", update(library.UpdateContent{ID: string(item), Title: wants(title)})},
+		{"updateContent, wider", update(library.UpdateContent{ID: string(other), Visibility: wants(principal.Public)})},
+		{"setContentMembers, stronger", members("u:acme:bob=MANAGER")},
+		{"setContentMembers, one less and one more", members("u:acme:bob=NONE", "g:acme:team=VIEWER")},
+		{"shareContent", func() error { _, err := d.Share("u:acme:ann", item, "g:acme:team"); return err }},
+		{"setGroupMembers, stronger", group("u:acme:bob=MANAGER")},
+		{"setGroupMembers, one less and one more", group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
+		{"createUser", func() error {
+			_, err := d.Service.CreateUser(ctx, backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
+			return err
+		}},
+		{"updateUser", func() error {
+			_, err := d.Service.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: wants("Anne")})
+			return err
+		}},
+		{"createGroup", func() error {
+			_, err := d.Service.CreateGroup(ctx, backendtest.Ann(), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "N", Visibility: principal.Private})
+			return err
+		}},
+		{"acquireLease", func() error {
+			_, err := d.Leases.Acquire(ctx, backendtest.Ann(), lease.Acquire{Documents: []lease.Document{{Key: "other"}}})
+			return err
+		}},
+		{"saveDraft", func() error { _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), draft); return err }},
+		{"saveRevision", func() error {
+			_, err := d.Pages.SaveRevision(ctx, backendtest.Ann(), page.SaveRevision{ContentID: string(item), Title: "t", Body: body})
+			return err
+		}},
+		{"suggestRevision", func() error {
+			_, err := d.Pages.SuggestRevision(ctx, backendtest.Bob(), page.SuggestRevision{ContentID: string(item), Title: "t", Body: body})
+			return err
+		}},
+	} {
+		if err := c.call(); fault.ReasonOf(err) != fault.ReasonFull || !strings.Contains(err.Error(), "the disk of the store is almost full") {
+			t.Errorf("%s on an almost full disk: %v", c.name, err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"deletePaste", func() error {
+			_, err := d.Pastes.Delete(ctx, paste.Delete{ID: string(first.Paste.ID), Secret: first.Secret})
+			return err
+		}},
+		{"updatePaste, private", updatePaste(paste.Update{ID: string(second.Paste.ID), Secret: second.Secret, IsPrivate: wants(true)})},
+		{"deleteContent", func() error {
+			_, err := d.Service.DeleteContent(ctx, backendtest.Ann(), library.DeleteContent{ID: string(doomed), IdempotencyKey: backendtest.Ptr("a key of this request")})
+			return err
+		}},
+		{"updateContent, narrower", update(library.UpdateContent{ID: string(item), Visibility: wants(principal.LoggedIn)})},
+		{"updateContent, narrower again", update(library.UpdateContent{ID: string(item), Visibility: wants(principal.Private), Title: wants(title)})},
+		{"setContentMembers, weaker", members("u:acme:cat=VIEWER")},
+		{"setContentMembers, removed", members("u:acme:bob=NONE", "u:acme:cat=NONE")},
+		{"removeFromLibrary", func() error {
+			_, err := d.Service.RemoveFromLibrary(ctx, backendtest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(item)})
+			return err
+		}},
+		{"setGroupMembers, weaker", group("u:acme:cat=MEMBER")},
+		{"setGroupMembers, removed", group("u:acme:bob=NONE", "u:acme:cat=NONE")},
+		{"updateGroup, narrower", func() error {
+			_, err := d.Service.UpdateGroup(ctx, backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:team", Visibility: wants(principal.Private)})
+			return err
+		}},
+		{"updateUser, narrower", func() error {
+			_, err := d.Service.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", Visibility: wants(principal.LoggedIn)})
+			return err
+		}},
+		{"cancelLease", func() error {
+			_, err := d.Leases.Cancel(ctx, lease.End{ID: string(held.Lease.ID), Token: held.Token})
+			return err
+		}},
+		{"discardDraft", func() error {
+			gone, err := d.Pages.DiscardDraft(ctx, backendtest.Ann(), page.DiscardDraft{ContentID: string(item)})
+			if !gone {
+				t.Error("the draft is not discarded")
+			}
+			return err
+		}},
+		{"deleteGroup", func() error {
+			gone, err := d.Service.DeleteGroup(ctx, backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:club"})
+			if err == nil && !gone.Complete {
+				t.Error("not everything of the group is removed")
+			}
+			return err
+		}},
+		{"deleteUser", func() error {
+			gone, err := d.Service.DeleteUser(ctx, backendtest.Root(), principal.DeleteUser{ID: "u:acme:dan"})
+			if err == nil && !gone.Complete {
+				t.Error("not everything of the user is removed")
+			}
+			return err
+		}},
+		{"expiry", func() error {
+			d.later.Add(int64(2 * time.Hour))
+			return d.Journal.ExpireDue(ctx, d.Service)
+		}},
+	} {
+		if err := c.call(); err != nil {
+			t.Errorf("%s on an almost full disk: %v", c.name, err)
+		}
+	}
+	rows, err := d.store.ReadMany(ctx, []library.ContentID{doomed, other}, nil)
+	if err != nil || rows[0].Header.State != commit.Deleted || rows[1].Header.State != commit.Deleted {
+		t.Errorf("the items that were deleted or have expired: %+v, %v", rows, err)
+	}
+	if p, err := d.Pastes.Paste(ctx, string(third.Paste.ID)); err != nil || p != nil {
+		t.Errorf("the expired paste: %+v, %v", p, err)
+	}
+	if bodies, err := d.store.ListBodies(ctx, third.Paste.ID); err != nil || len(bodies) > 0 {
+		t.Errorf("the expired paste has %d bodies, %v", len(bodies), err)
+	}
+	if n := strings.Count(d.log.String(), "the disk of the store is almost full"); n != 1 {
+		t.Errorf("the log has %d lines about the disk:\n%s", n, d.log)
+	}
+	d.free(files.DefaultReserve)
+	if _, err := d.Pastes.Create(context.WithoutCancel(ctx), backendtest.Anonymous(), paste.Create{Body: body}); err != nil {
+		t.Errorf("after space was freed: %v", err)
+	}
+	if n := strings.Count(d.log.String(), "has space again"); n != 1 {
+		t.Errorf("the log has %d lines about the space:\n%s", n, d.log)
+	}
+}
