@@ -177,7 +177,7 @@ func TestExpiry_CanBeChanged(t *testing.T) {
 	h.wantBody(h.at(later).Pastes, cleared.Paste.ID, long)
 }
 
-// A former body is kept for readers that have read the row, and then removed.
+// A former body is kept for readers that have read the row, and removed within minutes.
 func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(paste.Create{Body: long})
@@ -188,7 +188,7 @@ func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 	if bodies, err := h.Pastes.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || *bodies[0] != long {
 		t.Errorf("what was read before: %v", err)
 	}
-	h.expire(p.ModifiedAt.Add(2 * time.Hour))
+	h.expire(p.ModifiedAt.Add(3 * time.Minute))
 	if remaining, err := h.Store.ListBodies(t.Context(), p.ID); err != nil || len(remaining) != 0 {
 		t.Errorf("remaining bodies: %v, %v", remaining, err)
 	}
