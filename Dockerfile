@@ -4,7 +4,7 @@
 #
 # `make image-check` runs these steps without Docker.
 
-FROM --platform=$BUILDPLATFORM node:20-bookworm-slim AS web
+FROM --platform=$BUILDPLATFORM node:20.20.2-bookworm-slim AS web
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json web/.npmrc ./
 RUN npm ci
@@ -12,7 +12,7 @@ COPY clients/schema.graphql ../clients/
 COPY web ./
 RUN npm run build
 
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS binary
+FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS binary
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION

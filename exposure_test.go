@@ -2,11 +2,24 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"carrel/config"
 )
+
+// widen sets the permissions of a file, or of a directory, which it makes if there is none.
+func widen(t *testing.T, path string, mode os.FileMode) {
+	if _, err := os.Stat(path); err != nil {
+		if err := os.MkdirAll(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestExposure_OneWarningForEachSetting: each setting that exposes too much is logged at the start,
 // one line each, and other settings are not.
@@ -25,6 +38,9 @@ func TestExposure_OneWarningForEachSetting(t *testing.T) {
 		"every proxy":                {func(c *config.Config) { c.TrustedProxy = []string{"10.0.0.0/8", "0.0.0.0/0"} }, []string{"--trusted-proxy"}},
 		"every proxy, IPv4 and IPv6": {func(c *config.Config) { c.TrustedProxy = []string{"::/0", "0.0.0.0/0"} }, []string{"--trusted-proxy", "--trusted-proxy"}},
 		"every site":                 {func(c *config.Config) { c.CORSOrigin = config.Origins{"https://app.example.org", "*"} }, []string{"--cors-origin"}},
+		"a wide store":               {func(c *config.Config) { widen(t, strings.TrimPrefix(c.Store, "pebble:"), 0o750) }, []string{"--store"}},
+		"a readable secret":          {func(c *config.Config) { widen(t, c.AuthHS256File, 0o644) }, []string{"--auth-hs256-file"}},
+		"a secret of a group":        {func(c *config.Config) { widen(t, c.AuthHS256File, 0o440) }, nil},
 		"everything": {func(c *config.Config) {
 			c.Dev, c.AdminListen, c.TrustedProxy, c.CORSOrigin = true, "0.0.0.0:0", []string{"0.0.0.0/0"}, config.Origins{"*"}
 		}, []string{"--dev", "--admin-listen", "--trusted-proxy", "--cors-origin"}},

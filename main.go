@@ -17,6 +17,8 @@ import (
 )
 
 func main() {
+	// What the process writes, such as the files of a store, is for its own user only.
+	syscall.Umask(0o077)
 	ballast := heap.Ballast()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once. Nothing acknowledged is lost.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -151,7 +152,7 @@ func (s *server) announce(log *slog.Logger) {
 // serve answers requests until ctx ends or a listener fails.
 func (s *server) serve(ctx context.Context, handler http.Handler) error {
 	public, listener := edge.Server(s.api.Requests(handler), s.edge.Limits, s.log), s.api.Listener(s.main)
-	operators := &http.Server{Handler: adminHandler(s.metrics.Handler()), ReadHeaderTimeout: s.edge.Limits.ReadHeader,
+	operators := &http.Server{Handler: adminHandler(s.metrics.Handler(), s.cfg.AdminListen), ReadHeaderTimeout: s.edge.Limits.ReadHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 2)
 	go func() {
@@ -293,8 +294,8 @@ func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// adminHandler returns the handler of the operators' address.
-func adminHandler(metrics http.Handler) http.Handler {
+// adminHandler returns the handler of the operators' address, which listens at addr.
+func adminHandler(metrics http.Handler, addr string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -302,7 +303,23 @@ func adminHandler(metrics http.Handler) http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	named := hostOf(addr)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host := hostOf(r.Host); strings.Contains(host, ".") && !strings.EqualFold(host, named) && net.ParseIP(host) == nil {
+			http.Error(w, "this address must be requested by its IP address, a name without a dot, or its name in --admin-listen", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// hostOf returns the host of an address without its port. A page of a site whose name was made to
+// resolve to this machine (DNS rebinding) sends the name of that site, which has a dot.
+func hostOf(addr string) string {
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		addr = host
+	}
+	return strings.Trim(addr, "[]")
 }
 
 // access decides who may send requests, and from where.

@@ -148,8 +148,14 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 		name string
 		call func() error
 	}{
-		{"createPaste", func() error { _, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: "b"}); return err }},
-		{"createPaste, long", func() error { _, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: body}); return err }},
+		{"createPaste", func() error {
+			_, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: "b"})
+			return err
+		}},
+		{"createPaste, long", func() error {
+			_, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: body})
+			return err
+		}},
 		{"updatePaste, title", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Title: wants(title)})},
 		{"updatePaste, body", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Body: wants(body)})},
 		{"createContent", func() error {

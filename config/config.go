@@ -35,7 +35,7 @@ type Config struct {
 	HeaderCache     int           `help:"How many headers of items are kept in memory, on a cluster, for pages of libraries; about 600 bytes each, and a long one counts as several. 0 reads the headers for every page." default:"100000" placeholder:"HEADERS"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
-	HostID          string        `name:"host-id" help:"First part of generated ids; the host name of the machine by default." placeholder:"ID"`
+	HostID          string        `name:"host-id" help:"First part of generated ids, and the name of the gateway for operators. By default, the former is random, and the latter the name of the machine." placeholder:"ID"`
 	Limits          string        `help:"What happens to documents beyond the limits: warn logs and runs them, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
 	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
 	RateLimit       int           `help:"Points a minute of a signed-in viewer. An address without a viewer has a third of it, or the value of --limit address-points. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`

@@ -34,6 +34,13 @@ type object struct {
 			Port       int
 			TargetPort string `yaml:"targetPort"`
 		}
+		// Of a NetworkPolicy.
+		PodSelector map[string]any `yaml:"podSelector"`
+		PolicyTypes []string       `yaml:"policyTypes"`
+		Ingress     []struct {
+			From  []map[string]any
+			Ports []struct{ Port string }
+		}
 		Template struct {
 			Metadata struct{ Labels map[string]string }
 			Spec     pod
@@ -77,6 +84,7 @@ type container struct {
 		Escalation   *bool `yaml:"allowPrivilegeEscalation"`
 		Capabilities struct{ Drop []string }
 	} `yaml:"securityContext"`
+	Resources    struct{ Limits struct{ Memory string } }
 	VolumeMounts []struct {
 		Name      string
 		MountPath string `yaml:"mountPath"`
@@ -175,6 +183,47 @@ func TestKubernetes_ProbesUseServedPaths(t *testing.T) {
 	// A gateway that lost its store is not ready; a restart would not help it.
 	if c.LivenessProbe.HTTPGet.Path != "/livez" || c.ReadinessProbe.HTTPGet.Path != "/readyz" {
 		t.Errorf("liveness requests %s, readiness %s", c.LivenessProbe.HTTPGet.Path, c.ReadinessProbe.HTTPGet.Path)
+	}
+}
+
+// TestKubernetes_OnlyMonitoringReadsMetrics: the NetworkPolicy selects the pods, lets everybody send
+// requests, and opens no other port to everybody.
+func TestKubernetes_OnlyMonitoringReadsMetrics(t *testing.T) {
+	all := objects(t)
+	policy := all["NetworkPolicy"]
+	if policy == nil || policy.APIVersion != "networking.k8s.io/v1" || !slices.Equal(policy.Spec.PolicyTypes, []string{"Ingress"}) {
+		t.Fatalf("the NetworkPolicy is %+v", policy)
+	}
+	if labels, _ := policy.Spec.PodSelector["matchLabels"].(map[string]any); labels["app.kubernetes.io/name"] != all["Deployment"].Spec.Template.Metadata.Labels["app.kubernetes.io/name"] {
+		t.Errorf("it selects %v", policy.Spec.PodSelector)
+	}
+	open := map[string]bool{}
+	for _, rule := range policy.Spec.Ingress {
+		for _, p := range rule.Ports {
+			open[p.Port] = len(rule.From) == 0
+		}
+	}
+	if everybody, listed := open["admin"]; len(open) != 2 || !open["http"] || everybody || !listed {
+		t.Errorf("the ports that are open to everybody: %v", open)
+	}
+}
+
+// TestKubernetes_MemoryLimits: the limit of the Go runtime is a little below that of the container.
+func TestKubernetes_MemoryLimits(t *testing.T) {
+	all := objects(t)
+	c := all["Deployment"].Spec.Template.Spec.Containers[0]
+	bytes := func(text, unit string, size float64) float64 {
+		number, ok := strings.CutSuffix(text, unit)
+		n, err := strconv.ParseFloat(number, 64)
+		if !ok || err != nil {
+			t.Fatalf("%q is not a number of %s", text, unit)
+		}
+		return n * size
+	}
+	soft := bytes(c.environment(t, all)["GOMEMLIMIT"], "MiB", 1<<20)
+	hard := bytes(c.Resources.Limits.Memory, "Gi", 1<<30)
+	if share := soft / hard; share < 0.85 || share > 0.95 {
+		t.Errorf("GOMEMLIMIT is %.2f of the memory limit", share)
 	}
 }
 

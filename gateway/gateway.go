@@ -6,9 +6,11 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"carrel/backend"
@@ -40,7 +42,9 @@ type Gateway struct {
 
 // Options configure a Gateway.
 type Options struct {
-	HostID string // first part of generated names; the machine's name if empty
+	// HostID is the first part of generated names, and the name of this process for others that use
+	// the store. If it is empty, the former is random, and the latter the machine's name.
+	HostID string
 	Log    *slog.Logger
 	// Fatal is called when the store can no longer be written to.
 	Fatal func(error)
@@ -58,6 +62,9 @@ type Options struct {
 	// processes that use the store see it.
 	Doing string
 }
+
+// randomHostLength is the length of a random host id. Names are unique even if two ids are equal.
+const randomHostLength = 8
 
 // Limits for retrying to open a store, while a node of the cluster is restarting. After openWithin
 // the error is returned in any case.
@@ -147,9 +154,10 @@ func start(ctx context.Context, target Target, store OpenStore, alone bool, with
 
 // connect creates the journal and the Services on the open store.
 func (g *Gateway) connect(ctx, life context.Context, target Target, with Options) error {
-	hostID, err := HostName(with.HostID)
-	if err != nil {
-		return err
+	hostID := with.HostID
+	if hostID == "" {
+		// Names are public, and the machine's name is not for everybody.
+		hostID = strings.ToLower(rand.Text()[:randomHostLength])
 	}
 	names, err := naming.New(g.Store, hostID, naming.DefaultBlockSize)
 	if err != nil {

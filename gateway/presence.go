@@ -96,8 +96,8 @@ func inUse(what string, others []cassandra.Presence) error {
 		"%s is in use by %s on %s%s: end it; if it has been killed, its registration expires within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
 }
 
-// HostName returns the id of this host: the one given, or the machine's name if
-// that is empty.
+// HostName returns the name of this host for operators: the one given, or the machine's name if that
+// is empty.
 func HostName(hostID string) (string, error) {
 	if hostID != "" {
 		return hostID, nil

@@ -109,7 +109,7 @@ func MakeDir(fs vfs.FS, name string) error {
 	if len(parents) == 0 {
 		return nil
 	}
-	if err := fs.MkdirAll(name, 0o750); err != nil {
+	if err := fs.MkdirAll(name, 0o700); err != nil {
 		return err
 	}
 	for _, parent := range parents {
