@@ -98,10 +98,19 @@ func (d *smallDisk) paste(title string, expires time.Duration) *paste.Created {
 	return made
 }
 
-// TestFullDisk_OnlyWithdrawalsAreMade calls each kind of mutation on an almost full disk. Those that
-// only free space or withdraw access are made, and all others are refused with the cause.
-func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
-	d := newSmallDisk(t)
+// filled is a small disk with what the mutations of the test change.
+type filled struct {
+	*smallDisk
+	doomed, item, other  library.ContentID
+	first, second, third *paste.Created
+	held                 *lease.Acquired
+	draft                page.SaveDraft
+}
+
+// newFilled returns users, groups, items, pastes, a lease and a draft on a disk with space.
+func newFilled(t *testing.T) *filled {
+	t.Helper()
+	d := &filled{smallDisk: newSmallDisk(t)}
 	ctx := t.Context()
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		d.User(u, principal.Public)
@@ -110,44 +119,58 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 		d.Group(g, "u:acme:ann", principal.Public)
 	}
 	d.MustSet(backendtest.Ann(), "g:acme:team", "u:acme:bob=MEMBER", "u:acme:cat=MANAGER", "u:acme:dan=MEMBER")
-	doomed := d.Note("doomed", principal.Public)
-	item := d.Note("item", principal.Public, "u:acme:bob=VIEWER", "u:acme:cat=MANAGER", "u:acme:dan=VIEWER", "g:acme:club=VIEWER")
-	other := d.Note("other", principal.LoggedIn)
+	d.doomed = d.Note("doomed", principal.Public)
+	d.item = d.Note("item", principal.Public, "u:acme:bob=VIEWER", "u:acme:cat=MANAGER", "u:acme:dan=VIEWER", "g:acme:club=VIEWER")
+	d.other = d.Note("other", principal.LoggedIn)
 	expiring := clock.Of(d.Runtime.Now()).Add(time.Hour)
-	if _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), library.UpdateContent{ID: string(other), ExpiresAt: wants(expiring)}); err != nil {
+	if _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), library.UpdateContent{ID: string(d.other), ExpiresAt: wants(expiring)}); err != nil {
 		t.Fatal(err)
 	}
-	first, second, third := d.paste("one", 0), d.paste("two", 0), d.paste("three", time.Hour)
+	d.first, d.second, d.third = d.paste("one", 0), d.paste("two", 0), d.paste("three", time.Hour)
 	held, err := d.Leases.Acquire(ctx, backendtest.Ann(), lease.Acquire{Documents: []lease.Document{{Key: "k"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft := page.SaveDraft{ContentID: string(item), Title: "title", Body: strings.Repeat("text ", 5000)}
-	if _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), draft); err != nil {
+	d.held = held
+	d.draft = page.SaveDraft{ContentID: string(d.item), Title: "title", Body: strings.Repeat("text ", 5000)}
+	if _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), d.draft); err != nil {
 		t.Fatal(err)
 	}
-	members := func(changes ...string) func() error {
-		return func() error {
-			_, err := d.Service.SetContentMembers(ctx, backendtest.Ann(), library.SetContentMembers{Content: string(item), Members: backendtest.MemberChanges(changes...)})
-			return err
-		}
-	}
-	group := func(changes ...string) func() error {
-		return func() error { _, err := d.Set(backendtest.Ann(), "g:acme:team", changes...); return err }
-	}
-	update := func(in library.UpdateContent) func() error {
-		return func() error { _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), in); return err }
-	}
-	updatePaste := func(in paste.Update) func() error {
-		return func() error { _, err := d.Pastes.Update(ctx, in); return err }
-	}
-	title, body := "title", strings.Repeat("longer", 5000)
+	return d
+}
 
-	d.free(files.DefaultReserve - 1)
-	for _, c := range []struct {
-		name string
-		call func() error
-	}{
+// call is a mutation with the words by which the test names it.
+type call struct {
+	name string
+	call func() error
+}
+
+// members, group, update and updatePaste return calls.
+
+func (d *filled) members(changes ...string) func() error {
+	return func() error {
+		_, err := d.Service.SetContentMembers(d.T.Context(), backendtest.Ann(), library.SetContentMembers{Content: string(d.item), Members: backendtest.MemberChanges(changes...)})
+		return err
+	}
+}
+
+func (d *filled) group(changes ...string) func() error {
+	return func() error { _, err := d.Set(backendtest.Ann(), "g:acme:team", changes...); return err }
+}
+
+func (d *filled) update(in library.UpdateContent) func() error {
+	return func() error { _, err := d.Service.UpdateContent(d.T.Context(), backendtest.Ann(), in); return err }
+}
+
+func (d *filled) updatePaste(in paste.Update) func() error {
+	return func() error { _, err := d.Pastes.Update(d.T.Context(), in); return err }
+}
+
+// growing returns a mutation of each kind that lets the store grow or gives access.
+func (d *filled) growing() []call {
+	ctx := d.T.Context()
+	title, body := "title", strings.Repeat("longer", 5000)
+	return []call{
 		{"createPaste", func() error {
 			_, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: "b"})
 			return err
@@ -156,19 +179,19 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 			_, err := d.Pastes.Create(ctx, backendtest.Anonymous(), paste.Create{Body: body})
 			return err
 		}},
-		{"updatePaste, title", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Title: wants(title)})},
-		{"updatePaste, body", updatePaste(paste.Update{ID: string(first.Paste.ID), Secret: first.Secret, Body: wants(body)})},
+		{"updatePaste, title", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Title: wants(title)})},
+		{"updatePaste, body", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Body: wants(body)})},
 		{"createContent", func() error {
 			_, err := d.Service.CreateContent(ctx, backendtest.Ann(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
 			return err
 		}},
-		{"updateContent, title", update(library.UpdateContent{ID: string(item), Title: wants(title)})},
-		{"updateContent, wider", update(library.UpdateContent{ID: string(other), Visibility: wants(principal.Public)})},
-		{"setContentMembers, stronger", members("u:acme:bob=MANAGER")},
-		{"setContentMembers, one less and one more", members("u:acme:bob=NONE", "g:acme:team=VIEWER")},
-		{"shareContent", func() error { _, err := d.Share("u:acme:ann", item, "g:acme:team"); return err }},
-		{"setGroupMembers, stronger", group("u:acme:bob=MANAGER")},
-		{"setGroupMembers, one less and one more", group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
+		{"updateContent, title", d.update(library.UpdateContent{ID: string(d.item), Title: wants(title)})},
+		{"updateContent, wider", d.update(library.UpdateContent{ID: string(d.other), Visibility: wants(principal.Public)})},
+		{"setContentMembers, stronger", d.members("u:acme:bob=MANAGER")},
+		{"setContentMembers, one less and one more", d.members("u:acme:bob=NONE", "g:acme:team=VIEWER")},
+		{"shareContent", func() error { _, err := d.Share("u:acme:ann", d.item, "g:acme:team"); return err }},
+		{"setGroupMembers, stronger", d.group("u:acme:bob=MANAGER")},
+		{"setGroupMembers, one less and one more", d.group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
 		{"createUser", func() error {
 			_, err := d.Service.CreateUser(ctx, backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
 			return err
@@ -185,43 +208,41 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 			_, err := d.Leases.Acquire(ctx, backendtest.Ann(), lease.Acquire{Documents: []lease.Document{{Key: "other"}}})
 			return err
 		}},
-		{"saveDraft", func() error { _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), draft); return err }},
+		{"saveDraft", func() error { _, err := d.Pages.SaveDraft(ctx, backendtest.Ann(), d.draft); return err }},
 		{"saveRevision", func() error {
-			_, err := d.Pages.SaveRevision(ctx, backendtest.Ann(), page.SaveRevision{ContentID: string(item), Title: "t", Body: body})
+			_, err := d.Pages.SaveRevision(ctx, backendtest.Ann(), page.SaveRevision{ContentID: string(d.item), Title: "t", Body: body})
 			return err
 		}},
 		{"suggestRevision", func() error {
-			_, err := d.Pages.SuggestRevision(ctx, backendtest.Bob(), page.SuggestRevision{ContentID: string(item), Title: "t", Body: body})
+			_, err := d.Pages.SuggestRevision(ctx, backendtest.Bob(), page.SuggestRevision{ContentID: string(d.item), Title: "t", Body: body})
 			return err
 		}},
-	} {
-		if err := c.call(); fault.ReasonOf(err) != fault.ReasonFull || !strings.Contains(err.Error(), "the disk of the store is almost full") {
-			t.Errorf("%s on an almost full disk: %v", c.name, err)
-		}
 	}
-	for _, c := range []struct {
-		name string
-		call func() error
-	}{
+}
+
+// withdrawing returns a mutation of each kind that only frees space or withdraws access.
+func (d *filled) withdrawing() []call {
+	ctx := d.T.Context()
+	return []call{
 		{"deletePaste", func() error {
-			_, err := d.Pastes.Delete(ctx, paste.Delete{ID: string(first.Paste.ID), Secret: first.Secret})
+			_, err := d.Pastes.Delete(ctx, paste.Delete{ID: string(d.first.Paste.ID), Secret: d.first.Secret})
 			return err
 		}},
-		{"updatePaste, private", updatePaste(paste.Update{ID: string(second.Paste.ID), Secret: second.Secret, IsPrivate: wants(true)})},
+		{"updatePaste, private", d.updatePaste(paste.Update{ID: string(d.second.Paste.ID), Secret: d.second.Secret, IsPrivate: wants(true)})},
 		{"deleteContent", func() error {
-			_, err := d.Service.DeleteContent(ctx, backendtest.Ann(), library.DeleteContent{ID: string(doomed), IdempotencyKey: backendtest.Ptr("a key of this request")})
+			_, err := d.Service.DeleteContent(ctx, backendtest.Ann(), library.DeleteContent{ID: string(d.doomed), IdempotencyKey: backendtest.Ptr("a key of this request")})
 			return err
 		}},
-		{"updateContent, narrower", update(library.UpdateContent{ID: string(item), Visibility: wants(principal.LoggedIn)})},
-		{"updateContent, narrower again", update(library.UpdateContent{ID: string(item), Visibility: wants(principal.Private), Title: wants(title)})},
-		{"setContentMembers, weaker", members("u:acme:cat=VIEWER")},
-		{"setContentMembers, removed", members("u:acme:bob=NONE", "u:acme:cat=NONE")},
+		{"updateContent, narrower", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.LoggedIn)})},
+		{"updateContent, narrower again", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.Private), Title: wants("title")})},
+		{"setContentMembers, weaker", d.members("u:acme:cat=VIEWER")},
+		{"setContentMembers, removed", d.members("u:acme:bob=NONE", "u:acme:cat=NONE")},
 		{"removeFromLibrary", func() error {
-			_, err := d.Service.RemoveFromLibrary(ctx, backendtest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(item)})
+			_, err := d.Service.RemoveFromLibrary(ctx, backendtest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(d.item)})
 			return err
 		}},
-		{"setGroupMembers, weaker", group("u:acme:cat=MEMBER")},
-		{"setGroupMembers, removed", group("u:acme:bob=NONE", "u:acme:cat=NONE")},
+		{"setGroupMembers, weaker", d.group("u:acme:cat=MEMBER")},
+		{"setGroupMembers, removed", d.group("u:acme:bob=NONE", "u:acme:cat=NONE")},
 		{"updateGroup, narrower", func() error {
 			_, err := d.Service.UpdateGroup(ctx, backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:team", Visibility: wants(principal.Private)})
 			return err
@@ -231,27 +252,27 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 			return err
 		}},
 		{"cancelLease", func() error {
-			_, err := d.Leases.Cancel(ctx, lease.End{ID: string(held.Lease.ID), Token: held.Token})
+			_, err := d.Leases.Cancel(ctx, lease.End{ID: string(d.held.Lease.ID), Token: d.held.Token})
 			return err
 		}},
 		{"discardDraft", func() error {
-			gone, err := d.Pages.DiscardDraft(ctx, backendtest.Ann(), page.DiscardDraft{ContentID: string(item)})
+			gone, err := d.Pages.DiscardDraft(ctx, backendtest.Ann(), page.DiscardDraft{ContentID: string(d.item)})
 			if !gone {
-				t.Error("the draft is not discarded")
+				d.T.Error("the draft is not discarded")
 			}
 			return err
 		}},
 		{"deleteGroup", func() error {
 			gone, err := d.Service.DeleteGroup(ctx, backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:club"})
 			if err == nil && !gone.Complete {
-				t.Error("not everything of the group is removed")
+				d.T.Error("not everything of the group is removed")
 			}
 			return err
 		}},
 		{"deleteUser", func() error {
 			gone, err := d.Service.DeleteUser(ctx, backendtest.Root(), principal.DeleteUser{ID: "u:acme:dan"})
 			if err == nil && !gone.Complete {
-				t.Error("not everything of the user is removed")
+				d.T.Error("not everything of the user is removed")
 			}
 			return err
 		}},
@@ -259,26 +280,60 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 			d.later.Add(int64(2 * time.Hour))
 			return d.Journal.ExpireDue(ctx, d.Service)
 		}},
-	} {
+	}
+}
+
+// regrowing returns mutations that give back what the withdrawing ones took, or change what they
+// left.
+func (d *filled) regrowing() []call {
+	second := paste.Update{ID: string(d.second.Paste.ID), Secret: d.second.Secret}
+	titled, public := second, second
+	titled.Title, titled.IsPrivate, public.IsPrivate = wants("title"), wants(true), wants(false)
+	return []call{
+		{"setContentMembers, a former member", d.members("u:acme:cat=VIEWER")},
+		{"setGroupMembers, a former member", d.group("u:acme:cat=MEMBER")},
+		{"updateContent, wider again", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.Public)})},
+		{"updatePaste, the title of a private one", d.updatePaste(titled)},
+		{"updatePaste, public again", d.updatePaste(public)},
+	}
+}
+
+// TestFullDisk_OnlyWithdrawalsAreMade calls each kind of mutation on an almost full disk. Those that
+// only free space or withdraw access are made, and all others are refused with the cause.
+func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
+	d := newFilled(t)
+	ctx := t.Context()
+	d.free(files.DefaultReserve - 1)
+	for _, c := range d.growing() {
+		if err := c.call(); fault.ReasonOf(err) != fault.ReasonFull || !strings.Contains(err.Error(), "the disk of the store is almost full") {
+			t.Errorf("%s on an almost full disk: %v", c.name, err)
+		}
+	}
+	for _, c := range d.withdrawing() {
 		if err := c.call(); err != nil {
 			t.Errorf("%s on an almost full disk: %v", c.name, err)
 		}
 	}
-	rows, err := d.store.ReadMany(ctx, []library.ContentID{doomed, other}, nil)
+	for _, c := range d.regrowing() {
+		if err := c.call(); fault.ReasonOf(err) != fault.ReasonFull {
+			t.Errorf("%s on an almost full disk: %v", c.name, err)
+		}
+	}
+	rows, err := d.store.ReadMany(ctx, []library.ContentID{d.doomed, d.other}, nil)
 	if err != nil || rows[0].Header.State != commit.Deleted || rows[1].Header.State != commit.Deleted {
 		t.Errorf("the items that were deleted or have expired: %+v, %v", rows, err)
 	}
-	if p, err := d.Pastes.Paste(ctx, string(third.Paste.ID)); err != nil || p != nil {
+	if p, err := d.Pastes.Paste(ctx, string(d.third.Paste.ID)); err != nil || p != nil {
 		t.Errorf("the expired paste: %+v, %v", p, err)
 	}
-	if bodies, err := d.store.ListBodies(ctx, third.Paste.ID); err != nil || len(bodies) > 0 {
+	if bodies, err := d.store.ListBodies(ctx, d.third.Paste.ID); err != nil || len(bodies) > 0 {
 		t.Errorf("the expired paste has %d bodies, %v", len(bodies), err)
 	}
 	if n := strings.Count(d.log.String(), "the disk of the store is almost full"); n != 1 {
 		t.Errorf("the log has %d lines about the disk:\n%s", n, d.log)
 	}
 	d.free(files.DefaultReserve)
-	if _, err := d.Pastes.Create(context.WithoutCancel(ctx), backendtest.Anonymous(), paste.Create{Body: body}); err != nil {
+	if _, err := d.Pastes.Create(context.WithoutCancel(ctx), backendtest.Anonymous(), paste.Create{Body: strings.Repeat("longer", 5000)}); err != nil {
 		t.Errorf("after space was freed: %v", err)
 	}
 	if n := strings.Count(d.log.String(), "has space again"); n != 1 {

@@ -60,7 +60,7 @@ func TestOpen_FullDiskEndsWithItsCause(t *testing.T) {
 		_, err = Open("store", Options{FS: disk})
 		wantUnavailable(t, err, "in use")
 		disk.refuse.Store(0)
-		time.Sleep(longestPause + time.Second) // of the bubble: the next attempt succeeds and the store is closed
+		<-time.After(longestPause + time.Second) // of the bubble: the next attempt succeeds and the store is closed
 		again := openStore(t, "store", Options{FS: disk})
 		rows, err := again.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 		if err != nil || rows.Header.Seq != 1 {
@@ -93,7 +93,7 @@ func TestBackground_FailuresPauseAndAreLoggedOnceAMinute(t *testing.T) {
 		if _, err := s.db.AsyncFlush(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // of the bubble
+		<-time.After(time.Hour) // of the bubble
 		if n := disk.tried.Load(); n < 300 || n > 400 {
 			t.Errorf("%d attempts to flush in an hour", n)
 		}
@@ -107,6 +107,25 @@ func TestBackground_FailuresPauseAndAreLoggedOnceAMinute(t *testing.T) {
 		disk.refuse.Store(0)
 		again := openStore(t, "store", Options{FS: disk})
 		mustCommit(t, again, "item", 3)
+	})
+}
+
+// TestClose_DoesNotWaitForAFlushThatFails closes a store that can write no table. What it contains is
+// in its log.
+func TestClose_DoesNotWaitForAFlushThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newRefusing(vfs.NewMem(), ".sst", &syscallError{syscall.ENOSPC})
+		s, err := Open("store", Options{FS: disk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustCommit(t, s, "item", 1)
+		disk.refuse.Store(1 << 40)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		disk.refuse.Store(0)
+		mustCommit(t, openStore(t, "store", Options{FS: disk}), "item", 2)
 	})
 }
 
