@@ -57,7 +57,7 @@ func (s *Store) flushDead() {
 		flushed, err := s.db.AsyncFlush()
 		s.writing.Unlock()
 		if err != nil {
-			s.log.Error("store: flush", "cause", err.Error())
+			s.report(s.log.Error, "store: cannot flush", "cause", err.Error())
 			continue
 		}
 		select {

@@ -51,7 +51,7 @@ func (s *Store) forgetExpired(until clock.Instant) {
 		}
 	}
 	if err != nil {
-		s.log.Error("store: forget expired requests", "cause", err.Error())
+		s.report(s.log.Error, "store: expired requests cannot be forgotten", "cause", err.Error())
 	}
 }
 
