@@ -374,6 +374,7 @@ func TestCursor_CoversArrivalsBeforeMissedPastes(t *testing.T) {
 		after := mine.newest()
 		mine.pause(10 * time.Minute)
 		mine.create(titled("first"))
+		mine.pause(time.Second) // pastes of one instant are in the order of their ids
 		mine.create(titled("second"))
 		f := mine.follow(mine.Pastes, after)
 		mine.wantNext(f, "first")

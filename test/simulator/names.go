@@ -61,6 +61,22 @@ func (r *run) drawNames() {
 	r.after = r.scrubClaims
 }
 
+// fillName draws the URL or address that an operation gives to its item or user.
+func (w *world) fillName(s *Scheduler, o *Operation) {
+	if len(w.urls) == 0 {
+		return
+	}
+	switch o.kind {
+	case opMove, opCreate:
+		o.unique = w.urls[s.pick(len(w.urls))]
+	case opMail:
+		o.content, o.group = "", w.principals[s.pick(2)]
+		o.unique = addresses[s.pick(len(addresses))]
+	case opCreateUser:
+		o.unique = addresses[s.pick(len(addresses))]
+	}
+}
+
 // aimName waits, in some cases, until about the moment at which a claim lapses, so that an operation meets
 // the late write of the one that took the claim. In some cases it then asks for the name of the claim.
 func (r *run) aimName(p *process, o *Operation) {

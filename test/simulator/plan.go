@@ -41,6 +41,7 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 			once[o.kind] = true
 		}
 		w.fill(s, o)
+		w.fillName(s, o)
 		if w.crowded {
 			w.crowd(s, o)
 		}
@@ -64,10 +65,6 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	switch o.kind {
 	case opTitle:
 		o.title = "title-" + string(rune('0'+o.n))
-	case opMove:
-		o.unique = w.urls[s.pick(len(w.urls))]
-	case opMail:
-		o.content, o.group, o.unique = "", w.principals[s.pick(2)], addresses[s.pick(len(addresses))]
 	case opVisibility:
 		o.visibility = principal.Visibility(1 + s.pick(3))
 	case opExpire:
@@ -87,9 +84,6 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	case opCreate:
 		o.content, o.title, o.visibility = later, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
 		o.members = w.rows(s, 0)
-		if len(w.urls) > 0 {
-			o.unique = w.urls[s.pick(len(w.urls))]
-		}
 		w.contents = append(w.contents, later)
 	case opImport:
 		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
@@ -116,9 +110,6 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.content, o.group = "", someone()
 	case opCreateUser:
 		o.content, o.group, o.title = "", dan, "name"+string(rune('a'+o.n))
-		if len(w.urls) > 0 {
-			o.unique = addresses[s.pick(len(addresses))]
-		}
 	case opCreateGroup:
 		o.content, o.group, o.title = "", club, "name"+string(rune('a'+o.n))
 	}
