@@ -12,6 +12,8 @@ var (
 	ErrTooLarge = errors.New("the answer is too large")
 	// ErrNoMemory is the error of an answer for which no memory is free.
 	ErrNoMemory = errors.New("no memory is free for the answer")
+	// ErrEnded is the error of an answer whose operation has ended before it was complete.
+	ErrEnded = errors.New("the operation has ended before its answer was complete")
 )
 
 // Body is the data of one answer. It is built in two phases. While fields are being resolved, many
@@ -60,6 +62,13 @@ func (b *Body) Err() error {
 func (b *Body) fail(err error) {
 	if b.failed.CompareAndSwap(nil, &err) && b.stopped != nil {
 		b.stopped()
+	}
+}
+
+// End fails the answer because its operation has run out of time, or its client has left.
+func (b *Body) End() {
+	if b != nil {
+		b.fail(ErrEnded)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
@@ -35,9 +37,19 @@ func (h *Handler) begin(op *operation, stop func()) {
 // release frees the memory of the answer. It may be called several times.
 func (op *operation) release() { op.body.Release() }
 
+// ended reports whether an operation has run out of time, or its client has left, so that no more
+// fields are to be resolved. What a mutation has changed is answered nevertheless.
+func (op *operation) ended() bool {
+	return op.Operation.Operation != ast.Mutation && op.ctx.Err() != nil
+}
+
 // resolve resolves a field. After the answer has failed, it skips the remaining fields, which
-// become null.
+// become null. The answer fails if a field begins after the end of the operation: then no work that
+// does not observe its context goes on for more than the fields that have begun.
 func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
+	if op.ended() {
+		op.body.End()
+	}
 	if op.body.Err() != nil {
 		return graphql.Null, nil
 	}
@@ -146,10 +158,18 @@ func length(pieces [][]byte) (n int) {
 
 // unsent returns the refusal of a query whose answer cannot be sent.
 func (h *Handler) unsent(err error) *refusal {
+	if errors.Is(err, answer.ErrEnded) {
+		return timedOut()
+	}
 	if errors.Is(err, answer.ErrNoMemory) {
 		return tooBusy("Other answers in progress, yours or those of all, use all memory for answers; try again.")
 	}
 	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
+}
+
+// timedOut refuses an operation that has ended before its answer was complete.
+func timedOut() *refusal {
+	return refuse(http.StatusGatewayTimeout, codeTimeout, "The operation timed out.")
 }
 
 // unsentMutation returns the result of a mutation whose answer cannot be sent. It is not a refusal:

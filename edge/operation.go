@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -38,8 +37,10 @@ type operation struct {
 	started []string
 	// pages holds the plans of the document. If nil, each operation has its own.
 	pages *graph.Pages
-	// body is the answer, or the event, that is being built or sent.
+	// body is the answer, or the event, that is being built or sent. ctx ends with the time for it, or
+	// when the client leaves.
 	body *answer.Body
+	ctx  context.Context
 	// keeps is the memory of its variables, and of a document that is longer than usual.
 	keeps int
 	// resolving is the price of the groups that were resolved for the viewer.
@@ -222,6 +223,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	defer h.bodies.Free(op.account.holder(), op.keeps)
 	ctx, cancel := context.WithTimeout(ctx, h.timeout(op.Operation))
 	defer cancel()
+	op.ctx = ctx
 	h.begin(op, cancel)
 	op.body.Hold(1)
 	if err := op.body.Err(); err != nil { // nothing was executed yet
@@ -233,7 +235,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	op.resolving = resolvingPrice(viewer)
 	op.account.bill(op.afterwards())
 	if resp == nil { // ctx ended before it was run
-		return nil, refuse(http.StatusGatewayTimeout, codeTimeout, "The operation timed out.")
+		return nil, timedOut()
 	}
 	done, err := h.outcome(op, resp)
 	switch {

@@ -31,6 +31,7 @@ type results struct {
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
 	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, caller.Viewer()), op.OperationContext)
+	op.ctx = ctx
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
 	if !h.bodies.Hold(op.account.holder(), op.keeps) {
 		op.keeps, r.refused = 0, noRoom().errs
@@ -61,6 +62,7 @@ func (r *results) next() *executed {
 	if ctx.Err() != nil {
 		return nil
 	}
+	r.op.ctx = ctx
 	r.handler.begin(r.op, stop)
 	r.op.share()
 	ctx = r.handler.collectErrors(auth.WithViewer(ctx, r.caller.Viewer()))
@@ -75,7 +77,10 @@ func (r *results) next() *executed {
 	}
 	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
 	done, err := r.handler.outcome(r.op, resp)
-	if err != nil {
+	switch {
+	case errors.Is(err, answer.ErrEnded): // nobody waits for the event
+		return nil
+	case err != nil:
 		r.ended = errors.Is(err, answer.ErrNoMemory)
 		return r.handler.unsentEvent(r.op, err)
 	}

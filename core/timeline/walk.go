@@ -22,6 +22,8 @@ const (
 	maxSlice = 5000
 	// maxExpired limits how many expired entries a walk skips.
 	maxExpired = 500_000
+	// checkedAtOnce is how many entries a walk passes before it looks at its context again.
+	checkedAtOnce = 64
 	// maxDaysAtOnce limits how many days are read at once.
 	maxDaysAtOnce = 16
 	// maxConcurrent limits how many calls of a remote store run at once.
@@ -134,6 +136,9 @@ func (w *walk) take(ctx context.Context, n int) ([]Entry, error) {
 			break
 		}
 		w.last = e
+		if w.passed%checkedAtOnce == 0 && ctx.Err() != nil { // no store is called while entries are pending
+			return nil, ctx.Err()
+		}
 		if w.passed++; e.Until != 0 {
 			w.expiring++
 		}

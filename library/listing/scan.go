@@ -224,6 +224,9 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 		}
 	}
 	for scanned < len(es) && (w.batch == 0 || w.texts > 0) {
+		if r.filter != nil && ctx.Err() != nil { // comparing long texts takes long
+			return 0, ctx.Err()
+		}
 		if sees[scanned] {
 			r.show(w, es[scanned], &rows[scanned])
 		}

@@ -1,0 +1,38 @@
+package listing_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"carrel/backend"
+	"carrel/backend/backendtest"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// leaving is a store whose client leaves as soon as items were read.
+type leaving struct {
+	backend.Store
+	leave func()
+}
+
+func (l *leaving) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	rows, err := l.Store.ReadMany(ctx, ids, members)
+	l.leave()
+	return rows, err
+}
+
+// TestFilter_ComparesNothingAfterTheEnd: the texts of items are not compared when the page's context
+// has ended. All of them are read at once, so no later read reports the end.
+func TestFilter_ComparesNothingAfterTheEnd(t *testing.T) {
+	text := strings.Repeat("garden ", 1428)
+	r, _ := long(t, 40, func(_ int, h *library.Header) { h.Description = &text })
+	ctx, leave := context.WithCancel(t.Context())
+	svc := r.OpenProcess(&leaving{r.Store, leave})
+	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("end")}}
+	if _, err := svc.Library(ctx, backendtest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
+		t.Errorf("the page was searched to its end: %v", err)
+	}
+}
