@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +31,7 @@ func TestLimits_AreConfigurableAndReturned(t *testing.T) {
 		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
 		{"address-points", "31", "addressPointsPerMinute", "31"}, {"pastes-per-minute", "32", "pastesPerMinute", "32"},
+		{"confirmed-keys", "33", "maxConfirmedKeys", "33"},
 	}
 	names := []string{"answer-memory", "body-memory", "concurrent", "connections", "documents", "persisted", "persisted-bytes", "streams"}
 	for _, l := range returned {
@@ -75,6 +78,44 @@ func TestLimits_ShareTargetsReachTheDomain(t *testing.T) {
 	got := s.graphql(ann, `mutation{createContent(input:{kind:NOTE,title:"T",members:[`+members+`]}){userErrors{code}}}`)
 	if want := `{"data":{"createContent":{"userErrors":[{"code":"TOO_MANY"}]}}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The domain enforces this limit, so the server must pass it on: a lease within it is confirmed, one that
+// exceeds it is not.
+func TestLimits_ConfirmedKeysReachTheDomain(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.Limit = []string{"confirmed-keys=2"}
+	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
+	s := serve(t, cfg)
+	s.graphql(ann, createAnn)
+	confirm := func(documents string) string {
+		t.Helper()
+		got := s.graphql(ann, `mutation{acquireLease(input:{documents:[`+documents+`]}){token lease{id}}}`)
+		var acquired struct {
+			Data struct {
+				AcquireLease struct {
+					Token string
+					Lease struct{ ID string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(got), &acquired); err != nil || acquired.Data.AcquireLease.Token == "" {
+			t.Fatalf("got %s, %v", got, err)
+		}
+		a := acquired.Data.AcquireLease
+		return s.graphql(ann, fmt.Sprintf(`mutation{confirmLease(input:{id:%q,token:%q}){lease{state} userErrors{code}}}`, a.Lease.ID, a.Token))
+	}
+	const (
+		confirmed = `{"data":{"confirmLease":{"lease":{"state":"CONFIRMED"},"userErrors":[]}}}`
+		refused   = `{"data":{"confirmLease":{"lease":null,"userErrors":[{"code":"TOO_MANY"}]}}}`
+	)
+	for _, step := range []struct{ documents, want string }{
+		{`{key:"a"},{key:"b"},{key:"c"}`, refused}, {`{key:"d"},{key:"e"}`, confirmed}, {`{key:"f"}`, refused},
+	} {
+		if got := confirm(step.documents); got != step.want {
+			t.Errorf("%s: got %s, want %s", step.documents, got, step.want)
+		}
 	}
 }
 

@@ -121,6 +121,8 @@ func triedElsewhere() map[string]func(*testing.T) {
 		"pastes-per-minute": TestRates_AnonymousPastesAreLimited,
 		// The Service enforces this; see TestShareContent_TooManyTargetsAreRefused of library.
 		"share-targets": nil,
+		// Likewise; see TestConfirm_LimitsTheKeysOfAUser of lease.
+		"confirmed-keys": nil,
 	}
 }
 
