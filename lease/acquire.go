@@ -88,10 +88,11 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 			within = firstWithin
 		}
 		again := underWay || busy != nil || fault.ReasonOf(err) == fault.ReasonContention
-		if !again || s.rt.Elapsed() >= began+within {
+		rest := began + within - s.rt.Elapsed()
+		if !again || rest <= 0 {
 			return got, err
 		}
-		if err := s.pauseUpTo(ctx, most); err != nil {
+		if err := s.pauseUpTo(ctx, min(most, rest)); err != nil {
 			return nil, err
 		}
 		most = min(2*most, longestPause)

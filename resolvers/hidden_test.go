@@ -48,6 +48,7 @@ var unseenRows = map[string][]unseenRow{
 	"lease":          {{"", "is answered to callers with the token, and FORBIDDEN reveals a lease"}},
 	"confirmLease":   {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
 	"cancelLease":    {{"", "is for callers with the token, and FORBIDDEN reveals a lease"}},
+	"keyHolder":      {{"", "is for administrators of the tenant, whose keys these are"}},
 	"isKeyAvailable": {{"", "reveals whether a key is held, and not by whom"}},
 	"latestContent":  {{"", "names a tenant, whose PUBLIC content everybody sees"}},
 	"latestPastes":   {{"", "names nothing"}},

@@ -87,7 +87,7 @@ type game struct {
 	viewers []viewer
 	users   []principal.ID // that may exist
 	groups  []principal.ID
-	keys    []string // idempotency keys
+	keys    []string // idempotency keys; anonymous callers can use the last one
 	keyed   []func() // requests with keys, to be made again
 }
 
@@ -126,7 +126,7 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 	g := &game{
 		T: t, ctx: ctx, runtime: &gameClock{Real: sched.NewReal()},
 		home: fmt.Sprintf("home%d", number), away: fmt.Sprintf("away%d", number),
-		hot: hot, dice: rand.New(rand.NewPCG(0, 0)), keys: []string{"k1", "k2"},
+		hot: hot, dice: rand.New(rand.NewPCG(0, 0)), keys: []string{"k1", "k2", fmt.Sprintf("long enough for all %d", 10_000+number)},
 	}
 	// Not in the past, because stores forget old request rows by their own clock.
 	start := clock.Of(g.runtime.Real.Now())

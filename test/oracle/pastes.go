@@ -120,10 +120,8 @@ func (w *world) createPaste(v viewer, in paste.Create, r *request) (again bool, 
 	f.add(badBody(in.Body), "INVALID", "body")
 	passed := in.ExpiresAt != nil && *in.ExpiresAt <= w.now
 	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
-	if in.IdempotencyKey != nil {
-		f.add(!v.signedIn(), "UNAUTHENTICATED")
-		f.add(v.signedIn() && badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
-	}
+	short := in.IdempotencyKey != nil && !v.signedIn() && len(*in.IdempotencyKey) < 22
+	f.add(badKey(in.IdempotencyKey) || short, "INVALID", "idempotencyKey")
 	if f != nil {
 		return false, f
 	}
