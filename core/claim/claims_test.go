@@ -17,9 +17,10 @@ import (
 
 // testRecord is a record with a unique name. testRecords implements claim.Record.
 type testRecord struct {
-	seq   int64
-	name  string
-	ended bool
+	seq    int64
+	number int64
+	name   string
+	ended  bool
 }
 
 type testRecords struct {
@@ -34,7 +35,7 @@ func (rs *testRecords) Look(_ context.Context, record string, k claim.Key) (clai
 	if h == nil {
 		return claim.Look{}, nil
 	}
-	look := claim.Look{Base: h.seq}
+	look := claim.Look{Base: h.seq, Number: h.number}
 	switch {
 	case h.ended:
 		look.Status = claim.Ended
@@ -366,6 +367,43 @@ func TestTaken_AnswersAsTakeWould(t *testing.T) {
 		if s.stored() != before || s.fences != 0 {
 			t.Errorf("%s: the claim is %+v after %d fences", step.what, s.stored(), s.fences)
 		}
+	}
+}
+
+// The number of a claim is at least the one that is asked for, and larger than those of the claim that it
+// replaces and of its record.
+func TestTakeNumbered_NumbersGrow(t *testing.T) {
+	s := newEnv(t)
+	for _, step := range []struct {
+		what         string
+		record       string
+		least        int64
+		numberOfLast int64 // of the record that has the claim, which has ended
+		want         int64
+	}{
+		{"the first claim", "h:1", 100, 0, 100},
+		{"larger than those before", "h:2", 200, 150, 200},
+		{"smaller than the claim", "h:1", 50, 0, 201},
+		{"smaller than the record", "h:2", 50, 300, 301},
+		{"equal to the record", "h:1", 400, 400, 401},
+		{"equal to the claim", "h:2", 401, 0, 402},
+		{"the same record again", "h:2", 50, 0, 403},
+	} {
+		last := s.stored().Record
+		s.all["h:1"], s.all["h:2"] = &testRecord{}, &testRecord{}
+		if last != "" {
+			s.all[last].number, s.all[last].ended = step.numberOfLast, true
+		}
+		got, err := s.claims.TakeNumbered(t.Context(), name, step.record, s.claims.Until(), step.least)
+		if stored := s.stored(); err != nil || got != step.want || stored.Token.Number() != got || stored.Record != step.record {
+			t.Errorf("%s: the number is %d, want %d, and the claim is %+v, %v", step.what, got, step.want, stored, err)
+		}
+	}
+	// A record that is fenced has a number too.
+	s.all["h:2"] = &testRecord{number: 500}
+	s.lapse()
+	if got, err := s.claims.TakeNumbered(t.Context(), name, "h:1", s.claims.Until(), 50); err != nil || got != 501 || s.fences != 1 {
+		t.Errorf("after a fence: the number is %d, %v", got, err)
 	}
 }
 
