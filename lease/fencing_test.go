@@ -48,6 +48,7 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	cancel(fast, acquire("the first owner", fast, 5000, "a", "b"))
 	// Each number is that of all keys of the lease, so it passes from a to c.
 	cancel(slow, acquire("an owner with a slower clock", slow, 5000, "a", "c"))
+	cancel(slow, acquire("an owner of a new key and then of an old one", slow, 5000, "n", "a"))
 	cancel(slow, acquire("the next one", slow, 3_600_000, "c", "d"))
 	cancel(slow, acquire("one with a long time", slow, 3_600_000, "d"))
 	kept := acquire("a confirmed one", slow, 5000, "d", "a")
@@ -62,6 +63,11 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	_, err := slow.Acquire(t.Context(), backendtest.Ann(), lease.Acquire{Documents: documents("a", "e"), WaitMs: atOnce})
 	backendtest.WantFaults(t, err, "TAKEN documents")
 	cancel(slow, busy)
+	attempt, err := h.Store.ReadClaim(t.Context(), claim.Leased("acme", "a"), true)
+	if err != nil || attempt.Token.Number() <= last["a"] {
+		t.Errorf("the attempt has left %+v, %v", attempt, err)
+	}
+	last["a"] = attempt.Token.Number()
 	cancel(slow, acquire("after an attempt that has failed", slow, 5000, "a"))
 	// Once the claims are gone, clocks have passed the numbers.
 	h.runDue(h.After(2 * time.Hour))
