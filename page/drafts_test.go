@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -298,4 +299,91 @@ func TestSaveDraft_ReportsTheCurrentVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// lostAnswers is a store that writes drafts but does not confirm it while it is broken.
+type lostAnswers struct {
+	backend.Store
+	broken  bool
+	readErr error // of the serial reads of drafts while it is broken
+}
+
+func (l *lostAnswers) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	current, err := l.Store.PutDraft(ctx, d, over)
+	if err == nil && l.broken {
+		err = fault.Uncertain(errors.New("the answer was lost"))
+	}
+	return current, err
+}
+
+func (l *lostAnswers) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
+	if serial && l.broken && l.readErr != nil {
+		return nil, l.readErr
+	}
+	return l.Store.ReadDrafts(ctx, user, names, serial)
+}
+
+// A save whose answer was lost succeeds when it is repeated, for a new draft and for a stored one.
+func TestSaveDraft_RepetitionAfterALostAnswer(t *testing.T) {
+	for _, body := range []string{"short", long} {
+		for _, version := range []int{0, 1} {
+			l := &lostAnswers{}
+			h := newPagesEnvOn(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+			id := h.Note("n", principal.Public)
+			h.save(id, "first", "")
+			h.save(id, "second", "")
+			if version == 1 {
+				h.draft(id, "before")
+			}
+			in := page.SaveDraft{ContentID: string(id), Title: "mine", Body: body, ExpectedVersion: &version, BaseRevision: backendtest.Ptr(0)}
+			save := func(change func(in *page.SaveDraft)) (*page.Draft, error) {
+				in := in
+				if change != nil {
+					change(&in)
+				}
+				return h.pages.SaveDraft(t.Context(), backendtest.Ann(), in)
+			}
+			l.broken, l.readErr = true, errors.New("the store is down")
+			if _, err := save(nil); !fault.MayHaveCommitted(err) {
+				t.Fatalf("the lost answer: %v", err)
+			}
+			l.broken = false
+			for what, change := range map[string]func(in *page.SaveDraft){
+				"title":           func(in *page.SaveDraft) { in.Title = "other" },
+				"body":            func(in *page.SaveDraft) { in.Body = "x" + in.Body[1:] },
+				"longer body":     func(in *page.SaveDraft) { in.Body += "x" },
+				"base":            func(in *page.SaveDraft) { in.BaseRevision = backendtest.Ptr(1) },
+				"newer version":   func(in *page.SaveDraft) { in.ExpectedVersion = backendtest.Ptr(version + 2) },
+				"earlier version": func(in *page.SaveDraft) { in.ExpectedVersion = backendtest.Ptr(version - 1) },
+			} {
+				_, err := save(change)
+				if got := fmt.Sprint(backendtest.Faults(err)); got != "[CONFLICT expectedVersion]" {
+					t.Errorf("a save with another %s: %s", what, got)
+				}
+			}
+			for _, change := range []func(in *page.SaveDraft){nil, func(in *page.SaveDraft) { in.BaseRevision = nil }} {
+				d, err := save(change)
+				if err != nil || d.Version != version+1 || d.Title != "mine" || *d.BaseRevision != 0 || !d.IsStale {
+					t.Fatalf("version %d, repeated: %+v, %v", version, d, err)
+				}
+				if got, err := (page.API{Service: h.pages}).Body(t.Context(), d); err != nil || got != body {
+					t.Errorf("version %d, repeated: a body of %d bytes, %v", version, len(got), err)
+				}
+			}
+		}
+	}
+}
+
+// A save whose answer the store has lost succeeds if the draft is stored.
+func TestSaveDraft_FindsItsOwnDraftAfterALostAnswer(t *testing.T) {
+	l := &lostAnswers{broken: true}
+	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+	id := h.Note("n", principal.Public)
+	for version := range 3 {
+		d, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Body: fmt.Sprint(version, long), ExpectedVersion: &version})
+		if err != nil || d.Version != version+1 {
+			t.Fatalf("version %d: %+v, %v", version, d, err)
+		}
+	}
+	h.wantStored(1)
 }

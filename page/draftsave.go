@@ -1,7 +1,9 @@
 package page
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -111,7 +113,10 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		row.Base = l.Current
 	}
 	if err := in.checkVersion(row.Version - 1); err != nil {
-		return nil, err
+		if again, unread := s.savedBefore(ctx, before, in); unread != nil || !again {
+			return nil, cmp.Or(unread, err)
+		}
+		return before.shown(item), nil
 	}
 	if in.BaseRevision != nil {
 		if row.Base = *in.BaseRevision; row.Base < 0 || row.Base > l.Last {
@@ -127,7 +132,7 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		row.Text = text{ID: d.Token, Size: len(in.Body)}
 	}
 	d.Value = row.encode()
-	current, err := s.store.PutDraft(ctx, d, over)
+	current, err := s.putDraft(ctx, d, over)
 	if err != nil {
 		return nil, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
 	}
@@ -142,6 +147,34 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		return nil, err
 	}
 	return (&storedDraft{d, row, l}).shown(item), nil
+}
+
+// putDraft stores d like Store.PutDraft. If the answer of the store is lost, it reads whether d is stored. It
+// does not send d again: that could bring back a draft that was stored and then discarded, whose text is gone.
+func (s *Service) putDraft(ctx context.Context, d DraftRow, over *TextID) (DraftRow, error) {
+	current, err := s.store.PutDraft(ctx, d, over)
+	if err == nil || !fault.MayHaveCommitted(err) {
+		return current, err
+	}
+	rows, unread := s.store.ReadDrafts(ctx, d.User, []string{d.Name}, true)
+	if unread != nil || rows[0].Token != d.Token {
+		return DraftRow{}, err
+	}
+	return rows[0], nil
+}
+
+// savedBefore reports whether the stored draft is what the input saves: the version after the expected one,
+// with the same text. Then the answer to an earlier save was lost, and this one repeats it.
+func (s *Service) savedBefore(ctx context.Context, d *storedDraft, in *SaveDraft) (bool, error) {
+	if d == nil || d.Version-1 != *in.ExpectedVersion || d.Title != in.Title || d.Text.Size != len(in.Body) ||
+		in.BaseRevision != nil && *in.BaseRevision != d.Base {
+		return false, nil
+	}
+	body, err := s.bodies(ctx, []text{d.Text})
+	if errors.Is(err, errGone) {
+		return false, nil // another version was saved meanwhile
+	}
+	return err == nil && body[0] == in.Body, err
 }
 
 // unlessDeleted removes a draft that was saved after its user was deleted, because the deletion of the
