@@ -1278,7 +1278,7 @@ type FanOut {
   libraries: Int!
 }
 
-"The mutations. Each is applied as a whole or not at all, except that shareContents and deleteContents change each item separately. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error."
+"The mutations. Each is applied as a whole or not at all, except that shareContents and deleteContents change each item separately. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error, IDEMPOTENCY_MISMATCH. The scope of a key is the viewer and the item, user or group that is changed (for creations: the viewer): the same key with another item is another request."
 type Mutation {
   "Creates a user. Allowed for administrators of the tenant, and for the holder of a token with the new user's id."
   createUser(
@@ -1532,7 +1532,7 @@ input AcquireLeaseInput {
   ttlMs: Int = 5000
   "For how long to wait for keys that are taken, 0 to 10,000 milliseconds."
   waitMs: Int = 1000
-  "A repetition with the same key and input returns the first lease again, without its token. 1 to 128 characters."
+  "A repetition with the same key and input returns the first lease again, without its token. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1640,7 +1640,7 @@ input CreatePasteInput {
   isPrivate: Boolean = false
   "When the paste expires, in the future. Default: never."
   expiresAt: DateTime
-  "A repetition with the same key and input returns the first paste again, without its secret. 1 to 128 characters; at least 22 random ones for anonymous callers, who share one scope."
+  "A repetition with the same key and input returns the first paste again, without its secret. The scope of a key is the viewer. 1 to 128 characters; at least 22 random ones for anonymous callers, who share one scope."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1777,7 +1777,7 @@ input CreateUserInput {
   email: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1803,7 +1803,7 @@ input UpdateUserInput {
   email: String
   "Who may see it."
   visibility: LibraryVisibility
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1829,7 +1829,7 @@ input CreateGroupInput {
   displayName: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1853,7 +1853,7 @@ input UpdateGroupInput {
   displayName: String
   "Who may see it."
   visibility: LibraryVisibility
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1883,7 +1883,7 @@ input SetGroupMembersInput {
   groupId: ID!
   "The changes, 1 to 100, each of a different principal."
   members: [GroupMemberChange!]!
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1903,7 +1903,7 @@ type SetGroupMembersPayload {
 input DeleteUserInput {
   "The id of the user."
   id: ID!
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1925,7 +1925,7 @@ type DeleteUserPayload {
 input DeleteGroupInput {
   "The id of the group."
   id: ID!
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1969,7 +1969,7 @@ input CreateContentInput {
   locale: String
   "The first members, besides the creator, who is always MANAGER."
   members: [ContentMemberChange!]
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1997,7 +1997,7 @@ input MoveContentInput {
   url: String
   "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2019,7 +2019,7 @@ input CreateBranchInput {
   contentId: ID!
   "The number of the branch whose current texts are copied, each as revision 0. If omitted, the branch begins empty."
   copyFrom: Int
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2075,7 +2075,7 @@ input SaveRevisionInput {
   baseRevision: Int
   "Whether the revision becomes the current one."
   publish: Boolean = true
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2211,7 +2211,7 @@ input SuggestRevisionInput {
   body: String!
   "A message to the editors, at most 2,000 characters."
   note: String
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2277,7 +2277,7 @@ input UpdateContentInput {
   expiresAt: DateTime
   "The version that the change is based on. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2305,7 +2305,7 @@ input ShareContentInput {
   principalIds: [ID!]!
   "The role that they get. A principal with a stronger role keeps it."
   role: ContentRole = VIEWER
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2339,7 +2339,7 @@ input SetContentMembersInput {
   contentId: ID!
   "The changes, 1 to 100, each of a different principal."
   members: [ContentMemberChange!]!
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2363,7 +2363,7 @@ input RemoveFromLibraryInput {
   principalId: ID!
   "The id of the item."
   contentId: ID!
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2389,7 +2389,7 @@ input DeleteContentInput {
   id: ID!
   "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. 1 to 128 characters."
+  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2415,7 +2415,7 @@ input ShareContentsInput {
   principalIds: [ID!]!
   "The role that they get."
   role: ContentRole = VIEWER
-  "An item is changed once for the same key, principals and role; a repetition returns its first result again. The list of items may differ. 1 to 128 characters."
+  "An item is changed once for the same key, principals and role; a repetition returns its first result again. The list of items may differ. The scope of a key is the viewer and each item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2453,7 +2453,7 @@ input ContentDeletionInput {
 input DeleteContentsInput {
   "The items, 1 to 100, each once."
   items: [ContentDeletionInput!]!
-  "An item is deleted once for the same key and expectedVersion; a repetition returns its first result again. The list of items may differ. 1 to 128 characters."
+  "An item is deleted once for the same key and expectedVersion; a repetition returns its first result again. The list of items may differ. The scope of a key is the viewer and each item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String

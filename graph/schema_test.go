@@ -180,3 +180,25 @@ func TestSchema_EveryTypeIsBound(t *testing.T) {
 		t.Errorf("graph/models_gen.go: a type of the schema has no type of ours to be bound to (stat: %v)", err)
 	}
 }
+
+// Every description of an idempotency key says what its scope is.
+func TestSchema_IdempotencyKeysHaveAScope(t *testing.T) {
+	seen := 0
+	for _, d := range definitions(schemaFiles(t)) {
+		key := d.Fields.ForName("idempotencyKey")
+		if key == nil {
+			continue
+		}
+		seen++
+		scope := "The scope of a key is the viewer and "
+		if strings.HasPrefix(d.Name, "Create") && d.Name != "CreateBranchInput" || d.Name == "AcquireLeaseInput" {
+			scope = "The scope of a key is the viewer. "
+		}
+		if !strings.Contains(key.Description, scope) {
+			t.Errorf("%s: %q does not say %q", d.Name, key.Description, scope)
+		}
+	}
+	if seen != 21 {
+		t.Errorf("%d inputs have an idempotency key, want 21", seen)
+	}
+}
