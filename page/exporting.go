@@ -22,7 +22,7 @@ func (s *Service) ExportPage(ctx context.Context, h *library.Header, to exchange
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.ID, err)
 	}
-	x := exporting{s: s, id: h.ID, head: head, to: to}
+	x := exporting{s: s, id: h.ID, head: head, last: map[branchLocale]int{}, to: to}
 	var all []exportedLocale
 	for n := 1; n <= head.Last; n++ {
 		if err := x.branch(ctx, n); err != nil {
@@ -33,7 +33,9 @@ func (s *Service) ExportPage(ctx context.Context, h *library.Header, to exchange
 			return err
 		}
 		for _, l := range localeRows {
-			all = append(all, exportedLocale{branchLocale{n, l.locale}, l.LocaleRow})
+			at := branchLocale{n, l.locale}
+			all = append(all, exportedLocale{at, l.LocaleRow})
+			x.last[at] = l.Last
 		}
 	}
 	for _, own := range []bool{true, false} {
@@ -54,6 +56,8 @@ type exporting struct {
 	s    *Service
 	id   library.ContentID
 	head Head
+	// last has the number of the last exported revision of each exported locale.
+	last map[branchLocale]int
 	to   exchange.PageSink
 }
 
@@ -145,7 +149,8 @@ func (x *exporting) revisions(ctx context.Context, l exportedLocale) error {
 	})
 }
 
-// suggestions exports the suggestions of the item, oldest first.
+// suggestions exports the suggestions of the item, oldest first. They refer to exported revisions only: one
+// that was accepted during the export is OPEN, and one for a newer branch or revision is left out.
 func (x *exporting) suggestions(ctx context.Context) error {
 	return x.rows(ctx, suggestionKind, "", "", func(rows []library.Row) error {
 		decoded, texts := make([]suggestionRow, len(rows)), make([]text, len(rows))
@@ -165,6 +170,16 @@ func (x *exporting) suggestions(ctx context.Context) error {
 			return err
 		}
 		for i, row := range decoded {
+			last, ok := x.last[branchLocale{row.Branch, row.Locale}]
+			if !ok {
+				last = None
+			}
+			if row.Branch > x.head.Last || row.Base > last {
+				continue
+			}
+			if row.State == Accepted && row.Revision > last {
+				row.State, row.DecidedBy, row.Revision = Open, "", None
+			}
 			state := row.State.String()
 			err := x.to.Suggestion(exchange.ImportSuggestion{
 				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orNilIfEmpty(row.Locale), Title: row.Title, Body: bodies[i],
