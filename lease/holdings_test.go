@@ -111,6 +111,24 @@ func TestConfirm_FailureLeavesNothingOnTheList(t *testing.T) {
 	}
 }
 
+// A confirmation that failed is tried again, and its keys count once.
+func TestConfirm_TriedAgainCountsOnce(t *testing.T) {
+	h, f := newFaulty(t)
+	svc := h.limited(h.Runtime).Leases
+	a := h.acquire(svc, h.ann, nil, "a", "b")
+	f.onCommits(2, func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, backendtest.ErrDown })
+	if _, err := svc.Confirm(t.Context(), end(a)); err == nil {
+		t.Fatal("the confirmation did not fail")
+	}
+	f.set(func() { f.commitLease = nil })
+	if _, err := svc.Confirm(t.Context(), end(a)); err != nil {
+		t.Errorf("the second confirmation: %v", err)
+	}
+	if _, err := h.confirm(svc, h.ann, "c"); err != nil {
+		t.Errorf("the last key: %v", err)
+	}
+}
+
 // Confirmations at the same time do not exceed the limit, at several gateways.
 func TestConfirm_ConcurrentOnesKeepTheLimit(t *testing.T) {
 	h := newLeases(t, nil)
