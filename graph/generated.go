@@ -1531,7 +1531,7 @@ input AcquireLeaseInput {
   "For how long they are leased, 1000 to 3,600,000 milliseconds."
   ttlMs: Int = 5000
   "For how long to wait for keys that are taken, 0 to 10,000 milliseconds."
-  waitMs: Int = 1000
+  waitMs: Int = 0
   "A repetition with the same key and input returns the first lease again, without its token. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
@@ -18400,7 +18400,7 @@ func (ec *executionContext) unmarshalInputAcquireLeaseInput(ctx context.Context,
 		asMap["ttlMs"] = 5000
 	}
 	if _, present := asMap["waitMs"]; !present {
-		asMap["waitMs"] = 1000
+		asMap["waitMs"] = 0
 	}
 
 	fieldsInOrder := [...]string{"documents", "ttlMs", "waitMs", "idempotencyKey", "clientMutationId"}

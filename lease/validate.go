@@ -24,9 +24,6 @@ const (
 	DefaultTTL = 5 * time.Second
 	// MaxWait bounds how long Acquire waits for keys that others hold.
 	MaxWait = 10 * time.Second
-	// DefaultWait is how long it waits by default. Of many clients that want the same few keys for a
-	// moment, most get them within that time.
-	DefaultWait = time.Second
 )
 
 // Acquire is the input of Service.Acquire.
@@ -34,7 +31,7 @@ type Acquire struct {
 	Documents []Document
 	// TTLMs is how many milliseconds the lease is pending; nil: DefaultTTL.
 	TTLMs *int
-	// WaitMs is how many milliseconds to wait for keys that are taken; nil: DefaultWait.
+	// WaitMs is how many milliseconds to wait for keys that are taken; nil: 0, it answers at once.
 	WaitMs         *int
 	IdempotencyKey *string
 }
@@ -50,7 +47,7 @@ func (in *Acquire) ttl() time.Duration {
 // wait returns how long to wait for keys that are taken.
 func (in *Acquire) wait() time.Duration {
 	if in.WaitMs == nil {
-		return DefaultWait
+		return 0
 	}
 	return time.Duration(*in.WaitMs) * time.Millisecond
 }
