@@ -22,6 +22,8 @@ type History struct {
 	pastes     []*pasteHistory
 	// replicated: states are seen when replicas have them, not when they are decided.
 	replicated bool
+	// monotonic: a read returns no older state than an earlier read has returned.
+	monotonic bool
 	// latest is the latest time that some clock of a process may have shown.
 	latest func() clock.Instant
 	// lost describes keys that their holders lost, and other wrong states of leases.

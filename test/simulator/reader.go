@@ -244,16 +244,35 @@ func (r *reader) checkPeople(h *History, report func(kind, format string, args .
 	}
 }
 
-// mayComeAgain reports whether one walk may show an item twice: towards newer entries, if it
-// has moved to a position that is not beyond the bound. A clock that is behind, and a change that
-// another process plans before the walk and decides during it, can make it do so.
+// mayComeAgain reports whether one walk may show an item twice. Towards newer entries it may, if the
+// item has moved to a position that is not beyond the bound: a clock that is behind, and a change
+// that another process plans before the walk and decides during it, can make it do so. Towards older
+// entries it may on a store without read repair, if a page has shown a state that a quorum of the
+// replicas did not have until a later page began: that page may read the former state, at its
+// position.
 func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
 	if !r.towardsNewer() {
-		return false
+		return !h.monotonic && h.mayBeReadBackwards(r, id)
 	}
 	bound := h.newest(r.pages[0].start)
 	states := h.of(id).during(r.pages[0].start, r.last())
 	return slices.ContainsFunc(states[1:], func(s contentState) bool { return s.header.Position <= bound })
+}
+
+// mayBeReadBackwards reports whether the first page that shows the item may have read a state of it
+// that the last such page need not have read.
+func (h *History) mayBeReadBackwards(r *reader, id library.ContentID) bool {
+	first, last := -1, -1
+	for i, p := range r.pages {
+		if slices.Contains(p.items, id) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	return slices.ContainsFunc(h.of(id).states, func(s contentState) bool {
+		return s.step <= r.pages[first].end && s.seen > r.pages[last].start
+	})
 }
 
 // newest returns the newest position that any item has had up to a step.

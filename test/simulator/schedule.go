@@ -142,6 +142,7 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 	r.hist.latest = r.latestClock
 	r.w = build(m.st, m.s)
 	r.hist.replicated = len(m.st.replicas) > 0
+	r.hist.monotonic = !r.hist.replicated || m.st.repairs
 	m.s.Between = r.between
 	m.s.Orphaned = func(msg *message) {
 		if m.s.chance(512) {
