@@ -52,7 +52,7 @@ func names(kept *tracetest.SpanRecorder) (all []string) {
 func attributeOf(s sdk.ReadOnlySpan, key string) string {
 	for _, a := range s.Attributes() {
 		if string(a.Key) == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""

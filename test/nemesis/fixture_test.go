@@ -139,6 +139,7 @@ func withRetries(t *testing.T, do func() error) {
 // close ends the process without finishing anything.
 func (d *instance) close(t *testing.T) {
 	t.Helper()
+	d.service.End() // what goes on in the background until the store answers is given up
 	d.stop()
 	<-d.stopped
 	d.runtime.Close()

@@ -99,9 +99,6 @@ func lateLeases() []tooLate {
 		{op: leaseOperation("cancel"), step: stepDecide, do: func(c *encounter, t *testing.T, d *instance) {
 			_, _ = d.service.leases.Cancel(t.Context(), c.former)
 		}, meanwhile: confirmed, check: held},
-		{op: leaseOperation("cancel"), step: stepRelease, do: func(c *encounter, t *testing.T, d *instance) {
-			_, _ = d.service.leases.Cancel(t.Context(), c.former)
-		}, meanwhile: leased, check: held},
 	}
 }
 
@@ -176,7 +173,7 @@ func (c *encounter) deliver(t *testing.T, l *tooLate) {
 	switch {
 	case c.op.of == &leases && c.op.name != "acquire":
 		c.former = c.acquired(t, c.r.healthy, c.keys()...)
-		if c.op.fence > 0 {
+		if c.op.name == "acquire what is overdue" {
 			skew = lapsed
 		}
 	case c.op.of.table == "paste":
