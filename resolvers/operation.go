@@ -151,7 +151,7 @@ func untyped[T any](found *T, err error) (any, error) {
 
 // prefetchPage starts to read the page at the same time as its owner.
 func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
-	if r.page != nil && r.Library.Prefetches() {
+	if r.page != nil && r.Library.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
 		r.Library.Prefetch(ctx, r.viewer, owner, r.request.Query)
 	}
 }

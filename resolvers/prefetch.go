@@ -29,7 +29,9 @@ func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 		if f.Name != "library" {
 			continue
 		}
-		if page, err := graph.PageBelow(ctx, f); err == nil {
+		// A page with shared items reads many libraries. If the principal turned out not to be visible, it
+		// would be abandoned at some point, and what it had read by then would be paid.
+		if page, err := graph.PageBelow(ctx, f); err == nil && !page.Query.IncludeShared {
 			r.Library.Prefetch(ctx, auth.ViewerFrom(ctx), id, page.Query)
 		}
 	}
