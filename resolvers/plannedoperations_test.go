@@ -111,7 +111,7 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 			t.Fatalf("%s\n(-executor +plan):\n%s", r, diff)
 		}
 	}
-	if prefetched < 500 {
+	if prefetched < 400 { // pages with shared items are not
 		t.Errorf("only %d pages were prefetched", prefetched)
 	}
 }
