@@ -80,6 +80,22 @@ func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
 func (t *rebuildTable) join(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.joinLocked(p, ended)
+}
+
+// takeOrJoin returns an unread outcome, and removes it, or else does what join does.
+func (t *rebuildTable) takeOrJoin(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if run = t.done[p]; run != nil {
+		delete(t.done, p)
+		return run, false
+	}
+	return t.joinLocked(p, ended)
+}
+
+// joinLocked is join for a caller that holds mu.
+func (t *rebuildTable) joinLocked(p principal.ID, ended sched.Latch) (run *rebuildRun, start bool) {
 	if run = t.running[p]; run != nil {
 		return run, false
 	}
@@ -135,10 +151,7 @@ func (s *Service) rebuildInTurn(ctx context.Context, p principal.ID) (restored, 
 // After that the rebuild continues, and the error says so. A repetition waits for the same
 // rebuild, or returns its outcome.
 func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restored, removed int, err error) {
-	if run := s.rebuilds.take(p); run != nil {
-		return run.restored, run.removed, nil
-	}
-	run, start := s.rebuilds.join(p, s.rt.Latch())
+	run, start := s.rebuilds.takeOrJoin(p, s.rt.Latch())
 	if run == nil {
 		return 0, 0, listing.BeingRebuilt(errManyRebuilds)
 	}
