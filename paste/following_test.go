@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -241,10 +242,10 @@ func TestFollow_BeginsAfterTheFirstRead(t *testing.T) {
 		for n := range 3 {
 			theirs.create(titled(fmt.Sprint("old ", n)))
 		}
-		failures := 0
+		var reads atomic.Int64 // of partitions, several at a time
 		mine.faults.set(func() {
 			mine.faults.listEntries = func() error {
-				if failures++; failures > 3 {
+				if reads.Add(1) > 3 {
 					return nil
 				}
 				return errors.New("the node was lost")

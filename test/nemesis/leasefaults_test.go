@@ -3,11 +3,13 @@ package nemesis
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"carrel/core/fault"
 	"carrel/lease"
+	"carrel/principal"
 )
 
 // leaseTTL is the time to live of a lease in these tests. An encounter takes less. By a clock that
@@ -39,17 +41,21 @@ func (c *encounter) keys() []string { return []string{c.id + " a", c.id + " b"} 
 
 // acquire leases keys.
 func acquire(ctx context.Context, d *instance, key *string, keys ...string) (*lease.Acquired, error) {
-	return acquireFor(ctx, d, leaseTTL, key, keys...)
+	return acquireAs(ctx, d, owner, leaseTTL, key, keys...)
 }
 
 // acquireFor leases keys for a time.
 func acquireFor(ctx context.Context, d *instance, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
+	return acquireAs(ctx, d, owner, within, key, keys...)
+}
+
+func acquireAs(ctx context.Context, d *instance, user principal.ID, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
 	ttl := int(within.Milliseconds())
 	in := lease.Acquire{TTLMs: &ttl, IdempotencyKey: key}
 	for _, k := range keys {
 		in.Documents = append(in.Documents, lease.Document{Key: k})
 	}
-	return d.service.leases.Acquire(ctx, ownerViewer(), in)
+	return d.service.leases.Acquire(ctx, &principal.Viewer{User: user}, in)
 }
 
 // acquired leases keys that must be free, however slow the machine is.
@@ -233,11 +239,21 @@ func (c *encounter) acquireTaken(t *testing.T) {
 	c.taken(t, c.r.aheadBy(t, lapsed), held)
 }
 
-// confirm confirms a lease. If its process dies, others take the keys after the deadline.
+// confirm confirms a lease of a user of its own: others that confirm leases of the same user would change
+// the same list, and the fault would hit a repeated statement. If its process dies, others take the
+// keys after the deadline.
 func (c *encounter) confirm(t *testing.T) {
-	end := c.acquired(t, c.r.healthy, c.keys()...)
+	user := "u:acme:" + strings.ReplaceAll(c.id, " ", "-")
+	if err := tried(func() error { return makeUser(t.Context(), c.r.healthy.service, user, &user) }); err != nil {
+		t.Fatal(err)
+	}
+	held, err := acquireAs(t.Context(), c.r.healthy, principal.ID(user), leaseTTL, nil, c.keys()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := endOf(held)
 	p, d := c.meet(t, c.skew)
-	_, err := d.service.leases.Confirm(t.Context(), end)
+	_, err = d.service.leases.Confirm(t.Context(), end)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
 	c.checkLease(err)
