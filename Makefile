@@ -43,7 +43,7 @@ GO_TEST = go test -vet off -ldflags=-w
 # CPU for a heap of a few megabytes. The limit is for each process.
 RARE_GC = GOGC=off GOMEMLIMIT=1GiB
 # Packages without concurrency, which run without the race detector.
-SEQUENTIAL = /(scenario|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
+SEQUENTIAL = /(scenario|tree|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
 # Packages that run with the race detector. Tests on a real Cassandra have their own targets.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
 
@@ -140,6 +140,10 @@ types: ## check the operations of the web client against the schema, and its typ
 	else \
 		echo 'npm is missing: the types of the web pages are not checked'; \
 	fi
+
+.PHONY: size
+size: ## count the lines of Go, and the methods of the largest types
+	@go test -vet off -count 1 -v -run '^TestSize_' ./test/tree | sed -nE 's/^ +size_test.go:[0-9]+: //p'
 
 .PHONY: advisories
 advisories: ## look for known vulnerabilities in what is shipped, and say which lists could be read

@@ -5,7 +5,7 @@
 //
 // It holds every rule once. It must not know how rows are stored (see the Store interfaces in
 // store.go), how a request arrived, or what GraphQL is. It imports only the standard library and
-// other packages of the domain; arch_test.go checks what the domain may import.
+// other packages of the domain; imports_test.go checks what the domain may import.
 //
 // Concurrency, time and randomness come from a Runtime, so that the simulator can run the same
 // code step by step. So the package has no bare go statement, no select and no range over a map

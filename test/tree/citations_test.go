@@ -1,6 +1,4 @@
-//go:build !race
-
-package main
+package tree
 
 import (
 	"fmt"
@@ -118,7 +116,7 @@ func TestCitations_Exist(t *testing.T) {
 		names[path.Base(name)] = true
 	}
 	for _, file := range slices.Concat(sources, pages) {
-		if file == "citations_test.go" || file == "graph/generated.go" {
+		if file == "test/tree/citations_test.go" || file == "graph/generated.go" {
 			continue
 		}
 		text, err := os.ReadFile(file)

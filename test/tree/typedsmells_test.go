@@ -1,6 +1,4 @@
-//go:build !race
-
-package main_test
+package tree
 
 import (
 	"encoding/json"
