@@ -40,7 +40,6 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
 		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
-		"unknown limits":           {serve("--limits", "maybe"), []string{"--limits", `"warn","enforce"`, `"maybe"`}},
 		"no authentication":        {[]string{"serve", "--store", store}, []string{"auth-hs256-file", "auth-jwks"}},
 		"no secret":                {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},
 		"short secret":             {serve("--auth-hs256-file", short), []string{"auth-hs256-file", "31 bytes", "at least 32"}},

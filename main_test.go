@@ -91,7 +91,7 @@ type served struct {
 func testConfig(t *testing.T) config.Config {
 	c := config.Config{
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0",
-		AuthHS256File: file(t, "secret", testSecret+"\n"), Limits: "enforce", HostID: "test",
+		AuthHS256File: file(t, "secret", testSecret+"\n"), HostID: "test",
 	}
 	c.Store = "pebble:" + filepath.Join(t.TempDir(), "store")
 	return c

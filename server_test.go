@@ -316,23 +316,6 @@ func TestTLS_OffersHTTP2(t *testing.T) {
 	}
 }
 
-func TestServe_WarnOnlyLimitsAreLogged(t *testing.T) {
-	cfg := testConfig(t)
-	cfg.Limits = "warn"
-	s := serve(t, cfg)
-	query := "{"
-	for i := range 40 {
-		query += fmt.Sprintf(" a%d:__typename", i)
-	}
-	if got := s.graphql("", query+"}"); !strings.HasPrefix(got, `{"data":`) {
-		t.Error(got)
-	}
-	s.end()
-	if out := s.out.String(); !strings.Contains(out, "ALIAS_LIMIT") || !strings.Contains(out, "ROOT_FIELD_LIMIT") {
-		t.Errorf("the log does not mention it: %s", out)
-	}
-}
-
 func TestServe_AppliesProfileAndDocuments(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.HTTPProfile, cfg.TrustedProxy = "draft", []string{"127.0.0.1", "10.0.0.0/8"}

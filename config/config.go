@@ -36,12 +36,10 @@ type Config struct {
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string        `name:"host-id" help:"First part of generated ids, and the name of the gateway for operators. By default, the former is random, and the latter the name of the machine." placeholder:"ID"`
-	Limits          string        `help:"What happens to documents beyond the limits: warn logs and runs them, enforce refuses them." enum:"warn,enforce" default:"enforce" placeholder:"warn|enforce"`
 	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
 	RateLimit       int           `help:"Points a minute of a signed-in viewer. An address without a viewer has a third of it, or the value of --limit address-points. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
 	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is trusted; repeatable." sep:"," placeholder:"CIDR"`
 	HTTPProfile     string        `name:"http-profile" help:"Status codes of GraphQL over HTTP: default, as today's clients expect them, or draft, as in the 2026 draft." enum:"default,draft" default:"default" placeholder:"default|draft"`
-	Compress        bool          `help:"Compress answers to signed-in viewers too, of 4 KiB and more, unless the request has a cookie."`
 	Documents       string        `help:"Manifest of persisted documents; no other documents are answered." placeholder:"FILE"`
 	CORSOrigin      Origins       `name:"cors-origin" help:"Site whose pages may call the gateway, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
@@ -140,10 +138,10 @@ func (c *Config) LogValue() slog.Value {
 		slog.Duration("auth_jwks_every", c.AuthJWKSEvery),
 		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
 		slog.Bool("graphiql", c.GraphiQL), slog.Bool("introspection", c.Introspection), slog.Bool("app", c.App),
-		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID), slog.String("limits", c.Limits),
+		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID),
 		slog.Duration("drain_delay", c.DrainDelay),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
-		slog.String("http_profile", c.HTTPProfile), slog.Bool("compress", c.Compress), slog.String("documents", c.Documents),
+		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
 		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
 		slog.String("otlp_endpoint", withoutUser(c.OTLPEndpoint)), slog.String("otlp_headers_file", c.OTLPHeadersFile),
 		slog.Float64("trace_ratio", c.TraceRatio), slog.Duration("otlp_metrics_every", c.OTLPMetricsEvery),

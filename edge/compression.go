@@ -15,9 +15,9 @@ import (
 // packet.
 const zipFrom = 4 << 10
 
-// zipper compresses answers: anonymous ones, and with --compress those to signed-in viewers. ADR
-// 40 says why that is off by default (BREACH), and why an answer to a request with a cookie is
-// never compressed.
+// zipper compresses answers to callers who are not signed in. An answer to a viewer is never compressed,
+// nor one to a request with a cookie: if an attacker has chosen a part of it, its length reveals whether
+// the rest has a part in common (BREACH).
 type zipper struct{ writers sync.Pool }
 
 func newZipper() *zipper {
@@ -59,7 +59,7 @@ func (z *zipper) stream(w io.Writer, pieces [][]byte) {
 
 // compresses reports whether the answer to a request may be compressed.
 func (h *Handler) compresses(signedIn bool, header http.Header) bool {
-	return (h.compressed || !signedIn) && header["Cookie"] == nil && takesGzip(header)
+	return !signedIn && header["Cookie"] == nil && takesGzip(header)
 }
 
 // takesGzip reports whether the client accepts gzip, and does not prefer an uncompressed answer.

@@ -125,10 +125,6 @@ func TestCost_LimitIsEnforced(t *testing.T) {
 			t.Errorf("%s: %d calls, %s", name, e.calls.Load(), a.Body)
 		}
 	}
-	e := newEdge(t, func(c *Config) { c.WarnOnly = true })
-	if a := e.query(t, hundred, nil); a.code() == "COST_LIMIT" || !strings.Contains(e.log.String(), "COST_LIMIT") {
-		t.Errorf("%s %s", a.Body, e.log.String())
-	}
 }
 
 func TestCost_DoesNotOverflow(t *testing.T) {

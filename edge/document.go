@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -42,9 +41,6 @@ type document struct {
 	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
 	// document is conditional.
 	pages *graph.Pages
-	// waived are the refusals that would apply if limits were enforced.
-	waived []*refusal
-	warned atomic.Int64 // time of the last warning about it, in ns of Unix time; 0: none yet
 }
 
 // operation returns the operation with a name, or the only operation if the name is empty.
@@ -64,13 +60,12 @@ type compiler struct {
 	rules         *rules.Rules
 	limits        *Limits
 	introspection bool
-	apply         limitPolicy
 	cache         *documentCache
 }
 
 // newCompiler returns a compiler. With suggestions, errors suggest names of the schema, which
-// reveals the schema like introspection. apply is called with each refusal by a limit.
-func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions bool, apply limitPolicy) *compiler {
+// reveals the schema like introspection.
+func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions bool) *compiler {
 	r := rules.NewDefaultRules()
 	if !suggestions {
 		for _, without := range []validator.Rule{
@@ -83,7 +78,7 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 		}
 	}
 	return &compiler{
-		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection, apply: apply,
+		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection,
 		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
 	}
 }
@@ -134,15 +129,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if len(doc.Operations)+len(doc.Fragments) == 0 {
 		return nil, refuse(statusSyntax, codeParseFailed, "The query is empty.")
 	}
-	var waived []*refusal
-	apply := func(r *refusal) *refusal {
-		applied := c.apply(r)
-		if applied == nil {
-			waived = append(waived, r)
-		}
-		return applied
-	}
-	if r := inspect(doc, c.limits, c.introspection, apply); r != nil {
+	if r := inspect(doc, c.limits, c.introspection); r != nil {
 		return nil, r
 	}
 	if len(doc.Operations) == 0 {
@@ -155,7 +142,7 @@ func (c *compiler) compile(text string) (*document, *refusal) {
 	if errs := validator.ValidateWithRules(c.schema, doc, c.rules); len(errs) > 0 {
 		return nil, &refusal{errs: c.presentable(errs, codeValidationFailed)}
 	}
-	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, nullable: validation.Nullable(doc), waived: waived}
+	d := &document{text: text, ast: doc, sized: map[*ast.Argument]int{}, nullable: validation.Nullable(doc)}
 	d.collect(doc)
 	return d, nil
 }

@@ -16,8 +16,6 @@ type limitCase struct {
 	set            string // NAME=VALUE
 	within, beyond string // documents, or bodies if they start with "body "
 	code           string
-	// always reports that the limit applies in warn mode too, because it protects the process.
-	always bool
 }
 
 // byShape returns the limits on documents and bodies.
@@ -26,22 +24,22 @@ func byShape() []limitCase {
 		return fmt.Sprintf(`{user(id:"x"){library(first:%d){bucket nodes{id}}}}`, first)
 	}
 	return []limitCase{
-		{"depth=3", `{user(id:"x"){library{bucket}}}`, `{user(id:"x"){library{nodes{id}}}}`, "DEPTH_LIMIT", false},
-		{"introspection-depth=3", `{__schema{types{name}}}`, `{__schema{types{fields{name}}}}`, "DEPTH_LIMIT", false},
-		{"aliases=2", aliases(2), aliases(3), "ALIAS_LIMIT", false},
-		{"directives=1", `{viewer{id @skip(if:false)}}`, `{viewer{id @skip(if:false) tenant @skip(if:false)}}`, "DIRECTIVE_LIMIT", false},
-		{"operations=1", `query A{viewer{id}}`, `body {"query":"query A{viewer{id}} query B{viewer{id}}","operationName":"A"}`, "OPERATION_LIMIT", false},
-		{"root-fields=2", rootFields("query", 2, "__typename"), rootFields("query", 3, "viewer{id}"), "ROOT_FIELD_LIMIT", false},
-		{"root-mutations=1", rootFields("mutation", 1, anyMutation), rootFields("mutation", 2, anyMutation), "ROOT_FIELD_LIMIT", false},
-		{"repetitions=3", `{viewer{id id}}`, `{viewer{id id id}}`, "DUPLICATE_LIMIT", false},
-		{"cost=22", library(20), library(21), "COST_LIMIT", false},
-		{"overlap=40", overlapping(3, "id"), overlapping(6, "id"), "DUPLICATE_LIMIT", true},
-		{"characters=20", `{viewer{id}}` + strings.Repeat(" ", 8), `{viewer{id}}` + strings.Repeat(" ", 9), "QUERY_TOO_LONG", true},
-		{"tokens=7", `{viewer{id}}`, `{viewer{id tenant displayName}}`, "TOKEN_LIMIT", true},
-		{"page-size=50", library(50), library(51), "BAD_USER_INPUT", true},
-		{"ids=2", entitiesOf(2), entitiesOf(3), "BAD_USER_INPUT", true},
-		{"values=3", `body {"query":"{viewer{id}}","x":[1]}`, `body {"query":"{viewer{id}}","x":[1,2]}`, "BAD_USER_INPUT", true},
-		{"body=40", `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 16), `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 17), "PAYLOAD_TOO_LARGE", true},
+		{"depth=3", `{user(id:"x"){library{bucket}}}`, `{user(id:"x"){library{nodes{id}}}}`, "DEPTH_LIMIT"},
+		{"introspection-depth=3", `{__schema{types{name}}}`, `{__schema{types{fields{name}}}}`, "DEPTH_LIMIT"},
+		{"aliases=2", aliases(2), aliases(3), "ALIAS_LIMIT"},
+		{"directives=1", `{viewer{id @skip(if:false)}}`, `{viewer{id @skip(if:false) tenant @skip(if:false)}}`, "DIRECTIVE_LIMIT"},
+		{"operations=1", `query A{viewer{id}}`, `body {"query":"query A{viewer{id}} query B{viewer{id}}","operationName":"A"}`, "OPERATION_LIMIT"},
+		{"root-fields=2", rootFields("query", 2, "__typename"), rootFields("query", 3, "viewer{id}"), "ROOT_FIELD_LIMIT"},
+		{"root-mutations=1", rootFields("mutation", 1, anyMutation), rootFields("mutation", 2, anyMutation), "ROOT_FIELD_LIMIT"},
+		{"repetitions=3", `{viewer{id id}}`, `{viewer{id id id}}`, "DUPLICATE_LIMIT"},
+		{"cost=22", library(20), library(21), "COST_LIMIT"},
+		{"overlap=40", overlapping(3, "id"), overlapping(6, "id"), "DUPLICATE_LIMIT"},
+		{"characters=20", `{viewer{id}}` + strings.Repeat(" ", 8), `{viewer{id}}` + strings.Repeat(" ", 9), "QUERY_TOO_LONG"},
+		{"tokens=7", `{viewer{id}}`, `{viewer{id tenant displayName}}`, "TOKEN_LIMIT"},
+		{"page-size=50", library(50), library(51), "BAD_USER_INPUT"},
+		{"ids=2", entitiesOf(2), entitiesOf(3), "BAD_USER_INPUT"},
+		{"values=3", `body {"query":"{viewer{id}}","x":[1]}`, `body {"query":"{viewer{id}}","x":[1,2]}`, "BAD_USER_INPUT"},
+		{"body=40", `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 16), `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 17), "PAYLOAD_TOO_LARGE"},
 	}
 }
 
@@ -49,11 +47,11 @@ func entitiesOf(n int) string {
 	return `{_entities(representations:[` + strings.Repeat(`{__typename:"User",id:"u:acme:ann"}`, n) + `]){...on User{id}}}`
 }
 
-func (c *limitCase) ask(t *testing.T, request string, warn bool) (*edgeUnderTest, *answerUnderTest) {
+func (c *limitCase) ask(t *testing.T, request string) (*edgeUnderTest, *answerUnderTest) {
 	t.Helper()
 	name, value, _ := strings.Cut(c.set, "=")
 	e := newEdge(t, func(cfg *Config) {
-		cfg.WarnOnly, cfg.Development = warn, strings.HasPrefix(name, "introspection")
+		cfg.Development = strings.HasPrefix(name, "introspection")
 		if err := cfg.Limits.Set(name, value); err != nil {
 			t.Fatal(err)
 		}
@@ -65,26 +63,19 @@ func (c *limitCase) ask(t *testing.T, request string, warn bool) (*edgeUnderTest
 }
 
 // TestLimits_EachIsEnforced: each limit can be set. A request within it runs. One that exceeds it
-// is refused before any resolver is called, or is run and logged if limits only warn.
+// is refused before any resolver is called.
 func TestLimits_EachIsEnforced(t *testing.T) {
 	for _, c := range byShape() {
 		t.Run(c.set, func(t *testing.T) {
-			if e, a := c.ask(t, c.within, false); a.code() != "" {
+			if e, a := c.ask(t, c.within); a.code() != "" {
 				t.Errorf("within it, after %d calls: %s", e.calls.Load(), a.Body)
 			}
-			e, a := c.ask(t, c.beyond, false)
+			e, a := c.ask(t, c.beyond)
 			if a.code() != c.code || e.calls.Load() > 0 {
 				t.Errorf("exceeding it, after %d calls: %s", e.calls.Load(), a.Body)
 			}
 			if _, has := a.keys["data"]; has {
 				t.Errorf("exceeding it, there is data: %s", a.Body)
-			}
-			e, a = c.ask(t, c.beyond, true)
-			switch {
-			case c.always && (a.code() != c.code || e.calls.Load() > 0):
-				t.Errorf("it does not apply if limits warn: %s", a.Body)
-			case !c.always && (a.code() == c.code || !strings.Contains(e.log.String(), c.code)):
-				t.Errorf("if limits warn: %s, log %s", a.Body, e.log.String())
 			}
 		})
 	}

@@ -30,19 +30,10 @@ type Config struct {
 	// fault.Errors, with code Unauthenticated for an invalid token.
 	Authenticate Authenticate
 	Limits       Limits
-	// WarnOnly logs requests that exceed the limits on a document's shape and cost, and runs them,
-	// so that an operator can see whom the limits would affect. Limits that protect the process
-	// itself (sizes, tokens, overlap) still apply.
-	WarnOnly bool
-	// Exceeded, if set, is called with the code of each limit that an operation exceeded when it
-	// was run anyway.
-	Exceeded func(code string)
 	// Development enables introspection and suggestions. Introspection enables only introspection.
 	Development, Introspection bool
 	// Profile determines the statuses.
 	Profile Profile
-	// Compress compresses answers to signed-in viewers too.
-	Compress bool
 	// Documents, if set, are the only documents that are answered.
 	Documents Manifest
 	// TrustedProxies are the proxies whose X-Forwarded-For header is trusted.
@@ -77,8 +68,6 @@ type Handler struct {
 	sites        *CrossOrigin
 	graph        graph.ExecutableSchema
 	schema       *ast.Schema // of graph
-	apply        limitPolicy
-	warning      *warning // if nil, limits are enforced
 	compiler     *compiler
 	persisted    *persisted
 	rates        *rates
@@ -93,7 +82,6 @@ type Handler struct {
 	connections  *connection.Limit
 	streams      *streams
 	zipper       *zipper
-	compressed   bool      // answers to viewers are compressed too
 	exchanges    sync.Pool // of *exchange
 	intakes      sync.Pool // of *intake, for messages of sockets
 }
@@ -109,7 +97,7 @@ func New(c Config) (*Handler, error) {
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
-		zipper: newZipper(), compressed: c.Compress,
+		zipper:     newZipper(),
 		operations: budget.New(c.Limits.Concurrent, 1),
 		// An answer, and what is resolved for it.
 		memory: answer.NewMemory(c.Limits.AnswerMemory, 2*c.Limits.AnswerBytes),
@@ -123,15 +111,7 @@ func New(c Config) (*Handler, error) {
 	if h.sites == nil {
 		h.sites = sameOriginOnly()
 	}
-	h.apply = func(r *refusal) *refusal { return r }
-	if c.WarnOnly {
-		h.apply = func(*refusal) *refusal { return nil } // warn reports it
-		h.warning = &warning{c.Log, c.Exceeded}
-		if c.Exceeded == nil {
-			h.warning.exceeded = func(string) {}
-		}
-	}
-	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development, h.apply)
+	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development)
 	h.persisted = newPersisted(c.Documents, &h.limits)
 	h.rates = newRates(&h.limits, c.TrustedProxies, c.Log, c.Spent)
 	h.bodies = newBodies(&h.limits)
@@ -253,7 +233,6 @@ func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Call
 	case kind != ast.Subscription && !x.stream && x.media == mediaNone:
 		return caller, nil, notAcceptable()
 	}
-	h.warn(r.Context(), op, caller)
 	return caller, op, nil
 }
 

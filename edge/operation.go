@@ -85,9 +85,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages,
 		keeps: sizeOf(values) + max(0, doc.weight()-usualDocument)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
-		if refused = h.apply(refused); refused != nil {
-			return nil, refused
-		}
+		return nil, refused
 	}
 	op.OperationContext = &graphql.OperationContext{
 		RawQuery: doc.text, OperationName: p.operationName, Variables: values,

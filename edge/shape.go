@@ -41,9 +41,6 @@ type inspector struct {
 	tooLarge *ast.Value
 }
 
-// limitPolicy returns the refusal if the limit is enforced, or nil if it is waived.
-type limitPolicy func(*refusal) *refusal
-
 type fragmentShape struct {
 	def   *ast.FragmentDefinition
 	shape shape
@@ -60,12 +57,9 @@ const (
 
 // inspect refuses a document that exceeds the limits before it is validated, because some
 // validation rules take more than quadratic time.
-func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply limitPolicy) *refusal {
+func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusal {
 	if len(doc.Operations) > limits.Operations {
-		r := refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
-		if r = apply(r); r != nil {
-			return r
-		}
+		return refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
 	}
 	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
 	for _, def := range doc.Fragments {
@@ -98,21 +92,17 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool, apply l
 		r.errs = withLocation(r.errs[0], v.Position)
 		return r
 	}
-	var exceeded []*refusal
 	if in.directives > limits.Directives {
-		exceeded = append(exceeded, refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives)))
+		return refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives))
 	}
 	if in.widest >= limits.Repetitions {
-		exceeded = append(exceeded, refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions)))
+		return refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions))
 	}
 	for i, op := range doc.Operations {
 		if shapes[i].intro > 0 && !introspection {
 			return refuseDocument(codeIntrospection, "Introspection is disabled.")
 		}
-		exceeded = append(exceeded, checkShape(op, shapes[i], limits)...)
-	}
-	for _, r := range exceeded {
-		if r = apply(r); r != nil {
+		if r := checkShape(op, shapes[i], limits); r != nil {
 			return r
 		}
 	}
@@ -131,28 +121,28 @@ func atMost(n int) string {
 	return fmt.Sprint(n)
 }
 
-// checkShape returns refusals for the limits that an operation exceeds.
-func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) (exceeded []*refusal) {
-	refuse := func(code, format string, args ...any) {
-		exceeded = append(exceeded, refuseDocument(code, fmt.Sprintf(format, args...)))
+// checkShape refuses an operation that exceeds a limit.
+func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) *refusal {
+	refuse := func(code, format string, args ...any) *refusal {
+		return refuseDocument(code, fmt.Sprintf(format, args...))
 	}
 	if s.aliases > limits.Aliases {
-		refuse(codeAliasLimit, "The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases)
+		return refuse(codeAliasLimit, "The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases)
 	}
 	roots, what := limits.RootFields, "root fields"
 	if op.Operation == ast.Mutation {
 		roots, what = limits.RootMutations, "mutations"
 	}
 	if len(s.keys) > roots {
-		refuse(codeRootFieldLimit, "The operation has %d %s; at most %d are allowed.", len(s.keys), what, roots)
+		return refuse(codeRootFieldLimit, "The operation has %d %s; at most %d are allowed.", len(s.keys), what, roots)
 	}
 	if s.depth > limits.Depth {
-		refuse(codeDepthLimit, "The operation is %d fields deep; at most %d are allowed.", s.depth, limits.Depth)
+		return refuse(codeDepthLimit, "The operation is %d fields deep; at most %d are allowed.", s.depth, limits.Depth)
 	}
 	if s.intro > limits.IntrospectionDepth {
-		refuse(codeDepthLimit, "The introspection is %d fields deep; at most %d are allowed.", s.intro, limits.IntrospectionDepth)
+		return refuse(codeDepthLimit, "The introspection is %d fields deep; at most %d are allowed.", s.intro, limits.IntrospectionDepth)
 	}
-	return exceeded
+	return nil
 }
 
 // set computes the shape of a selection set. cycle names a fragment that spreads itself.

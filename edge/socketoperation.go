@@ -153,10 +153,7 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 	if refused != nil {
 		return nil, refused
 	}
-	if op, refused = s.handler.operation(p, s.account); refused == nil {
-		s.handler.warn(ctx, op, s.caller)
-	}
-	return op, refused
+	return s.handler.operation(p, s.account)
 }
 
 // refuse answers an operation with errors, which ends it.

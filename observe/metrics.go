@@ -44,7 +44,6 @@ type Metrics struct {
 	loads           *prometheus.HistogramVec
 	points          *prometheus.CounterVec
 	closes          *prometheus.CounterVec
-	exceeded        *prometheus.CounterVec
 	exports         *prometheus.CounterVec
 }
 
@@ -96,14 +95,11 @@ func NewMetrics() *Metrics {
 		closes: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "socket_closes_total",
 			Help: "Closed websockets, by close code; client: closed or disconnected by the client; slow: the client did not read in time."},
 			[]string{"code"}),
-		exceeded: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "limits_exceeded_total",
-			Help: "Operations that exceeded a limit and ran because limits only warn, by error code of the limit."},
-			[]string{"code"}),
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
 	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
-		m.loads, m.points, m.closes, m.exceeded, m.exports,
+		m.loads, m.points, m.closes, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -230,10 +226,6 @@ func (m *Metrics) Spent(signedIn bool, points float64) {
 
 // SocketClosed counts a closed websocket by its code, which is from a fixed set.
 func (m *Metrics) SocketClosed(code string) { m.closes.WithLabelValues(code).Inc() }
-
-// LimitExceeded counts an operation that was executed although it exceeds a limit, by the error code
-// of the API for that.
-func (m *Metrics) LimitExceeded(code string) { m.exceeded.WithLabelValues(code).Inc() }
 
 // Streams adds metrics of how many event streams and sockets are open, which are read whenever the
 // metrics are collected.

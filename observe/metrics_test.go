@@ -121,7 +121,6 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m.Spent(true, 1.5)
 	m.Spent(false, 1)
 	m.SocketClosed("4403")
-	m.LimitExceeded("DEPTH_LIMIT")
 	m.exported("traces", "failed")
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Answers(func() int64 { return 131_072 })
@@ -153,7 +152,6 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 		`carrel_in_flight_lists 3`,
 		`carrel_in_flight_lists_unreadable 16`,
 		`carrel_in_flight_set 18`,
-		`carrel_limits_exceeded_total{code="DEPTH_LIMIT"} 1`,
 		`carrel_loader_ids_count{loader="principals"} 1`,
 		`carrel_moves_deferred 2`,
 		`carrel_oldest_change_seconds 1.5`,

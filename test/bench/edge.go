@@ -12,7 +12,6 @@ import (
 func edgeSections() []section {
 	return []section{
 		{"transport", measureTransport},
-		{"compression", measureCompression},
 		{"hostile", measureHostile},
 		{"idle", measureIdle},
 		{"event", measureEvent},

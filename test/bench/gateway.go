@@ -116,7 +116,6 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 		Schema:       g.schema(),
 		Authenticate: known.Caller,
 		Limits:       limits,
-		Compress:     true, // for requests that accept it
 		Log:          slog.New(slog.DiscardHandler),
 		Random:       func(b []byte) { _, _ = rand.Read(b) }, // it never fails
 	})

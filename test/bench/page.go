@@ -267,7 +267,7 @@ func newPageRequest(ctx context.Context, url, token, body string) (*http.Request
 	}
 	r.ContentLength = int64(len(body))
 	r.Header.Set("Authorization", "Bearer "+token)
-	// Go's client would accept a compressed page, which only --compress enables.
+	// Go's client would accept a compressed page.
 	r.Header.Set("Accept-Encoding", "identity")
 	r.Header.Set("Content-Type", "application/json")
 	return r, nil
