@@ -37,51 +37,27 @@ type eventStream struct {
 	pinger *time.Timer
 }
 
-// stream answers an operation by events. Once the stream is open, a refusal is sent as an event. A
-// subscription takes over the connection, if possible, and continues in a goroutine after the
-// request has ended.
+// stream answers an operation by events. Once the stream is open, a refusal is sent as an event.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, caller auth.Caller, op *operation) *refusal {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began, span: x.span, report: x.report}
+	defer cancel()
 	leave, refused := h.enter(s, op)
 	if refused != nil {
-		cancel()
 		return refused
 	}
-	handedOver := false
-	defer func() {
-		if !handedOver {
-			cancel()
-			leave()
-		}
-	}()
+	defer leave()
 	header := eventHeader(w.Header())
-	if s.endless {
-		if own := takeOver(w, r, header); own != nil {
-			s.wire = own
-			x.opened, handedOver = true, true
-			go own.watch(cancel)
-			go func() {
-				defer leave()
-				defer h.recoverPanic(ctx)
-				h.emit(ctx, s, caller, op)
-			}()
-			return nil
-		}
+	if s.endless && r.ProtoMajor == 1 {
+		connection.BecomesStream(r)
+		header.Set("Connection", "close") // what the client sends after the request is not run
 	}
 	defer context.AfterFunc(r.Context(), cancel)()
 	x.opened = true
 	w.WriteHeader(http.StatusOK)
-	s.wire = newResponseWire(w)
+	s.wire = newWire(w)
 	h.emit(ctx, s, caller, op)
 	return nil
-}
-
-// recoverPanic logs a panic. Goroutines defer it, because a panic would end the process.
-func (h *Handler) recoverPanic(ctx context.Context) {
-	if value := recover(); value != nil {
-		h.panicked(ctx, value)
-	}
 }
 
 // enter registers a stream. leave removes it.
@@ -178,7 +154,7 @@ func (s *eventStream) emitEvent(done *executed) {
 func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 	eventHeader(w.Header())
 	w.WriteHeader(http.StatusOK)
-	s := &eventStream{wire: newResponseWire(w), limits: &h.limits, cancel: func() {}}
+	s := &eventStream{wire: newWire(w), limits: &h.limits, cancel: func() {}}
 	s.open()
 	defer s.close()
 	s.fail(r.errs)
@@ -256,10 +232,9 @@ func (s *eventStream) write(message [][]byte) {
 	}
 	for part := range connection.Pieces(joined(message)) {
 		began := time.Now()
-		if err := s.wire.send([][]byte{part}, s.limits.StreamWrite); err != nil {
+		if err := s.wire.send(part, s.limits.StreamWrite); err != nil {
 			// The error depends on the protocol: HTTP/2 reports its deadline like any other reset.
 			s.broken, s.slow = true, time.Since(began) >= s.limits.StreamWrite
-			s.wire.cut()
 			s.cancel()
 			return
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -41,8 +40,8 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 	<-s.ended
 }
 
-// TestEvents_RequestsBehindASubscriptionAreNotRun: an answer that is written without the server is
-// complete, and anything that the client sends after the request is not run.
+// TestEvents_RequestsBehindASubscriptionAreNotRun: the answer is complete, and anything that the client sends
+// after the request is not run.
 func TestEvents_RequestsBehindASubscriptionAreNotRun(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
 	mux := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
@@ -87,6 +86,24 @@ func TestEvents_ArriveOverHTTP10(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.ticks(t, answer)
+}
+
+// TestEvents_OutliveTheTimeOfRequests: a subscription over HTTP/1.1 is not ended when it is idle for longer than
+// a request may be read and one message may take.
+func TestEvents_OutliveTheTimeOfRequests(t *testing.T) {
+	s, e := newTickingEdge(t, func(c *Config) { c.Limits.StreamWrite = time.Second })
+	l := DefaultLimits()
+	l.Read, l.StreamWrite, l.Idle = time.Second, time.Second, time.Second
+	conn := dial(t, start(t, e.handler, l))
+	if _, err := fmt.Fprintf(conn, askTicks, 1); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(2 * time.Second)
 	s.ticks(t, answer)
 }
 
@@ -146,7 +163,7 @@ func (w *timed) SetWriteDeadline(at time.Time) error {
 func TestEvents_EndOfAResponseHasADeadline(t *testing.T) {
 	l := DefaultLimits()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
-	s := &eventStream{wire: newResponseWire(w), limits: &l, cancel: func() {}}
+	s := &eventStream{wire: newWire(w), limits: &l, cancel: func() {}}
 	s.open()
 	if !w.deadline.IsZero() {
 		t.Errorf("between two messages the deadline is %s", w.deadline)
@@ -155,28 +172,4 @@ func TestEvents_EndOfAResponseHasADeadline(t *testing.T) {
 	if w.deadline.IsZero() {
 		t.Error("the end has no deadline")
 	}
-}
-
-// deaf is a connection that never accepts data.
-type deaf struct {
-	net.Conn
-	closed chan struct{}
-}
-
-func (deaf) SetWriteDeadline(time.Time) error { return nil }
-func (deaf) Write([]byte) (int, error)        { return 0, io.ErrShortWrite }
-
-func (d deaf) Close() error {
-	close(d.closed)
-	return nil
-}
-
-func TestEvents_ConnectionThatReadsNothingIsClosed(t *testing.T) {
-	l := DefaultLimits()
-	ended, closed := make(chan struct{}), make(chan struct{})
-	s := &eventStream{wire: &ownWire{conn: deaf{closed: closed}}, limits: &l, cancel: func() { close(ended) }}
-	s.open()
-	<-closed
-	<-ended
-	s.close() // closing again must not close the connection again
 }

@@ -152,6 +152,7 @@ func Server(h http.Handler, l Limits, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:           endUnclearFraming(limitHeader(connection.Pace(h, l.StreamWrite), l.HeaderBytes)),
 		ConnState:         connection.Track,
+		ConnContext:       connection.Context,
 		ReadHeaderTimeout: l.ReadHeader,
 		ReadTimeout:       l.Read,
 		WriteTimeout:      l.AnswerTime(),

@@ -4,6 +4,7 @@
 package connection
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -21,8 +22,8 @@ import (
 const sendBuffer = 2 * PieceBytes
 
 // Limit limits the open connections, in total and for each account, so that they use up neither the
-// file descriptors nor the memory of the process. A connection that is taken over by an event stream
-// or a socket is counted in total only, because streams have their own limits.
+// file descriptors nor the memory of the process. A connection that becomes an event stream or a socket
+// is counted in total only, because streams have their own limits.
 type Limit struct {
 	budget  *budget.Budget
 	account func(netip.Addr) string
@@ -96,13 +97,13 @@ func (l *Limit) enter(conn net.Conn) *connection {
 	if wire, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = wire.SetWriteBuffer(sendBuffer) // without it only slow clients are closed later
 	}
-	counted := &connection{Conn: conn, all: l, account: account}
+	c := &connection{Conn: conn, all: l, account: account}
 	if account != budget.Nobody {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.open[account] = append(l.open[account], counted)
+		l.open[account] = append(l.open[account], c)
 	}
-	return counted
+	return c
 }
 
 // displace closes a connection of an account: the oldest without a request, or else the oldest.
@@ -137,13 +138,34 @@ type connection struct {
 	busy    atomic.Bool // it has a request
 }
 
-// Track follows the state of connections, as the ConnState of an http.Server.
-func Track(conn net.Conn, state http.ConnState) {
+// counted returns the counted connection that conn is, or is secured over; nil if there is none.
+func counted(conn net.Conn) *connection {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
-	c, ok := conn.(*connection)
-	if !ok {
+	c, _ := conn.(*connection)
+	return c
+}
+
+// contextKey is the key of a request's connection.
+type contextKey struct{}
+
+// Context adds a connection to the context of its requests, as the ConnContext of an http.Server.
+func Context(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, contextKey{}, counted(conn))
+}
+
+// BecomesStream makes the connection of a request over HTTP/1 count in total only.
+func BecomesStream(r *http.Request) {
+	if c, _ := r.Context().Value(contextKey{}).(*connection); c != nil && r.ProtoMajor == 1 {
+		c.becomeStream()
+	}
+}
+
+// Track follows the state of connections, as the ConnState of an http.Server.
+func Track(conn net.Conn, state http.ConnState) {
+	c := counted(conn)
+	if c == nil {
 		return
 	}
 	switch state {
