@@ -97,9 +97,9 @@ func TestServe_MetricsAreOnTheAdminAddress(t *testing.T) {
 		`carrel_request_seconds_count{code="OK",operation="query"} 2`,
 		`carrel_request_seconds_count{code="UNAUTHENTICATED",operation="none"} 1`,
 		`carrel_request_seconds_count{code="GRAPHQL_VALIDATION_FAILED",operation="none"} 1`,
-		`carrel_store_call_seconds_count{method="Commit",outcome="ok"} 1`,
-		`carrel_store_call_seconds_count{method="CommitPrincipal",outcome="ok"} 1`,
-		`carrel_store_call_seconds_count{method="OpenLibrary",outcome="ok"}`,
+		`carrel_store_call_seconds_count{operation="commit",outcome="ok"} 1`,
+		`carrel_store_call_seconds_count{operation="commit a principal",outcome="ok"} 1`,
+		`carrel_store_call_seconds_count{operation="page a library",outcome="ok"}`,
 		`carrel_fanout_lag_seconds_count{outcome="complete"} 1`,
 		"\ncarrel_oldest_change_seconds ", "\ncarrel_repairs_requested_total 0\n", "\ngo_goroutines ",
 	} {

@@ -96,9 +96,7 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	}
 	if with.Metrics != nil {
 		o.Observe = func(ctx context.Context, r session.Observation) {
-			s := observe.Statement{Name: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged}
-			with.Metrics.Statement(s)
-			with.Tracing.Statement(ctx, s)
+			with.called(ctx, observe.Call{System: "cassandra", Operation: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged})
 		}
 	}
 	store, err := cassandra.Open(ctx, o)

@@ -63,6 +63,12 @@ type Options struct {
 	Doing string
 }
 
+// called records a call of the store.
+func (o *Options) called(ctx context.Context, c observe.Call) {
+	o.Metrics.Call(c)
+	o.Tracing.Call(ctx, c)
+}
+
 // randomHostLength is the length of a random host id. Names are unique even if two ids are equal.
 const randomHostLength = 8
 
@@ -167,7 +173,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		Tuning: library.Tuning{Targets: with.Targets}, ConfirmedKeys: with.ConfirmedKeys,
 		HeaderCache: listing.HeaderCache{Size: with.HeaderCache}}
 	if with.Metrics != nil {
-		c.Store, c.Watch = with.Metrics.Store(g.Store.Backend, with.Tracing), observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
+		c.Watch = observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
 	if disk := g.Store.disk; disk != nil {
 		c.Room = disk.Room
@@ -189,7 +195,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if with.Metrics != nil {
 		with.Metrics.Journal(g.journal.Stats)
 	}
-	c.Journal = g.journal
+	c.Journal = with.Tracing.Journal(g.journal)
 	g.Services, err = retryOpening(ctx, with.Log, target, func() (*backend.Services, error) { return backend.Open(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)

@@ -11,6 +11,7 @@ import (
 	"carrel/config"
 	"carrel/core/naming"
 	"carrel/interchange/archive"
+	"carrel/observe"
 	"carrel/pebblestore"
 )
 
@@ -80,11 +81,24 @@ func ParseTarget(flag, name string, f config.ClusterFlags) (Target, error) {
 type directory struct{ flag, path string }
 
 func (d directory) open(_ context.Context, with Options) (OpenStore, error) {
-	store, err := pebblestore.Open(d.path, pebblestore.Options{Log: with.Log, Fatal: func(msg string) { with.Fatal(errors.New(msg)) }})
+	o := pebblestore.Options{Log: with.Log, Fatal: func(msg string) { with.Fatal(errors.New(msg)) }}
+	if with.Metrics != nil {
+		o.Observe = func(ctx context.Context, c pebblestore.Call) { with.called(ctx, callOf(c)) }
+	}
+	store, err := pebblestore.Open(d.path, o)
 	if err != nil {
 		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
 	return OpenStore{Backend: store, disk: store}, nil
+}
+
+// callOf returns a call of an embedded store as it is counted.
+func callOf(c pebblestore.Call) observe.Call {
+	outcome := observe.OutcomeOf(c.Err)
+	if c.Err == nil && c.Refused {
+		outcome = "refused"
+	}
+	return observe.Call{System: "pebble", Operation: c.Operation, Outcome: outcome, Took: c.Took}
 }
 
 // CheckExists implements Target.

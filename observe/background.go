@@ -68,21 +68,33 @@ func (b *tracedBackground) Scrub(ctx context.Context) (finished, mismatches int,
 	return finished, mismatches, err
 }
 
-// sends stores the span in which a change is sent to the store.
-func (t *Tracing) sends(ctx context.Context, id commit.EntryID) {
+// Journal remembers in which span a change begins, for the span of the background work that may
+// finish it.
+func (t *Tracing) Journal(next commit.Journal) commit.Journal {
 	if t == nil {
-		return
+		return next
 	}
+	return &tracedJournal{next, t}
+}
+
+type tracedJournal struct {
+	commit.Journal
+	t *Tracing
+}
+
+// Begin implements commit.Journal.
+func (j *tracedJournal) Begin(ctx context.Context, e commit.Entry) error {
 	if r, ok := recordedIn(ctx); ok {
-		t.changes.keep(id, r.SpanContext())
+		j.t.changes.keep(e.ID, r.SpanContext())
 	}
+	return j.Journal.Begin(ctx, e)
 }
 
 // maxChangeSpans limits the changes whose spans are kept. A process may have as many undecided
 // changes.
 const maxChangeSpans = 1000
 
-// changeSpans maps the latest changes to the spans of the mutations that sent them to the store.
+// changeSpans maps the latest changes to the spans of the mutations that began them.
 // Most changes are finished by their mutation and never looked up.
 type changeSpans struct {
 	mu    sync.Mutex

@@ -27,14 +27,13 @@ var idBounds = []float64{1, 2, 5, 10, 20, 50, 100}
 // Metrics are the metrics of one process, for Prometheus. No label contains an id, a name or a text
 // of a request: every label has a fixed set of values.
 type Metrics struct {
-	registry   *prometheus.Registry
-	requests   *prometheus.HistogramVec
-	calls      *prometheus.HistogramVec
-	statements *prometheus.HistogramVec
-	again      *prometheus.CounterVec
-	lag        *prometheus.HistogramVec
-	hidden     *prometheus.CounterVec
-	copies     *prometheus.CounterVec
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	calls    *prometheus.HistogramVec
+	again    *prometheus.CounterVec
+	lag      *prometheus.HistogramVec
+	hidden   *prometheus.CounterVec
+	copies   *prometheus.CounterVec
 	// principalCopies counts headers of users and groups, and copies counts entries of libraries.
 	principalCopies *prometheus.CounterVec
 	wrongCopies     prometheus.Counter
@@ -64,12 +63,11 @@ func NewMetrics() *Metrics {
 		registry: prometheus.NewRegistry(),
 		requests: histogram("request_seconds", "Duration of GraphQL requests, by operation type and code of the first error; OK without errors.",
 			requestBounds, "operation", "code"),
-		calls: histogram("store_call_seconds", "Duration of store calls, by method and outcome.", callBounds, "method", "outcome"),
-		statements: histogram("store_statement_seconds", "Duration of statements sent to the cluster, by purpose and outcome.",
-			callBounds, "statement", "outcome"),
-		again: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "store_statements_again_total",
+		calls: histogram("store_call_seconds", "Duration of calls of the embedded store, or of statements sent to the cluster, by operation and outcome.",
+			callBounds, "operation", "outcome"),
+		again: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "store_calls_again_total",
 			Help: "Statements sent again: retry after a node failed, or hedge to a second node because one was slow."},
-			[]string{"statement", "why"}),
+			[]string{"operation", "why"}),
 		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until all its libraries have it; outcome left: the rest was left to the background.",
 			lagBounds, "outcome"),
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
@@ -98,7 +96,7 @@ func NewMetrics() *Metrics {
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.statements, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
+	m.registry.MustRegister(m.requests, m.calls, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
 		m.loads, m.points, m.closes, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -116,28 +114,6 @@ func (m *Metrics) Request(operation, code string, took time.Duration) {
 		operation = "none"
 	}
 	m.requests.WithLabelValues(operation, code).Observe(took.Seconds())
-}
-
-// Statement is a statement that a store has sent to its cluster, or did not send because too many
-// were running. Its names are from fixed sets.
-type Statement struct {
-	Name, Outcome string
-	Took          time.Duration
-	// Retries is how often it was sent again after a node had failed. Hedged reports that it was
-	// also sent to a second node because the first was slow.
-	Retries int
-	Hedged  bool
-}
-
-// Statement counts a statement.
-func (m *Metrics) Statement(s Statement) {
-	m.statements.WithLabelValues(s.Name, s.Outcome).Observe(s.Took.Seconds())
-	if s.Retries > 0 {
-		m.again.WithLabelValues(s.Name, "retry").Add(float64(s.Retries))
-	}
-	if s.Hedged {
-		m.again.WithLabelValues(s.Name, "hedge").Inc()
-	}
 }
 
 // Cluster adds metrics of how many statements are running and how many wait, which are read whenever

@@ -43,29 +43,7 @@ func ownMetrics(t *testing.T, m *Metrics, name string) []string {
 	})
 }
 
-func openStore(t testing.TB) *pebblestore.Store {
-	t.Helper()
-	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return store
-}
-
-// failing is a store that fails with err.
-type failing struct {
-	backend.Store
-	err error
-}
-
-func (f failing) Built(context.Context, principal.ID) (bool, error) { return false, f.err }
-
-func TestMetrics_CallsAreCountedByOutcome(t *testing.T) {
+func TestOutcomeOf(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -73,24 +51,14 @@ func TestMetrics_CallsAreCountedByOutcome(t *testing.T) {
 		{nil, "ok"},
 		{fault.Uncertain(fault.Unavailablef(nil, "x")), "unknown"},
 		{fault.Unavailablef(nil, "x"), "unavailable"},
-		{fault.Unavailablef(context.DeadlineExceeded, "x"), "ended"},
+		{fault.Unavailablef(context.DeadlineExceeded, "x"), "timeout"},
 		{fmt.Errorf("reading: %w", context.Canceled), "ended"},
 		{errors.New("x"), "failed"},
 		{&fault.Error{Code: fault.Internal, Msg: "x"}, "failed"},
 	} {
-		t.Run(fmt.Sprint(tc.err), func(t *testing.T) {
-			m := NewMetrics()
-			s := m.Store(failing{err: tc.err}, nil)
-			for range 2 {
-				if _, err := s.Built(t.Context(), "u:acme:ann"); !errors.Is(err, tc.err) {
-					t.Errorf("got the error %v", err)
-				}
-			}
-			want := []string{`carrel_store_call_seconds_count{method="Built",outcome="` + tc.want + `"} 2`}
-			if diff := cmp.Diff(want, ownMetrics(t, m, "store_call")); diff != "" {
-				t.Error(diff)
-			}
-		})
+		if got := OutcomeOf(tc.err); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)
+		}
 	}
 }
 
@@ -99,10 +67,10 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m.Request("query", "OK", time.Millisecond)
 	m.Request("mutation", "UNAVAILABLE", time.Second)
 	m.Request("", "BAD_REQUEST", 0)
-	m.Statement(Statement{Name: "content commit", Outcome: "applied", Took: time.Millisecond})
-	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 2})
-	m.Statement(Statement{Name: "read contents", Outcome: "ok", Retries: 1, Hedged: true})
-	m.Statement(Statement{Name: "update index", Outcome: "busy"})
+	m.Call(Call{Operation: "commit", Outcome: "applied", Took: time.Millisecond})
+	m.Call(Call{Operation: "read contents", Outcome: "ok", Retries: 2})
+	m.Call(Call{Operation: "read contents", Outcome: "ok", Retries: 1, Hedged: true})
+	m.Call(Call{Operation: "update index", Outcome: "busy"})
 	m.Cluster(func() (running, waiting int) { return 12, 13 })
 	m.FannedOut(time.Millisecond, true)
 	m.FannedOut(time.Second, false)
@@ -171,11 +139,11 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 		`carrel_scrub_mismatches_total 10`,
 		`carrel_scrub_steps_total 9`,
 		`carrel_socket_closes_total{code="4403"} 1`,
-		`carrel_store_statement_seconds_count{outcome="applied",statement="content commit"} 1`,
-		`carrel_store_statement_seconds_count{outcome="busy",statement="update index"} 1`,
-		`carrel_store_statement_seconds_count{outcome="ok",statement="read contents"} 2`,
-		`carrel_store_statements_again_total{statement="read contents",why="hedge"} 1`,
-		`carrel_store_statements_again_total{statement="read contents",why="retry"} 3`,
+		`carrel_store_call_seconds_count{operation="commit",outcome="applied"} 1`,
+		`carrel_store_call_seconds_count{operation="read contents",outcome="ok"} 2`,
+		`carrel_store_call_seconds_count{operation="update index",outcome="busy"} 1`,
+		`carrel_store_calls_again_total{operation="read contents",why="hedge"} 1`,
+		`carrel_store_calls_again_total{operation="read contents",why="retry"} 3`,
 		`carrel_store_statements_under_way 12`,
 		`carrel_store_statements_waiting 13`,
 		`carrel_streams{kind="events"} 4`,
@@ -190,30 +158,44 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 // BenchmarkPage measures a page of 20 of the Service: alone, with metrics, and with the spans of
 // one in a hundred operations and of all.
 func BenchmarkPage(b *testing.B) {
-	store := openStore(b)
-	runtime := sched.NewReal()
-	b.Cleanup(runtime.Close)
-	service := func(c backend.Config) *repair.Service {
-		c.Runtime, c.Journal = runtime, journal.New(b.Context(), c.Store, runtime, nil)
-		return backendtest.Open(b, c)
-	}
-	plain := service(backend.Config{Store: store})
-	manages := library.Manages
-	if _, err := plain.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
-		b.Fatal(err)
-	}
-	for i := range 100 {
-		_, err := plain.ImportContent(b.Context(), library.ImportContent{
-			ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: principal.Public,
-			Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
-		})
+	m := NewMetrics()
+	open := func(observed func(context.Context, pebblestore.Call)) *pebblestore.Store {
+		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem(), Observe: observed})
 		if err != nil {
 			b.Fatal(err)
 		}
+		b.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+		return store
 	}
-	m := NewMetrics()
+	runtime := sched.NewReal()
+	b.Cleanup(runtime.Close)
+	service := func(store *pebblestore.Store, watch library.Watcher) *repair.Service {
+		svc := backendtest.Open(b, backend.Config{Store: store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store, runtime, nil)})
+		if _, err := svc.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
+			b.Fatal(err)
+		}
+		manages := library.Manages
+		for i := range 100 {
+			_, err := svc.ImportContent(b.Context(), library.ImportContent{
+				ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: principal.Public,
+				Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		return svc
+	}
 	measured := func(t *Tracing) *repair.Service {
-		return service(backend.Config{Store: m.Store(store, t), Watch: Watcher{Metrics: m, Tracing: t}})
+		return service(open(func(ctx context.Context, c pebblestore.Call) {
+			call := Call{System: "pebble", Operation: c.Operation, Outcome: OutcomeOf(c.Err), Took: c.Took}
+			m.Call(call)
+			t.Call(ctx, call)
+		}), Watcher{Metrics: m, Tracing: t})
 	}
 	some, all := droppingAll(b, sampling(0.01, rate.NewLimiter(0, 0))), droppingAll(b, sampling(1, rate.NewLimiter(0, 0)))
 	asked := request()
@@ -221,7 +203,7 @@ func BenchmarkPage(b *testing.B) {
 		name    string
 		svc     *repair.Service
 		tracing *Tracing
-	}{{"plain", plain, nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
+	}{{"plain", service(open(nil), nil), nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -12,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxCalls limits the spans for calls of the store and statements of one operation: nobody could
+// maxCalls limits the spans for calls of the store in one operation: nobody could
 // read the trace of a fan-out to ten thousand libraries. The span of the operation has the total
 // number.
 const maxCalls = 200
@@ -172,48 +171,6 @@ func knownMethod(method string) string {
 	return "_OTHER"
 }
 
-// storeCall begins the span of a call of the store below a recorded one. It returns nil if the call
-// is not recorded.
-func (t *Tracing) storeCall(ctx context.Context, method string) (context.Context, trace.Span) {
-	parent, ok := recordedIn(ctx)
-	if !ok || parent.calls.Add(1) > maxCalls {
-		return ctx, nil
-	}
-	ctx, span := t.tracer.Start(ctx, method)
-	r := &recorded{Span: span, calls: parent.calls}
-	return trace.ContextWithSpan(ctx, r), r
-}
-
-// endCall ends the span of a call.
-func endCall(span trace.Span, outcome int) {
-	span.SetAttributes(attribute.String("carrel.outcome", outcomeNames[outcome]))
-	if outcome == callUnknown || outcome == callUnavailable || outcome == callFailed {
-		span.SetStatus(codes.Error, "")
-	}
-	span.End()
-}
-
-// Statement records a statement that a store has sent to its cluster within the call of ctx, and that
-// has just ended.
-func (t *Tracing) Statement(ctx context.Context, s Statement) {
-	if t == nil {
-		return
-	}
-	parent, ok := recordedIn(ctx)
-	if !ok || parent.calls.Add(1) > maxCalls {
-		return
-	}
-	ended := time.Now()
-	_, span := t.tracer.Start(ctx, s.Name, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(ended.Add(-s.Took)), trace.WithAttributes(
-		attribute.String("db.system.name", "cassandra"), attribute.String("carrel.outcome", s.Outcome),
-		attribute.Int("carrel.retries", s.Retries), attribute.Bool("carrel.hedged", s.Hedged)))
-	switch s.Outcome {
-	case "unknown", "unavailable", "timeout", "failed", "busy":
-		span.SetStatus(codes.Error, "")
-	}
-	span.End(trace.WithTimestamp(ended))
-}
-
 // FanOut begins the span of a fan-out that may outlive the mutation of ctx. It links to the other
 // mutations whose changes it includes.
 func (t *Tracing) FanOut(ctx context.Context, others []context.Context) (during context.Context, ended func(error)) {
@@ -234,8 +191,7 @@ func (t *Tracing) FanOut(ctx context.Context, others []context.Context) (during 
 func endWork(span trace.Span, err error) {
 	if r, ok := span.(*recorded); ok {
 		span.SetAttributes(attribute.Int64("carrel.store_calls", r.calls.Load()))
-		endCall(span, outcomeOf(err))
-		return
+		setOutcome(span, OutcomeOf(err))
 	}
 	span.End()
 }

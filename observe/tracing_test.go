@@ -20,11 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
-	"carrel/backend"
 	"carrel/core/commit"
-	"carrel/core/fault"
-	"carrel/library"
-	"carrel/principal"
 )
 
 // tracingOf returns a Tracing that records the traces chosen by the sampler, and the recorder of
@@ -136,65 +132,50 @@ func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 	}
 }
 
-// TestSpans_StatementsAreBelowTheirCalls: the spans of calls are below the span of their operation,
-// those of statements below their call, and without an operation there are none.
-func TestSpans_StatementsAreBelowTheirCalls(t *testing.T) {
+// TestSpans_CallsAreBelowTheirOperation: the spans of calls are below the span of their operation, and
+// without an operation there are none.
+func TestSpans_CallsAreBelowTheirOperation(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
-	store := NewMetrics().Store(cluster{tracing: tracing}, tracing)
-	if _, err := store.Built(t.Context(), "u:acme:ann"); err == nil {
-		t.Fatal("the store has no error")
-	}
+	call := Call{System: "pebble", Operation: "read a library", Outcome: "unavailable", Took: time.Second}
+	tracing.Call(t.Context(), call)
 	if n := len(kept.Ended()); n > 0 {
 		t.Errorf("%d spans of calls without an operation", n)
 	}
 	ctx, op := tracing.Request(t.Context(), request())
-	if _, err := store.Built(ctx, "u:acme:ann"); err == nil {
-		t.Fatal("the store has no error")
-	}
-	if _, err := store.Built(WithoutCallSpans(ctx), "u:acme:ann"); err == nil {
-		t.Fatal("the store has no error")
-	}
+	tracing.Call(ctx, call)
+	tracing.Call(WithoutCallSpans(ctx), call)
+	call.Outcome = "refused"
+	tracing.Call(ctx, call)
 	op.End(Outcome{Type: "query", Code: "OK"})
 	spans := kept.Ended()
-	if diff := cmp.Diff([]string{"built", "Built", "query"}, names(kept)); diff != "" {
+	if diff := cmp.Diff([]string{"read a library", "read a library", "query"}, names(kept)); diff != "" {
 		t.Fatal(diff)
 	}
-	for i, want := range []string{"unavailable Error", "unavailable Error"} {
+	for i, want := range []string{"unavailable Error", "refused Unset"} {
 		if got := attributeOf(spans[i], "carrel.outcome") + " " + spans[i].Status().Code.String(); got != want {
 			t.Errorf("%s: %s, want %s", spans[i].Name(), got, want)
 		}
-		if spans[i].Parent().SpanID() != spans[i+1].SpanContext().SpanID() {
-			t.Errorf("%s is not below %s", spans[i].Name(), spans[i+1].Name())
+		if spans[i].Parent().SpanID() != spans[2].SpanContext().SpanID() {
+			t.Errorf("%s is not below the operation", spans[i].Name())
+		}
+		if got := attributeOf(spans[i], "db.system.name"); got != "pebble" {
+			t.Errorf("the store is %q", got)
 		}
 	}
 	if got := spans[0].EndTime().Sub(spans[0].StartTime()); got != time.Second {
-		t.Errorf("a statement of a second took %s", got)
+		t.Errorf("a call of a second took %s", got)
 	}
 	if got := attributeOf(spans[2], "carrel.store_calls"); got != "2" {
-		t.Errorf("%s calls and statements, want 2", got)
+		t.Errorf("%s calls, want 2", got)
 	}
-}
-
-// cluster is a store that sends one statement for each call. The statement fails.
-type cluster struct {
-	backend.Store
-	tracing *Tracing
-}
-
-func (c cluster) Built(ctx context.Context, _ principal.ID) (bool, error) {
-	c.tracing.Statement(ctx, Statement{Name: "built", Outcome: "unavailable", Took: time.Second})
-	return false, fault.Unavailablef(nil, "x")
 }
 
 func TestSpans_OfALargeOperationAreLimited(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
-	store := NewMetrics().Store(failing{}, tracing)
 	ctx, op := tracing.Request(t.Context(), request())
 	ctx, ended := tracing.FanOut(ctx, nil)
 	for range maxCalls + 50 {
-		if _, err := store.Built(ctx, "u:acme:ann"); err != nil {
-			t.Fatal(err)
-		}
+		tracing.Call(ctx, Call{Operation: "read a library", Outcome: "ok"})
 	}
 	ended(nil)
 	op.End(Outcome{Type: "mutation", Code: "OK"})
@@ -236,10 +217,10 @@ func (r resuming) Scrub(context.Context) (int, int, error)            { return 3
 
 func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
-	store := NewMetrics().Store(deciding{}, tracing)
+	changes := tracing.Journal(beginning{})
 	ctx, op := tracing.Request(t.Context(), request())
 	change := commit.EntryID{1}
-	if _, err := store.Commit(ctx, &library.ContentCommit{Writer: change}); err != nil {
+	if err := changes.Begin(ctx, commit.Entry{ID: change}); err != nil {
 		t.Fatal(err)
 	}
 	op.End(Outcome{Type: "mutation", Code: "OUTCOME_UNKNOWN"})
@@ -264,24 +245,22 @@ func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	if finished, mismatches, err := s.Scrub(t.Context()); finished != 3 || mismatches != 4 || !errors.Is(err, gone) {
 		t.Errorf("Scrub: %d, %d, %v", finished, mismatches, err)
 	}
-	if diff := cmp.Diff([]string{"Commit", "mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
+	if diff := cmp.Diff([]string{"mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
 		t.Fatal(diff)
 	}
 	spans := kept.Ended()
-	if links := spans[2].Links(); len(links) != 1 || links[0].SpanContext.SpanID() != spans[0].SpanContext().SpanID() {
+	if links := spans[1].Links(); len(links) != 1 || links[0].SpanContext.SpanID() != spans[0].SpanContext().SpanID() {
 		t.Errorf("the span that finishes a change has the links %v", links)
 	}
-	if links := spans[3].Links(); len(links) != 0 {
+	if links := spans[2].Links(); len(links) != 0 {
 		t.Errorf("a change without a mutation links to %v", links)
 	}
 }
 
-// deciding is a store that applies every change.
-type deciding struct{ backend.Store }
+// beginning is a journal that begins every change.
+type beginning struct{ commit.Journal }
 
-func (deciding) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
-	return commit.Verdict{Applied: true}, nil
-}
+func (beginning) Begin(context.Context, commit.Entry) error { return nil }
 
 func TestChangeSpans_AreLimited(t *testing.T) {
 	c := newChangeSpans(3)
@@ -316,8 +295,10 @@ func TestTracing_NilDoesNothing(t *testing.T) {
 	}
 	var op *Operation
 	op.End(Outcome{})
-	none.Statement(ctx, Statement{})
-	none.sends(ctx, commit.EntryID{})
+	none.Call(ctx, Call{})
+	if j := (beginning{}); none.Journal(j) != commit.Journal(j) {
+		t.Error("the journal is traced")
+	}
 	if s := (resuming{}); none.Background(s) != s {
 		t.Error("the background work is traced")
 	}

@@ -49,13 +49,14 @@ func chapterTable(c archive.Chapter) (byte, error) {
 
 // ReadRows implements archive.Store. The position is the key of the last row read.
 func (s *Store) ReadRows(ctx context.Context, c archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
-	if err := s.enter(ctx); err != nil {
+	op, err := s.enter(ctx, "read rows")
+	if err != nil {
 		return nil, nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	rows, next, err = s.readRows(c, after, limit)
 	if err != nil {
-		return nil, nil, wrapError("read rows", err)
+		return nil, nil, err
 	}
 	return rows, next, nil
 }
@@ -218,11 +219,12 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 
 // PutRows implements archive.Store. It does not sync its write: PutCopyNote, which follows, syncs
 // both.
-func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutRows(ctx context.Context, rows []archive.Row) (err error) {
+	op, err := s.enter(ctx, "put rows")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
@@ -230,7 +232,7 @@ func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
 	defer func() { _ = b.Close() }()
 	for i := range rows {
 		if err := s.putArchived(b, &rows[i]); err != nil {
-			return wrapError("put rows", err)
+			return err
 		}
 	}
 	return s.commitLater(b)
@@ -285,17 +287,18 @@ func (s *Store) putArchived(b *pebble.Batch, r *archive.Row) error {
 }
 
 // CopyNote implements archive.Store.
-func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) CopyNote(ctx context.Context) (_ []byte, err error) {
+	op, err := s.enter(ctx, "read the note of a copy")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	row, found, err := s.get([]byte{tableCopy})
 	if err == nil && found && (len(row) == 0 || row[0] != rowVersion) {
 		err = errRow
 	}
 	if err != nil {
-		return nil, wrapError("read the note of a copy", err)
+		return nil, err
 	}
 	if !found {
 		return nil, nil
@@ -304,19 +307,20 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 }
 
 // PutCopyNote implements archive.Store.
-func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutCopyNote(ctx context.Context, note []byte) (err error) {
+	op, err := s.enter(ctx, "write the note of a copy")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	err := b.Delete([]byte{tableCopy}, nil)
+	err = b.Delete([]byte{tableCopy}, nil)
 	if note != nil {
 		err = b.Set([]byte{tableCopy}, append([]byte{rowVersion}, note...), nil)
 	}
 	if err != nil {
-		return wrapError("write the note of a copy", err)
+		return err
 	}
 	return s.commitSynced(b)
 }

@@ -69,24 +69,25 @@ func (s *Store) forgetTable(b *pebble.Batch, table byte, upTo clock.Instant) err
 }
 
 // Changes implements library.LibraryStore.
-func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (_ []library.Change, err error) {
+	op, err := s.enter(ctx, "read changes")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendAfter(appendChangeKey(v.key[:0], owner, &after))
 		v.end = append(v.end[:0], tableChange+1)
 	})
 	if err != nil {
-		return nil, wrapError("read changes", err)
+		return nil, err
 	}
 	cs, err := v.changes(owner, limit)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read changes", err)
+		return nil, err
 	}
 	if err := s.causes(owner, cs); err != nil {
-		return nil, wrapError("read the causes of changes", err)
+		return nil, err
 	}
 	return cs, nil
 }

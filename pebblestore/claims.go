@@ -12,14 +12,15 @@ import (
 )
 
 // ReadClaim implements claim.Store.
-func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (claim.Claim, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (_ claim.Claim, err error) {
+	op, err := s.enter(ctx, "read a claim")
+	if err != nil {
 		return claim.Claim{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	current, err := s.claimAt(k, appendClaimKey(nil, k))
 	if err != nil {
-		return claim.Claim{}, wrapError("read a claim", err)
+		return claim.Claim{}, err
 	}
 	return current, nil
 }
@@ -65,18 +66,19 @@ func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token
 
 // changeClaim changes a claim under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendClaimKey(nil, k)
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	before, err := s.claimAt(k, key)
 	if err != nil {
-		return wrapError(doing, err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -87,11 +89,12 @@ func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, chan
 }
 
 // ScanClaims implements claim.Store, in order of space and name.
-func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) (_ []claim.Claim, err error) {
+	op, err := s.enter(ctx, "list claims")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableClaim)
 		v.end = append(v.end[:0], tableClaim+1)
@@ -100,7 +103,7 @@ func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]c
 		}
 	})
 	if err != nil {
-		return nil, wrapError("list claims", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -114,7 +117,7 @@ func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]c
 		all = append(all, c)
 	}
 	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("list claims", err)
+		return nil, err
 	}
 	return all, nil
 }

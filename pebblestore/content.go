@@ -16,14 +16,15 @@ import (
 )
 
 // Read implements library.ContentStore.
-func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (_ *library.ContentRows, err error) {
+	op, err := s.enter(ctx, "read a content")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openDecided(q.Serial, tableContent, string(id))
 	if err != nil {
-		return nil, wrapError("read a content", err)
+		return nil, err
 	}
 	rows := new(library.ContentRows)
 	err = v.readContent(id, q.Members, rows)
@@ -34,7 +35,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 		rows.Rows, err = v.readRows(id, q.Rows)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read a content", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -111,18 +112,19 @@ func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*comm
 }
 
 // ReadMany implements library.ContentStore. All rows come from one snapshot.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) (_ []library.ContentRows, err error) {
+	op, err := s.enter(ctx, "read contents")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("read contents", err)
+		return nil, err
 	}
 	rows, err := v.readContents(ids, members)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read contents", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -161,14 +163,15 @@ func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]
 }
 
 // MembersPage implements library.ContentStore.
-func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (_ *library.ContentRows, err error) {
+	op, err := s.enter(ctx, "read members")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openDecided(serial, tableContent, string(id))
 	if err != nil {
-		return nil, wrapError("read members", err)
+		return nil, err
 	}
 	rows := new(library.ContentRows)
 	err = v.readContent(id, nil, rows)
@@ -181,7 +184,7 @@ func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after pri
 		})
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read members", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -213,15 +216,17 @@ func (v *view) memberRows(table byte, id string, after principal.ID, limit int, 
 }
 
 // Commit implements library.ContentStore.
-func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (_ commit.Verdict, err error) {
+	op, err := s.enter(ctx, "commit")
+	if err != nil {
 		return commit.Verdict{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	v, err := s.commitContent(c)
+	op.refused = !v.Applied
 	if err == nil && v.Applied && c.Request != nil {
 		s.forgetExpired(c.Request.Until)
 	}
@@ -240,7 +245,7 @@ func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) 
 	defer mu.Unlock()
 	current, err := s.header(c.ID, key)
 	if err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	if current.Seq != c.Base {
 		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
@@ -253,18 +258,18 @@ func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) 
 	defer func() { _ = b.Close() }()
 	row := appendHeader(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	for _, m := range c.Members {
 		m.Seq = h.Seq
 		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
 		row = appendContentMember(row[:0], &m)
 		if err := b.Set(key, row, nil); err != nil {
-			return commit.Verdict{}, wrapError("commit", err)
+			return commit.Verdict{}, err
 		}
 	}
 	if err := errors.Join(putRows(b, c.ID, c.Rows), putRequest(b, tableContent, string(c.ID), c.Request)); err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	if err := s.commitSynced(b); err != nil {
 		return commit.Verdict{}, err
@@ -309,9 +314,9 @@ func withWriter(current []commit.Writer, seq int64, entry commit.EntryID) []comm
 
 // ScanContents implements library.ContentStore.
 func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	ids, err := s.scanPartitions(ctx, tableContent, string(after), limit)
+	ids, err := s.scanPartitions(ctx, "list contents", tableContent, string(after), limit)
 	if err != nil {
-		return nil, wrapError("list contents", err)
+		return nil, err
 	}
 	contents := make([]library.ContentID, len(ids))
 	for i, id := range ids {
@@ -321,11 +326,12 @@ func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit
 }
 
 // scanPartitions lists the ids of a table's partitions that follow a given one.
-func (s *Store) scanPartitions(ctx context.Context, table byte, after string, limit int) ([]string, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) scanPartitions(ctx context.Context, doing string, table byte, after string, limit int) (_ []string, err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], table)
 		v.end = append(v.end[:0], table+1)

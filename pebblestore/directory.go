@@ -12,18 +12,19 @@ import (
 
 // ApplyDirectory implements principal.DirectoryStore. Like ApplyIndex for content, it writes rows
 // from the stored header under the principal's lock.
-func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) (err error) {
+	op, err := s.enter(ctx, "update the directory")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	id := e.Header.ID
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(id)))
 	mu.Lock()
 	defer mu.Unlock()
 	h, err := s.principal(id)
 	if err != nil {
-		return wrapError("update the directory", err)
+		return err
 	}
 	h.ID = id
 	b := s.db.NewBatch()
@@ -40,17 +41,18 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 		err = errors.Join(err, b.Set(key, row, nil))
 	}
 	if err != nil {
-		return wrapError("update the directory", err)
+		return err
 	}
 	return s.commitLater(b)
 }
 
 // PageDirectory implements principal.DirectoryStore.
-func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (_ []principal.DirectoryRow, err error) {
+	op, err := s.enter(ctx, "page the directory")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	rows, err := s.directoryRows(p.Limit, func(v *view) {
 		// The escaped form of a prefix is a prefix of the escaped form of every name that starts
 		// with it, except for the byte that ends the string, which is cut off.
@@ -63,20 +65,21 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 		}
 	})
 	if err != nil {
-		return nil, wrapError("page the directory", err)
+		return nil, err
 	}
 	return rows, nil
 }
 
 // ReadDirectory implements principal.DirectoryStore. All rows come from one snapshot.
-func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow, err error) {
+	op, err := s.enter(ctx, "read the directory")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("read the directory", err)
+		return nil, err
 	}
 	rows := make([]principal.DirectoryRow, len(keys))
 	for i, k := range keys {
@@ -93,17 +96,18 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read the directory", err)
+		return nil, err
 	}
 	return rows, nil
 }
 
 // ScanDirectory implements principal.DirectoryStore. The position is a key.
 func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
-	if err := s.enter(ctx); err != nil {
+	op, err := s.enter(ctx, "scan the directory")
+	if err != nil {
 		return nil, nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	rows, err = s.directoryRows(limit, func(v *view) {
 		v.key = append(v.key[:0], tableDirectory)
 		v.end = prefixEnd(append(v.end[:0], tableDirectory))
@@ -112,7 +116,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 		}
 	})
 	if err != nil {
-		return nil, nil, wrapError("scan the directory", err)
+		return nil, nil, err
 	}
 	if len(rows) == limit && limit > 0 {
 		last := &rows[limit-1]
@@ -162,14 +166,15 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 
 // DropDirectory implements principal.DirectoryStore. It compares each row under the lock of its
 // principal, which ApplyDirectory holds when it writes rows.
-func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) (err error) {
+	op, err := s.enter(ctx, "drop a row of the directory")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	for i := range rows {
 		if err := s.dropDirectoryRow(&rows[i]); err != nil {
-			return wrapError("drop a row of the directory", err)
+			return err
 		}
 	}
 	return nil
@@ -197,14 +202,15 @@ func (s *Store) dropDirectoryRow(r *principal.DirectoryRow) error {
 }
 
 // DirectoryFilled implements principal.DirectoryStore.
-func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DirectoryFilled(ctx context.Context) (_ bool, err error) {
+	op, err := s.enter(ctx, "read the directory")
+	if err != nil {
 		return false, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	_, found, err := s.get([]byte{tableFilled})
 	if err != nil {
-		return false, wrapError("read the directory", err)
+		return false, err
 	}
 	return found, nil
 }

@@ -12,17 +12,18 @@ import (
 )
 
 // ListDrafts implements page.Store.
-func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ListDrafts(ctx context.Context, user principal.ID) (_ []page.DraftRow, err error) {
+	op, err := s.enter(ctx, "list drafts")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendDraftKey(v.key[:0], user, "")
 		v.end = append(append(v.end[:0], v.key[:len(v.key)-1]...), 1)
 	})
 	if err != nil {
-		return nil, wrapError("list drafts", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -41,23 +42,24 @@ func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draft
 		drafts = append(drafts, d)
 	}
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("list drafts", err)
+		return nil, err
 	}
 	slices.SortFunc(drafts, page.NewestDraftFirst)
 	return drafts, nil
 }
 
 // ReadDrafts implements page.Store.
-func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) ([]page.DraftRow, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) (_ []page.DraftRow, err error) {
+	op, err := s.enter(ctx, "read drafts")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	drafts := make([]page.DraftRow, len(names))
 	for i, name := range names {
 		d, err := s.draftAt(user, name, appendDraftKey(nil, user, name))
 		if err != nil {
-			return nil, wrapError("read drafts", err)
+			return nil, err
 		}
 		drafts[i] = d
 	}
@@ -105,18 +107,19 @@ func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, t
 
 // changeDraft changes a draft under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendDraftKey(nil, user, name)
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	before, err := s.draftAt(user, name, key)
 	if err != nil {
-		return wrapError(doing, err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()

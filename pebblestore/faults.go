@@ -10,8 +10,11 @@ import (
 	"carrel/pebblestore/files"
 )
 
-// wrapError returns a domain error for a failure. doing names the operation.
+// wrapError returns a domain error for a failure, and nil for nil. doing names the operation.
 func wrapError(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *fault.Error
 	switch {
 	case errors.As(err, &e):
@@ -22,6 +25,11 @@ func wrapError(doing string, err error) error {
 		return fault.Unavailablef(files.Opaque(err), "%s: %s of the store is damaged", doing, files.Kind(err))
 	}
 	return fault.Unavailablef(files.Opaque(err), "%s: the store failed", doing)
+}
+
+// errClosed returns the error of a call of a closed store.
+func errClosed() error {
+	return &fault.Error{Code: fault.Unavailable, Msg: "the store is closed", RetryAfter: 1}
 }
 
 // contextFault returns the error for a call whose deadline has passed or whose context was canceled

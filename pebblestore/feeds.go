@@ -12,11 +12,12 @@ import (
 )
 
 // RecordBucket implements timeline.Store.
-func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (timeline.Bucket, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (_ timeline.Bucket, err error) {
+	op, err := s.enter(ctx, "record a day of a feed")
+	if err != nil {
 		return timeline.Bucket{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendBucketKey(nil, feed, bucket.Day)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -26,7 +27,7 @@ func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket tim
 		bucket.Shards, err = decodeBucket(value)
 	}
 	if err != nil {
-		return timeline.Bucket{}, wrapError("record a day of a feed", err)
+		return timeline.Bucket{}, err
 	}
 	if found {
 		return bucket, nil
@@ -34,23 +35,24 @@ func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket tim
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendBucketRow(nil, bucket.Shards), nil); err != nil {
-		return timeline.Bucket{}, wrapError("record a day of a feed", err)
+		return timeline.Bucket{}, err
 	}
 	return bucket, s.commitSynced(b)
 }
 
 // ListBuckets implements timeline.Store.
-func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) (_ []timeline.Bucket, err error) {
+	op, err := s.enter(ctx, "list the days of a feed")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendPartition(v.key[:0], tableBucket, string(feed))
 		v.end = appendBucketKey(v.end[:0], feed, before)
 	})
 	if err != nil {
-		return nil, wrapError("list the days of a feed", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -67,7 +69,7 @@ func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before time
 		all = append(all, b)
 	}
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("list the days of a feed", err)
+		return nil, err
 	}
 	return all, nil
 }
@@ -126,11 +128,12 @@ func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice tim
 }
 
 // listEntries lists a slice of a partition of a feed.
-func (s *Store) listEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) listEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (_ []timeline.Entry, err error) {
+	op, err := s.enter(ctx, "list a feed")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendFeedPartition(v.key[:0], p)
 		v.end = prefixEnd(append(v.end[:0], v.key...))
@@ -146,14 +149,14 @@ func (s *Store) listEntries(ctx context.Context, p timeline.Partition, slice tim
 		}
 	})
 	if err != nil {
-		return nil, wrapError("list a feed", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
 	}
 	es, err := v.feedEntries(p, slice)
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("list a feed", err)
+		return nil, err
 	}
 	return es, nil
 }

@@ -28,11 +28,12 @@ func (v *view) readRows(id library.ContentID, keys []library.RowKey) ([]library.
 }
 
 // PageRows implements library.ContentStore.
-func (s *Store) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PageRows(ctx context.Context, q library.RowSlice) (_ []library.Row, err error) {
+	op, err := s.enter(ctx, "read rows of a content")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendRowKey(v.key[:0], q.Content, library.RowKey{Kind: q.Kind, Key: q.From})
 		if q.To != "" {
@@ -41,16 +42,15 @@ func (s *Store) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row
 			v.end = prefixEnd(appendRowKey(v.end[:0], q.Content, library.RowKey{Kind: q.Kind}))
 		}
 	})
-	const doing = "read rows of a content"
 	if err != nil {
-		return nil, wrapError(doing, err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
 	}
 	rows, err := v.pageRows(&q)
 	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError(doing, err)
+		return nil, err
 	}
 	return rows, nil
 }

@@ -12,14 +12,15 @@ import (
 )
 
 // Confirm implements principal.Store. All rows come from one snapshot.
-func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) (_ []principal.GroupMemberRow, err error) {
+	op, err := s.enter(ctx, "confirm memberships")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("confirm memberships", err)
+		return nil, err
 	}
 	rows := make([]principal.GroupMemberRow, len(memberships))
 	for i, c := range memberships {
@@ -29,7 +30,7 @@ func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) (
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("confirm memberships", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -52,11 +53,12 @@ func (v *view) confirm(group principal.ID, m *principal.GroupMemberRow) error {
 }
 
 // CleanUpGroup implements principal.Store.
-func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) (err error) {
+	op, err := s.enter(ctx, "clean up a group")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(t.ID)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -76,7 +78,7 @@ func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) err
 			}
 		}
 		if err != nil {
-			return wrapError("clean up", err)
+			return err
 		}
 	}
 	if b.Empty() {
@@ -89,14 +91,14 @@ func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) err
 func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupCleanup) error {
 	h, err := s.principal(t.ID)
 	if err != nil {
-		return wrapError("clean up", err)
+		return err
 	}
 	if h.State != commit.Deleted {
 		return nil
 	}
 	for _, m := range t.Leaving {
 		if err := b.Delete(appendMemberKey(nil, tablePrincipal, string(t.ID), m.Principal), nil); err != nil {
-			return wrapError("clean up", err)
+			return err
 		}
 	}
 	return s.commitLater(b)

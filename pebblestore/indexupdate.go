@@ -19,11 +19,12 @@ func (s *Store) ApplyIndexBatch() int { return applyIndexBatch }
 // ApplyIndex implements library.ContentStore. Under the content's lock it writes index rows from
 // the given snapshot if the stored header has its Seq, and from newer stored rows otherwise. So
 // older rows never overwrite newer ones, without a timestamp on each row.
-func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) (err error) {
+	op, err := s.enter(ctx, "update index")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	id := e.Header.ID
 	key := appendHeaderKey(nil, tableContent, string(id))
 	mu := s.locks.of(key)
@@ -31,12 +32,12 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	defer mu.Unlock()
 	h, rows, err := s.newest(e, key)
 	if err != nil {
-		return wrapError("update libraries", err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.derive(b, e, h, rows); err != nil {
-		return wrapError("update libraries", err)
+		return err
 	}
 	if err := s.commitLater(b); err != nil {
 		return err
@@ -138,18 +139,19 @@ func setRole(b *pebble.Batch, key []byte, role byte) error {
 }
 
 // CleanUp implements library.ContentStore.
-func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) (err error) {
+	op, err := s.enter(ctx, "clean up")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendHeaderKey(nil, tableContent, string(t.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	h, err := s.header(t.ID, key)
 	if err != nil {
-		return wrapError("clean up", err)
+		return err
 	}
 	if h.Seq == 0 {
 		return nil
@@ -157,7 +159,7 @@ func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := s.cleanUp(b, t, h, key); err != nil {
-		return wrapError("clean up", err)
+		return err
 	}
 	if b.Empty() {
 		return nil

@@ -21,17 +21,18 @@ type listStamps struct {
 
 // PutInFlightList implements commit.JournalStore. A delayed write with an older stamp than the
 // stored one changes nothing.
-func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) (err error) {
+	op, err := s.enter(ctx, "write the in-flight list")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	s.inFlightLists.mu.Lock()
 	defer s.inFlightLists.mu.Unlock()
 	key := appendSingle(nil, tableInFlight, string(l.ID))
 	last, err := s.listStamp(l.ID, key)
 	if err != nil {
-		return wrapError("write the in-flight list", err)
+		return err
 	}
 	if l.Stamp < last {
 		return nil
@@ -44,7 +45,7 @@ func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) erro
 		err = b.Set(key, appendInFlightList(nil, &l), nil)
 	}
 	if err != nil {
-		return wrapError("write the in-flight list", err)
+		return err
 	}
 	if err := s.commitLater(b); err != nil {
 		return err
@@ -71,17 +72,18 @@ func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
 }
 
 // InFlightLists implements commit.JournalStore.
-func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) InFlightLists(ctx context.Context) (_ []commit.InFlightList, err error) {
+	op, err := s.enter(ctx, "read in-flight lists")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableInFlight)
 		v.end = append(v.end[:0], tableInFlight+1)
 	})
 	if err != nil {
-		return nil, wrapError("read in-flight lists", err)
+		return nil, err
 	}
 	var (
 		inFlightLists []commit.InFlightList
@@ -104,7 +106,7 @@ func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error
 		ok = v.it.SeekGE(v.key)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("read in-flight lists", err)
+		return nil, err
 	}
 	if unreadable.Err != nil {
 		unreadable.Err = wrapError("read in-flight lists", unreadable.Err)
@@ -120,17 +122,18 @@ func (s *Store) InFlight(ctx context.Context) (lists []commit.InFlightList, ling
 }
 
 // DeleteInFlightList implements commit.JournalStore.
-func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) (err error) {
+	op, err := s.enter(ctx, "drop an in-flight list")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	s.inFlightLists.mu.Lock()
 	defer s.inFlightLists.mu.Unlock()
 	key := appendSingle(nil, tableInFlight, string(id))
 	last, err := s.listStamp(id, key)
 	if err != nil {
-		return wrapError("drop an in-flight list", err)
+		return err
 	}
 	if last > stamp {
 		return nil
@@ -138,7 +141,7 @@ func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp 
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Delete(key, nil); err != nil {
-		return wrapError("drop an in-flight list", err)
+		return err
 	}
 	return s.commitLater(b)
 }
@@ -177,11 +180,12 @@ func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill f
 }
 
 // DueUntil implements commit.JournalStore.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) (_ []commit.Due, err error) {
+	op, err := s.enter(ctx, "read hints")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableDue)
 		// until+1 is the first instant out of range. It cannot overflow, because an instant is
@@ -189,7 +193,7 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
 	})
 	if err != nil {
-		return nil, wrapError("read hints", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -210,10 +214,10 @@ func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([
 		dues = append(dues, d)
 	}
 	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("read hints", err)
+		return nil, err
 	}
 	if unreadable != nil {
-		return dues, wrapError("read hints", unreadable)
+		return dues, unreadable
 	}
 	return dues, nil
 }

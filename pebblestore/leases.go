@@ -11,14 +11,15 @@ import (
 )
 
 // ReadLease implements lease.Store.
-func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadLease(ctx context.Context, id lease.ID) (_ lease.Row, err error) {
+	op, err := s.enter(ctx, "read a lease")
+	if err != nil {
 		return lease.Row{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	row, err := s.leaseAt(id, appendSingle(nil, tableLease, string(id)))
 	if err != nil {
-		return lease.Row{}, wrapError("read a lease", err)
+		return lease.Row{}, err
 	}
 	return row, nil
 }
@@ -60,18 +61,19 @@ func (s *Store) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 
 // changeLease changes a lease under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendSingle(nil, tableLease, string(id))
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	before, err := s.leaseAt(id, key)
 	if err != nil {
-		return wrapError(doing, err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -82,11 +84,12 @@ func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, chan
 }
 
 // ScanLeases implements lease.Store, in order of id.
-func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) (_ []lease.Row, err error) {
+	op, err := s.enter(ctx, "list leases")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableLease)
 		v.end = append(v.end[:0], tableLease+1)
@@ -95,7 +98,7 @@ func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]le
 		}
 	})
 	if err != nil {
-		return nil, wrapError("list leases", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -109,7 +112,7 @@ func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]le
 		all = append(all, r)
 	}
 	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("list leases", err)
+		return nil, err
 	}
 	return all, nil
 }

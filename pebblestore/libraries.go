@@ -16,37 +16,39 @@ import (
 )
 
 // PageLibrary implements library.LibraryStore.
-func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PageLibrary(ctx context.Context, p library.Slice) (_ []library.Entry, err error) {
+	op, err := s.enter(ctx, "page a library")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if p.Limit <= 0 {
 		return nil, nil
 	}
 	v, err := s.openRange(func(v *view) { v.sliceBounds(&p) })
 	if err != nil {
-		return nil, wrapError("page a library", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
 	}
 	entries, err := v.entries(&p)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("page a library", err)
+		return nil, err
 	}
 	return entries, nil
 }
 
 // OpenLibrary implements library.LibraryStore. All rows come from one snapshot.
-func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (_ *library.Opening, err error) {
+	op, err := s.enter(ctx, "page a library")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("open a library", err)
+		return nil, err
 	}
 	o := new(library.Opening)
 	if newest {
@@ -64,7 +66,7 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 		_, o.Built, err = v.get()
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("open a library", err)
+		return nil, err
 	}
 	return o, nil
 }
@@ -137,34 +139,36 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 }
 
 // CountLibrary implements library.LibraryStore. It reads only keys.
-func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (int, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (_ int, err error) {
+	op, err := s.enter(ctx, "count a library")
+	if err != nil {
 		return 0, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: bucket}) })
 	if err != nil {
-		return 0, wrapError("count a library", err)
+		return 0, err
 	}
 	n := 0
 	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
 		n++
 	}
 	if err := errors.Join(v.it.Error(), s.done(v)); err != nil {
-		return 0, wrapError("count a library", err)
+		return 0, err
 	}
 	return n, nil
 }
 
 // Built implements library.LibraryStore.
-func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Built(ctx context.Context, owner principal.ID) (_ bool, err error) {
+	op, err := s.enter(ctx, "read a library")
+	if err != nil {
 		return false, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	_, found, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
 	if err != nil {
-		return false, wrapError("read a library", err)
+		return false, err
 	}
 	return found, nil
 }
@@ -219,29 +223,31 @@ func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.
 }
 
 // writeLater makes an unconditional write that the next synced one makes durable.
-func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := fill(b); err != nil {
-		return wrapError(doing, err)
+		return err
 	}
 	return s.commitLater(b)
 }
 
 // DropEntries implements library.LibraryStore. It compares each entry under the lock of its
 // content, which ApplyIndex holds when it writes entries.
-func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) (err error) {
+	op, err := s.enter(ctx, "drop an entry")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	for i := range es {
 		if err := s.dropEntry(owner, &es[i]); err != nil {
-			return wrapError("drop an entry", err)
+			return err
 		}
 	}
 	return nil
@@ -277,22 +283,23 @@ func (s *Store) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 // SharedWith implements library.LibraryStore.
 func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var shared []library.Shared
-	err := s.pairs(ctx, tableShared, string(owner), string(after), limit, func(second string, role byte) {
+	err := s.pairs(ctx, "list what is shared", tableShared, string(owner), string(after), limit, func(second string, role byte) {
 		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
 	})
 	if err != nil {
-		return nil, wrapError("list what is shared", err)
+		return nil, err
 	}
 	return shared, nil
 }
 
 // pairs calls row for the rows of a table of pairs whose first part is first, in order of the
 // second part, beginning behind a given one.
-func (s *Store) pairs(ctx context.Context, table byte, first, after string, limit int, row func(second string, role byte)) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int, row func(second string, role byte)) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	prefix := 0
 	v, err := s.openRange(func(v *view) {
 		v.key = appendPartition(v.key[:0], table, first)
@@ -324,14 +331,15 @@ func (s *Store) pairs(ctx context.Context, table byte, first, after string, limi
 }
 
 // Roles implements library.LibraryStore.
-func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) (_ []library.ContentRole, err error) {
+	op, err := s.enter(ctx, "read roles")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("read roles", err)
+		return nil, err
 	}
 	roles := make([]library.ContentRole, len(ids))
 	for i, id := range ids {
@@ -348,7 +356,7 @@ func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.Con
 		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read roles", err)
+		return nil, err
 	}
 	return roles, nil
 }

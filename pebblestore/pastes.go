@@ -26,18 +26,19 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 }
 
 // ReadPastes implements paste.Store.
-func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) (_ []paste.Row, err error) {
+	op, err := s.enter(ctx, "read pastes")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("read pastes", err)
+		return nil, err
 	}
 	rows, err := v.readPastes(refs)
 	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read pastes", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -158,17 +159,18 @@ type pasteChange func(b *pebble.Batch, before paste.Row, key []byte) error
 
 // changePaste changes a paste under the lock of its id. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) (err error) {
+	op, err := s.enter(ctx, doing)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	mu := s.locks.of(appendPasteKey(nil, id))
 	mu.Lock()
 	defer mu.Unlock()
 	before, key, err := pasteByID(id, s.get)
 	if err != nil {
-		return wrapError(doing, err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -179,14 +181,15 @@ func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, chan
 }
 
 // ScanPastes implements paste.Store, in order of id, because rows may be moved during a scan.
-func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) (_ []paste.Row, err error) {
+	op, err := s.enter(ctx, "list pastes")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	rows, err := s.scanPastes(after, limit)
 	if err != nil {
-		return nil, wrapError("list pastes", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -236,11 +239,12 @@ func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) err
 }
 
 // ReadBodies implements paste.Store.
-func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) (_ []*string, err error) {
+	op, err := s.enter(ctx, "read the bodies of pastes")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	bodies := make([]*string, len(refs))
 	for i, ref := range refs {
 		value, found, err := s.get(appendBodyKey(nil, ref))
@@ -248,24 +252,25 @@ func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string
 			bodies[i], err = decodeBody(value)
 		}
 		if err != nil {
-			return nil, wrapError("read the bodies of pastes", err)
+			return nil, err
 		}
 	}
 	return bodies, nil
 }
 
 // ListBodies implements paste.Store.
-func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ListBodies(ctx context.Context, id paste.ID) (_ []paste.BodyID, err error) {
+	op, err := s.enter(ctx, "list the bodies of a paste")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = appendPartition(v.key[:0], tableBody, string(id))
 		v.end = prefixEnd(append(v.end[:0], v.key...))
 	})
 	if err != nil {
-		return nil, wrapError("list the bodies of a paste", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -279,7 +284,7 @@ func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, er
 		all = append(all, ref.Body)
 	}
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("list the bodies of a paste", err)
+		return nil, err
 	}
 	return all, nil
 }

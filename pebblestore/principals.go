@@ -13,14 +13,15 @@ import (
 )
 
 // ReadPrincipal implements principal.Store.
-func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (_ *principal.Rows, err error) {
+	op, err := s.enter(ctx, "read a principal")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openDecided(q.Serial, tablePrincipal, string(id))
 	if err != nil {
-		return nil, wrapError("read a principal", err)
+		return nil, err
 	}
 	rows := new(principal.Rows)
 	err = v.readPrincipal(id, q.Members, rows)
@@ -28,7 +29,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.
 		rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read a principal", err)
+		return nil, err
 	}
 	return rows, nil
 }
@@ -78,25 +79,26 @@ func (v *view) readGroupMember(group principal.ID, m *principal.GroupMemberRow) 
 }
 
 // ReadPrincipals implements principal.Store.
-func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) (_ []principal.Header, err error) {
+	op, err := s.enter(ctx, "read principals")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if len(ids) == 1 { // opening an iterator would cost as much as reading the row
 		h := make([]principal.Header, 1)
 		if err := s.readShown(ids[0], &h[0]); err != nil {
-			return nil, wrapError("read principals", err)
+			return nil, err
 		}
 		return h, nil
 	}
 	v, err := s.open()
 	if err != nil {
-		return nil, wrapError("read principals", err)
+		return nil, err
 	}
 	headers, err := v.readPrincipalHeaders(ids)
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read principals", err)
+		return nil, err
 	}
 	return headers, nil
 }
@@ -140,14 +142,15 @@ func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, err
 }
 
 // GroupMembersPage implements principal.Store.
-func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows, err error) {
+	op, err := s.enter(ctx, "read group members")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openDecided(serial, tablePrincipal, string(group))
 	if err != nil {
-		return nil, wrapError("read members", err)
+		return nil, err
 	}
 	rows := new(principal.Rows)
 	err = v.readPrincipalHeader(group, &rows.Header)
@@ -159,21 +162,23 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 		})
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("read members", err)
+		return nil, err
 	}
 	return rows, nil
 }
 
 // CommitPrincipal implements principal.Store.
-func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (_ commit.Verdict, err error) {
+	op, err := s.enter(ctx, "commit a principal")
+	if err != nil {
 		return commit.Verdict{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}
 	v, err := s.commitPrincipal(c)
+	op.refused = !v.Applied
 	if err == nil && v.Applied && c.Request != nil {
 		s.forgetExpired(c.Request.Until)
 	}
@@ -188,7 +193,7 @@ func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	defer mu.Unlock()
 	current, err := s.principal(c.ID)
 	if err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	if current.Seq != c.Base {
 		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
@@ -200,17 +205,17 @@ func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	defer func() { _ = b.Close() }()
 	row := appendPrincipal(nil, &h)
 	if err := b.Set(key, row, nil); err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	for _, m := range c.Members {
 		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
 		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
 		if err := b.Set(key, row, nil); err != nil {
-			return commit.Verdict{}, wrapError("commit", err)
+			return commit.Verdict{}, err
 		}
 	}
 	if err := putRequest(b, tablePrincipal, string(c.ID), c.Request); err != nil {
-		return commit.Verdict{}, wrapError("commit", err)
+		return commit.Verdict{}, err
 	}
 	if err := s.commitSynced(b); err != nil {
 		return commit.Verdict{}, err
@@ -230,18 +235,19 @@ func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 }
 
 // ApplyGroupIndex implements principal.Store, as ApplyIndex does for content.
-func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) (err error) {
+	op, err := s.enter(ctx, "update memberships")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	group := e.Header.ID
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(group)))
 	mu.Lock()
 	defer mu.Unlock()
 	state, rows, err := s.newestGroup(e)
 	if err != nil {
-		return wrapError("update memberships", err)
+		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
@@ -252,7 +258,7 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 		}
 		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
 		if err := setRole(b, key, role); err != nil {
-			return wrapError("update memberships", err)
+			return err
 		}
 	}
 	return s.commitLater(b)
@@ -281,27 +287,28 @@ func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []prin
 // Memberships implements principal.Store.
 func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	var ms []principal.Membership
-	err := s.pairs(ctx, tableMembership, string(p), string(after), limit, func(second string, role byte) {
+	err := s.pairs(ctx, "list memberships", tableMembership, string(p), string(after), limit, func(second string, role byte) {
 		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role)})
 	})
 	if err != nil {
-		return nil, wrapError("list memberships", err)
+		return nil, err
 	}
 	return ms, nil
 }
 
 // MembershipsOf implements principal.Store. All rows come from one snapshot.
-func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) (_ [][]principal.Membership, err error) {
+	op, err := s.enter(ctx, "list memberships")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableMembership)
 		v.end = append(v.end[:0], tableMembership+1)
 	})
 	if err != nil {
-		return nil, wrapError("list memberships", err)
+		return nil, err
 	}
 	all := make([][]principal.Membership, 0, len(q.Principals))
 	rows := 0
@@ -317,7 +324,7 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 		rows += len(ms)
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, wrapError("list memberships", err)
+		return nil, err
 	}
 	return all, nil
 }
@@ -363,9 +370,9 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 
 // ScanPrincipals implements principal.Store.
 func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	ids, err := s.scanPartitions(ctx, tablePrincipal, string(after), limit)
+	ids, err := s.scanPartitions(ctx, "list principals", tablePrincipal, string(after), limit)
 	if err != nil {
-		return nil, wrapError("list principals", err)
+		return nil, err
 	}
 	principals := make([]principal.ID, len(ids))
 	for i, id := range ids {

@@ -12,14 +12,15 @@ import (
 )
 
 // RebuildNote implements library.LibraryStore.
-func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) (_ []byte, err error) {
+	op, err := s.enter(ctx, "read the note of a rebuild")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	_, note, err := s.rebuildNote(appendSingle(nil, tableRebuild, string(owner)))
 	if err != nil {
-		return nil, wrapError("read the note of a rebuild", err)
+		return nil, err
 	}
 	return note, nil
 }

@@ -11,14 +11,15 @@ import (
 
 // PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
-func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (_ commit.Creation, err error) {
+	op, err := s.enter(ctx, "record a creation")
+	if err != nil {
 		return commit.Creation{}, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	current, stored, err := s.putCreationIfAbsent(&c, replace)
 	if err != nil {
-		return commit.Creation{}, wrapError("record a creation", err)
+		return commit.Creation{}, err
 	}
 	if stored {
 		s.forgetExpired(c.Until)
@@ -63,22 +64,23 @@ func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit
 }
 
 // PutSettingIfAbsent implements commit.RegisterStore.
-func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) (_ []byte, err error) {
+	op, err := s.enter(ctx, "record a setting")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendSingle(nil, tableSetting, name)
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
 	row, found, err := s.get(key)
 	if err != nil {
-		return nil, wrapError("record a setting", err)
+		return nil, err
 	}
 	if found {
 		if len(row) == 0 || row[0] != rowVersion {
-			return nil, wrapError("record a setting", fmt.Errorf("setting %q: %w", name, errRow))
+			return nil, fmt.Errorf("setting %q: %w", name, errRow)
 		}
 		return row[1:], nil
 	}
@@ -88,7 +90,7 @@ func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendSetting(nil, value), nil); err != nil {
-		return nil, wrapError("record a setting", err)
+		return nil, err
 	}
 	if err := s.commitSynced(b); err != nil {
 		return nil, err
@@ -100,10 +102,11 @@ func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 // them. The first block of a host starts at 1. No number is reserved twice, even if the process
 // crashes afterwards.
 func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (first int64, err error) {
-	if err := s.enter(ctx); err != nil {
+	op, err := s.enter(ctx, "reserve numbers")
+	if err != nil {
 		return 0, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	key := appendSingle(nil, tableBlock, host)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -114,7 +117,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 		first, err = decodeNext(row)
 	}
 	if err != nil {
-		return 0, wrapError("reserve numbers", err)
+		return 0, err
 	}
 	if size <= 0 || first > math.MaxInt64-size {
 		return 0, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("reserve numbers: no block of %d numbers follows %d", size, first)}
@@ -125,7 +128,7 @@ func (s *Store) ReserveBlock(ctx context.Context, host string, size int64) (firs
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendNext(nil, first+size), nil); err != nil {
-		return 0, wrapError("reserve numbers", err)
+		return 0, err
 	}
 	if err := s.commitSynced(b); err != nil {
 		return 0, err

@@ -48,6 +48,8 @@ type Options struct {
 	FreeReserve int64
 	// Now is the clock for the expiry of request rows. If nil, it is the machine's.
 	Now func() clock.Instant
+	// Observe, if set, is called when a call of the store has ended.
+	Observe func(context.Context, Call)
 	// Fatal is called once if the write-ahead log can no longer be written. Nothing acknowledged is
 	// lost, but nothing more can be written, so the process should exit. If Fatal returns, all
 	// later calls return Unavailable. If it is nil, the store panics with the message.
@@ -63,6 +65,8 @@ type Store struct {
 	log   *slog.Logger
 	now   func() clock.Instant
 	fatal func(msg string)
+	// observe is Options.Observe; it may be nil.
+	observe func(context.Context, Call)
 
 	locks         locks
 	space         files.Space
@@ -123,7 +127,7 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 func newStore(dir string, opts Options) *Store {
-	s := &Store{dir: dir, log: opts.Log, now: opts.Now, fatal: opts.Fatal, stop: make(chan struct{})}
+	s := &Store{dir: dir, log: opts.Log, now: opts.Now, fatal: opts.Fatal, observe: opts.Observe, stop: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -270,24 +274,6 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter starts a call. It returns an error if the context has ended, the store is closed, or its
-// log has failed. After a nil error the caller must call leave.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return contextFault(err)
-	}
-	s.life.RLock()
-	if s.closed {
-		s.life.RUnlock()
-		return &fault.Error{Code: fault.Unavailable, Msg: "the store is closed", RetryAfter: 1}
-	}
-	if err := s.failure(); err != nil {
-		s.life.RUnlock()
-		return err
-	}
-	return nil
-}
-
 // Room returns Unavailable if less than the reserve is free on the disk, and nil otherwise. Changes
 // that may let the store grow must not be made then.
 func (s *Store) Room() error { return s.space.CheckFree(s.now()) }
@@ -295,9 +281,6 @@ func (s *Store) Room() error { return s.space.CheckFree(s.now()) }
 // Free returns how many bytes are free on the disk. It returns false if the file system does not
 // report it.
 func (s *Store) Free() (bytes uint64, known bool) { return s.space.Free() }
-
-// leave ends a call.
-func (s *Store) leave() { s.life.RUnlock() }
 
 // failure returns the error of a store whose log has failed, or nil.
 func (s *Store) failure() error {
@@ -346,13 +329,10 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 func (s *Store) commitLater(b *pebble.Batch) error {
 	s.space.Wrote(b.Len())
 	err := s.apply(b, pebble.NoSync)
-	if err == nil {
-		err = s.failure()
-	}
 	if err != nil {
-		return wrapError("write", err)
+		return err
 	}
-	return nil
+	return s.failure()
 }
 
 // apply hands a batch to Pebble without waiting for its sync. It is serialized: if its log has

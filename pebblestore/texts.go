@@ -10,28 +10,30 @@ import (
 )
 
 // PutText implements page.Store. The commit that refers to the text syncs it.
-func (s *Store) PutText(ctx context.Context, t page.Text) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) PutText(ctx context.Context, t page.Text) (err error) {
+	op, err := s.enter(ctx, "put a text")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(appendTextKey(nil, t.ID), appendPageText(nil, &t), nil); err != nil {
-		return wrapError("put a text", err)
+		return err
 	}
 	return s.commitLater(b)
 }
 
 // ReadTexts implements page.Store.
-func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text, err error) {
+	op, err := s.enter(ctx, "read texts")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	texts := make([]page.Text, len(ids))
 	for i, id := range ids {
 		value, found, err := s.get(appendTextKey(nil, id))
@@ -39,34 +41,36 @@ func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, 
 			texts[i], err = decodePageText(id, value)
 		}
 		if err != nil {
-			return nil, wrapError("read texts", fmt.Errorf("%s: %w", id, err))
+			return nil, fmt.Errorf("%s: %w", id, err)
 		}
 	}
 	return texts, nil
 }
 
 // DropTexts implements page.Store.
-func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) error {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
+	op, err := s.enter(ctx, "drop texts")
+	if err != nil {
 		return err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	for _, id := range ids {
 		if err := b.Delete(appendTextKey(nil, id), nil); err != nil {
-			return wrapError("drop texts", err)
+			return err
 		}
 	}
 	return s.commitLater(b)
 }
 
 // ScanTexts implements page.Store, in order of ids.
-func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ []page.Text, err error) {
+	op, err := s.enter(ctx, "list texts")
+	if err != nil {
 		return nil, err
 	}
-	defer s.leave()
+	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableText)
 		v.end = append(v.end[:0], tableText+1)
@@ -75,7 +79,7 @@ func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]
 		}
 	})
 	if err != nil {
-		return nil, wrapError("list texts", err)
+		return nil, err
 	}
 	if v == nil {
 		return nil, nil
@@ -94,7 +98,7 @@ func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]
 		texts = append(texts, t)
 	}
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, wrapError("list texts", err)
+		return nil, err
 	}
 	return texts, nil
 }

@@ -185,10 +185,10 @@ func (w *world) readsNothing(do func()) {
 
 // requestReads are the reads of the store that requests make often and background work
 // makes seldom.
-var requestReads = []string{"ReadPrincipals", "PageLibrary", "CountLibrary", "Roles", "GroupMembersPage", "MembersPage"}
+var requestReads = []string{"read principals", "page a library", "count a library", "read roles", "read group members", "read members"}
 
 // storeReads returns how often each read of the store was made, from /metrics.
-func (g *gateway) storeReads(methods ...string) map[string]int {
+func (g *gateway) storeReads(operations ...string) map[string]int {
 	g.t.Helper()
 	res, err := g.client.Get(g.admin + "/metrics")
 	if err != nil {
@@ -198,19 +198,19 @@ func (g *gateway) storeReads(methods ...string) map[string]int {
 	counts := map[string]int{}
 	for lines := bufio.NewScanner(res.Body); lines.Scan(); {
 		label, count, _ := strings.Cut(lines.Text(), "} ")
-		label, ok := strings.CutPrefix(label, "carrel_store_call_seconds_count{method=\"")
+		label, ok := strings.CutPrefix(label, "carrel_store_call_seconds_count{operation=\"")
 		if !ok {
 			continue
 		}
-		method, _, _ := strings.Cut(label, "\"")
-		if !slices.Contains(methods, method) {
+		operation, _, _ := strings.Cut(label, "\"")
+		if !slices.Contains(operations, operation) {
 			continue
 		}
 		n, err := strconv.Atoi(count)
 		if err != nil {
 			g.t.Fatalf("%s: %v", lines.Text(), err)
 		}
-		counts[method] += n
+		counts[operation] += n
 	}
 	if len(counts) == 0 {
 		g.t.Fatal("/metrics has no calls of the store")

@@ -52,7 +52,7 @@ func hostileNode(t *testing.T, w *world) {
 		t.Errorf("theirs: %s, missing: %s", a.body, b.body)
 	}
 	// They take the same time because they make the same calls of the store.
-	reads := append(slices.Clone(requestReads), "Read", "ReadMany")
+	reads := append(slices.Clone(requestReads), "read a content", "read contents")
 	callsOf := func(id string) map[string]int {
 		before := g.storeReads(reads...)
 		for range 10 {
@@ -69,7 +69,7 @@ func hostileNode(t *testing.T, w *world) {
 	var diff string
 	for range 5 {
 		calls := callsOf(none)
-		if diff = cmp.Diff(calls, callsOf(theirs)); diff == "" && calls["ReadMany"]+calls["Read"] >= 10 {
+		if diff = cmp.Diff(calls, callsOf(theirs)); diff == "" && calls["read contents"]+calls["read a content"] >= 10 {
 			return
 		}
 	}

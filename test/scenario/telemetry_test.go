@@ -231,8 +231,8 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 		if page.Name != "query" || page.Kind != trace.Span_SPAN_KIND_SERVER || page.TraceState != "" {
 			t.Errorf("the span is %s of kind %s with the state %q", page.Name, page.Kind, page.TraceState)
 		}
-		if got := w.c.below(page); !slices.Contains(got, "OpenLibrary") {
-			t.Errorf("below it are %v, want calls of the store, OpenLibrary among them", got)
+		if got := w.c.below(page); !slices.Contains(got, "page a library") {
+			t.Errorf("below it are %v, want calls of the store, \"page a library\" among them", got)
 		}
 	})
 	t.Run("attributes of spans of operations", func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 	})
 	t.Run("a fan-out is in the trace of its mutation", func(t *testing.T) {
 		made := w.c.below(w.c.operation("Make"))
-		for _, want := range []string{"Commit", "fan-out", "ApplyIndex"} {
+		for _, want := range []string{"commit", "fan-out", "update index"} {
 			if !slices.Contains(made, want) {
 				t.Errorf("below the mutation are %v, want %s among them", made, want)
 			}

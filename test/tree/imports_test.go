@@ -151,7 +151,7 @@ var mayImport = map[string][]string{
 	"budget":            {},
 	"graph":             {"answer"},
 	"auth":              {},
-	"observe":           {"backend"},
+	"observe":           {},
 	"dataloader":        {},
 	"resolvers":         {"graph", "dataloader", "auth"},
 	"edge":              {"answer", "budget", "graph", "auth", "observe"},

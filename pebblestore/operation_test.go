@@ -1,0 +1,83 @@
+package pebblestore
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"carrel/backend"
+	"carrel/core/clock"
+	"carrel/core/commit"
+	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
+)
+
+// observed opens a store, and returns it with a function that returns the calls since the last time.
+func observed(t *testing.T) (*Store, func() []Call) {
+	var calls []Call
+	s := openStore(t, "", Options{FS: vfs.NewMem(), Observe: func(_ context.Context, c Call) { calls = append(calls, c) }})
+	return s, func() []Call {
+		taken := calls
+		calls = nil
+		return taken
+	}
+}
+
+// TestObserve_EveryMethodIsObserved calls each method of the store with a context that has ended.
+func TestObserve_EveryMethodIsObserved(t *testing.T) {
+	s, taken := observed(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	methods := reflect.TypeFor[backend.Store]()
+	for i := range methods.NumMethod() {
+		name := methods.Method(i).Name
+		if name == "ApplyIndexBatch" { // It calls nothing.
+			continue
+		}
+		method := reflect.ValueOf(s).MethodByName(name)
+		args := []reflect.Value{reflect.ValueOf(ended)}
+		for n := 1; n < method.Type().NumIn(); n++ {
+			args = append(args, reflect.Zero(method.Type().In(n)))
+		}
+		method.Call(args)
+		if calls := taken(); len(calls) != 1 || calls[0].Operation == "" || !errors.Is(calls[0].Err, context.Canceled) {
+			t.Errorf("%s: observed %+v", name, calls)
+		}
+	}
+}
+
+func TestObserve_OutcomeOfACall(t *testing.T) {
+	s, taken := observed(t)
+	change := &library.ContentCommit{ID: "c:acme:item", Header: library.Header{Seq: 1}}
+	if err := s.db.Set(appendDueKey(nil, commit.Due{At: 5, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	person := &principal.Commit{ID: "u:acme:ann", Header: principal.Header{Seq: 1}}
+	for _, tc := range []struct {
+		name, operation string
+		call            func() error
+		refused         bool
+		failed          bool
+	}{
+		{"applied", "commit", func() error { _, err := s.Commit(t.Context(), change); return err }, false, false},
+		{"refused", "commit", func() error { _, err := s.Commit(t.Context(), change); return err }, true, false},
+		{"applied", "commit a principal", func() error { _, err := s.CommitPrincipal(t.Context(), person); return err }, false, false},
+		{"refused", "commit a principal", func() error { _, err := s.CommitPrincipal(t.Context(), person); return err }, true, false},
+		{"a row that cannot be read", "read hints", func() error { _, err := s.DueUntil(t.Context(), clock.Instant(9), 9); return err }, false, true},
+	} {
+		err := tc.call()
+		calls := taken()
+		if len(calls) != 1 {
+			t.Fatalf("%s: observed %+v", tc.name, calls)
+		}
+		c := calls[0]
+		if c.Operation != tc.operation || c.Refused != tc.refused || c.Took <= 0 || c.Err != err || (err != nil) != tc.failed || tc.failed && !errors.As(err, new(*fault.Error)) {
+			t.Errorf("%s: observed %+v, the error is %v", tc.name, c, err)
+		}
+	}
+}
