@@ -118,7 +118,10 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 		}
 		at[id] = append(at[id], i)
 	}
-	err := s.principals.ReadMany(ctx, distinct, s.readShownPrincipal, func(n int, h *principal.Header) {
+	read := func(ctx context.Context, n int) (*principal.Header, error) {
+		return s.readShownPrincipal(ctx, distinct[n])
+	}
+	err := session.ReadEach(ctx, s.session, len(distinct), read, func(n int, h *principal.Header) {
 		for _, i := range at[distinct[n]] {
 			headers[i] = *h
 		}

@@ -3,7 +3,6 @@ package cassandra
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"carrel/cassandra/session"
 	"carrel/library"
@@ -20,25 +19,18 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	}
 	rows := make([]library.ContentRows, len(ids))
 	first := make(map[library.ContentID]int, len(ids))
-	wanted := rowsWanted(members)
-	var (
-		distinct []contentKey
-		at       []int // their positions in ids
-	)
+	var distinct []int // positions in ids
 	for i, id := range ids {
 		if _, known := first[id]; !known {
 			first[id] = i
-			distinct, at = append(distinct, contentKey{id, wanted}), append(at, i)
+			distinct = append(distinct, i)
 		}
 	}
 	keys := partitionKeys(members, nil)
-	read := func(ctx context.Context, key contentKey) (*library.ContentRows, error) {
-		return s.readShown(ctx, key.id, members, keys)
+	read := func(ctx context.Context, n int) (*library.ContentRows, error) {
+		return s.readShown(ctx, ids[distinct[n]], members, keys)
 	}
-	err := s.contents.ReadMany(ctx, distinct, read, func(n int, found *library.ContentRows) {
-		rows[at[n]] = *found
-		rows[at[n]].Members = slices.Clone(found.Members)
-	})
+	err := session.ReadEach(ctx, s.session, len(distinct), read, func(n int, found *library.ContentRows) { rows[distinct[n]] = *found })
 	if err != nil {
 		return nil, err
 	}
@@ -49,28 +41,6 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 		}
 	}
 	return rows, nil
-}
-
-// contentKey identifies what is read of an item: its header, and the rows of members.
-type contentKey struct {
-	id      library.ContentID
-	members string
-}
-
-// rowsWanted encodes a list of principals as a map key. No id contains a line break.
-func rowsWanted(ps []principal.ID) string {
-	switch len(ps) {
-	case 0:
-		return ""
-	case 1:
-		return string(ps[0])
-	}
-	var b strings.Builder
-	for _, p := range ps {
-		b.WriteString(string(p))
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // readShown reads a header and the rows of members in one statement. keys are the keys of the rows.

@@ -7,8 +7,6 @@ import (
 	"carrel/backend"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
-	"carrel/library"
-	"carrel/principal"
 )
 
 // Store implements backend.Store and the reservation of generated names on a cluster. It is safe
@@ -19,10 +17,6 @@ type Store struct {
 	dues    dueScan
 	// vouching decides whether the in-flight lists that were read are complete.
 	vouching vouching
-
-	// Reads of what pages show of items and principals, which concurrent requests share.
-	contents   *session.SharedReads[contentKey, *library.ContentRows]
-	principals *session.SharedReads[principal.ID, *principal.Header]
 }
 
 var _ backend.Store = (*Store)(nil)
@@ -44,12 +38,7 @@ func Open(ctx context.Context, o session.Options) (*Store, error) {
 }
 
 func newStore(connected *session.Session) *Store {
-	return &Store{
-		session:    connected,
-		now:        connected.Now,
-		contents:   session.NewSharedReads[contentKey, *library.ContentRows](connected),
-		principals: session.NewSharedReads[principal.ID, *principal.Header](connected),
-	}
+	return &Store{session: connected, now: connected.Now}
 }
 
 // Load returns the number of requests in flight and the number that wait to be sent.

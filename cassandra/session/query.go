@@ -63,9 +63,14 @@ func (s *Session) fetch(ctx context.Context, r Query) (*gocql.Iter, error) {
 	return hedged(ctx, s.hedges, func(t *attempt) (*gocql.Iter, error) { return s.ReadOnce(t, &r) })
 }
 
-// ReadOnce sends a SELECT to one node and returns its first page, whose rows have
-// all arrived. It is for callers that ask a second node themselves, such as
-// SharedReads.
+// ReadEach calls read for 0 to n-1, Width of them at a time, and take with each value, one call at a
+// time. read sends one statement with ReadOnce; it is called a second time if a node is slow.
+func ReadEach[V any](ctx context.Context, s *Session, n int, read func(ctx context.Context, i int) (V, error), take func(i int, value V)) error {
+	return hedgedAll(ctx, s.hedges, n, Width, func(t *attempt, i int) (V, error) { return read(t, i) }, take)
+}
+
+// ReadOnce sends a SELECT to one node and returns its first page, whose rows have all arrived. It is
+// for callers that ask a second node themselves, by ReadEach.
 func (s *Session) ReadOnce(ctx context.Context, r *Query) (iter *gocql.Iter, err error) {
 	err = s.request(ctx, r.Operation, func() (sent, error) {
 		level := s.level

@@ -74,19 +74,8 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 	if len(first) != 1+libraryCount {
 		return fmt.Errorf("the process to be measured said %.100q", child.first)
 	}
-	for _, c := range []struct {
-		title     string
-		libraries int
-	}{
-		{"The same over HTTP, each request for the next of %d libraries", libraryCount},
-		{"The same over HTTP, all requests for %d library", 1},
-	} {
-		t.title(c.title, c.libraries)
-		if err := child.compareThroughput(ctx, t, first[0], first[1:1+c.libraries]); err != nil {
-			return err
-		}
-	}
-	return nil
+	t.title("The same over HTTP, each request for the next of %d libraries", libraryCount)
+	return child.compareThroughput(ctx, t, first[0], first[1:])
 }
 
 // statementsOfPage returns how many statements a page sends. The scrubber also reads now and then,
