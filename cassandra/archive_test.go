@@ -186,9 +186,9 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 	if err := s.PutRows(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	// One write for the day, and one for each of its shards that has a hint.
+	// One write for the hour, and one for each of its shards that has a hint.
 	if dues := asked["write hints ok"]; dues < 3 || dues > 1+dueShards {
-		t.Errorf("putting the hints of twenty items of one day took %d writes", dues)
+		t.Errorf("putting the hints of twenty items of one hour took %d writes", dues)
 	}
 	delete(asked, "write hints ok")
 	if diff := cmp.Diff(map[string]int{"put a content applied": 20, "record a creation applied": 1}, asked); diff != "" {

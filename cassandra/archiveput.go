@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"time"
+	"strconv"
 
 	"github.com/gocql/gocql"
 
@@ -185,18 +185,18 @@ func (p *restoring) reply(r *archive.RequestAt) {
 
 // due adds the write of a hint, as PutDue would write it.
 func (p *restoring) due(d commit.Due) {
-	day, shard := dayOf(d.At), shardOf(d.Row())
-	n, last := p.target(restoreTarget{"due", string(duePartOf(day, shard))})
+	hour, shard := hourOf(d.At), shardOf(d.Row())
+	n, last := p.target(restoreTarget{"due", string(duePartOf(hour, shard))})
 	w, _ := last.(*restoreDues)
 	if w == nil || len(w.Entries) == restoreRows {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
-	w.Append(putDue, day, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
-	if n, noted := p.target(restoreTarget{"due_day", day.Format(time.DateOnly)}); noted == nil {
-		days := new(restoreDues)
-		days.Append(noteDay, day)
-		p.parts[n] = append(p.parts[n], days)
+	w.Append(putDue, hour, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
+	if n, noted := p.target(restoreTarget{"due_hour", strconv.FormatInt(hour, 10)}); noted == nil {
+		hours := new(restoreDues)
+		hours.Append(noteHour, hour)
+		p.parts[n] = append(p.parts[n], hours)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/gocql/gocql"
 
@@ -42,9 +41,9 @@ const (
 	archiveContent        = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
 	archiveContentsBeside = `SELECT DISTINCT content_id FROM content WHERE token(content_id) = ?`
 
-	archiveDues       = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE token(day, shard) > ? LIMIT ?`
-	archiveDue        = `SELECT token(day, shard), day, shard, at, content_id, mts FROM due WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
-	archiveDuesBeside = `SELECT DISTINCT day, shard FROM due WHERE token(day, shard) = ?`
+	archiveDues       = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE token(hour, shard) > ? LIMIT ?`
+	archiveDue        = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
+	archiveDuesBeside = `SELECT DISTINCT hour, shard FROM due WHERE token(hour, shard) = ?`
 
 	archiveTexts       = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE token(text_id) > ? LIMIT ?`
 	archiveText        = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE text_id = ? LIMIT ?`
@@ -126,29 +125,26 @@ func bytesKey(iter *gocql.Iter) ([]byte, bool) {
 // all rows. The driver would send nil as null, which no comparison accepts.
 func bytesPart(part []byte) ([]any, error) { return []any{append([]byte{}, part...)}, nil }
 
-// A day is stored as the number of days since 1970 with the sign bit inverted, which sorts as the
-// cluster sorts days.
-const dayZero = 1 << 31
-
-// duePartOf returns the key of a partition of hints, which sorts as in the cluster.
-func duePartOf(day time.Time, shard int8) []byte {
-	days := day.Unix() / (24 * 60 * 60)
-	return append(binary.BigEndian.AppendUint32(nil, uint32(days+dayZero)), byte(shard))
+// duePartOf returns the key of a partition of hints. The sign bit of the hour is inverted, so that it
+// sorts as in the cluster.
+func duePartOf(hour int64, shard int8) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(hour)^signBit), byte(shard))
 }
 
+const signBit = 1 << 63
+
 func dueKey(iter *gocql.Iter) ([]byte, bool) {
-	var day time.Time
+	var hour int64
 	var shard int8
-	ok := iter.Scan(&day, &shard)
-	return duePartOf(day, shard), ok
+	ok := iter.Scan(&hour, &shard)
+	return duePartOf(hour, shard), ok
 }
 
 func duePart(part []byte) ([]any, error) {
-	if len(part) != 5 {
+	if len(part) != 9 {
 		return nil, session.ErrMalformedCell
 	}
-	days := int64(binary.BigEndian.Uint32(part)) - dayZero
-	return []any{time.Unix(days*24*60*60, 0).UTC(), int8(part[4])}, nil
+	return []any{int64(binary.BigEndian.Uint64(part) ^ signBit), int8(part[8])}, nil
 }
 
 // Keys of rows within their partitions.
@@ -341,17 +337,15 @@ func readDraftRows() rowReader {
 
 func readDueRows() rowReader {
 	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var day time.Time
+		var hour, instant, mts int64
 		var shard int8
-		var instant int64
 		var row string
-		var mts int64 // 0 if an earlier version wrote the hint
-		if !iter.Scan(&at.Token, &day, &shard, &instant, &row, &mts) {
+		if !iter.Scan(&at.Token, &hour, &shard, &instant, &row, &mts) {
 			return r, at, false, nil
 		}
 		due := commit.DueOf(clock.Instant(instant), row, clock.Instant(mts))
 		r.Due = &due
-		at.Part, at.Row = duePartOf(day, shard), dueRowOf(*r.Due)
+		at.Part, at.Row = duePartOf(hour, shard), dueRowOf(*r.Due)
 		return r, at, true, nil
 	}
 }

@@ -1,8 +1,12 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -14,30 +18,35 @@ import (
 
 // A hint in this package is a commit.Due, a row of the table due. It has nothing to do with the
 // hints that Cassandra's coordinators keep for nodes that are down.
-
-// dueShards is the number of partitions of a day.
-const dueShards = 16
-
-// dueDaysKept is how long a past day without hints stays in the list of days. Only imports and the
-// scrubber write hints of older days, and they add the day to the list again.
-const dueDaysKept = 2 * 24 * time.Hour
-
-// The list of days that may have hints limits the scan: a day without hints costs nothing.
+//
+// Every removed hint leaves a tombstone for hours, and a node refuses a read that passes 100,000 of
+// them. So a partition holds the hints of one hour and shard, and an hour that is over and empty is
+// not read again: a read passes the tombstones of the hours that are listed, and of no others.
 const (
-	noteDay    = `INSERT INTO due_day (part, day, noted) VALUES (0, ?, 1)`
-	forgetDay  = `DELETE FROM due_day USING TIMESTAMP ? WHERE part = 0 AND day = ?`
-	selectDays = `SELECT day, writetime(noted) FROM due_day WHERE part = 0 AND day <= ?`
-	// A hint carries the mts of its state as its timestamp, and so does its removal.
-	putDue    = `INSERT INTO due (day, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
-	dropDue   = `DELETE FROM due USING TIMESTAMP ? WHERE day = ? AND shard = ? AND at = ? AND content_id = ?`
-	selectDue = `SELECT at, content_id, mts FROM due
- WHERE day = ? AND shard = ? AND (at, content_id) > (?, ?) AND (at) <= (?) LIMIT ?`
+	// dueShards is the number of partitions of an hour.
+	dueShards = 16
+	// dueReadWithin limits one read, so that a hanging partition delays the others by at most that.
+	// dueScanWithin limits all reads of one call.
+	dueReadWithin = 5 * time.Second
+	dueScanWithin = 4 * dueReadWithin
+	// dueArrivesWithin is how much later than the note of its hour a hint arrives at most. Both are
+	// written at the same time.
+	dueArrivesWithin = time.Minute
 )
 
-// dayOf returns the UTC day of an instant.
-func dayOf(at clock.Instant) time.Time {
-	t := at.Time()
-	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+const (
+	noteHour    = `INSERT INTO due_hour (part, hour, noted) VALUES (0, ?, 1)`
+	forgetHour  = `DELETE FROM due_hour USING TIMESTAMP ? WHERE part = 0 AND hour = ?`
+	selectHours = `SELECT hour, writetime(noted) FROM due_hour WHERE part = 0 AND hour <= ?`
+	// A hint carries the mts of its state as its timestamp, and so does its removal.
+	putDue    = `INSERT INTO due (hour, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropDue   = `DELETE FROM due USING TIMESTAMP ? WHERE hour = ? AND shard = ? AND at = ? AND content_id = ?`
+	selectDue = `SELECT at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND at <= ? LIMIT ?`
+)
+
+// hourOf returns the beginning of the hour of an instant, as hours are stored.
+func hourOf(at clock.Instant) int64 {
+	return at.Time().Truncate(time.Hour).UnixMicro()
 }
 
 // shardOf returns the shard of a hint, given its Due.Row.
@@ -50,70 +59,108 @@ func shardOf(row string) int8 {
 // PutDue implements commit.JournalStore.
 func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 	const doing = "write a hint"
-	day := dayOf(d.At)
-	err := session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
+	hour := hourOf(d.At)
+	return session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
-			return s.session.Write(ctx, doing, noteDay, day)
+			return s.session.Write(ctx, doing, noteHour, hour)
 		}
 		mts := int64(d.MTS)
-		return s.session.WriteStamped(ctx, doing, putDue, day, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
+		return s.session.WriteStamped(ctx, doing, putDue, hour, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
 	})
-	if err == nil {
-		s.dues.wrote(d)
-	}
-	return err
 }
 
 // DropDue implements commit.JournalStore.
 func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
-	err := s.session.WriteStamped(ctx, "remove a hint", dropDue, int64(d.MTS), dayOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
-	if err == nil {
-		s.dues.dropped(d)
+	return s.session.WriteStamped(ctx, "remove a hint", dropDue, int64(d.MTS), hourOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
+}
+
+// DueUntil implements commit.JournalStore. It reads hour by hour, the shards of an hour at the same
+// time, and forgets hours that are over and have no hints.
+func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
+	ctx, cancel := context.WithTimeout(ctx, dueScanWithin)
+	defer cancel()
+	hours, err := s.dueHours(ctx, until)
+	if err != nil {
+		return nil, err
 	}
-	return err
-}
-
-// dueDay is a day that may have hints, and the time when that was noted.
-type dueDay struct {
-	day   time.Time
-	noted int64
-}
-
-func (s *Store) dueDays(ctx context.Context, until clock.Instant) ([]dueDay, error) {
-	var (
-		days []dueDay
-		d    dueDay
-	)
-	err := s.session.Read(ctx, session.Query{Operation: "read hints", Stmt: selectDays, Args: []any{dayOf(until)}}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&d.day, &d.noted) {
-			return false
-		}
-		days = append(days, d)
-		return true
-	})
-	return days, err
-}
-
-// readDues reads hints of a partition in order: those after a position and up to an instant. The
-// write time of a hint of an earlier version is unknown, but not after now.
-func (s *Store) readDues(ctx context.Context, p *duePartition, from duePosition, to, now clock.Instant, limit int) ([]commit.Due, error) {
 	var (
 		dues []commit.Due
-		at   int64
-		row  string
-		mts  *int64
+		errs []error
 	)
-	r := session.Query{Operation: "read hints", Stmt: selectDue, Args: []any{p.day, p.shard, int64(from.at), from.row, int64(to), limit}}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
+	for _, h := range hours {
+		if len(dues) >= limit {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			errs = append(errs, session.NotSent(err))
+			break
+		}
+		found, err := s.duesOf(ctx, h.hour, until, limit-len(dues))
+		dues, errs = append(dues, found...), append(errs, err)
+		if err == nil && len(found) == 0 && h.over(until) {
+			// An hour that was noted again since it was read stays.
+			errs = append(errs, s.session.WriteStamped(ctx, "forget an hour", forgetHour, int64(h.noted), h.hour))
+		}
+	}
+	return dues, errors.Join(errs...)
+}
+
+// dueHour is an hour that may have hints, and when that was noted.
+type dueHour struct {
+	hour  int64
+	noted clock.Instant
+}
+
+// over reports whether all hints of the hour have arrived and are due. Whoever writes another one
+// notes the hour again.
+func (h dueHour) over(now clock.Instant) bool {
+	return hourOf(now) > h.hour && now > h.noted.Add(dueArrivesWithin)
+}
+
+// dueHours lists the hours that may have hints, in order.
+func (s *Store) dueHours(ctx context.Context, until clock.Instant) (hours []dueHour, err error) {
+	var hour, noted int64
+	q := session.Query{Operation: "read hints", Stmt: selectHours, Args: []any{hourOf(until)}}
+	err = s.session.ScanRows(ctx, q, []any{&hour, &noted}, func() {
+		hours = append(hours, dueHour{hour, clock.Instant(noted)})
+	})
+	return hours, err
+}
+
+// duesOf reads the earliest hints of an hour until an instant. If some shards cannot be read, it
+// returns the hints of the others together with the error.
+func (s *Store) duesOf(ctx context.Context, hour int64, until clock.Instant, limit int) ([]commit.Due, error) {
+	var (
+		found [dueShards][]commit.Due
+		errs  [dueShards]error
+	)
+	err := session.ForEach(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
+		ctx, cancel := context.WithTimeout(ctx, dueReadWithin)
+		defer cancel()
+		found[shard], errs[shard] = s.readDues(ctx, hour, int8(shard), until, limit)
+		return nil
+	})
+	all := slices.Concat(found[:]...)
+	slices.SortFunc(all, func(a, b commit.Due) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Row(), b.Row())) })
+	return all[:min(len(all), limit)], errors.Join(append(errs[:], err)...)
+}
+
+// readDues reads the earliest hints of a partition until an instant.
+func (s *Store) readDues(ctx context.Context, hour int64, shard int8, until clock.Instant, limit int) (dues []commit.Due, err error) {
+	var (
+		at, mts int64
+		row     string
+	)
+	q := session.Query{Operation: "read hints", Stmt: selectDue, Args: []any{hour, shard, int64(until), limit}}
+	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &row, &mts) {
 			return false
 		}
-		d := commit.DueOf(clock.Instant(at), row, now)
-		if mts != nil {
-			d.MTS = clock.Instant(*mts)
-		}
-		dues = append(dues, d)
+		dues = append(dues, commit.DueOf(clock.Instant(at), row, clock.Instant(mts)))
 		return true
 	})
-	return dues, err
+	if err != nil {
+		return nil, fmt.Errorf("the hints of the hour from %s, shard %d: %w", clock.Instant(hour), shard, err)
+	}
+	return dues, nil
 }

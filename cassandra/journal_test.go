@@ -8,16 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/library/storetest"
 )
@@ -119,125 +116,6 @@ func TestInFlightLists_AreDeletedByTheFormerRelease(t *testing.T) {
 		exec(t, s, formerDeleteInFlightList, l.Stamp, int8(h.Sum32()%4), name)
 	}
 	wantLists(t, s)
-}
-
-// TestDueScan_ReadsDaysWithHintsOnly: days without hints are forgotten when they are long over, and
-// a day is read only while it may have hints.
-func TestDueScan_ReadsDaysWithHintsOnly(t *testing.T) {
-	o := options(t)
-	counts := new(counter)
-	o.Observe = counts.add
-	s := open(t, o)
-	first := dayInstant(2030, 5, 5)
-	old := commit.Due{At: first + 7, Kind: commit.Content, Key: "c:t:old"}
-	late := commit.Due{At: first.Add(300*day) + 9, Kind: commit.Content, Key: "c:t:late"}
-	for _, d := range []commit.Due{old, late} {
-		if err := s.PutDue(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
-	}
-	until := func(at clock.Instant, want ...commit.Due) map[string]int {
-		t.Helper()
-		counts.take()
-		got, err := s.DueUntil(t.Context(), at, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatal(diff)
-		}
-		return counts.take()
-	}
-	until(first.Add(-day))
-	until(first.Add(2*day), old)
-	if n := until(first.Add(200*day), old)["read hints ok"]; n != 1+dueShards {
-		t.Errorf("%d reads for one day with a hint within 200", n)
-	}
-	if err := s.DropDue(t.Context(), old); err != nil {
-		t.Fatal(err)
-	}
-	if n := until(first.Add(2 * day))["forget a day ok"]; n != 0 {
-		t.Error("a day that is hardly over was forgotten")
-	}
-	if n := until(first.Add(4 * day))["forget a day ok"]; n != 1 {
-		t.Error("a day that is long over was not forgotten")
-	}
-	if n := until(first.Add(299 * day))["read hints ok"]; n != 1 {
-		t.Errorf("%d reads for 299 days without hints", n)
-	}
-	// A day that is noted again while it is being forgotten stays.
-	days, err := s.dueDays(t.Context(), late.At)
-	if err != nil || len(days) != 1 {
-		t.Fatalf("%v, %v", days, err)
-	}
-	again := commit.Due{At: late.At + 1, Kind: commit.Content, Key: "c:t:again"}
-	if err := s.PutDue(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.session.Write(t.Context(), "forget a day", forgetDay, days[0].noted, days[0].day); err != nil {
-		t.Fatal(err)
-	}
-	until(late.At.Add(day), late, again)
-}
-
-// TestDueScan_ReadsHintsOfEarlierVersions: a hint that an earlier version has written has no mts,
-// and its timestamp is the time of its writer's clock. It is listed, removed when it is due, and
-// gets an mts when it is written again.
-func TestDueScan_ReadsHintsOfEarlierVersions(t *testing.T) {
-	s := open(t, options(t))
-	day := dayInstant(2030, 5, 5)
-	const putOld = `INSERT INTO due (day, shard, at, content_id) VALUES (?, ?, ?, ?)`
-	for _, id := range []library.ContentID{"c:t:dropped", "c:t:again"} {
-		err := errors.Join(s.session.Write(t.Context(), "note a day", noteDay, dayOf(day)),
-			s.session.Write(t.Context(), "write an old due", putOld, dayOf(day), shardOf(string(id)), int64(day)+7, string(id)))
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	until := day + 10
-	again := commit.Due{At: day + 7, Kind: commit.Content, Key: "c:t:again", MTS: until}
-	dropped := commit.Due{At: day + 7, Kind: commit.Content, Key: "c:t:dropped", MTS: until}
-	want := func(dues ...commit.Due) {
-		t.Helper()
-		got, err := s.DueUntil(t.Context(), until, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(dues, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	want(again, dropped)
-	if err := s.DropDue(t.Context(), dropped); err != nil {
-		t.Fatal(err)
-	}
-	want(again)
-	again.MTS = until + 5
-	if err := s.PutDue(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
-	want(again)
-	rows, _, err := s.ReadRows(t.Context(), archive.ChapterDues, nil, 10)
-	if err != nil || len(rows) != 1 || *rows[0].Due != again {
-		t.Errorf("archived: %+v, %v", rows, err)
-	}
-	if err := s.DropDue(t.Context(), again); err != nil {
-		t.Fatal(err)
-	}
-	// This one was copied from a store of an earlier version.
-	copied := commit.Due{At: day + 8, Kind: commit.Content, Key: "c:t:copied"}
-	if err := s.PutRows(t.Context(), []archive.Row{{Due: &copied}}); err != nil {
-		t.Fatal(err)
-	}
-	want(copied)
-	if err := s.DropDue(t.Context(), copied); err != nil {
-		t.Fatal(err)
-	}
-	want()
-}
-
-func dayInstant(year, month, d int) clock.Instant {
-	return clock.Of(time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC))
 }
 
 // TestReserveBlock_ConcurrentBlocksDoNotOverlap: concurrently reserved blocks never overlap.

@@ -166,8 +166,8 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},
 		{"a mark", "mark a process", func(ctx context.Context) error { return s.renew(ctx, &mark{host: "host"}) }},
-		{"the deletion of a day", "forget a day", func(ctx context.Context) error {
-			return s.session.WriteStamped(ctx, "forget a day", forgetDay, next(), dayOf(someTime))
+		{"the deletion of an hour", "forget an hour", func(ctx context.Context) error {
+			return s.session.WriteStamped(ctx, "forget an hour", forgetHour, next(), hourOf(someTime))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -184,7 +184,9 @@ func TestHedging_OthersAreSentOnce(t *testing.T) {
 	s := newSecondTries(t)
 	n := 0
 	calls := map[string]func(context.Context) error{
-		"the note of a day": func(ctx context.Context) error { return s.session.Write(ctx, "note a day", noteDay, dayOf(someTime)) },
+		"the note of an hour": func(ctx context.Context) error {
+			return s.session.Write(ctx, "note an hour", noteHour, hourOf(someTime))
+		},
 		"a decision": func(ctx context.Context) error {
 			n++
 			_, err := s.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))

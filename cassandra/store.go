@@ -14,7 +14,6 @@ import (
 type Store struct {
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
-	dues    dueScan
 	// vouching decides whether the in-flight lists that were read are complete.
 	vouching vouching
 }

@@ -87,8 +87,7 @@ type JournalStore interface {
 	// is older than a removal may be discarded.
 	PutDue(ctx context.Context, d Due) error
 	// DueUntil lists the hints due at or before an instant, earliest first. If some hints
-	// cannot be read, it returns the others together with the error. A hint that another
-	// process wrote after the hint's own time may be missing for some minutes.
+	// cannot be read, it returns the others together with the error.
 	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
 	// DropDue must remove the hint iff none newer than d.MTS was put.
 	DropDue(ctx context.Context, d Due) error

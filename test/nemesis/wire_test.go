@@ -215,7 +215,7 @@ func stepOf(table, statement string) step {
 		return stepReserve
 	case begins("INSERT INTO due ("):
 		return stepDue
-	case begins("INSERT INTO due_day"):
+	case begins("INSERT INTO due_hour"):
 		return stepDay
 	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind", "DELETE FROM paste_body"):
 		return stepCleanUp
