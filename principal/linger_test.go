@@ -119,9 +119,6 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 			_, err := l.svc.DeleteGroup(t.Context(), backendtest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
 			return err
 		}, []string{"g:acme:staff"}},
-		{"a new state of the same", func(l *lingering) error {
-			return l.svc.RestampPrincipal(t.Context(), "u:acme:bob", l.Header("u:acme:bob").Seq)
-		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
@@ -164,10 +161,6 @@ func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 		}
 	}
 	want("nothing has changed", false)
-	if err := l.svc.RestampPrincipal(t.Context(), "u:acme:bob", copied.Seq); err != nil {
-		t.Fatal(err)
-	}
-	want("a state that shows the same", false)
 	rename(l.Service, "Robert") // on an embedded store, for which nothing lingers
 	l.WantNothingInFlight()
 	want("a change that does not linger", true)

@@ -6,23 +6,13 @@ import (
 	"carrel/principal"
 )
 
-// repairDirectory writes the rows of the directory that a principal's header derives, and
-// checks that they are there.
+// repairDirectory writes the rows of the directory that a principal's header derives.
 func (s *Service) repairDirectory(ctx context.Context, p principal.ID) error {
-	return s.restamping(ctx, func(again bool) (int64, error) {
-		h, err := s.headerOf(ctx, p, again)
-		if err != nil || h.Seq == 0 {
-			return nothingWrong, err
-		}
-		if err := s.ApplyDirectory(ctx, h, ""); err != nil {
-			return nothingWrong, err
-		}
-		missing, err := s.missing(ctx, h)
-		if err != nil || missing == 0 {
-			return nothingWrong, err
-		}
-		return h.Seq, nil
-	}, func(seq int64) error { return s.RestampPrincipal(ctx, p, seq) })
+	h, err := s.headerOf(ctx, p, false)
+	if err != nil || h.Seq == 0 {
+		return err
+	}
+	return s.ApplyDirectory(ctx, h, "")
 }
 
 // headerOf reads one header; its ID is set even if there is none.
@@ -71,32 +61,17 @@ func (s *Service) repairIfMissing(ctx context.Context, p principal.ID) (int, err
 	return missing, s.repairDirectory(ctx, p)
 }
 
-// dropUnjustified removes a row from the directory, unless its principal's header justifies it,
-// and checks that it is gone.
+// dropUnjustified removes a row from the directory, unless its principal's header justifies it.
 func (s *Service) dropUnjustified(ctx context.Context, row principal.DirectoryRow) error {
-	key := []principal.DirectoryKey{row.DirectoryKey}
-	return s.restamping(ctx, func(again bool) (int64, error) {
-		rows, err := s.directory.ReadDirectory(ctx, row.Principal, key)
-		if err != nil || rows[0].MTS == 0 {
-			return nothingWrong, err
-		}
-		h, err := s.headerOf(ctx, row.Principal, again)
-		if err != nil || inDirectory(&row, h) {
-			return nothingWrong, err
-		}
-		err = s.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
-		if err == nil && again {
-			// It was inserted by hand, with a later timestamp. Treat its name as the former name.
-			err = s.ApplyDirectory(ctx, h, row.Name)
-		}
-		if err != nil {
-			return nothingWrong, err
-		}
-		if rows, err = s.directory.ReadDirectory(ctx, row.Principal, key); err != nil || rows[0].MTS == 0 {
-			return nothingWrong, err
-		}
-		return h.Seq, nil
-	}, func(seq int64) error { return s.RestampPrincipal(ctx, row.Principal, seq) })
+	rows, err := s.directory.ReadDirectory(ctx, row.Principal, []principal.DirectoryKey{row.DirectoryKey})
+	if err != nil || rows[0].MTS == 0 {
+		return err
+	}
+	h, err := s.headerOf(ctx, row.Principal, false)
+	if err != nil || inDirectory(&row, h) {
+		return err
+	}
+	return s.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
 }
 
 // dropIfUnjustified removes a row that was found to be unjustified, if nothing of its principal

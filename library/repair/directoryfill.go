@@ -95,9 +95,8 @@ func (s *Service) FillDirectory(ctx context.Context) error {
 	return err
 }
 
-// RebuildDirectory writes the rows of all principals, removes those that no header justifies,
-// and checks both. It removes nothing newer than what it read. repaired counts the rows that
-// were missing or wrong.
+// RebuildDirectory writes the rows of all principals, and removes those that no header justifies. It
+// removes nothing newer than what it read. repaired counts the rows that were missing or wrong.
 func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error) {
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []principal.Header) error {

@@ -7,28 +7,15 @@ import (
 	"carrel/principal"
 )
 
-// repairMembership updates the record of p's membership in a group from the group's own row,
-// and checks that it is correct.
+// repairMembership updates the record of p's membership in a group from the group's own row.
 func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) error {
-	return s.restamping(ctx, func(again bool) (int64, error) {
-		rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: again})
-		if err != nil {
-			return nothingWrong, err
-		}
-		if rows.Header.Seq != 0 {
-			err = s.Retry(ctx, func() error {
-				return s.people.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
-			})
-			if err != nil {
-				return nothingWrong, err
-			}
-		}
-		recorded, err := s.recordedRole(ctx, p, group)
-		if err != nil || recorded == roleIn(&rows.Header, rows.Members[0]) {
-			return nothingWrong, err
-		}
-		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.RestampPrincipal(ctx, group, seq) })
+	rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}})
+	if err != nil || rows.Header.Seq == 0 {
+		return err
+	}
+	return s.Retry(ctx, func() error {
+		return s.people.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
+	})
 }
 
 // roleIn returns the role in a group's own row.

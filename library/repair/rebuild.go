@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -49,14 +50,21 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	return &library.RebuildOutcome{Principal: principal.Of(headers[0]), Restored: restored, Removed: removed}, nil
 }
 
+// The number of tries of a rebuild, and the first of the growing pauses between them. The clock of an
+// operator who has deleted a library may be ahead of this process's by their sum, which is 12 s.
+const (
+	rebuildTries = 9
+	rebuildPause = 50 * time.Millisecond
+)
+
 // Rebuild updates p's library to everything that p has a role on, and removes what no header
 // justifies. It runs in place, while the store is in use: it removes nothing newer than what it
 // read. restored and removed are numbers of items in the PRIVATE bucket, which has all items.
 // It continues a rebuild that was interrupted, in any process.
 func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, removed int, err error) {
 	var r *rebuild
-	pause := repairPause
-	for range repairTries {
+	pause := rebuildPause
+	for range rebuildTries {
 		if gone, err := s.DeletedOf(ctx, []principal.ID{p}); err != nil {
 			return 0, 0, err
 		} else if len(gone) > 0 {
@@ -66,7 +74,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 			return 0, 0, err
 		}
 		complete, err := r.run(ctx)
-		if err != nil {
+		if err != nil && !errors.Is(err, errHidden) {
 			return 0, 0, err
 		}
 		if complete {

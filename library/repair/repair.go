@@ -2,9 +2,8 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -14,79 +13,48 @@ import (
 	"carrel/principal"
 )
 
-// Derived rows may be damaged by an operator who deletes or inserts rows by hand. The operator's
-// clock dates these writes later than the states from which the rows are derived, so writing those
-// states again has no visible effect. Each repair therefore reads back what it wrote, and gives the
-// state a newer timestamp if the repair does not show.
-
-// The number of times that a state is restamped, and the first of the growing pauses between them.
-// The clock of the operator may be ahead of this process's by the sum of the pauses, which is 12 s.
-const (
-	repairTries = 9
-	repairPause = 50 * time.Millisecond
-)
-
 // repairAtOnce is how many items of one library are repaired at a time.
 const repairAtOnce = 16
 
-// repairItem updates an item in p's library and record to its state, and checks that they show
-// it.
+// errHidden is the error of a repair that does not show.
+var errHidden = errors.New("what was written does not show")
+
+// hiddenByHand returns the error for derived rows that cannot be repaired.
+func hiddenByHand() *fault.Error {
+	return fault.Unavailablef(errHidden, "the repair has no effect: rows were deleted by hand with a timestamp in the future")
+}
+
+// repairItem updates an item in p's library and record to its state, and checks that they show it.
+// An operator who deletes a library leaves tombstones that are later than the states of its items,
+// and hide what is written at the time of these states. So if the item does not show, it gets an
+// equal state with a newer timestamp, and is written again.
 func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.ContentID) error {
-	return s.restamping(ctx, func(again bool) (int64, error) {
-		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: again})
+	for restamped := false; ; restamped = true {
+		rows, err := s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: restamped})
 		if err != nil {
-			return nothingWrong, err
+			return err
 		}
 		h := rows.Header
-		if again {
-			// A row that was inserted by hand may be in any bucket.
-			h.Widest = principal.Public
+		if restamped {
+			h.Widest = principal.Public // a wrong entry may be in any bucket
 		}
 		if h.Seq != 0 {
 			err := s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
 			if err != nil {
-				return nothingWrong, err
+				return err
 			}
 		}
 		differs, err := s.differs(ctx, &rows.Header, rows.Members[0])
 		if err != nil || !differs {
-			return nothingWrong, err
-		}
-		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.Restamp(ctx, id, seq) })
-}
-
-// nothingWrong is the result of a step of restamping when the derived rows are correct.
-const nothingWrong int64 = -1
-
-// restamping repeats step until it returns nothingWrong. step repairs derived rows, and returns the
-// seq of their state if they are still wrong: restamp gives that state a newer timestamp. again
-// reports that step was called before.
-func (s *Service) restamping(ctx context.Context, step func(again bool) (int64, error), restamp func(seq int64) error) error {
-	pause := repairPause
-	for n := 0; ; n++ {
-		seq, err := step(n > 0)
-		if err != nil || seq == nothingWrong {
 			return err
 		}
-		if n == repairTries {
+		if restamped {
 			return hiddenByHand()
 		}
-		if n > 0 {
-			if err := s.Pause(ctx, pause); err != nil {
-				return err
-			}
-			pause *= 2
-		}
-		if err := restamp(seq); err != nil {
+		if err := s.Restamp(ctx, id, rows.Header.Seq); err != nil {
 			return err
 		}
 	}
-}
-
-// hiddenByHand returns the error for derived rows that cannot be repaired.
-func hiddenByHand() *fault.Error {
-	return fault.Unavailablef(nil, "the repair has no effect: rows were deleted or inserted by hand with a timestamp in the future")
 }
 
 // repairAll is repairItem for several items.
@@ -136,40 +104,15 @@ func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket,
 // dropStray removes the entry with a key from p's library, unless the item's state justifies
 // it.
 func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) error {
-	return s.restamping(ctx, func(again bool) (int64, error) {
-		e, found, err := s.entryAt(ctx, p, b, at)
-		if err != nil || !found {
-			return nothingWrong, err
-		}
-		rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: again})
-		if err != nil || justified(e, b, p, rows) {
-			return nothingWrong, err
-		}
-		err = s.Retry(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
-		if err == nil && again {
-			err = s.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: without(&rows.Header, at), Rows: rows.Members, Reverse: true})
-		}
-		if err != nil {
-			return nothingWrong, err
-		}
-		if _, found, err = s.entryAt(ctx, p, b, at); err != nil || !found {
-			return nothingWrong, err
-		}
-		return rows.Header.Seq, nil
-	}, func(seq int64) error { return s.Restamp(ctx, at.Content, seq) })
-}
-
-// without returns a copy of h from which the deletion of an unjustified entry is derived, in every
-// bucket that may have it. at is the key of the entry. If that is not the item's position, the copy
-// is as if the item had just moved away from there.
-func without(h *library.Header, at library.EntryKey) *library.Header {
-	w := *h
-	if at.Position == h.Position {
-		w.Widest = principal.Public
-	} else {
-		w.Unsettled = append(slices.Clone(h.Unsettled), library.Superseded{Position: at.Position, Widest: principal.Public})
+	e, found, err := s.entryAt(ctx, p, b, at)
+	if err != nil || !found {
+		return err
 	}
-	return &w
+	rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}})
+	if err != nil || justified(e, b, p, rows) {
+		return err
+	}
+	return s.Retry(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
 }
 
 // repair repairs an entry of a library that a reader has found to be wrong.

@@ -214,7 +214,6 @@ func TestScrubber_RepairsMemberships(t *testing.T) {
 		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:ben", Role: principal.GroupMember, Leaving: true, Seq: 1}},
 		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:ben", Role: principal.GroupManager, Seq: 1}},
 		{"g:acme:team", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
-		{"g:acme:never", principal.GroupMemberRow{Principal: "u:acme:dora", Role: principal.GroupMember, Seq: 1}},
 	} {
 		head := h.Header(string(c.group))
 		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1

@@ -208,13 +208,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	c.report.Mismatches += len(wrong)
 	c.report.Finished++
-	err = s.RepeatWalk(ctx, id, h.Seq-1)
-	for _, p := range wrong {
-		if err == nil {
-			err = s.repairItem(ctx, p, id)
-		}
-	}
-	return last, err
+	return last, s.RepeatWalk(ctx, id, h.Seq-1)
 }
 
 // compare reads some members of an item, and returns those whose libraries or records differ

@@ -23,7 +23,7 @@ func loseLibrary(st *Store) {
 	lib.entries, lib.built = nil, cell{}
 }
 
-// byHand is the timestamp with which an operator deletes and inserts rows: later than every state,
+// byHand is the timestamp with which an operator deletes rows: later than every state,
 // and half a second ahead of the clocks of the gateways.
 var byHand = int64(clock.Of(epoch.Add(time.Hour + time.Second/2)))
 
@@ -45,20 +45,6 @@ func deletedWithRecord(st *Store) {
 		cell.del(byHand)
 	}
 	lib.recorded.del(byHand)
-}
-
-// writtenByHand writes into bob's library by hand: an entry that no header
-// justifies, of an item that does not exist, and another role than bob's.
-func writtenByHand(st *Store) {
-	lib := st.library(bob)
-	for _, cell := range lib.entries {
-		cell.ts, cell.entry.Role = byHand, library.Manages
-	}
-	for _, at := range []library.EntryKey{{Position: 7, Content: item}, {Position: 8, Content: "c:acme:never"}} {
-		cell := lib.entry(principal.Public, at.Position, at.Content)
-		cell.put(byHand)
-		cell.entry.MTS, cell.entry.Role = 1, library.Viewing
-	}
 }
 
 // withWrongEntry puts an entry into bob's library that no header justifies.
@@ -136,7 +122,6 @@ func scenarios() []Scenario {
 		{Name: "rebuildLibrary of a wrong one", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: withWrongEntry, after: again},
 		{Name: "rebuildLibrary of one deleted by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deleted, after: again},
 		{Name: "rebuildLibrary of one deleted with its record", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: deletedWithRecord, after: again},
-		{Name: "rebuildLibrary of one written into by hand", op: &Operation{kind: opRebuild, viewer: ann, group: bob}, prepare: writtenByHand, after: again},
 		{Name: "a read of a library deleted by hand", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: deleted, after: again},
 		{Name: "a read of a lost library", op: &Operation{kind: opRead, viewer: bob, group: bob}, prepare: loseLibrary, after: again},
 	}
