@@ -29,16 +29,18 @@ type migration struct {
 	statements []string
 }
 
-// migrations returns the embedded files, in order, numbered from 1.
-func migrations() ([]migration, error) {
-	names, err := fs.Glob(schemaFiles, "schema/*.cql")
+// schema returns the migrations that make this program's schema.
+func schema() ([]migration, error) { return migrationsOf(schemaFiles) }
+
+// migrationsOf returns the migrations in the folder schema of files, in order, numbered from 1.
+func migrationsOf(files fs.FS) ([]migration, error) {
+	names, err := fs.Glob(files, "schema/*.cql")
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(names)
 	all := make([]migration, len(names))
-	for i, name := range names {
-		text, err := schemaFiles.ReadFile(name)
+	for i, name := range names { // fs.Glob sorts them
+		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			return nil, err
 		}
@@ -89,6 +91,15 @@ const schemaTimeout = 30 * time.Second
 // and changes nothing, because a change of the replication requires a repair by an operator. If
 // progress is not nil, it is called with each step.
 func Migrate(ctx context.Context, o session.Options, progress func(step string)) error {
+	all, err := schema()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, o, all, progress)
+}
+
+// migrate is Migrate to the schema that the given migrations make.
+func migrate(ctx context.Context, o session.Options, all []migration, progress func(step string)) error {
 	if progress == nil {
 		progress = func(string) {}
 	}
@@ -96,10 +107,6 @@ func Migrate(ctx context.Context, o session.Options, progress func(step string))
 		return err
 	}
 	o.Timeout = max(o.Timeout, schemaTimeout)
-	all, err := migrations()
-	if err != nil {
-		return err
-	}
 	if err := session.MakeKeyspace(ctx, o, progress); err != nil {
 		return err
 	}
@@ -117,7 +124,7 @@ func Migrate(ctx context.Context, o session.Options, progress func(step string))
 		return err
 	}
 	for _, m := range all {
-		if err = claim.migrate(ctx, m, progress); err != nil {
+		if err = claim.apply(ctx, o.Keyspace, m, progress); err != nil {
 			break
 		}
 	}
@@ -142,14 +149,14 @@ func connectSoon(ctx context.Context, o session.Options) (s *session.Session, er
 	return nil, err
 }
 
-// migrate applies one migration unless it was applied before.
-func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(string)) error {
+// apply applies one migration unless it was applied before.
+func (c *schemaClaim) apply(ctx context.Context, keyspace string, m migration, progress func(string)) error {
 	done, err := c.s.versions(ctx, true)
 	if err != nil {
 		return err
 	}
 	if sum, known := done[m.version]; known {
-		return m.compare(sum)
+		return m.compare(keyspace, sum)
 	}
 	progress("schema " + m.name)
 	for _, stmt := range m.statements {
@@ -164,10 +171,10 @@ func (c *schemaClaim) migrate(ctx context.Context, m migration, progress func(st
 	return err
 }
 
-// compare returns an error if the migration differs from the one that was applied.
-func (m *migration) compare(checksum string) error {
+// compare returns an error if the migration differs from the one of its number that was applied.
+func (m *migration) compare(keyspace, checksum string) error {
 	if checksum != m.checksum {
-		return session.OperatorError(nil, "the schema's migration %s is not the one of this program: their checksums differ", m.name)
+		return session.OperatorError(nil, "the schema of %s is not this program's (%s differs): export it with the program that made it, and import that into a new keyspace", keyspace, m.name)
 	}
 	return nil
 }
@@ -199,33 +206,35 @@ func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
 		return err
 	}
 	s.vouching.apart = !o.Global && len(centres) > 1
-	return s.checkSchema(ctx, o)
+	all, err := schema()
+	if err != nil {
+		return err
+	}
+	return s.checkSchema(ctx, o.Keyspace, all)
 }
 
-// checkSchema refuses a keyspace whose schema is older than this program. It accepts a newer one,
-// because changes of the schema only add.
-func (s *Store) checkSchema(ctx context.Context, o *session.Options) error {
-	all, err := migrations()
+// checkSchema refuses a keyspace whose schema is older than that of the given migrations, or of
+// other ones. It accepts a newer one, because migrations only add.
+func (s *Store) checkSchema(ctx context.Context, keyspace string, all []migration) error {
+	tables, err := s.session.ReadTexts(ctx, selectTables, keyspace)
 	if err != nil {
 		return err
 	}
-	tables, err := s.session.ReadTexts(ctx, selectTables, o.Keyspace)
-	if err != nil {
-		return err
-	}
-	if len(tables) == 0 {
-		return session.OperatorError(nil, "the keyspace %s has no schema: run carrel migrate", o.Keyspace)
-	}
-	done, err := s.versions(ctx, false)
-	if err != nil {
-		return err
+	var done map[int]string
+	if len(tables) > 0 {
+		if done, err = s.versions(ctx, false); err != nil {
+			return err
+		}
 	}
 	for _, m := range all {
 		sum, known := done[m.version]
-		if !known {
-			return session.OperatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", o.Keyspace, m.version-1, len(all))
+		switch {
+		case len(done) == 0:
+			return session.OperatorError(nil, "the keyspace %s has no schema: run carrel migrate", keyspace)
+		case !known:
+			return session.OperatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", keyspace, m.version-1, len(all))
 		}
-		if err := m.compare(sum); err != nil {
+		if err := m.compare(keyspace, sum); err != nil {
 			return err
 		}
 	}
@@ -235,7 +244,7 @@ func (s *Store) checkSchema(ctx context.Context, o *session.Options) error {
 // schemaCurrent reports whether the keyspace still has all migrations of this program, as it had
 // when it was opened.
 func (s *Store) schemaCurrent(ctx context.Context) (bool, error) {
-	all, err := migrations()
+	all, err := schema()
 	if err != nil {
 		return false, err
 	}
@@ -243,10 +252,5 @@ func (s *Store) schemaCurrent(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, m := range all {
-		if done[m.version] != m.checksum {
-			return false, nil
-		}
-	}
-	return true, nil
+	return !slices.ContainsFunc(all, func(m migration) bool { return done[m.version] != m.checksum }), nil
 }

@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -163,28 +165,89 @@ func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 		oneLine(t, Migrate(t.Context(), o, nil), "has the replication {'class': 'NetworkTopologyStrategy', 'dc1': 1}")
 	}
 
-	all, err := migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
 	version := func(stmt string, args ...any) {
 		t.Helper()
 		if err := s.session.Driver().Query(stmt, args...).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	version("INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')", len(all)+1)
-	open(t, o)
-	version("UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = ?", len(all))
+	const another = "is not this program's (0001_tables.cql differs): export it with the program that made it, and import that into a new keyspace"
+	version("UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1")
 	_, err = Open(t.Context(), o)
-	oneLine(t, err, "checksums differ")
-	oneLine(t, Migrate(t.Context(), o, nil), "checksums differ")
-	version("DELETE FROM schema_version WHERE part = 0 AND version = ?", len(all))
+	oneLine(t, err, another)
+	oneLine(t, Migrate(t.Context(), o, nil), another)
+	version("DELETE FROM schema_version WHERE part = 0 AND version = 1")
 	_, err = Open(t.Context(), o)
-	oneLine(t, err, "run carrel migrate")
+	oneLine(t, err, "has no schema: run carrel migrate")
 	version("DROP TABLE schema_version")
 	_, err = Open(t.Context(), o)
 	oneLine(t, err, "has no schema: run carrel migrate")
+}
+
+// laterSchema returns the migrations of a made-up later program: those of this one, and one that
+// adds a column and a table.
+func laterSchema(t *testing.T) []migration {
+	t.Helper()
+	files := fstest.MapFS{"schema/0002_colours.cql": {Data: []byte(`-- A comment; with a semicolon.
+ALTER TABLE content ADD IF NOT EXISTS colour text;
+CREATE TABLE IF NOT EXISTS colour (name text PRIMARY KEY);
+`)}}
+	text, err := schemaFiles.ReadFile("schema/0001_tables.cql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["schema/0001_tables.cql"] = &fstest.MapFile{Data: text}
+	all, err := migrationsOf(files)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d migrations, %v", len(all), err)
+	}
+	return all
+}
+
+// TestMigrate_AppliesALaterMigration migrates a keyspace of this program, with data, to a later
+// schema. Both programs can use it then.
+func TestMigrate_AppliesALaterMigration(t *testing.T) {
+	o := ownOptions(t)
+	s := open(t, o)
+	mustCommit(t, s, creation("c:t:x", s.now()))
+	later := laterSchema(t)
+	oneLine(t, s.checkSchema(t.Context(), o.Keyspace, later), "is of version 1 and this program needs 2: run carrel migrate")
+	for _, want := range [][]string{{"schema 0002_colours.cql"}, nil} {
+		var steps []string
+		err := migrate(t.Context(), o, later, func(step string) { steps = append(steps, step) })
+		if err != nil || !slices.Equal(steps, want) {
+			t.Fatalf("the migration reports the steps %q, want %q; %v", steps, want, err)
+		}
+	}
+	if err := s.checkSchema(t.Context(), o.Keyspace, later); err != nil {
+		t.Error(err)
+	}
+	for _, stmt := range []string{
+		"UPDATE content SET colour = 'red' WHERE content_id = 'c:t:y' AND kind = 0 AND key = '~'", "INSERT INTO colour (name) VALUES ('red')",
+	} {
+		exec(t, s, stmt)
+	}
+	rows, err := open(t, o).Read(t.Context(), "c:t:x", library.ContentQuery{})
+	if err != nil || rows.Header.Title != "Title" {
+		t.Errorf("the item is %+v, %v", rows, err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("a gateway that runs meanwhile: %v", err)
+	}
+	exec(t, s, "UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 2")
+	oneLine(t, migrate(t.Context(), o, later, nil), "(0002_colours.cql differs)")
+}
+
+func TestMigrations_AreNumberedFromOne(t *testing.T) {
+	for _, names := range [][]string{{"0002_b.cql"}, {"0001_a.cql", "0001_b.cql"}, {"0001_a.cql", "0003_b.cql"}, {"a.cql"}} {
+		files := fstest.MapFS{}
+		for _, name := range names {
+			files["schema/"+name] = &fstest.MapFile{}
+		}
+		if _, err := migrationsOf(files); err == nil || !strings.Contains(err.Error(), "its number must be") {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
 }
 
 // TestMigrate_KeepsItsClaimOrEnds: a migration renews its claim while it runs. Without the claim it
@@ -194,7 +257,7 @@ func TestMigrate_KeepsItsClaimOrEnds(t *testing.T) {
 	var mine *session.Session
 	var steps []string
 	const longer = 600 // seconds, so that even a slow test sees it shortened
-	err := Migrate(t.Context(), o, func(step string) {
+	err := migrate(t.Context(), o, laterSchema(t), func(step string) {
 		if !strings.HasPrefix(step, "schema ") {
 			return
 		}
@@ -304,7 +367,7 @@ func TestStore_ClosedStoreIsUnavailable(t *testing.T) {
 }
 
 func TestMigrations_OnlyAddAndCanBeRepeated(t *testing.T) {
-	all, err := migrations()
+	all, err := schema()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ var holdStatements = []string{"stmt", "Stmt", "beyond", "within", "beside", "res
 // elsewhere are the functions that send statements which are not constants, with the reason.
 var elsewhere = map[string]string{
 	"MakeKeyspace": "a keyspace and its replication cannot be bound; the options are validated",
-	"migrate":      "the embedded files, which testdata/migrations.golden holds",
+	"apply":        "the embedded files, which testdata/migrations.golden lists",
 }
 
 // statementRule finds statements that are not named constants.

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
@@ -31,20 +30,15 @@ func TestUnusableCluster_OneLineError(t *testing.T) {
 	closed, hosts, missing := closedAddress(t), strings.Join(node.Hosts(t), ","), node.NewKeyspace(t)
 	store := migrated(t, node.NewKeyspace(t))
 	session := driver(t, store)
-	var last int
-	if err := session.Query(`SELECT max(version) FROM schema_version WHERE part = 0`).WithContext(t.Context()).Scan(&last); err != nil {
-		t.Fatal(err)
-	}
-	change := func(stmt string, args ...any) {
+	change := func(stmt string) {
 		t.Helper()
-		if err := session.Query(stmt, args...).WithContext(t.Context()).Exec(); err != nil {
+		if err := session.Query(stmt).WithContext(t.Context()).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Changes of the schema only add, so the schema of a later program can be used.
-	change(`INSERT INTO schema_version (part, version, name, checksum) VALUES (0, ?, 'of the future', 'x')`, last+1)
+	change(`INSERT INTO schema_version (part, version, name, checksum) VALUES (0, 99, 'of the future', 'x')`)
 	must(t, "audit", "--store", store)
-	change(`DELETE FROM schema_version WHERE part = 0 AND version = ?`, last+1)
 
 	keyspace := filepath.Base(store)
 	for _, c := range []struct {
@@ -53,10 +47,7 @@ func TestUnusableCluster_OneLineError(t *testing.T) {
 	}{
 		{"unreachable", "cassandra://" + closed + "/carrel", "no node of the cluster answers at " + closed, func() {}},
 		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate", func() {}},
-		{"an older schema", store, fmt.Sprintf("the schema of %s is of version %d and this program needs %d: run carrel migrate", keyspace, last-1, last), func() {
-			change(`DELETE FROM schema_version WHERE part = 0 AND version = ?`, last)
-		}},
-		{"another schema", store, "the schema's migration 0001_tables.cql is not the one of this program", func() {
+		{"another schema", store, "the schema of " + keyspace + " is not this program's (0001_tables.cql differs): export it with the program that made it, and import that into a new keyspace", func() {
 			change(`UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`)
 		}},
 		{"no schema", store, "the keyspace " + keyspace + " has no schema: run carrel migrate", func() { change(`DROP TABLE schema_version`) }},
