@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"carrel/core/clock"
 	"carrel/library"
 	"carrel/principal"
@@ -47,7 +45,11 @@ func (s *Store) forgetChanges(added clock.Instant) {
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	err := errors.Join(s.forgetTable(b, tableChange, upTo), s.forgetTable(b, tableCause, upTo))
+	from := []byte{tableChange}
+	if s.changes.upTo != 0 {
+		from = appendMinute(from[:0], s.changes.upTo)
+	}
+	err := b.DeleteRange(from, appendMinute(nil, upTo), nil)
 	if err == nil {
 		err = s.commitLater(b)
 	}
@@ -56,16 +58,6 @@ func (s *Store) forgetChanges(added clock.Instant) {
 		return
 	}
 	s.changes.upTo = upTo
-}
-
-// forgetTable deletes the rows of a table whose keys begin with a minute, for all minutes before
-// upTo that were not deleted yet. The caller holds s.changes.mu.
-func (s *Store) forgetTable(b *pebble.Batch, table byte, upTo clock.Instant) error {
-	from := []byte{table}
-	if s.changes.upTo != 0 {
-		from = appendInstant(from, minuteOf(s.changes.upTo))
-	}
-	return b.DeleteRange(from, appendInstant([]byte{table}, minuteOf(upTo)), nil)
 }
 
 // Changes implements library.LibraryStore.
@@ -86,27 +78,7 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, err
 	}
-	if err := s.causes(owner, cs); err != nil {
-		return nil, err
-	}
 	return cs, nil
-}
-
-// causes reads the causes of changes. A cause is written together with its change, so a change
-// without a cause row has no known cause.
-func (s *Store) causes(owner principal.ID, cs []library.Change) error {
-	var key []byte
-	for i := range cs {
-		key = appendCauseKey(key[:0], owner, &cs[i].ChangeKey)
-		value, found, err := s.get(key)
-		if err == nil && found {
-			cs[i].Cause, err = decodeCause(value)
-		}
-		if err != nil {
-			return fmt.Errorf("cause of the change of %q in the library of %q: %w", cs[i].Content, owner, err)
-		}
-	}
-	return nil
 }
 
 // changes reads the changes of an owner from v.key through the minutes that follow.
@@ -135,7 +107,7 @@ func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) 
 		if err != nil {
 			return nil, err
 		}
-		if c.RemovedFrom, err = decodeChange(value); err != nil {
+		if c.RemovedFrom, c.Cause, err = decodeChange(value); err != nil {
 			return nil, fmt.Errorf("change of %q in the library of %q: %w", c.Content, owner, err)
 		}
 		cs = append(cs, c)

@@ -26,7 +26,7 @@ import (
 //	a hash: its 32 bytes
 //	a kind, a bucket, a list: 1 byte
 //
-// The tables. They are never renamed and a byte is never used again.
+// The tables. After a release they are not renamed and a byte is never used again.
 //
 //	'a' space, name                         claim of a name
 //	'b' owner                               library is built
@@ -36,10 +36,8 @@ import (
 //	'c' content, kind from 3, key           further row of a content
 //	'd' instant, kind and key               hint (commit.Due)
 //	'e' lease                               lease
-//	'f'                                     format version of this store
+//	'f'                                     format of this store
 //	'g' member, group                       group that a principal is in (derived)
-//	'H' minute, owner, instant, content, mts
-//	                                        author and kind of a change of a library (derived)
 //	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)
@@ -49,9 +47,7 @@ import (
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
 //	'O' instant, paste                      paste, by its creation
-//	'o' paste                               the instant in the key of that paste; or the paste
-//	                                        itself, if a format before 6 has stored it or that
-//	                                        instant is not known
+//	'o' paste                               the instant in the key of that paste
 //	'p' principal, kindHeader               header of a user or a group
 //	'p' group, kindMember, principal        member row of a group
 //	'p' principal, kindRequest, hash        answered request of a principal
@@ -75,7 +71,6 @@ const (
 	tableMembership = 'g'
 	tableFilled     = 'i'
 	tableChange     = 'h'
-	tableCause      = 'H'
 	tableInFlight   = 'j'
 	tableCopy       = 'm'
 	tableCreation   = 'k'
@@ -162,16 +157,13 @@ func unescape(k []byte) (string, error) {
 	return string(b), nil
 }
 
-// appendPasteKey appends the key by which the row of a paste is found, if only its id is known.
+// appendPasteKey appends the key of the pointer to the row of a paste.
 func appendPasteKey(b []byte, id paste.ID) []byte { return appendSingle(b, tablePaste, string(id)) }
 
 // appendPasteRowKey appends the key of the row of a paste: by its creation, so that the pastes of
-// a page of a feed are neighbours; or by its id, if the time of its creation is not known.
-func appendPasteRowKey(b []byte, ref paste.Ref) []byte {
-	if ref.CreatedAt == 0 {
-		return appendPasteKey(b, ref.ID)
-	}
-	return append(appendInstant(append(b, tablePasteRow), ref.CreatedAt), ref.ID...)
+// a page of a feed are neighbours.
+func appendPasteRowKey(b []byte, id paste.ID, created clock.Instant) []byte {
+	return append(appendInstant(append(b, tablePasteRow), created), id...)
 }
 
 // appendInstant appends an instant so that earlier ones sort first.
@@ -292,15 +284,6 @@ func appendChanges(b []byte, owner principal.ID, at clock.Instant) []byte {
 func appendChangeKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte {
 	b = appendInstant(appendChanges(b, owner, k.At), k.At)
 	return appendInstant(appendString(b, string(k.Content)), k.MTS)
-}
-
-// appendCauseKey appends the key of the cause of a change. It has a row of its own because
-// programs of former releases refuse a longer row of the change.
-func appendCauseKey(b []byte, owner principal.ID, k *library.ChangeKey) []byte {
-	from := len(b)
-	b = appendChangeKey(b, owner, k)
-	b[from] = tableCause
-	return b
 }
 
 // cutChangeKey reads the part of a change's key that follows the owner.

@@ -73,7 +73,7 @@ func (v *view) readPastes(refs []paste.Ref) ([]paste.Row, error) {
 // pasteRow reads the row of a paste whose time of creation is known. It returns the zero Row if
 // there is none.
 func (v *view) pasteRow(ref paste.Ref) (paste.Row, error) {
-	v.key = appendPasteRowKey(v.key[:0], ref)
+	v.key = appendPasteRowKey(v.key[:0], ref.ID, ref.CreatedAt)
 	value, found, err := v.get()
 	if err != nil || !found {
 		return paste.Row{}, err
@@ -84,25 +84,21 @@ func (v *view) pasteRow(ref paste.Ref) (paste.Row, error) {
 // pasteByID reads the row of a paste with get, and returns it with its key. It returns the zero Row
 // if there is none.
 func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row paste.Row, key []byte, err error) {
-	key = appendPasteKey(nil, id)
-	value, found, err := get(key)
+	value, found, err := get(appendPasteKey(nil, id))
 	if err != nil || !found {
 		return paste.Row{}, nil, err
 	}
-	if isPointer(value) {
-		created, err := decodePointer(value)
-		if err != nil {
-			return paste.Row{}, nil, err
-		}
-		key = appendPasteRowKey(nil, paste.Ref{ID: id, CreatedAt: created})
-		if value, found, err = get(key); err == nil && !found {
-			err = fmt.Errorf("%s: %w", id, errLostRow)
-		}
-		if err != nil {
-			return paste.Row{}, nil, err
-		}
+	created, err := decodePointer(value)
+	if err != nil {
+		return paste.Row{}, nil, err
 	}
-	row, err = decodePaste(id, value)
+	key = appendPasteRowKey(nil, id, created)
+	if value, found, err = get(key); err == nil && !found {
+		err = fmt.Errorf("%s: %w", id, errLostRow)
+	}
+	if err == nil {
+		row, err = decodePaste(id, value)
+	}
 	return row, key, err
 }
 
@@ -122,22 +118,18 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 	return current, nil
 }
 
-// putPaste adds a paste to a batch. before is the key of its current row, or nil if there is none.
-// If the new row has another key, the current row is deleted.
+// putPaste adds a paste to a batch, with the pointer to it. before is the key of its current row, or
+// nil if there is none. If the new row has another key, the current row is deleted.
 func putPaste(b *pebble.Batch, r *paste.Row, before []byte) error {
-	byID := appendPasteKey(nil, r.ID)
-	created := r.CreatedAt()
-	key := appendPasteRowKey(nil, paste.Ref{ID: r.ID, CreatedAt: created})
+	key := appendPasteRowKey(nil, r.ID, r.CreatedAt())
 	if !bytes.Equal(key, before) {
 		if before != nil {
 			if err := b.Delete(before, nil); err != nil {
 				return err
 			}
 		}
-		if created != 0 {
-			if err := b.Set(byID, appendPointer(nil, created), nil); err != nil {
-				return err
-			}
+		if err := b.Set(appendPasteKey(nil, r.ID), appendPointer(nil, r.CreatedAt()), nil); err != nil {
+			return err
 		}
 	}
 	return b.Set(key, appendPaste(nil, r), nil)
@@ -180,7 +172,7 @@ func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, chan
 	return s.commitSynced(b)
 }
 
-// ScanPastes implements paste.Store, in order of id, because rows may be moved during a scan.
+// ScanPastes implements paste.Store, in order of id.
 func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) (_ []paste.Row, err error) {
 	op, err := s.enter(ctx, "list pastes")
 	if err != nil {
@@ -214,7 +206,7 @@ func (v *view) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
 	for ok := v.it.SeekGE(v.key); ok && v.it.Key()[0] == tablePaste && len(refs) < limit; ok = v.it.Next() {
 		ref := paste.Ref{ID: paste.ID(v.it.Key()[1:])}
 		value, err := v.it.ValueAndErr()
-		if err == nil && isPointer(value) {
+		if err == nil {
 			ref.CreatedAt, err = decodePointer(value)
 		}
 		if err != nil {
@@ -342,28 +334,16 @@ func bodyOf(key, value []byte) (*archive.BodyRow, error) {
 // errLostRow reports that a pointer leads to no row. Both are always written together.
 var errLostRow = errors.New("the row of a paste is missing")
 
-// pointerVersion is the first byte of a pointer. A row begins with rowVersion.
-const pointerVersion = 2
-
-// isPointer reports whether the value at the key of a paste's id is a pointer to its row, and not
-// the row itself.
-func isPointer(value []byte) bool { return len(value) > 0 && value[0] == pointerVersion }
-
 // appendPointer appends the pointer to the row of a paste: the time of its creation.
 func appendPointer(b []byte, created clock.Instant) []byte {
-	return binary.AppendVarint(append(b, pointerVersion), int64(created))
+	return binary.AppendVarint(append(b, rowVersion), int64(created))
 }
 
-// decodePointer reads the time of creation in a pointer, which is never 0.
+// decodePointer reads the time of creation in a pointer.
 func decodePointer(value []byte) (clock.Instant, error) {
-	if !isPointer(value) {
-		return 0, errRow
-	}
-	created, n := binary.Varint(value[1:])
-	if n != len(value)-1 || created == 0 {
-		return 0, errRow
-	}
-	return clock.Instant(created), nil
+	d := decode(value)
+	created := clock.Instant(d.int())
+	return created, d.end()
 }
 
 // appendPaste appends the row of a paste, without its key.

@@ -89,16 +89,12 @@ func recordBucketStep(n int64, shards int) func(ctx context.Context, s *Store) e
 	}
 }
 
-// commitPasteStep returns the run function of a step that commits a state of a paste. The first state
-// is stored as formats before 6 did. The commit of the second state moves the row.
+// commitPasteStep returns the run function of a step that commits a state of a paste.
 func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
 	p := paste.Paste{ID: "p:item", Seq: n + 1, State: commit.Live, CreatedAt: 1000}
 	p.Body = paste.Body{Long: bodyRef(n).Body, Size: bodySize}
 	row := p.Row()
 	return func(ctx context.Context, s *Store) error {
-		if n == 0 {
-			return s.StoreFormerPaste(row)
-		}
 		current, err := s.CommitPaste(ctx, row)
 		if err == nil && current.Seq != row.Seq {
 			err = fmt.Errorf("refused: %+v", current)

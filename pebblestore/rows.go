@@ -9,7 +9,7 @@ import (
 	"carrel/principal"
 )
 
-// Values begin with rowVersion; codec.go names the exceptions. Numbers are varints; instants, and
+// Values begin with rowVersion. Numbers are varints; instants, and
 // numbers that may be negative, are zigzag varints. A string follows its length; the last string of
 // a row may extend to its end instead.
 
@@ -85,9 +85,6 @@ func cutMember(value []byte) (role byte, leaving bool, seq int64, rest []byte, e
 // those that only contents have.
 func appendContentMember(b []byte, m *library.Member) []byte {
 	b = appendMember(b, byte(m.Role), m.Leaving, m.Seq)
-	if m.Since == 0 && m.RemovedFrom == 0 {
-		return b
-	}
 	return append(binary.AppendVarint(b, int64(m.Since)), byte(m.RemovedFrom))
 }
 
@@ -97,14 +94,11 @@ func decodeContentMember(value []byte, m *library.Member) error {
 	if err != nil {
 		return err
 	}
-	m.Role, m.Leaving, m.Seq = library.ContentRole(role), leaving, seq
-	if len(rest) == 0 {
-		return nil
-	}
 	since, n := binary.Varint(rest)
 	if n <= 0 || n+1 != len(rest) {
 		return errRow
 	}
+	m.Role, m.Leaving, m.Seq = library.ContentRole(role), leaving, seq
 	m.Since, m.RemovedFrom = clock.Instant(since), library.Buckets(rest[n])
 	return nil
 }
@@ -146,29 +140,16 @@ func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err
 }
 
 // appendChange appends a change of a library. The key identifies what changed.
-func appendChange(b []byte, removedFrom library.Buckets) []byte {
-	return append(b, rowVersion, byte(removedFrom))
+func appendChange(b []byte, removedFrom library.Buckets, c library.Cause) []byte {
+	return append(append(b, rowVersion, byte(removedFrom), byte(c.Reason)), c.By...)
 }
 
 // decodeChange reads a change of a library.
-func decodeChange(value []byte) (library.Buckets, error) {
-	if len(value) != 2 || value[0] != rowVersion {
-		return 0, errRow
+func decodeChange(value []byte) (library.Buckets, library.Cause, error) {
+	if len(value) < 3 || value[0] != rowVersion {
+		return 0, library.Cause{}, errRow
 	}
-	return library.Buckets(value[1]), nil
-}
-
-// appendCause appends the cause of a change of a library.
-func appendCause(b []byte, c library.Cause) []byte {
-	return append(append(b, rowVersion, byte(c.Reason)), c.By...)
-}
-
-// decodeCause reads the cause of a change of a library.
-func decodeCause(value []byte) (library.Cause, error) {
-	if len(value) < 2 || value[0] != rowVersion {
-		return library.Cause{}, errRow
-	}
-	return library.Cause{Reason: library.ChangeReason(value[1]), By: principal.ID(value[2:])}, nil
+	return library.Buckets(value[1]), library.Cause{Reason: library.ChangeReason(value[2]), By: principal.ID(value[3:])}, nil
 }
 
 // appendRole appends a row that holds only a role: tableShared, tableMembership.
@@ -250,19 +231,13 @@ func decodeDirectoryRow(value []byte) (principal.Visibility, clock.Instant, erro
 	return visibility, mts, d.end()
 }
 
-// appendDue appends a hint. A hint without an MTS has the form of earlier versions.
+// appendDue appends a hint, which has only its MTS beside its key.
 func appendDue(b []byte, mts clock.Instant) []byte {
-	if b = append(b, rowVersion); mts == 0 {
-		return b
-	}
-	return binary.AppendVarint(b, int64(mts))
+	return binary.AppendVarint(append(b, rowVersion), int64(mts))
 }
 
-// decodeDue reads the MTS of a hint, which is 0 if an earlier version wrote the hint.
+// decodeDue reads the MTS of a hint.
 func decodeDue(value []byte) (clock.Instant, error) {
-	if len(value) == 1 && value[0] == rowVersion {
-		return 0, nil
-	}
 	d := decode(value)
 	mts := clock.Instant(d.int())
 	return mts, d.end()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,17 +20,9 @@ import (
 	"carrel/pebblestore/files"
 )
 
-// formatVersion is the format that this code writes. It is raised by a change that older code
-// cannot read, or whose rows it would not maintain. Formats from oldestFormat on can be read.
-// Format 1 had no directory, which is filled when it is found missing. Format 2 had no time of the
-// last move in the header of an item, and only a fixed set of kinds of changes in in-flight lists.
-// Format 3 had no claims, URLs, further rows of items, page texts or drafts. Format 4 had no
-// pastes, and no feeds, which are filled when they are found missing. Format 5 had the rows of
-// pastes by id only. Such a row is moved when it is changed.
-const (
-	formatVersion = 6
-	oldestFormat  = 1
-)
+// storeFormat is the format of this code's stores, in the row of tableFormat. A change that other
+// code cannot read, or whose rows it would not maintain, changes it. No other format can be read.
+const storeFormat = "carrel 1"
 
 // applyIndexBatch is the maximal number of rows that one ApplyIndex writes. With names of ordinary
 // length that is about 200 KiB of log.
@@ -144,7 +135,7 @@ func newStore(dir string, opts Options) *Store {
 	return s
 }
 
-// openDB opens the database and checks that it is complete and of a known format. kept is as for
+// openDB opens the database and checks that it is complete and of this code's format. kept is as for
 // openPebble.
 func (s *Store) openDB(fs vfs.FS) (kept bool, err error) {
 	if err := s.checkWhole(fs); err != nil {
@@ -203,22 +194,18 @@ func (s *Store) lastSequence(fs vfs.FS) (uint64, error) {
 // closeQuietly closes a resource after another error. Its own error would add nothing to that one.
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
-// checkFormat compares the store's format version with this code's, and writes it into an empty
-// store or one of an earlier format.
+// checkFormat refuses a store of another format than this code's. It writes the format into an empty
+// store.
 func (s *Store) checkFormat() error {
 	value, found, err := s.get([]byte{tableFormat})
 	if err != nil {
 		return files.OpenFault(s.dir, err)
 	}
 	if found {
-		v, err := strconv.Atoi(string(value))
-		if err != nil || v < oldestFormat || v > formatVersion {
-			return fault.Unavailablef(nil, "pebble:%s has format version %q, and this program reads versions %d to %d only: use the program that wrote it, or carrel copy", s.dir, value, oldestFormat, formatVersion)
+		if string(value) != storeFormat {
+			return fault.Unavailablef(nil, "pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory", s.dir, value, storeFormat)
 		}
-		if v == formatVersion {
-			return nil
-		}
-		return s.writeFormat()
+		return nil
 	}
 	empty, err := s.empty()
 	if err != nil {
@@ -227,13 +214,7 @@ func (s *Store) checkFormat() error {
 	if !empty {
 		return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
 	}
-	return s.writeFormat()
-}
-
-// writeFormat sets the store's format to this code's.
-func (s *Store) writeFormat() error {
-	err := s.db.Set([]byte{tableFormat}, strconv.AppendInt(nil, formatVersion, 10), pebble.Sync)
-	if err != nil {
+	if err := s.db.Set([]byte{tableFormat}, []byte(storeFormat), pebble.Sync); err != nil {
 		return files.OpenFault(s.dir, err)
 	}
 	return s.failure()
