@@ -3,7 +3,6 @@ package cassandra
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
@@ -17,12 +16,6 @@ import (
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/library/storetest"
-)
-
-// The statements of the former release.
-const (
-	formerPutList            = `INSERT INTO inflight (part, lane, n, pending) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
-	formerDeleteInFlightList = `DELETE FROM inflight USING TIMESTAMP ? WHERE part = ? AND lane = ?`
 )
 
 // exec runs a statement as another program would.
@@ -51,9 +44,9 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 	s := open(t, options(t))
 	var want []commit.InFlightList
 	for n := range byte(9) {
-		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("list%d", n)), Stamp: int64(1000 + int(n)), Blocks: [][]byte{{2, n}}}
+		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("list%d", n)), Stamp: int64(1000 + int(n)), Block: []byte{1, n}}
 		if n > 6 {
-			l.Blocks = nil
+			l.Block = nil
 		}
 		if err := s.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
@@ -61,9 +54,8 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 		want = append(want, l)
 	}
 	wantLists(t, s, want...)
-	rows, err := s.listRows(t.Context(), "read in-flight lists", listPart, listsPage)
-	if err != nil || len(rows) != len(want) {
-		t.Errorf("the partition has %d rows, %v; want %d", len(rows), err, len(want))
+	if found, err := s.InFlight(t.Context()); err != nil || len(found) != len(want) {
+		t.Errorf("%d lists are in flight, %v; want %d", len(found), err, len(want))
 	}
 	for _, l := range want[1:] {
 		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
@@ -71,51 +63,6 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 		}
 	}
 	wantLists(t, s, want[0])
-}
-
-// TestInFlightLists_OfTheFormerReleaseAreReadAndDeleted: lists that the former release has written
-// can be read and deleted.
-func TestInFlightLists_OfTheFormerReleaseAreReadAndDeleted(t *testing.T) {
-	s := open(t, options(t))
-	var want []commit.InFlightList
-	for n := range byte(8) {
-		name := fmt.Sprintf("%032x", n)
-		l := commit.InFlightList{ID: commit.ListID("former:" + name), Stamp: int64(2000 + int(n)), Blocks: [][]byte{{2, 1}, {2, 2}, {2, 3}}}
-		for i, block := range l.Blocks {
-			exec(t, s, formerPutList, formerPart(name), name, i, block, l.Stamp)
-		}
-		want = append(want, l)
-	}
-	wantLists(t, s, want...)
-	for _, l := range want {
-		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp-1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantLists(t, s, want...)
-	for _, l := range want[1:] {
-		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantLists(t, s, want[0])
-}
-
-// TestInFlightLists_AreDeletedByTheFormerRelease: the former release deletes a list in the
-// partition in which it would have written it.
-func TestInFlightLists_AreDeletedByTheFormerRelease(t *testing.T) {
-	s := open(t, options(t))
-	for n := range 8 {
-		l := commit.InFlightList{ID: commit.ListID(fmt.Sprintf("%032x", n)), Stamp: 1000, Blocks: [][]byte{{2}, {3}}[n%2:]}
-		if err := s.PutInFlightList(t.Context(), l); err != nil {
-			t.Fatal(err)
-		}
-		name := listName(l.ID)
-		h := fnv.New32a()
-		h.Write([]byte(name))
-		exec(t, s, formerDeleteInFlightList, l.Stamp, int8(h.Sum32()%4), name)
-	}
-	wantLists(t, s)
 }
 
 // TestReserveBlock_ConcurrentBlocksDoNotOverlap: concurrently reserved blocks never overlap.
@@ -161,32 +108,25 @@ func TestReserveBlock_ConcurrentBlocksDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestInFlightLists_UnreadableListBlocksNoOthers: a list with an unreadable row is returned with
-// its id and its readable rows, is not deleted, and does not keep others from being taken over.
+// TestInFlightLists_UnreadableListBlocksNoOthers: an unreadable list is named, is not deleted, and
+// does not keep others from being taken over.
 func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	b := newCostFixture(t)
-	inFlightList := func(id commit.ListID, blocks ...[]byte) commit.OpenList {
-		l := commit.InFlightList{ID: id, Stamp: int64(someTime), Blocks: blocks}
-		if err := b.store.PutInFlightList(t.Context(), l); err != nil {
+	put := func(id commit.ListID, block []byte) {
+		t.Helper()
+		if err := b.store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: int64(someTime), Block: block}); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := commit.Decode(blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return commit.OpenList{ID: id, Stamp: l.Stamp, Entries: entries}
 	}
 	var want []commit.OpenList
 	for n := range byte(6) {
 		id := commit.ListID(fmt.Sprintf("list%d", n))
-		want = append(want, inFlightList(id, storetest.Blocks(library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll})...))
+		change := library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll}
+		put(id, storetest.Block(change))
+		want = append(want, commit.OpenList{ID: id, Stamp: int64(someTime), Entries: []commit.Entry{change.Entry()}})
 	}
-	const name = "lane3x"
-	damaged := commit.ListID("former:" + name)
-	one := storetest.Blocks(library.InFlight{ID: commit.EntryID{9}, Content: "c:t:long"})
-	for n, block := range [][]byte{one[0], {9, 9}, one[0]} {
-		exec(t, b.store, formerPutList, formerPart(name), name, n, block, int64(someTime))
-	}
+	const damaged = commit.ListID("list3x")
+	put(damaged, []byte{9, 9})
 	wantStored := func(want []commit.OpenList) {
 		t.Helper()
 		got, err := commit.OpenLists(t.Context(), b.store)
@@ -203,9 +143,12 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 		t.Errorf("the error for what could not be recovered is %v", err)
 	}
 	wantStored(nil)
-	var rows int
-	if err := b.store.session.Driver().Query(`SELECT count(*) FROM inflight WHERE part = ? AND lane = ?`, formerPart(name), name).
-		WithContext(t.Context()).Scan(&rows); err != nil || rows != 3 {
-		t.Errorf("the unreadable list has %d rows, %v", rows, err)
+}
+
+// TestInFlight_UnknownIfDataCentresDecideApart: one read of the lists may then miss changes.
+func TestInFlight_UnknownIfDataCentresDecideApart(t *testing.T) {
+	s := &Store{apart: true}
+	if _, err := s.InFlight(t.Context()); !errors.Is(err, errApart) {
+		t.Errorf("it returns %v", err)
 	}
 }

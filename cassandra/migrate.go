@@ -205,7 +205,7 @@ func (s *Store) checkCluster(ctx context.Context, o *session.Options) error {
 	if err != nil {
 		return err
 	}
-	s.vouching.apart = !o.Global && len(centres) > 1
+	s.apart = !o.Global && len(centres) > 1
 	all, err := schema()
 	if err != nil {
 		return err

@@ -23,12 +23,6 @@ func TestOracle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := open(t, options(t))
-			// Copies are used only if it is known which processes use the keyspace and how they keep
-			// their lists.
-			if _, err := shared.Register(t.Context(), "oracle", "carrel serve", nil); err != nil {
-				t.Fatal(err)
-			}
-			look(t, shared)
 			oracle.Run(t, func(*testing.T) oracle.Opened {
 				return oracle.Opened{Store: shared, Notifier: shared, HeaderCache: cache}
 			})

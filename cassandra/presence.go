@@ -19,11 +19,10 @@ const (
 	markWithin = 5 * time.Second // limit for one renewal
 )
 
-// The 2 in putMark is the level lingering (vouching.go).
 const (
-	putMark     = `INSERT INTO gateway (part, id, host, doing, lists) VALUES (0, ?, ?, ?, 2) USING TTL ? AND TIMESTAMP ?`
+	putMark     = `INSERT INTO gateway (part, id, host, doing) VALUES (0, ?, ?, ?) USING TTL ? AND TIMESTAMP ?`
 	dropMark    = `DELETE FROM gateway USING TIMESTAMP ? WHERE part = 0 AND id = ?`
-	selectMarks = `SELECT id, host, doing, lists, ttl(host) FROM gateway WHERE part = 0`
+	selectMarks = `SELECT id, host, doing, ttl(host) FROM gateway WHERE part = 0`
 )
 
 // Presence is another process that uses the keyspace or did so a moment ago.
@@ -101,26 +100,20 @@ func (s *Store) renew(ctx context.Context, m *mark) error {
 // others returns all processes with a mark except the given one.
 func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 	var (
-		all   []Presence
-		id    gocql.UUID
-		p     Presence
-		lists int8
-		left  int
+		all  []Presence
+		id   gocql.UUID
+		p    Presence
+		left int
 	)
-	began, least := time.Now(), int8(lingering)
 	err := s.session.Read(ctx, session.Query{Operation: "look for other processes", Stmt: selectMarks}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &p.Host, &p.Doing, &lists, &left) {
+		if !iter.Scan(&id, &p.Host, &p.Doing, &left) {
 			return false
 		}
-		least = min(least, lists)
 		if id != m.id {
 			p.ExpiresIn = time.Duration(left) * time.Second
 			all = append(all, p)
 		}
 		return true
 	})
-	if err == nil {
-		s.vouching.sawMarks(least, began)
-	}
 	return all, err
 }

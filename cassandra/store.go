@@ -14,8 +14,9 @@ import (
 type Store struct {
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
-	// vouching decides whether the in-flight lists that were read are complete.
-	vouching vouching
+	// apart reports that several data centres decide independently, so that in-flight lists of
+	// other data centres may be missing here.
+	apart bool
 }
 
 var _ backend.Store = (*Store)(nil)

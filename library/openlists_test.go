@@ -24,10 +24,10 @@ func TestOpenLists_ReportsUnreadableLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, blocks := range map[commit.ListID][][]byte{
-		"1-good": storetest.Blocks(known), "2-later": later, "3-damaged": damaged, "4-version": {{9}}, "5-good": storetest.Blocks(known),
+	for id, block := range map[commit.ListID][]byte{
+		"1-good": storetest.Block(known), "2-later": later, "3-damaged": damaged, "4-version": {9}, "5-good": storetest.Block(known),
 	} {
-		if err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: 1, Blocks: blocks}); err != nil {
+		if err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: 1, Block: block}); err != nil {
 			t.Fatal(err)
 		}
 	}

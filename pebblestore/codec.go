@@ -8,8 +8,8 @@ import (
 // errRow reports that a stored value has a form that this version cannot read.
 var errRow = errors.New("a value of an unknown format")
 
-// rowVersion is the first byte of the values, except for the format of the store, the empty
-// values of tableExpiry and in-flight lists (listVersion). It lets a later version distinguish its values from these.
+// rowVersion is the first byte of the values, except for the format of the store and the empty
+// values of tableExpiry. It lets a later version distinguish its values from these.
 const rowVersion = 1
 
 // appendText appends a string with its length in front.

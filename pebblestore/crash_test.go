@@ -71,7 +71,7 @@ func script() []step {
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
 		later(fmt.Sprintf("list %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Blocks: storetest.Blocks(entry)})
+			return s.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Block: storetest.Block(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
 			return s.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})

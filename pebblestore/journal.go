@@ -39,7 +39,7 @@ func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) (err
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
-	if len(l.Blocks) == 0 {
+	if len(l.Block) == 0 {
 		err = b.Delete(key, nil)
 	} else {
 		err = b.Set(key, appendInFlightList(nil, &l), nil)
@@ -116,9 +116,8 @@ func (s *Store) InFlightLists(ctx context.Context) (_ []commit.InFlightList, err
 }
 
 // InFlight implements commit.JournalStore. Only one process uses the store.
-func (s *Store) InFlight(ctx context.Context) (lists []commit.InFlightList, linger bool, err error) {
-	lists, err = s.InFlightLists(ctx)
-	return lists, err == nil, err
+func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+	return s.InFlightLists(ctx)
 }
 
 // DeleteInFlightList implements commit.JournalStore.

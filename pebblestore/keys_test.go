@@ -132,7 +132,7 @@ func TestRows_Golden(t *testing.T) {
 	named.CanonicalURL, named.Page = "https://e.com/", []byte{1}
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
-	l := commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
+	l := commit.InFlightList{Stamp: 5, Block: storetest.Block(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
 		Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
@@ -153,7 +153,7 @@ func TestRows_Golden(t *testing.T) {
 		{"principal", appendPrincipal(nil, &p)},
 		{"directory", appendDirectoryRow(nil, principal.LoggedIn, 7)},
 		{"in-flight list", appendInFlightList(nil, &l)},
-		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Blocks: storetest.Blocks(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Block: storetest.Block(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
@@ -229,7 +229,7 @@ func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
-	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
+	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
 	f.Add(appendMember(nil, 1, true, 5))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -309,7 +309,7 @@ func FuzzRows(f *testing.F) {
 // refused, unless the last part of the row runs to its end.
 func TestRows_DamagedAreRefused(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
-	l := commit.InFlightList{Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
+	l := commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
 		row  []byte
@@ -344,7 +344,7 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 				t.Error("a row with an extra byte was accepted")
 			}
 			other := slices.Clone(c.row)
-			other[0] = listVersion + 1
+			other[0] = rowVersion + 1
 			if c.read(other) == nil {
 				t.Error("a row of another version was accepted")
 			}

@@ -231,6 +231,18 @@ func decodeDirectoryRow(value []byte) (principal.Visibility, clock.Instant, erro
 	return visibility, mts, d.end()
 }
 
+// appendInFlightList appends the in-flight list of a process: its stamp and its block.
+func appendInFlightList(b []byte, l *commit.InFlightList) []byte {
+	return appendText(binary.AppendVarint(append(b, rowVersion), l.Stamp), string(l.Block))
+}
+
+// decodeInFlightList reads the in-flight list of a process.
+func decodeInFlightList(id commit.ListID, value []byte) (commit.InFlightList, error) {
+	d := decode(value)
+	l := commit.InFlightList{ID: id, Stamp: d.int(), Block: []byte(d.text())}
+	return l, d.end()
+}
+
 // appendDue appends a hint, which has only its MTS beside its key.
 func appendDue(b []byte, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion), int64(mts))

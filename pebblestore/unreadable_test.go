@@ -41,7 +41,7 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
-		l := commit.InFlightList{ID: id, Stamp: int64(n + 1), Blocks: storetest.Blocks(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
+		l := commit.InFlightList{ID: id, Stamp: int64(n + 1), Block: storetest.Block(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
 		if err := s.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}

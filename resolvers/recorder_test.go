@@ -255,7 +255,7 @@ func (s *recorder) PutInFlightList(ctx context.Context, l commit.InFlightList) e
 	return s.next.PutInFlightList(ctx, l)
 }
 
-func (s *recorder) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
+func (s *recorder) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	s.note("InFlight")
 	return s.next.InFlight(ctx)
 }

@@ -125,14 +125,14 @@ const renamed = "u:demo:ann"
 // it had changed a user.
 func inFlightListOf(t *testing.T, id library.ContentID) commit.InFlightList {
 	t.Helper()
-	blocks, err := commit.Encode([]commit.Entry{
+	block, err := commit.Encode([]commit.Entry{
 		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll}.Entry(),
 		{Kind: commit.Principal, Key: renamed, Decided: true, Ended: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Blocks: blocks}
+	return commit.InFlightList{ID: "a-process-that-died", Stamp: time.Now().UnixMicro(), Block: block}
 }
 
 // wantLingering checks that one list is in a store, of another process than the one that died, and

@@ -9,14 +9,10 @@ import (
 	"carrel/core/fault"
 )
 
-// An in-flight list is written as one block: a version, then entries one after the other. Gateways
-// of earlier versions wrote long lists as several blocks, each of which can be read by itself.
-// Numbers are varints; texts and payloads are prefixed with their length.
-const (
-	blockVersion = 2
-	// firstBlockVersion was written by gateways that had only users, groups and items.
-	firstBlockVersion = 1
-)
+// blockVersion is the first byte of a block, which is what an in-flight list is written as. Its
+// entries follow, one after the other. Numbers are varints; texts and payloads are prefixed with
+// their length.
+const blockVersion = 1
 
 // MaxBlock is the largest size of a list in bytes: half of the 16 MiB that a node of
 // Cassandra accepts as one mutation by default.
@@ -25,17 +21,16 @@ const MaxBlock = 8 << 20
 // errBlock is the error of a block that cannot be read.
 var errBlock = errors.New("the in-flight list is damaged, or of a later version of this program")
 
-// The flags of an entry. A gateway that does not know isEnded resumes an ended change, and finds
-// that nothing is left to do.
+// The flags of an entry.
 const (
 	isDecided = 1
 	isEnded   = 2
 	isMerged  = 4
 )
 
-// Encode returns the block of a list, or none if the list is empty. It returns UNAVAILABLE if the
-// list takes more than MaxBlock bytes.
-func Encode(entries []Entry) ([][]byte, error) {
+// Encode returns the block of a list, or nil if the list is empty. It returns UNAVAILABLE if the
+// block would be larger than MaxBlock.
+func Encode(entries []Entry) ([]byte, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -45,7 +40,7 @@ func Encode(entries []Entry) ([][]byte, error) {
 			return nil, fault.Unavailablef(nil, "the pending changes take more than %d bytes, too many to record", MaxBlock)
 		}
 	}
-	return [][]byte{block}, nil
+	return block, nil
 }
 
 // AppendRequest appends a request row.
@@ -76,29 +71,21 @@ func appendEntry(b []byte, e *Entry) []byte {
 	return AppendText(b, e.Payload)
 }
 
-// Decode reads the entries of blocks written by Encode or by an earlier version of this
-// program.
-func Decode(blocks [][]byte) ([]Entry, error) {
+// Decode reads the entries of a block that Encode has returned.
+func Decode(block []byte) ([]Entry, error) {
+	if len(block) == 0 {
+		return nil, nil
+	}
+	if block[0] != blockVersion {
+		return nil, errBlock
+	}
 	var entries []Entry
-	for _, block := range blocks {
-		if len(block) == 0 {
-			return nil, errBlock
-		}
-		r := NewReader(block[1:])
-		read := (*Reader).entry
-		switch block[0] {
-		case blockVersion:
-		case firstBlockVersion:
-			read = (*Reader).firstEntry
-		default:
-			return nil, errBlock
-		}
-		for r.More() {
-			entries = append(entries, read(r))
-		}
-		if !r.OK() {
-			return nil, errBlock
-		}
+	r := NewReader(block[1:])
+	for r.More() {
+		entries = append(entries, r.entry())
+	}
+	if !r.OK() {
+		return nil, errBlock
 	}
 	return entries, nil
 }
@@ -118,27 +105,6 @@ func (r *Reader) entry() (e Entry) {
 	if payload := r.Text(); payload != "" {
 		e.Payload = []byte(payload)
 	}
-	return e
-}
-
-// firstEntry reads an entry of the first version. It contains the fields of a Reach,
-// in another order. The second bit of its flags says that it was decided.
-func (r *Reader) firstEntry() (e Entry) {
-	copy(e.ID[:], r.raw(len(e.ID)))
-	reach := Reach{Scope: Scope(r.Byte())}
-	flags := r.Byte()
-	reach.Reverse, e.Decided = flags&1 != 0, flags&2 != 0
-	first, principal := r.Text(), r.Text()
-	if principal != "" {
-		// The field of the item holds the former name of the principal.
-		e.Kind, e.Key, reach.Former = Principal, principal, first
-	} else {
-		e.Kind, e.Key = Content, first
-	}
-	e.Base = r.Int()
-	e.Due = clock.Instant(r.Int())
-	reach.Principals = r.Texts()
-	e.Payload = reach.Encode()
 	return e
 }
 

@@ -14,9 +14,8 @@ type ListID string
 type InFlightList struct {
 	ID    ListID
 	Stamp int64 // its write time in microseconds, which increases with each write
-	// Blocks are its entries, as Encode returns them: one block, or none if the list is
-	// empty. Only lists of earlier versions of this program have several.
-	Blocks [][]byte
+	// Block is its entries, as Encode returns them; empty if there are none.
+	Block []byte
 }
 
 // UnreadableLists is the error of JournalStore.InFlightLists and OpenLists if some lists cannot
@@ -67,8 +66,7 @@ func DueOf(at clock.Instant, row string, mts clock.Instant) Due {
 // JournalStore keeps the in-flight lists and the hints.
 type JournalStore interface {
 	// PutInFlightList replaces the list of l.ID. It must be durable no later than a Commit of
-	// this process that follows it. A list without blocks is removed, or is kept and listed
-	// without blocks.
+	// this process that follows it. An empty list is removed, or is kept and listed.
 	PutInFlightList(ctx context.Context, l InFlightList) error
 	// InFlightLists reads all lists with the stamps of their last writes. If some cannot be
 	// read, it returns all others together with an *UnreadableLists.
@@ -76,10 +74,8 @@ type JournalStore interface {
 	// InFlight reads the lists of all processes, with as few and as short statements as possible,
 	// which are sent during the call. Empty lists may be missing. InFlight must show each list as
 	// of the last PutInFlightList that was acknowledged before the call, or later. It returns an
-	// error if the store cannot guarantee that, or if a process that does not keep its list in this
-	// way may use the store. linger reports that entries linger on the lists of all processes that
-	// may have changed anything within copies.MaxAge.
-	InFlight(ctx context.Context) (lists []InFlightList, linger bool, err error)
+	// error if the store cannot guarantee that.
+	InFlight(ctx context.Context) ([]InFlightList, error)
 	// DeleteInFlightList must remove the list iff nothing newer than stamp was written.
 	DeleteInFlightList(ctx context.Context, id ListID, stamp int64) error
 	// PutDue must be durable no later than a Commit of this process that follows it.

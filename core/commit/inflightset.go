@@ -15,8 +15,6 @@ type InFlightSet struct {
 	keys map[inFlightKey]bool // whether a change is pending
 	// pending is the number of partitions with pending changes.
 	pending int
-	// linger is the result of that name of JournalStore.InFlight.
-	linger bool
 }
 
 type inFlightKey struct {
@@ -30,7 +28,7 @@ func (s *InFlightSet) Has(kind Kind, key string) bool { return s.keys[inFlightKe
 // MayHaveChanged reports whether a partition of a kind whose entries linger may have a pending
 // change, or one that ended so recently that its entry lingers.
 func (s *InFlightSet) MayHaveChanged(kind Kind, key string) bool {
-	return !s.linger || s.lists(kind, key) || s.lists(kind, "")
+	return s.lists(kind, key) || s.lists(kind, "")
 }
 
 // lists reports whether some list has an entry of a partition.
@@ -183,14 +181,14 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 	ctx, cancel := r.rt.Deadline(r.life, setWithin)
 	defer cancel()
 	began := r.rt.Elapsed()
-	inFlightLists, linger, err := r.store.InFlight(ctx)
+	inFlightLists, err := r.store.InFlight(ctx)
 	if err != nil {
 		return nil, err
 	}
-	set := &InFlightSet{keys: map[inFlightKey]bool{}, linger: linger}
+	set := &InFlightSet{keys: map[inFlightKey]bool{}}
 	for _, l := range inFlightLists {
 		// Entries of unknown kinds are fine: they cannot affect rows that this version reads.
-		entries, err := Decode(l.Blocks)
+		entries, err := Decode(l.Block)
 		if err != nil {
 			return nil, err
 		}

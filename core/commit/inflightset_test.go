@@ -21,28 +21,27 @@ type listsStore struct {
 
 	mu            sync.Mutex
 	inFlightLists []commit.InFlightList
-	former        bool // entries do not linger on all lists
 	err           error
 }
 
-func (s *listsStore) InFlight(context.Context) ([]commit.InFlightList, bool, error) {
+func (s *listsStore) InFlight(context.Context) ([]commit.InFlightList, error) {
 	s.mu.Lock()
-	inFlightLists, linger, err := s.inFlightLists, !s.former, s.err
+	inFlightLists, err := s.inFlightLists, s.err
 	s.mu.Unlock()
 	s.sent <- struct{}{}
 	<-s.pass
-	return inFlightLists, linger, err
+	return inFlightLists, err
 }
 
 func (s *listsStore) set(t *testing.T, entries ...commit.Entry) {
 	t.Helper()
-	blocks, err := commit.Encode(entries)
+	block, err := commit.Encode(entries)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inFlightLists = []commit.InFlightList{{ID: "empty"}, {ID: "other", Stamp: 1, Blocks: blocks}}
+	s.inFlightLists = []commit.InFlightList{{ID: "empty"}, {ID: "other", Stamp: 1, Block: block}}
 }
 
 // steppedClock is a Runtime whose monotonic clock the test sets.
@@ -121,22 +120,19 @@ func TestInFlightSet_MayHaveChangedWhatLingers(t *testing.T) {
 	again.Key = pending.Key
 	for name, c := range map[string]struct {
 		entries []commit.Entry
-		former  bool
 		changed []string
 		pending int
 	}{
-		"nothing":               {},
-		"a pending change":      {entries: []commit.Entry{pending}, changed: []string{"u:t:pending"}, pending: 1},
-		"an ended change":       {entries: []commit.Entry{ended}, changed: []string{"u:t:ended"}},
-		"both of one":           {entries: []commit.Entry{pending, again, pending}, changed: []string{"u:t:pending"}, pending: 1},
-		"ended before pending":  {entries: []commit.Entry{again, pending}, changed: []string{"u:t:pending"}, pending: 1},
-		"too many":              {entries: []commit.Entry{all}, changed: []string{"u:t:pending", "u:t:ended", "u:t:other"}},
-		"with a former release": {former: true, changed: []string{"u:t:pending", "u:t:ended", "u:t:other"}},
+		"nothing":              {},
+		"a pending change":     {entries: []commit.Entry{pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"an ended change":      {entries: []commit.Entry{ended}, changed: []string{"u:t:ended"}},
+		"both of one":          {entries: []commit.Entry{pending, again, pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"ended before pending": {entries: []commit.Entry{again, pending}, changed: []string{"u:t:pending"}, pending: 1},
+		"too many":             {entries: []commit.Entry{all}, changed: []string{"u:t:pending", "u:t:ended", "u:t:other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, _, r := newReader(t)
 			store.set(t, c.entries...)
-			store.former = c.former
 			store.pass <- struct{}{}
 			a := <-read(t.Context(), r)
 			if a.err != nil || a.set.Size() != c.pending {
@@ -204,7 +200,7 @@ func TestInFlightReader_ReturnsErrors(t *testing.T) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 	store.err = nil
-	store.inFlightLists = []commit.InFlightList{{ID: "damaged", Blocks: [][]byte{{9, 9}}}}
+	store.inFlightLists = []commit.InFlightList{{ID: "damaged", Block: []byte{9, 9}}}
 	store.pass <- struct{}{}
 	if set, err := r.Read(t.Context()); err == nil {
 		t.Errorf("a list that cannot be decoded returns %+v", set)

@@ -25,7 +25,7 @@ func OpenLists(ctx context.Context, store JournalStore) ([]OpenList, error) {
 	}
 	open := make([]OpenList, 0, len(inFlightLists))
 	for _, l := range inFlightLists {
-		entries, err := knownEntries(l.Blocks)
+		entries, err := knownEntries(l.Block)
 		if err != nil {
 			bad.IDs, bad.Err = append(bad.IDs, l.ID), errors.Join(bad.Err, err)
 			continue
@@ -42,8 +42,8 @@ func OpenLists(ctx context.Context, store JournalStore) ([]OpenList, error) {
 // knownEntries decodes the entries of a list. An entry of a kind that only a later version
 // knows is an error: the whole list is then finished by a gateway of that version. A process
 // that finished a part of it would repeat that part forever.
-func knownEntries(blocks [][]byte) ([]Entry, error) {
-	entries, err := Decode(blocks)
+func knownEntries(block []byte) ([]Entry, error) {
+	entries, err := Decode(block)
 	if err != nil {
 		return nil, err
 	}

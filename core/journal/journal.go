@@ -187,11 +187,11 @@ func (j *Journal) copyList() (stamp int64, entries []commit.Entry) {
 
 // putInFlightList writes the list.
 func (j *Journal) putInFlightList(ctx context.Context, stamp int64, entries []commit.Entry) error {
-	blocks, err := commit.Encode(entries)
+	block, err := commit.Encode(entries)
 	if err != nil {
 		return err
 	}
-	return j.store.PutInFlightList(ctx, commit.InFlightList{ID: j.inFlightList, Stamp: stamp, Blocks: blocks})
+	return j.store.PutInFlightList(ctx, commit.InFlightList{ID: j.inFlightList, Stamp: stamp, Block: block})
 }
 
 // End removes the entry, from the stored list with its next write. A decided entry that lingers

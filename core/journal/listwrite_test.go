@@ -18,7 +18,7 @@ type heldWrites struct {
 }
 
 func (h *heldWrites) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
-	entries, err := commit.Decode(l.Blocks)
+	entries, err := commit.Decode(l.Block)
 	if err != nil {
 		return err
 	}

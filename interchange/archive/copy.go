@@ -61,7 +61,7 @@ type copyJob struct {
 
 // hasPending reports whether a list has a change that has not ended, or cannot be read.
 func hasPending(l commit.InFlightList) bool {
-	entries, err := commit.Decode(l.Blocks)
+	entries, err := commit.Decode(l.Block)
 	return err != nil || slices.ContainsFunc(entries, func(e commit.Entry) bool { return !e.Ended })
 }
 

@@ -405,8 +405,8 @@ func TestCopy_SourceWithChangesInFlightIsRefused(t *testing.T) {
 		refused bool
 	}{{nil, false}, {[]commit.Entry{ended}, false}, {[]commit.Entry{ended, pending}, true}} {
 		from, to := newStore(t), newStore(t)
-		blocks, err := commit.Encode(c.entries)
-		if err = errors.Join(err, from.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Blocks: blocks})); err != nil {
+		block, err := commit.Encode(c.entries)
+		if err = errors.Join(err, from.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Block: block})); err != nil {
 			t.Fatal(err)
 		}
 		_, err = archive.Copy(t.Context(), runtime, from, to, noProgress)

@@ -36,7 +36,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		h, to := backendtest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
-		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: "c:acme:x", Due: 1})}
+		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Block: storetest.Block(library.InFlight{Content: "c:acme:x", Due: 1})}
 		if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,6 @@ type pageReads struct {
 	headers []library.ContentID
 	people  []principal.ID
 	fails   bool // what is in flight cannot be read
-	former  bool // a gateway on whose list nothing lingers uses the store
 	lost    int  // how often a library that is opened is not complete
 }
 
@@ -66,16 +65,15 @@ func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest boo
 	return o, err
 }
 
-func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
+func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	p.note("in flight")
 	p.mu.Lock()
-	fails, former := p.fails, p.former
+	fails := p.fails
 	p.mu.Unlock()
 	if fails {
-		return nil, false, errors.New("no answer")
+		return nil, errors.New("no answer")
 	}
-	lists, linger, err := p.Store.InFlight(ctx)
-	return lists, linger && !former, err
+	return p.Store.InFlight(ctx)
 }
 
 // take returns what was read since the last call.
@@ -238,11 +236,11 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 	a, b := h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")
 	titles := []string{h.Content(b).Title, h.Content(a).Title}
 	h.want("the first page", []library.ContentID{a, b}, titles...)
-	blocks, err := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(b)}})
+	block, err := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(b)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Blocks: blocks}
+	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}
 	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
@@ -430,8 +428,8 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	after.Seq, after.MTS, after.Visibility = after.Seq+1, after.MTS+1, principal.LoggedIn
 	put()
 	wrong("a change that no list has, and no library", true)
-	blocks, _ := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id)}})
-	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Blocks: blocks}
+	block, _ := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id)}})
+	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}
 	if err := errors.Join(h.Store.PutInFlightList(t.Context(), inFlightList)); err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func (s *slow) PutInFlightList(ctx context.Context, l commit.InFlightList) error
 	return s.Store.PutInFlightList(ctx, l)
 }
 
-func (s *slow) InFlight(ctx context.Context) ([]commit.InFlightList, bool, error) {
+func (s *slow) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	defer s.wait(ctx)
 	return s.Store.InFlight(ctx)
 }

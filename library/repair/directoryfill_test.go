@@ -72,7 +72,7 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("%+v, %v", lost, err)
 	}
-	inFlightList := commit.InFlightList{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Blocks: storetest.Blocks(
+	inFlightList := commit.InFlightList{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Block: storetest.Block(
 		principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Former: "Alfa"})}
 	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)

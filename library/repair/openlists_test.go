@@ -142,7 +142,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
-	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1, Blocks: storetest.Blocks(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
+	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1, Block: storetest.Block(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,13 +118,13 @@ func durablePrincipal(s *env, crash func()) {
 
 func durableList(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: s.block(1)}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	it.move()
 	crash()
 	it.wantStored("item after a crash")
 	s.same("lists after a crash", s.inFlightLists(), []commit.InFlightList{l})
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(2)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(2)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.newPrincipal(s.user("a"))
 	crash()

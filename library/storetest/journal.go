@@ -53,7 +53,7 @@ func (s *env) inFlightLists() []commit.InFlightList {
 func (s *env) mine(all []commit.InFlightList) []commit.InFlightList {
 	prefix := string(s.listID(0))[:13]
 	all = slices.DeleteFunc(all, func(l commit.InFlightList) bool {
-		return !strings.HasPrefix(string(l.ID), prefix) || len(l.Blocks) == 0
+		return !strings.HasPrefix(string(l.ID), prefix) || len(l.Block) == 0
 	})
 	slices.SortFunc(all, func(a, b commit.InFlightList) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	return all
@@ -64,32 +64,32 @@ func (s *env) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
 func putInFlightList(s *env) {
 	one, two := s.listID(1), s.listID(2)
-	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Block: s.block(0)}
+	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Block: s.block(1)}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.ok(s.PutInFlightList(s.ctx, m))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l, m})
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(7)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(7)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.same("lists after one was replaced", s.inFlightLists(), []commit.InFlightList{l, m})
-	l.Stamp, l.Blocks = int64(s.tick()), nil
+	l.Stamp, l.Block = int64(s.tick()), nil
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.same("lists after one was emptied", s.inFlightLists(), []commit.InFlightList{m})
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(3)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.same("lists after one was written again", s.inFlightLists(), []commit.InFlightList{l, m})
 }
 
 func listBytes(s *env) {
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{{2, 0, 0xff}}}
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: []byte{2, 0, 0xff}}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 func putListLate(s *env) {
 	id := s.listID(1)
-	early := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
-	late := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
+	early := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(0)}
+	late := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(1)}
 	s.ok(s.PutInFlightList(s.ctx, late))
 	s.ok(s.PutInFlightList(s.ctx, early))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{late})
@@ -102,12 +102,12 @@ func putListLate(s *env) {
 
 func listLarge(s *env) {
 	const large = 2 << 20 // below the smallest limit of a node that runs tests
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Blocks: [][]byte{bytes.Repeat([]byte{7}, large)}}
+	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: bytes.Repeat([]byte{7}, large)}
 	s.ok(s.PutInFlightList(s.ctx, l))
-	if got := s.inFlightLists(); len(got) != 1 || len(got[0].Blocks) != 1 || !bytes.Equal(got[0].Blocks[0], l.Blocks[0]) {
+	if got := s.inFlightLists(); len(got) != 1 || !bytes.Equal(got[0].Block, l.Block) {
 		s.Errorf("%d lists were read, and not the one of %d bytes", len(got), large)
 	}
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(1)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(1)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.same("lists after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
@@ -115,12 +115,12 @@ func listLarge(s *env) {
 // inFlight reads all lists first, because a store may learn only in this way which processes exist.
 func inFlight(s *env) {
 	one, two := s.listID(1), s.listID(2)
-	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(1)}}
-	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(2)}}
+	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Block: s.block(1)}
+	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Block: s.block(2)}
 	s.inFlightLists()
 	want := func(what string, want ...commit.InFlightList) {
 		s.Helper()
-		all, _, err := s.InFlight(s.ctx)
+		all, err := s.InFlight(s.ctx)
 		s.ok(err)
 		s.same(what, s.mine(all), want)
 	}
@@ -128,10 +128,10 @@ func inFlight(s *env) {
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.ok(s.PutInFlightList(s.ctx, m))
 	want("two lists", l, m)
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(3)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(3)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	want("after one was replaced", l, m)
-	m.Stamp, m.Blocks = int64(s.tick()), nil
+	m.Stamp, m.Block = int64(s.tick()), nil
 	s.ok(s.PutInFlightList(s.ctx, m))
 	want("after one was emptied", l)
 	s.ok(s.DeleteInFlightList(s.ctx, one, l.Stamp))
@@ -140,12 +140,12 @@ func inFlight(s *env) {
 
 func deleteInFlightList(s *env) {
 	id := s.listID(1)
-	l := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Blocks: [][]byte{s.block(0)}}
+	l := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(0)}
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp-1))
 	s.same("lists after a drop with an older stamp", s.inFlightLists(), []commit.InFlightList{l})
 	read := l.Stamp
-	l.Stamp, l.Blocks = int64(s.tick()), [][]byte{s.block(1)}
+	l.Stamp, l.Block = int64(s.tick()), s.block(1)
 	s.ok(s.PutInFlightList(s.ctx, l))
 	s.ok(s.DeleteInFlightList(s.ctx, id, read))
 	s.same("lists after a drop of what was replaced", s.inFlightLists(), []commit.InFlightList{l})

@@ -97,7 +97,7 @@ func endedReads(s *env) {
 			return err
 		}},
 		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
-		{"InFlight", func() error { _, _, err := s.InFlight(ended); return err }},
+		{"InFlight", func() error { _, err := s.InFlight(ended); return err }},
 		{"InFlightLists", func() error { _, err := s.InFlightLists(ended); return err }},
 		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
 	} {

@@ -62,11 +62,11 @@ func usualList(entries int) []byte {
 	for i := range all {
 		all[i] = usualEntry(i)
 	}
-	blocks, err := commit.Encode(all)
-	if err != nil || len(blocks) != 1 {
-		panic(fmt.Sprintf("a list of %d entries is encoded as %d blocks: %v", entries, len(blocks), err))
+	block, err := commit.Encode(all)
+	if err != nil {
+		panic(fmt.Sprintf("a list of %d entries: %v", entries, err))
 	}
-	return blocks[0]
+	return block
 }
 
 func listBytes(entries int) int { return len(usualList(entries)) }

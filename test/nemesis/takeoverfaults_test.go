@@ -54,11 +54,11 @@ func (c *encounter) playTakeOver(t *testing.T) {
 		return
 	}
 	if c.op.wakes {
-		blocks, err := commit.Encode(l.Entries)
+		block, err := commit.Encode(l.Entries)
 		if err != nil {
 			t.Fatal(err)
 		}
-		newer := commit.InFlightList{ID: l.ID, Stamp: l.Stamp + 1, Blocks: blocks}
+		newer := commit.InFlightList{ID: l.ID, Stamp: l.Stamp + 1, Block: block}
 		if err := c.r.healthy.store.PutInFlightList(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ func tenant(id string) string { return strings.Split(id, ":")[1] }
 func (st *Store) audit(report func(kind, format string, args ...any)) {
 	for _, l := range st.inFlightLists {
 		if l.isPending() {
-			report(leftOver, "list %x still holds %s", l.id, entryList(l.blocks))
+			report(leftOver, "list %x still holds %s", l.id, entryList(l.block))
 		}
 	}
 	for _, p := range st.contents {
@@ -208,8 +208,8 @@ func (st *Store) auditGroups(lib *libraryPart, report func(kind, format string, 
 }
 
 // entryList formats entries for a trace.
-func entryList(blocks [][]byte) string {
-	es, _ := commit.Decode(blocks) // the product wrote them
+func entryList(block []byte) string {
+	es, _ := commit.Decode(block) // the product wrote them
 	var b strings.Builder
 	for _, e := range es {
 		reach, _ := commit.DecodeReach(e.Payload)

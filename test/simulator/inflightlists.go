@@ -17,19 +17,19 @@ func (st *Store) inFlightList(id commit.ListID) *listCell {
 	return st.inFlightLists[i]
 }
 
-// PutInFlightList replaces a list; one without blocks is deleted.
+// PutInFlightList replaces a list; an empty one is deleted.
 func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
-	blocks, pending := slices.Clone(l.Blocks), hasPending(l.Blocks)
+	block, pending := slices.Clone(l.Block), hasPending(l.Block)
 	keepsEmpty := len(c.st.replicas) > 0
 	return c.spread(ctx, "PutInFlightList", func(st *Store) {
 		cell := st.inFlightList(l.ID)
-		if len(blocks) == 0 && !keepsEmpty {
+		if len(block) == 0 && !keepsEmpty {
 			cell.del(l.Stamp)
 		} else if cell.put(l.Stamp) {
-			cell.blocks, cell.pending = blocks, pending
+			cell.block, cell.pending = block, pending
 		}
 		if st.Trace != nil {
-			st.tracef("  list %.6x stamp %d: %s", l.ID, l.Stamp, entryList(blocks))
+			st.tracef("  list %.6x stamp %d: %s", l.ID, l.Stamp, entryList(block))
 		}
 	}, nil)
 }
@@ -42,9 +42,9 @@ func (c *Client) InFlightLists(ctx context.Context) ([]commit.InFlightList, erro
 }
 
 // InFlight reads all lists.
-func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, linger bool, err error) {
+func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, err error) {
 	err = c.read(ctx, "InFlight", func() { lists = c.listsSeen("InFlight") })
-	return lists, true, err
+	return lists, err
 }
 
 // isPending reports whether the list has changes that have not ended: an empty one, or one of
@@ -52,8 +52,8 @@ func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, lin
 func (l *listCell) isPending() bool { return l.live && l.pending }
 
 // hasPending reports whether a list has changes that have not ended.
-func hasPending(blocks [][]byte) bool {
-	entries, _ := commit.Decode(blocks) // the product wrote them
+func hasPending(block []byte) bool {
+	entries, _ := commit.Decode(block) // the product wrote them
 	return slices.ContainsFunc(entries, func(e commit.Entry) bool { return !e.Ended })
 }
 
@@ -61,7 +61,7 @@ func (st *Store) currentLists() []commit.InFlightList {
 	var inFlightLists []commit.InFlightList
 	for _, l := range st.inFlightLists {
 		if l.live {
-			inFlightLists = append(inFlightLists, commit.InFlightList{ID: l.id, Stamp: l.ts, Blocks: slices.Clone(l.blocks)})
+			inFlightLists = append(inFlightLists, commit.InFlightList{ID: l.id, Stamp: l.ts, Block: slices.Clone(l.block)})
 		}
 	}
 	return inFlightLists

@@ -256,7 +256,7 @@ func (r *run) pasteBusy(id paste.ID) bool {
 		if !l.live {
 			continue
 		}
-		entries, _ := commit.Decode(l.blocks) // the product wrote them
+		entries, _ := commit.Decode(l.block) // the product wrote them
 		if slices.ContainsFunc(entries, func(e commit.Entry) bool { return e.Key == string(id) }) {
 			return true
 		}

@@ -71,7 +71,7 @@ func (r *run) inFlightLists() string {
 	list := ""
 	for _, l := range r.st.inFlightLists {
 		if l.isPending() {
-			list += entryList(l.blocks)
+			list += entryList(l.block)
 		}
 	}
 	return list
@@ -138,7 +138,7 @@ func (r *run) busy(id library.ContentID) bool {
 		if !l.isPending() {
 			continue
 		}
-		entries, _ := commit.Decode(l.blocks) // the product wrote them
+		entries, _ := commit.Decode(l.block) // the product wrote them
 		for _, e := range entries {
 			if e.Key == string(id) || e.Kind == commit.Principal && !e.Ended {
 				return true

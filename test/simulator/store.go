@@ -150,7 +150,7 @@ type foundCell struct {
 type listCell struct {
 	cell
 	id      commit.ListID
-	blocks  [][]byte
+	block   []byte
 	pending bool // some change in it has not ended
 }
 
