@@ -235,3 +235,18 @@ func TestImport_ResumesAfterAnInvalidLine(t *testing.T) {
 	}
 	wantClean(t, s)
 }
+
+// TestImport_ItemWithoutMembersIsInTheFeed: a PUBLIC item that nobody has a role on is in no library,
+// but in the feed of its tenant.
+func TestImport_ItemWithoutMembersIsInTheFeed(t *testing.T) {
+	h := backendtest.New(t, nil)
+	file := `{"type":"content","id":"c:acme:left","kind":"NOTE","title":"Left","visibility":"PUBLIC","createdBy":"u:acme:gone","unmanaged":true,"members":[]}` + "\n"
+	if sum, faults, err := load(t, h.Service, file, interchange.Options{}); err != nil || len(faults) > 0 {
+		t.Fatalf("%+v, %q, %v", sum, faults, err)
+	}
+	page, err := h.Service.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
+	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.Title != "Left" {
+		t.Errorf("the newest content is %+v, %v", page, err)
+	}
+	h.WantAudited()
+}

@@ -93,9 +93,11 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 	if err := s.putHint(ctx, &after); err != nil {
 		return nil, err
 	}
-	return s.contentAttempt(
-		InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true},
-		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
+	e := InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true}
+	if len(rows) == 0 {
+		e.Scope = commit.ScopeAll // for the entry in the feed of the tenant
+	}
+	return s.contentAttempt(e, &ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 
 // sameItem reports whether an imported item is stored already: with the same kind, title,
