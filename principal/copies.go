@@ -58,7 +58,7 @@ func (s *Service) headersOf(ctx context.Context, v *Viewer, ids []ID) ([]Header,
 	for n, i := range missing {
 		wanted[n] = ids[i]
 	}
-	began := copies.Now(s.rt)
+	began := sched.Present(s.rt)
 	read, err := s.store.ReadPrincipals(ctx, wanted)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *Service) fromCopies(ctx context.Context, v *Viewer, ids []ID, headers [
 	if reading != nil && c.hasAny(s.rt, ids) {
 		set = reading.wait(ctx, s.rt)
 	}
-	hits, refused, now := 0, 0, copies.Now(s.rt)
+	hits, refused, now := 0, 0, sched.Present(s.rt)
 	for i, id := range ids {
 		if set == nil {
 			missing = append(missing, i)
@@ -109,7 +109,7 @@ func (s *Service) fromCopies(ctx context.Context, v *Viewer, ids []ID, headers [
 
 // hasAny reports whether there is a copy of one of ids that is not too old.
 func (c *headerCopies) hasAny(rt sched.Runtime, ids []ID) bool {
-	now := copies.Now(rt)
+	now := sched.Present(rt)
 	for _, id := range ids {
 		if _, ok, _ := c.cache.Get(id, 0, now); ok {
 			return true
@@ -120,7 +120,7 @@ func (c *headerCopies) hasAny(rt sched.Runtime, ids []ID) bool {
 
 // sampleHeader compares a copy that was served with the stored header, in the background.
 func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
-	life, served := s.rt.Detach(ctx), copies.Now(s.rt)
+	life, served := s.rt.Detach(ctx), sched.Present(s.rt)
 	s.rt.Go(func() {
 		ctx, cancel := s.rt.Deadline(life, s.copies.SampleWithin)
 		defer cancel()
@@ -134,7 +134,7 @@ func (s *Service) sampleHeader(ctx context.Context, id ID, copied Header) {
 // something else, and no list names its principal. It reads the lists last, so that they name a
 // change that was made after the copy was served. It reports nothing if that took so long that the
 // entry of such a change may have left its list, for example because the machine was suspended.
-func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header, served copies.Time) (bool, error) {
+func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header, served sched.Moment) (bool, error) {
 	stored, err := s.store.ReadPrincipals(ctx, []ID{id})
 	if err != nil || stored[0].MTS <= copied.MTS || copied.looksLike(&stored[0]) {
 		return false, err
@@ -143,7 +143,7 @@ func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header, serv
 	if err != nil || set.MayHaveChanged(commit.Principal, string(id)) {
 		return false, err
 	}
-	return copies.Now(s.rt).Age(served) < s.copies.MaxAge, nil
+	return sched.Present(s.rt).Since(served) < s.copies.MaxAge, nil
 }
 
 // Copies returns the number of copies of headers that are kept.

@@ -34,23 +34,7 @@ type copied[K comparable, V any] struct {
 	key   K
 	value V
 	mts   clock.Instant
-	at    Time
-}
-
-// Time is a moment as both clocks of a process show it. The monotonic clock of a suspended
-// machine does not advance, and a wall clock may be set back: the age of a copy is the greater
-// of the two.
-type Time struct {
-	elapsed time.Duration
-	wall    time.Time
-}
-
-// Now returns the present moment.
-func Now(rt sched.Runtime) Time { return Time{rt.Elapsed(), rt.Now()} }
-
-// Age returns the age at t of a copy that was made at then.
-func (t Time) Age(then Time) time.Duration {
-	return max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))
+	at    sched.Moment
 }
 
 // NewCache returns an empty cache whose copies have a total weight of at most limit and are served
@@ -61,7 +45,7 @@ func NewCache[K comparable, V any](rt sched.Runtime, limit int, age time.Duratio
 
 // Get returns the copy of a key if it has the state of mts or a later one and is not too old.
 // refused reports that there is a copy, but of an earlier state or too old.
-func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refused bool) {
+func (c *Cache[K, V]) Get(key K, mts clock.Instant, now sched.Moment) (value V, ok, refused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.copies[key]
@@ -69,7 +53,7 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 		return value, false, false
 	}
 	found := e.Value.(*copied[K, V])
-	if found.mts < mts || now.Age(found.at) >= c.age {
+	if found.mts < mts || now.Since(found.at) >= c.age {
 		return value, false, true
 	}
 	c.used.MoveToFront(e)
@@ -78,7 +62,7 @@ func (c *Cache[K, V]) Get(key K, mts clock.Instant, now Time) (value V, ok, refu
 
 // Put keeps a copy of the state of mts, unless there is already one of a later state. at is when
 // the read of the row began.
-func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at Time) {
+func (c *Cache[K, V]) Put(key K, value V, mts clock.Instant, at sched.Moment) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.copies[key]; e != nil {

@@ -27,7 +27,7 @@ func one(string) int { return 1 }
 
 func want(t *testing.T, c *Cache[string, string], rt sched.Runtime, key string, mts clock.Instant, value string, refused bool) {
 	t.Helper()
-	got, ok, old := c.Get(key, mts, Now(rt))
+	got, ok, old := c.Get(key, mts, sched.Present(rt))
 	if got != value || ok != (value != "") || old != refused {
 		t.Errorf("%q of %d is %q, %v, refused %v; want %q, refused %v", key, mts, got, ok, old, value, refused)
 	}
@@ -37,14 +37,14 @@ func TestCache_ServesOnlyCopiesAtLeastAsNewAsRequested(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 10, MaxAge, one)
 	want(t, c, rt, "a", 5, "", false)
-	c.Put("a", "five", 5, Now(rt))
+	c.Put("a", "five", 5, sched.Present(rt))
 	want(t, c, rt, "a", 4, "five", false)
 	want(t, c, rt, "a", 5, "five", false)
 	want(t, c, rt, "a", 6, "", true)
 	want(t, c, rt, "b", 5, "", false)
-	c.Put("a", "four", 4, Now(rt))
+	c.Put("a", "four", 4, sched.Present(rt))
 	want(t, c, rt, "a", 5, "five", false)
-	c.Put("a", "six", 6, Now(rt))
+	c.Put("a", "six", 6, sched.Present(rt))
 	want(t, c, rt, "a", 6, "six", false)
 }
 
@@ -58,19 +58,19 @@ func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 	} {
 		rt := newClocks()
 		c := NewCache[string, string](rt, 10, MaxAge, one)
-		began := Now(rt)
+		began := sched.Present(rt)
 		c.Put("a", "five", 5, began)
 		rt.elapsed, rt.wall = rt.elapsed+tc.elapsed, rt.wall.Add(tc.wall)
-		if _, ok, refused := c.Get("a", 5, Now(rt)); ok || !refused {
+		if _, ok, refused := c.Get("a", 5, sched.Present(rt)); ok || !refused {
 			t.Errorf("%s: a copy that is five minutes old is served", name)
 		}
 		// The same state, read again, is a new copy.
-		c.Put("a", "five", 5, Now(rt))
+		c.Put("a", "five", 5, sched.Present(rt))
 		want(t, c, rt, "a", 5, "five", false)
 	}
 	rt := newClocks()
 	c := NewCache[string, string](rt, 10, MaxAge, one)
-	c.Put("a", "five", 5, Now(rt))
+	c.Put("a", "five", 5, sched.Present(rt))
 	rt.elapsed, rt.wall = rt.elapsed+MaxAge-1, rt.wall.Add(MaxAge-1)
 	want(t, c, rt, "a", 5, "five", false)
 }
@@ -78,14 +78,14 @@ func TestCache_AgeIsTheGreaterOfBothClocks(t *testing.T) {
 func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 2, MaxAge, one)
-	c.Put("a", "a", 1, Now(rt))
-	c.Put("b", "b", 1, Now(rt))
+	c.Put("a", "a", 1, sched.Present(rt))
+	c.Put("b", "b", 1, sched.Present(rt))
 	want(t, c, rt, "a", 1, "a", false)
-	c.Put("c", "c", 1, Now(rt))
+	c.Put("c", "c", 1, sched.Present(rt))
 	want(t, c, rt, "b", 1, "", false)
 	want(t, c, rt, "a", 1, "a", false)
-	c.Put("c", "c", 2, Now(rt)) // an update counts as a use, and needs no space
-	c.Put("d", "d", 1, Now(rt))
+	c.Put("c", "c", 2, sched.Present(rt)) // an update counts as a use, and needs no space
+	c.Put("d", "d", 1, sched.Present(rt))
 	want(t, c, rt, "a", 1, "", false)
 	want(t, c, rt, "c", 2, "c", false)
 	if n := c.Len(); n != 2 {
@@ -97,20 +97,20 @@ func TestCache_LargeCopyEvictsSeveral(t *testing.T) {
 	rt := newClocks()
 	c := NewCache[string, string](rt, 4, MaxAge, func(v string) int { return len(v) })
 	for _, key := range []string{"a", "b", "c", "d"} {
-		c.Put(key, key, 1, Now(rt))
+		c.Put(key, key, 1, sched.Present(rt))
 	}
-	c.Put("e", "eee", 1, Now(rt))
+	c.Put("e", "eee", 1, sched.Present(rt))
 	want(t, c, rt, "c", 1, "", false)
 	want(t, c, rt, "d", 1, "d", false)
-	c.Put("e", "ee", 2, Now(rt)) // now there is space for one more
-	c.Put("f", "f", 1, Now(rt))
+	c.Put("e", "ee", 2, sched.Present(rt)) // now there is space for one more
+	c.Put("f", "f", 1, sched.Present(rt))
 	want(t, c, rt, "d", 1, "d", false)
 	want(t, c, rt, "e", 2, "ee", false)
-	c.Put("g", "too large", 1, Now(rt))
+	c.Put("g", "too large", 1, sched.Present(rt))
 	if n := c.Len(); n != 0 {
 		t.Errorf("%d copies are kept after one that is larger than the limit, want none", n)
 	}
-	c.Put("h", "hhhh", 1, Now(rt))
+	c.Put("h", "hhhh", 1, sched.Present(rt))
 	want(t, c, rt, "h", 1, "hhhh", false)
 }
 

@@ -23,8 +23,9 @@ func NewReal() *Real {
 	return &Real{start: time.Now(), locks: map[string]*keyedLock{}}
 }
 
-// Now returns the time of the wall clock.
-func (r *Real) Now() time.Time { return time.Now() }
+// Now returns the time of the wall clock, without a monotonic reading. The difference of two times that
+// have one is that of the monotonic clock, which stands still while the machine is suspended.
+func (r *Real) Now() time.Time { return time.Now().Round(0) }
 
 // Elapsed returns the time since NewReal.
 func (r *Real) Elapsed() time.Duration { return time.Since(r.start) }

@@ -10,6 +10,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/copies"
 	"carrel/core/cursor"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -161,7 +162,7 @@ func (r *reading) items(ctx context.Context, es []library.Entry) ([]library.Cont
 	for _, i := range missing {
 		ids = append(ids, es[i].Content)
 	}
-	began := copies.Now(r.s.rt)
+	began := sched.Present(r.s.rt)
 	read, err := r.readItems(ctx, ids)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func (r *reading) readItems(ctx context.Context, ids []library.ContentID) ([]lib
 // fromCopies fills in the copies that may serve their entries, and returns the indexes of all
 // other entries.
 func (r *reading) fromCopies(ctx context.Context, es []library.Entry, rows []library.ContentRows) (missing []int) {
-	c, now := r.s.copies, copies.Now(r.s.rt)
+	c, now := r.s.copies, sched.Present(r.s.rt)
 	hits, refused := 0, 0
 	for i, e := range es {
 		copied, ok, old := c.cache.Get(copyKey{e.Content, r.owner}, e.MTS, now)

@@ -40,7 +40,7 @@ var copies = []Ablation{
 		{"core/journal/linger.go", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 {\n", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 && !commit.Ablated(\"take-over-drops-ended\") {\n"},
 	}},
 	{"age-by-monotonic-clock", "the age of a copy is judged by the monotonic clock alone", Copies, []Patch{
-		{"core/copies/cache.go", "\treturn max(t.elapsed-then.elapsed, t.wall.Sub(then.wall))\n", "\treturn ablatedAge(t, then)\n"},
+		{"core/copies/cache.go", "now.Since(found.at) >= c.age", "ablatedAge(now, found.at) >= c.age"},
 	}},
 	{"age-by-wall-clock", "the age of a copy is judged by the wall clock alone", Copies, nil},
 	{"principal-flight-ignored", "a copy of a principal serves although a list names the principal", Copies, []Patch{

@@ -4,16 +4,16 @@ import (
 	"time"
 
 	"carrel/core/commit"
+	"carrel/core/sched"
 )
 
-// ablatedAge is the age of a copy by one clock.
-func ablatedAge(t, then Time) time.Duration {
-	elapsed, wall := t.elapsed-then.elapsed, t.wall.Sub(then.wall)
+// ablatedAge is the age at t of a copy that was made at then, by one clock.
+func ablatedAge(t, then sched.Moment) time.Duration {
 	switch {
 	case commit.Ablated("age-by-monotonic-clock"):
-		return elapsed
+		return t.Elapsed - then.Elapsed
 	case commit.Ablated("age-by-wall-clock"):
-		return wall
+		return t.Wall.Sub(then.Wall)
 	}
-	return max(elapsed, wall)
+	return t.Since(then)
 }
