@@ -60,6 +60,8 @@ type attempt struct {
 	former *claim.Former
 	// withdraws reports that the change only frees space or withdraws access (commit.Attempt).
 	withdraws bool
+	// restore writes again what the commit refers to (commit.Attempt); nil: nothing.
+	restore func(ctx context.Context) error
 }
 
 // nothingToChange is the attempt of a mutation that succeeds without writing anything.
@@ -90,7 +92,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 		if err != nil || a.commit == nil {
 			return commit.Nothing, err
 		}
-		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit, Withdraws: a.withdraws}, nil
+		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit, Withdraws: a.withdraws, Restore: a.restore}, nil
 	})
 	if err != nil || !ok {
 		return InFlight{}, false, err

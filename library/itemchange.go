@@ -51,6 +51,8 @@ type Edit struct {
 	Title *string
 	// Answer is returned to repetitions of the request (ContentOutcome.Answer).
 	Answer []byte
+	// Restore is that of commit.Attempt.
+	Restore func(ctx context.Context) error
 }
 
 // ChangeItem decides a change that another package plans, in the same way as all changes of
@@ -109,7 +111,9 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 		libraries = s.planMoving(h, &after, &e, c)
 	}
 	c.Header, c.Request = after, r.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
-	return s.contentAttempt(e, c), libraries
+	a := s.contentAttempt(e, c)
+	a.restore = edit.Restore
+	return a, libraries
 }
 
 // planMoving completes the plan of a change that readers see. after is the new state, with the

@@ -10,6 +10,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -99,7 +100,7 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	row := draftRow{Item: item.ID, At: at, Title: in.Title, Version: 1, UpdatedAt: s.library.Now()}
 	var l LocaleRow
 	var over *TextID
-	stored := s.library.StoreNow()
+	began, stored := sched.Present(s.rt), s.library.StoreNow()
 	if before != nil {
 		row.Base, row.Version, l, over = before.Base, before.Version+1, before.localeRow, &before.Token
 		stored = max(stored, before.Token.At().Add(time.Millisecond))
@@ -124,17 +125,9 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		}
 	}
 	d := DraftRow{User: user, Name: name, Token: newTextID(stored, s.rt.Random)}
-	row.Text = text{Body: in.Body, Size: len(in.Body)}
-	if len(in.Body) > inline {
-		if err := s.putText(ctx, Text{ID: d.Token, Item: item.ID, Row: draftText(user, name), Body: in.Body}); err != nil {
-			return nil, err
-		}
-		row.Text = text{ID: d.Token, Size: len(in.Body)}
-	}
-	d.Value = row.encode()
-	current, err := s.putDraft(ctx, d, over)
+	current, err := s.putWithBody(ctx, began, &d, &row, in.Body, over)
 	if err != nil {
-		return nil, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
+		return nil, err
 	}
 	if current.Token != d.Token {
 		s.dropText(ctx, row.Text)
@@ -147,6 +140,32 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		return nil, err
 	}
 	return (&storedDraft{d, row, l}).shown(item), nil
+}
+
+// putWithBody stores a body, and then d with its row that refers to it, for a mutation that began at
+// a moment. It returns the draft that is stored then, as Store.PutDraft does.
+func (s *Service) putWithBody(ctx context.Context, began sched.Moment, d *DraftRow, row *draftRow, body string, over *TextID) (DraftRow, error) {
+	row.Text = text{Body: body, Size: len(body)}
+	var put func(context.Context) error
+	if len(body) > inline {
+		row.Text = text{ID: d.Token, Size: len(body)}
+		put = func(ctx context.Context) error {
+			return s.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(d.User, d.Name), Body: body})
+		}
+		if err := put(ctx); err != nil {
+			return DraftRow{}, err
+		}
+	}
+	d.Value = row.encode()
+	if s.library.Stopped(began) {
+		return DraftRow{}, commit.ErrStopped
+	}
+	current, err := s.putDraft(ctx, *d, over)
+	failed := s.library.RestoreIfStopped(ctx, began, put)
+	if err = cmp.Or(err, failed); err != nil {
+		return DraftRow{}, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
+	}
+	return current, nil
 }
 
 // putDraft stores d like Store.PutDraft. If the answer of the store is lost, it reads whether d is stored. It

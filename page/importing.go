@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/exchange"
 	"carrel/principal"
@@ -162,7 +163,9 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 		}
 		// The item's own line in the import has set its title and its position in libraries.
 		e.visible, e.title = false, nil
-		return e.libraryEdit(nil), nil
+		edit := e.libraryEdit(nil)
+		edit.Restore = body.restore
+		return edit, nil
 	})
 }
 
@@ -320,7 +323,7 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 // importDraft stores a draft if there is none with its name. It becomes the newest one of its
 // author.
 func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftRow, in *exchange.ImportDraft) (principal.ImportResult, error) {
-	name := draftName(row.Item, row.At)
+	name, began := draftName(row.Item, row.At), sched.Present(s.rt)
 	stored, err := s.store.ReadDrafts(ctx, user, []string{name}, false)
 	if err != nil {
 		return principal.Unchanged, err
@@ -340,15 +343,7 @@ func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftR
 		made = max(made, all[0].Token.At().Add(time.Millisecond))
 	}
 	d := DraftRow{User: user, Name: name, Token: newTextID(made, s.rt.Random)}
-	row.Text = text{Body: in.Body, Size: len(in.Body)}
-	if len(in.Body) > inline {
-		if err := s.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(user, name), Body: in.Body}); err != nil {
-			return principal.Unchanged, err
-		}
-		row.Text = text{ID: d.Token, Size: len(in.Body)}
-	}
-	d.Value = row.encode()
-	current, err := s.store.PutDraft(ctx, d, nil)
+	current, err := s.putWithBody(ctx, began, &d, &row, in.Body, nil)
 	if err == nil && current.Token != d.Token {
 		err = principal.DiffersFrom("a draft")
 	}

@@ -89,7 +89,9 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 				RevisionKey: RevisionKey{at.Branch, at.Locale, n}, Title: row.Title, Author: row.Author, CreatedAt: row.CreatedAt,
 				BaseRevision: orNil(row.Base), IsCurrent: in.Publish, IsWorking: true, text: row.Text,
 			}
-			return e.libraryEdit(answer{Branch: at.Branch, Locale: at.Locale, Number: n}.encode()), nil
+			edit := e.libraryEdit(answer{Branch: at.Branch, Locale: at.Locale, Number: n}.encode())
+			edit.Restore = body.restore
+			return edit, nil
 		},
 	}
 	change.Mutation, change.ID, change.Path, change.Editors = c.Mutation, c.id, "contentId", true

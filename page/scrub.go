@@ -12,7 +12,8 @@ import (
 )
 
 // garbageAfter is how old a text must be before the scrubber may remove it. A mutation writes the
-// row that refers to its text within seconds after the text, or fails.
+// row that refers to its text within seconds after the text, or fails, or stores its text again
+// (commit.Attempt.Restore).
 const garbageAfter = time.Hour
 
 // draftText returns the Row of a text that is the body of a draft.

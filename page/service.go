@@ -142,6 +142,14 @@ func (p *pending) put(ctx context.Context, row library.RowKey) (text, error) {
 	return put, nil
 }
 
+// restore stores the body again.
+func (p *pending) restore(ctx context.Context) error {
+	if p.text.ID == (TextID{}) {
+		return nil
+	}
+	return p.s.putText(ctx, Text{ID: p.text.ID, Item: p.item, Row: p.row, Body: p.body})
+}
+
 // answer is the stored result of a request, for its repetitions.
 type answer struct {
 	Branch int    `json:"branch"`

@@ -47,7 +47,10 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 	if err != nil {
 		return nil, err
 	}
-	made := newTextID(s.library.StoreNow(), s.rt.Random)
+	var made TextID
+	put := func(ctx context.Context) error {
+		return s.putText(ctx, Text{ID: made, Item: id, Row: suggestionKey(made), Body: in.Body})
+	}
 	stored := false
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: id, Path: "contentId",
@@ -63,6 +66,9 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 			if err := requireVisible(ctx, t, e, at.Branch); err != nil {
 				return nil, err
 			}
+			if made == (TextID{}) {
+				made = newTextID(s.library.StoreNow(), s.rt.Random)
+			}
 			err = e.suggest(made, suggestionRow{
 				Branch: at.Branch, Locale: at.Locale, Title: in.Title, Note: in.Note, Size: len(in.Body), Author: v.User,
 				CreatedAt: s.library.Now(), Base: l.Current, State: Open, Revision: None,
@@ -71,12 +77,14 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 				return nil, err
 			}
 			if !stored {
-				if err := s.putText(ctx, Text{ID: made, Item: id, Row: suggestionKey(made), Body: in.Body}); err != nil {
+				if err := put(ctx); err != nil {
 					return nil, err
 				}
 				stored = true
 			}
-			return e.libraryEdit(answer{ID: made.String()}.encode()), nil
+			edit := e.libraryEdit(answer{ID: made.String()}.encode())
+			edit.Restore = put
+			return edit, nil
 		},
 	})
 	if err != nil {

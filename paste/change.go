@@ -158,11 +158,16 @@ func (s *Service) prepare(ctx context.Context, before, after *Paste, body *strin
 		after.Body.Text = *body
 		return nil
 	}
-	after.Body.Long = s.newBodyID()
-	if err := s.store.PutBody(ctx, BodyRef{after.ID, after.Body.Long}, *body); err != nil {
+	after.Body.Long, after.Body.stored = s.newBodyID(), body
+	if err := s.putBody(ctx, after); err != nil {
 		return fault.Unavailablef(err, "the store did not take the body; nothing was changed, try again")
 	}
 	return nil
+}
+
+// putBody stores the long body of a state that is not decided yet.
+func (s *Service) putBody(ctx context.Context, after *Paste) error {
+	return s.store.PutBody(ctx, BodyRef{after.ID, after.Body.Long}, *after.Body.stored)
 }
 
 // putDue stores a hint to tidy a paste at a time.

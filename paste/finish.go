@@ -19,7 +19,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
 	defer cancel()
 	if after.State == commit.Deleted && before.Body.IsLong() {
-		if err := s.dropBodies(firm, after, s.Now()); err != nil {
+		if err := s.dropBodies(firm, after); err != nil {
 			s.log.WarnContext(ctx, "the body of a deleted paste stays for a day", "paste", string(after.ID), "error", err)
 		}
 	}

@@ -46,6 +46,8 @@ type Body struct {
 	Long BodyID
 	// Size is the number of bytes.
 	Size int
+	// stored is a long body that a change has stored before it is decided.
+	stored *string
 }
 
 // IsLong reports whether the body is stored in a separate row.

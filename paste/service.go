@@ -100,6 +100,9 @@ func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 		}
 		return verdict(row, stored)
 	}
+	if p.Body.stored != nil {
+		a.Restore = func(ctx context.Context) error { return s.putBody(ctx, p) }
+	}
 	return a
 }
 

@@ -18,7 +18,7 @@ const (
 	attemptWithin = time.Minute
 	// bodyKeptFor is how long after a change of its body a paste is tidied. Tidying keeps bodies that
 	// the row does not name while they are younger than half of that: their rows may not be written
-	// yet. A reader of the former row that misses its body reads the current one.
+	// yet. A gateway that was stopped for longer stores its body again. A reader of the former row that misses its body reads the current one.
 	bodyKeptFor = 2 * attemptWithin
 )
 
@@ -51,7 +51,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 			return err == nil, err
 		}
 	}
-	if err := s.dropBodies(ctx, p, s.Now()); err != nil {
+	if err := s.dropBodies(ctx, p); err != nil {
 		return false, err
 	}
 	if p.State == commit.Live {
@@ -97,17 +97,18 @@ func (s *Service) expire(ctx context.Context, id ID) (*Paste, error) {
 // newBodyID returns the id of a new body: the time, and random bytes.
 func (s *Service) newBodyID() (b BodyID) {
 	s.rt.Random(b[8:])
-	binary.BigEndian.PutUint64(b[:8], uint64(s.Now()))
+	binary.BigEndian.PutUint64(b[:8], uint64(s.StoreNow()))
 	return b
 }
 
 // dropBodies removes the long bodies of a paste that its row does not refer to. If the paste is
 // live, it keeps recent ones: a pending change may have stored its body but not yet its row.
-func (s *Service) dropBodies(ctx context.Context, p *Paste, now clock.Instant) error {
+func (s *Service) dropBodies(ctx context.Context, p *Paste) error {
 	bodies, err := s.store.ListBodies(ctx, p.ID)
 	if err != nil {
 		return err
 	}
+	now := s.StoreNow()
 	var refs []BodyRef
 	for _, b := range bodies {
 		stored := clock.Instant(binary.BigEndian.Uint64(b[:8]))

@@ -13,6 +13,9 @@ type Between struct {
 	// Act runs on one gateway, and Meanwhile on another one of the same store, which has locks and
 	// copies of its own.
 	Act, Meanwhile func(h *Fixture)
+	// Clocks sets the clocks of both gateways before Meanwhile runs, as if the gateway of Act were stopped
+	// meanwhile; nil: time does not advance.
+	Clocks func(actor, other *GatewayClock)
 	// Check checks the result, after both have ended.
 	Check func(h *Fixture)
 }
@@ -29,19 +32,25 @@ func (b Between) Everywhere(t *testing.T) {
 		t.Run(fmt.Sprintf("at point %d", n), func(t *testing.T) {
 			p := &point{in: n}
 			g := NewGateways(t)
-			other, _ := g.Open(0, true)
+			other, otherClock := g.Open(0, true)
 			g.Through = g.Store.Hooked(p.pass)
-			actor, _ := g.Open(0, true)
+			actor, actorClock := g.Open(0, true)
+			meanwhile := func() {
+				if b.Clocks != nil {
+					b.Clocks(actorClock, otherClock)
+				}
+				b.Meanwhile(other)
+			}
 			if b.Prepare != nil {
 				b.Prepare(other)
 			}
-			p.arm(func() { b.Meanwhile(other) })
+			p.arm(meanwhile)
 			b.Act(actor)
 			p.disarm()
 			if reached = p.reached != ""; reached {
 				t.Logf("meanwhile %s", p.reached)
 			} else {
-				b.Meanwhile(other)
+				meanwhile()
 			}
 			b.Check(other)
 		})

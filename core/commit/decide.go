@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,17 +9,19 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/sched"
 )
 
 // Times and numbers of the write protocol (docs/write-protocol.md).
 const (
-	MaxTries      = 8                // lost races before CONTENTION
-	maxSends      = 10               // of one compare-and-set whose outcome is unknown
-	reissueWithin = 8 * time.Second  // for resolving an unknown outcome
-	answerWithin  = 15 * time.Second // the deadline of a mutation, from its compare-and-set
-	PrepareWithin = 5 * time.Second  // for what comes before a compare-and-set is sent
-	earlyWithin   = 2 * time.Second  // for each read before that
-	maxQueue      = 256              // mutations of one item that wait in one process
+	MaxTries      = 8                            // lost races before CONTENTION
+	maxSends      = 10                           // of one compare-and-set whose outcome is unknown
+	reissueWithin = 8 * time.Second              // for resolving an unknown outcome
+	answerWithin  = 15 * time.Second             // the deadline of a mutation, from its compare-and-set
+	PrepareWithin = 5 * time.Second              // for what comes before a compare-and-set is sent
+	earlyWithin   = 2 * time.Second              // for each read before that
+	maxQueue      = 256                          // mutations of one item that wait in one process
+	stoppedAfter  = PrepareWithin + answerWithin // no mutation of a running process takes longer
 	pauseAtLeast  = 5 * time.Millisecond
 	pauseAtMost   = 80 * time.Millisecond
 )
@@ -36,6 +39,10 @@ type Attempt struct {
 	// Withdraws reports that the change only frees space or withdraws access. It is made even if the
 	// store has no room for others.
 	Withdraws bool
+	// Restore writes again what Commit refers to, if others remove that after a while. It is called if
+	// Commit may have been applied by a process that was stopped meanwhile. It is nil if Commit refers to
+	// nothing of that kind. What an attempt refers to must have been written since its mutation began.
+	Restore func(ctx context.Context) error
 }
 
 // Nothing is the attempt of a mutation that succeeds without a write.
@@ -62,6 +69,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 		return EntryID{}, false, Late(ctx, err)
 	}
 	defer unlock()
+	began := sched.Present(g.rt)
 	for n := 0; n < MaxTries; n++ {
 		if n > 0 {
 			if err := g.rt.After(early, g.jitter()); err != nil {
@@ -79,7 +87,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 			return EntryID{}, false, nil
 		}
 		a.Entry.ID = g.NewEntryID()
-		applied, err := g.attempt(ctx, early, a)
+		applied, err := g.attempt(ctx, early, began, a)
 		if err != nil {
 			return EntryID{}, false, Late(ctx, err)
 		}
@@ -108,8 +116,29 @@ func Late(ctx context.Context, err error) error {
 	return err
 }
 
+// Stopped reports whether this process, or its machine, was stopped since a mutation began. Then others
+// may have removed what it has written for its compare-and-set, which must not be sent any more.
+func (g *Engine) Stopped(began sched.Moment) bool {
+	return sched.Present(g.rt).Since(began) > stoppedAfter
+}
+
+// RestoreIfStopped calls restore until it succeeds, if this process was stopped between the begin of
+// a mutation and the answer to its compare-and-set. restore writes again what that refers to.
+func (g *Engine) RestoreIfStopped(ctx context.Context, began sched.Moment, restore func(context.Context) error) error {
+	if restore == nil || !g.Stopped(began) {
+		return nil
+	}
+	firm, cancel := g.rt.Deadline(g.rt.Detach(ctx), PrepareWithin)
+	defer cancel()
+	return g.Retry(firm, func() error { return restore(firm) })
+}
+
+// ErrStopped is the error of a mutation that was not decided because its process was stopped.
+var ErrStopped = &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
+	Msg: "this gateway was stopped for a while; nothing was changed, try again"}
+
 // attempt makes the entry durable and sends the compare-and-set.
-func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
+func (g *Engine) attempt(ctx, early context.Context, began sched.Moment, a *Attempt) (bool, error) {
 	if !a.Withdraws {
 		if err := g.room(); err != nil {
 			return false, err
@@ -124,7 +153,12 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 	// From here on a client that disconnects does not cancel the change.
 	detached, cancel := g.rt.Deadline(g.rt.Detach(ctx), answerWithin)
 	defer cancel()
-	applied, err := g.compareAndSet(detached, a)
+	applied, err := g.compareAndSet(detached, began, a)
+	if applied || fault.MayHaveCommitted(err) {
+		if failed := g.RestoreIfStopped(ctx, began, a.Restore); failed != nil {
+			applied, err = false, fault.Uncertain(failed)
+		}
+	}
 	switch {
 	case err != nil && fault.MayHaveCommitted(err):
 		if kept {
@@ -144,7 +178,7 @@ func (g *Engine) attempt(ctx, early context.Context, a *Attempt) (bool, error) {
 // compareAndSet sends the compare-and-set of a, and repeats it while its outcome is
 // unknown: with the same base it can apply at most once. If the outcome stays unknown,
 // the error satisfies MayHaveCommitted.
-func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
+func (g *Engine) compareAndSet(ctx context.Context, began sched.Moment, a *Attempt) (bool, error) {
 	until := g.rt.Elapsed() + reissueWithin
 	var unknown error
 	for n := 0; n < maxSends; n++ {
@@ -155,6 +189,9 @@ func (g *Engine) compareAndSet(ctx context.Context, a *Attempt) (bool, error) {
 		}
 		if a.Until != 0 && g.Now() >= a.Until {
 			return false, unknown
+		}
+		if g.Stopped(began) {
+			return false, cmp.Or[error](unknown, ErrStopped)
 		}
 		v, err := a.Commit(ctx, a.Entry.ID)
 		switch {
