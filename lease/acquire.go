@@ -35,8 +35,8 @@ const (
 	endEvery = 2 * time.Second
 	// firstWithin is how long a repetition waits for the first attempt of its request.
 	firstWithin = 10 * time.Second
-	// turnWithin is how long an attempt waits for others of this process that want the same keys, and
-	// turnQueue how many may wait for one key.
+	// turnWithin is how long an attempt waits at least for others of this process that want the same
+	// keys, and turnQueue how many may wait for one key.
 	turnWithin = 5 * time.Second
 	turnQueue  = 256
 )
@@ -80,8 +80,12 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 		return nil, err
 	}
 	began, most := s.rt.Elapsed(), pauseAtMost
+	turn := max(turnWithin, in.wait())
+	if m.Request != nil {
+		turn = max(turn, firstWithin) // the first attempt may be among those
+	}
 	for {
-		got, err := s.acquireInTurn(ctx, m, v.User, &in)
+		got, err := s.acquireInTurn(ctx, m, v.User, &in, began+turn)
 		within, busy := in.wait(), CollidingKeys(err)
 		underWay := errors.Is(err, errUnderWay)
 		if underWay {
@@ -104,9 +108,9 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 
 // acquireInTurn makes one attempt at a lease, unless a key is busy when its turn comes. Attempts of this
 // process that have a key in common run one after the other. Otherwise each could take some of the keys
-// of the others, and all would fail.
-func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire) (*Acquired, error) {
-	turn, cancel := s.rt.Deadline(ctx, turnWithin)
+// of the others, and all would fail. It waits until a time on the monotonic clock.
+func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire, until time.Duration) (*Acquired, error) {
+	turn, cancel := s.rt.Deadline(ctx, max(0, until-s.rt.Elapsed()))
 	defer cancel()
 	names := make([]string, len(in.Documents))
 	for i, d := range in.Documents {
