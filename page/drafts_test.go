@@ -387,3 +387,37 @@ func TestSaveDraft_FindsItsOwnDraftAfterALostAnswer(t *testing.T) {
 	}
 	h.wantStored(1)
 }
+
+// overtaken is a store in which another version of a draft is stored while the answer to the first write
+// of one is lost. That write arrives never.
+type overtaken struct {
+	backend.Store
+	other func()
+}
+
+func (o *overtaken) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+	if other := o.other; other != nil {
+		o.other = nil
+		other()
+		return page.DraftRow{}, fault.Uncertain(errors.New("the answer was lost"))
+	}
+	return o.Store.PutDraft(ctx, d, over)
+}
+
+// A save whose answer was lost does not take another version for its own, and replaces none: it may have
+// been made before.
+func TestSaveDraft_LostAnswerIsNotThatOfAnotherSave(t *testing.T) {
+	o := &overtaken{}
+	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { o.Store = s; return o })
+	id := h.Note("n", principal.Public)
+	h.draft(id, "first")
+	o.other = func() { h.draft(id, "other"+long) }
+	_, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Body: "mine" + long})
+	if !fault.MayHaveCommitted(err) {
+		t.Errorf("the lost answer: %v", err)
+	}
+	if got := h.bodies(); got != "other" {
+		t.Errorf("the draft is %q", got)
+	}
+	h.wantStored(2) // the text of the save is kept, because it may still be stored
+}
