@@ -51,6 +51,9 @@ func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token)
 			c.st.claims = slices.Insert(c.st.claims, i, n)
 			c.st.claimChanged(n.Key)
 		case found && token != nil && c.st.claims[i].Token == *token:
+			if c.a != nil && c.st.history != nil {
+				c.st.checkLapsed(c.st.claims[i], n, c.a.clock())
+			}
 			c.st.claims[i] = n
 			c.st.claimChanged(n.Key)
 		}

@@ -28,6 +28,9 @@ func (r *run) process(name string) *process {
 	case 1:
 		skew = time.Duration(s.pick(6_000)-3_000) * time.Millisecond
 	}
+	if r.apart > 0 && s.chance(512) {
+		skew -= r.apart
+	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
 	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies, linger: 2 * r.copies.MaxAge}

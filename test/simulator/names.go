@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"carrel/core/claim"
@@ -22,6 +23,9 @@ func isAboutNames(seed uint64) bool { return seed%leaseShare == nameSeed }
 // nameKinds are the operations of such a schedule, with their weights.
 var nameKinds = [...]opKind{opMove, opMove, opMove, opMove, opMove, opMove, opCreate, opCreate, opDelete, opExpire, opTitle,
 	opMail, opMail, opMail, opMail, opCreateUser, opDeleteUser}
+
+// contended are those of one in which nearly all want the same names.
+var contended = [...]opKind{opMove, opMove, opMove, opMove, opMail, opMail, opMail, opMail, opCreate, opExpire, opExpire}
 
 // urls and addresses are few, so that several owners want the same one.
 var (
@@ -44,7 +48,13 @@ func (st *Store) buildForNames(s *Scheduler) world {
 func (r *run) drawNames() {
 	s := r.s
 	r.drawTuning()
-	r.ops = r.w.plan(s, 4, 9, nameKinds[:])
+	kinds := nameKinds[:]
+	if r.w.few = r.seed/leaseShare%2 == 1; r.w.few {
+		// The clocks of gateways differ by about the time of a claim, so what one takes has lapsed, or is about
+		// to, for another.
+		kinds, r.apart = contended[:], claim.TakenWithin
+	}
+	r.ops = r.w.plan(s, 4, 9, kinds)
 	r.drawFaults()
 	// Few calls decide who owns a name, so faults strike often.
 	r.st.faults.Chance *= 4
@@ -58,6 +68,10 @@ func (r *run) drawNames() {
 		c := r.users[s.pick(len(r.users))]
 		c.queue = append(c.queue, o)
 	}
+	if r.w.few {
+		s.slow, r.together = 300, false
+		r.tune.HotMoves = 0 // the pauses between moves are promised for clocks that agree
+	}
 	r.after = r.scrubClaims
 }
 
@@ -69,9 +83,15 @@ func (w *world) fillName(s *Scheduler, o *Operation) {
 	switch o.kind {
 	case opMove, opCreate:
 		o.unique = w.urls[s.pick(len(w.urls))]
+		if w.few && s.chance(800) {
+			o.unique = w.urls[0]
+		}
 	case opMail:
 		o.content, o.group = "", w.principals[s.pick(2)]
 		o.unique = addresses[s.pick(len(addresses))]
+		if w.few && s.chance(800) {
+			o.unique = addresses[0]
+		}
 	case opCreateUser:
 		o.unique = addresses[s.pick(len(addresses))]
 	}
@@ -92,6 +112,22 @@ func (r *run) aimName(p *process, o *Operation) {
 	if mails := c.Space == claim.Email(ann.Tenant(), "").Space; mails == (o.kind == opMail) && (mails || o.kind == opMove) {
 		o.unique = c.Name
 	}
+}
+
+// checkLapsed checks that a claim of a name is not replaced before it lapses, by the clock of the process
+// that replaces it, unless its record was deleted.
+func (st *Store) checkLapsed(former, mine claim.Claim, now time.Time) {
+	// A clock may have been set back a little since it was read.
+	if former.Key == leased(former.Name) || former.Record == mine.Record || former.Until.Time().Before(now.Add(time.Second)) || st.isDeleted(former.Record) {
+		return
+	}
+	st.history.lost = append(st.history.lost, fmt.Sprintf("%s takes %q at step %d from %s, whose claim lasts until %s", mine.Record, mine.Name, st.history.s.steps, former.Record, former.Until))
+}
+
+// isDeleted reports whether an item or a user was deleted.
+func (st *Store) isDeleted(record string) bool {
+	return slices.ContainsFunc(st.contents, func(p *contentPart) bool { return string(p.id) == record && p.header.State == commit.Deleted }) ||
+		slices.ContainsFunc(st.principals, func(p *principalPart) bool { return string(p.id) == record && p.header.State == commit.Deleted })
 }
 
 // checkURL checks the state of an item that was just decided: if it owns a URL, the claim of the URL

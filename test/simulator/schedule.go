@@ -3,6 +3,7 @@ package simulator
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"carrel/library"
 	"carrel/library/listing"
@@ -77,6 +78,8 @@ type run struct {
 	brisk bool
 	// together: clients prefer a process that serves others.
 	together bool
+	// apart is how far the clocks of some processes are behind those of others.
+	apart time.Duration
 	// unfollowed: nobody follows a library.
 	unfollowed bool
 	// impatient is the chance, in 1024, that at a step some client gives up.

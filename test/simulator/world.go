@@ -46,6 +46,8 @@ type world struct {
 	soon uint64
 	// urls are those that items are given, in a schedule about unique names.
 	urls []string
+	// few: most operations want the same name.
+	few bool
 	// focus, if it is set, is the principal of most changes of members.
 	focus principal.ID
 }

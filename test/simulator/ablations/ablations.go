@@ -47,7 +47,7 @@ var protocol = []Ablation{
 		{"core/commit/decide.go", "\tg.journal.Decided(a.Entry.ID)\n", "\tif err := g.ablatedAfter(detached, a, kept); err != nil {\n\t\treturn false, err\n\t}\n\tg.journal.Decided(a.Entry.ID)\n"},
 	}},
 	{"entry-before-read", "the entry's base is read before the attempt reads the state again", Libraries, []Patch{
-		{"core/commit/decide.go", "g.attempt(ctx, early, a)", "g.attempt(withTry(ctx, try), early, a)"},
+		{"core/commit/decide.go", "g.attempt(ctx, early, began, a)", "g.attempt(withTry(ctx, try), early, began, a)"},
 	}},
 	{"new-member-not-read-again", "a change that adds a member does not check whether the member was deleted meanwhile", Libraries, []Patch{
 		{"library/removal.go", "\tgone, err := w.s.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.DeletedOf(ctx, w.joined)\n"},
@@ -168,6 +168,18 @@ var protocol = []Ablation{
 	}},
 	{"unmoved-publication", "a published text does not move its item", Pages, []Patch{
 		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
+	}},
+	{"claim-before-it-lapses", "a claim is taken over before it lapses", Names, []Patch{
+		{"core/claim/claims.go", "look.Status == Idle && current.Until > c.now():\n\t\t\treturn 0, ErrTaken", "look.Status == Idle && current.Until > c.now() && !ablated(\"claim-before-it-lapses\"):\n\t\t\treturn 0, ErrTaken"},
+	}},
+	{"former-any-token", "the claim of a former name is dropped although its record has taken the name again", Names, []Patch{
+		{"core/claim/former.go", "c.Drop(ctx, f.Key, f.Record, f.Token)", "c.Drop(ctx, f.Key, f.Record, f.ablatedToken())"},
+	}},
+	{"url-fence-any-base", "an item is fenced although it has changed since it was looked at", Names, []Patch{
+		{"library/urls.go", "err != nil || rows.Header.Seq != base {", `err != nil || rows.Header.Seq != base && !commit.Ablated("url-fence-any-base") {`},
+	}},
+	{"email-fence-any-base", "a user is fenced although it has changed since it was looked at", Names, []Patch{
+		{"principal/emails.go", "err != nil || rows.Header.Seq != base {", `err != nil || rows.Header.Seq != base && !commit.Ablated("email-fence-any-base") {`},
 	}},
 	{"lapsed-claim-replaced", "a claim that has lapsed is replaced without excluding its owner", Names, []Patch{
 		{"core/claim/claims.go", "if current.Record != mine.Record {", `if current.Record != mine.Record && (current.Until > c.now() || !ablated("lapsed-claim-replaced")) {`},

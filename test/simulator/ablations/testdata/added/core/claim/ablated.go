@@ -22,6 +22,14 @@ func (c *Claims) ablatedMovedOn(ctx context.Context, record Record, current Clai
 	return c.excludedByChange(ctx, record, current)
 }
 
+// ablatedToken is the token that a claim must have to be dropped; nil: any.
+func (f *Former) ablatedToken() *Token {
+	if ablated("former-any-token") {
+		return nil
+	}
+	return f.Token
+}
+
 // ablatedWaits reports whether the rule is off and a claim has not lapsed.
 func (c *Claims) ablatedWaits(current Claim) bool {
 	return current.Until > c.now() && commit.Ablated("until-of-the-ended")
