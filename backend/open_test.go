@@ -71,19 +71,15 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want("BeforeSearch", principals.CheckHooks())
 	want("PublishTo", libraries.CheckHooks())
 	listings := listing.New(ctx, listing.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log})
 	feeds := feed.New(ctx, feed.Config{Library: listings, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
 	want("KeepPages", libraries.CheckHooks())
 	page.New(page.Config{Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
-	want("BeforeLatest", libraries.CheckHooks())
-	libraries.BeforeLatest(func(context.Context) error { return nil })
 	want("OnMissing", feeds.CheckHooks())
 	feeds.OnMissing(func(context.Context, principal.ID) error { return nil })
 	want("repairs", feeds.CheckHooks())
 	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
-	want("BeforeSearch", libraries.CheckHooks())
 	repairs := repair.New(repair.Config{
 		Feed: feeds, Contents: store, Libraries: store, People: store, Directory: store, InFlightLists: store, Runtime: runtime, Log: log,
 	})

@@ -259,27 +259,3 @@ func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow
 		return s.session.Write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))
 	})
 }
-
-const (
-	selectFilled = `SELECT mts FROM principal_names WHERE tenant = '' AND initial = '' AND shard = 0`
-	putFilled    = `INSERT INTO principal_names (tenant, initial, shard, name, principal_id, mts) VALUES ('', '', 0, '', '', ?)`
-)
-
-// DirectoryFilled implements principal.DirectoryStore.
-func (s *Store) DirectoryFilled(ctx context.Context) (bool, error) {
-	filled := false
-	var at int64
-	err := s.session.Read(ctx, session.Query{Operation: "read the directory", Stmt: selectFilled}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at) {
-			return false
-		}
-		filled = true
-		return true
-	})
-	return filled, err
-}
-
-// SetDirectoryFilled implements principal.DirectoryStore.
-func (s *Store) SetDirectoryFilled(ctx context.Context) error {
-	return s.session.Write(ctx, "mark the directory as filled", putFilled, int64(s.now()))
-}

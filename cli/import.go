@@ -35,9 +35,6 @@ func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
 			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
 			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})
-		if err == nil {
-			err = g.Library.FillDirectory(ctx) // for a store from a version without a directory
-		}
 		finish()
 		if _, printed := fmt.Fprintln(s.Out, summary); printed != nil {
 			return printed

@@ -222,13 +222,6 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 		defer close(g.stopped)
 		g.journal.Run(life, with.Tracing.Background(g.Library))
 	}()
-	g.runtime.Go(func() {
-		// This does nothing unless a version without a directory created the store. If it fails,
-		// the first search tries again.
-		if err := g.Library.FillDirectory(life); err != nil && life.Err() == nil {
-			with.Log.WarnContext(life, "the directory could not be filled yet", "error", err)
-		}
-	})
 }
 
 // API returns the Service of libraries with a time limit for each query.

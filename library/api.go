@@ -258,8 +258,7 @@ type API interface {
 	Groups(ctx context.Context, v *principal.Viewer, user principal.ID, page cursor.PageArgs) (*principal.GroupConnection, error)
 
 	// FindPrincipals searches the users and groups of the viewer's tenant. Errors:
-	// UNAUTHENTICATED, FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while the directory of
-	// an older store is being built.
+	// UNAUTHENTICATED, FORBIDDEN, BAD_USER_INPUT, BAD_CURSOR.
 	FindPrincipals(ctx context.Context, v *principal.Viewer, q principal.Search) (*principal.Connection, error)
 
 	CreateUser(ctx context.Context, v *principal.Viewer, in principal.CreateUser) (*principal.User, error)

@@ -50,9 +50,6 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", principal.MessageOf(err))
 	}
-	if err := s.beforeLatest(ctx); err != nil {
-		return nil, err
-	}
 	l := timeline.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.Now()}
 	q, err := l.Query(args)
 	if err != nil {
@@ -136,23 +133,6 @@ func (s *Service) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
 	}
 	return !there, nil
 }
-
-// contentFeeds is the kind of the feeds of public content.
-const contentFeeds = "content"
-
-// FeedsComplete reports whether the feeds of public content have all items.
-func (s *Service) FeedsComplete(ctx context.Context) (bool, error) {
-	return s.feeds.Complete(ctx, contentFeeds)
-}
-
-// SetFeedsComplete marks the feeds of public content as complete.
-func (s *Service) SetFeedsComplete(ctx context.Context) error {
-	return s.Retry(ctx, func() error { return s.feeds.SetComplete(ctx, contentFeeds) })
-}
-
-// BeforeLatest registers f, which is called before the feed of a tenant is read. f returns an
-// UNAVAILABLE error until the feeds are complete.
-func (s *Service) BeforeLatest(f func(context.Context) error) { s.beforeLatest = f }
 
 // wasPublic reports whether the item is or was PUBLIC, as far as the header records it.
 func (h *Header) wasPublic() bool {

@@ -92,14 +92,13 @@ type Service struct {
 	publish Publisher // see PublishTo
 	pages   Pages     // see KeepPages
 
-	beforeLatest func(context.Context) error // see BeforeLatest
 	// changesSince is since when the store has the changes of its libraries.
 	changesSince clock.Instant
 }
 
 // New returns the Service of libraries, and makes it the handler of the changes of
 // content. It reads a setting of the store, and stores it if the store has none.
-// PublishTo, KeepPages and BeforeLatest must be called before the first request.
+// PublishTo and KeepPages must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
 		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,
@@ -131,8 +130,6 @@ func (s *Service) CheckHooks() error {
 		return errors.New("library: PublishTo was not called")
 	case s.pages == nil:
 		return errors.New("library: KeepPages was not called")
-	case s.beforeLatest == nil:
-		return errors.New("library: BeforeLatest was not called")
 	case !s.CanRepair(commit.Content):
 		return errors.New("library: nothing repairs the libraries of content")
 	}

@@ -200,24 +200,3 @@ func (s *Store) dropDirectoryRow(r *principal.DirectoryRow) error {
 	}
 	return s.commitLater(b)
 }
-
-// DirectoryFilled implements principal.DirectoryStore.
-func (s *Store) DirectoryFilled(ctx context.Context) (_ bool, err error) {
-	op, err := s.enter(ctx, "read the directory")
-	if err != nil {
-		return false, err
-	}
-	defer op.leave(&err)
-	_, found, err := s.get([]byte{tableFilled})
-	if err != nil {
-		return false, err
-	}
-	return found, nil
-}
-
-// SetDirectoryFilled implements principal.DirectoryStore.
-func (s *Store) SetDirectoryFilled(ctx context.Context) error {
-	return s.writeLater(ctx, "mark the directory as filled", func(b *pebble.Batch) error {
-		return b.Set([]byte{tableFilled}, []byte{rowVersion}, nil)
-	})
-}

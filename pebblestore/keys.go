@@ -38,7 +38,6 @@ import (
 //	'e' lease                               lease
 //	'f'                                     format of this store
 //	'g' member, group                       group that a principal is in (derived)
-//	'i'                                     directory is filled
 //	'h' minute, owner, instant, content, mts
 //	                                        change of a library (derived)
 //	'j' list                                in-flight list of a process
@@ -69,7 +68,6 @@ const (
 	tableLease      = 'e'
 	tableFormat     = 'f'
 	tableMembership = 'g'
-	tableFilled     = 'i'
 	tableChange     = 'h'
 	tableInFlight   = 'j'
 	tableCopy       = 'm'

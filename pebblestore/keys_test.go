@@ -76,7 +76,6 @@ func TestKeys_Golden(t *testing.T) {
 		{"change, longer content", appendChangeKey(nil, u, &library.ChangeKey{At: at, Content: c + "/b", MTS: -1})},
 		{"change, longer owner", appendChangeKey(nil, u+"/b", &library.ChangeKey{At: at, Content: c, MTS: at - 1})},
 		{"change, next minute", appendChangeKey(nil, u, &library.ChangeKey{At: at.Add(time.Minute), Content: c, MTS: at - 1})},
-		{"filled", []byte{tableFilled}},
 		{"in-flight list", appendSingle(nil, tableInFlight, "00000000-0000-4000-8000-000000000001")},
 		{"creation", appendSingle(nil, tableCreation, string(request[:]))},
 		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},

@@ -25,7 +25,6 @@ func BenchmarkFind(b *testing.B) {
 		r.Applied(r.Store.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
 		r.Must(r.Store.ApplyDirectory(b.Context(), &principal.DirectoryUpdate{Header: &h}))
 	}
-	r.Must(r.Store.SetDirectoryFilled(b.Context()))
 	boss := func() *principal.Viewer { return backendtest.Admin("u:acme:boss") }
 	for _, c := range []struct {
 		name, prefix string

@@ -51,12 +51,11 @@ type Service struct {
 	lingers      bool
 	copies       *headerCopies                                // nil: none are kept
 	created      func(ctx context.Context, h *Header) error   // see OnCreated
-	searchable   func(ctx context.Context) error              // see BeforeSearch
 	deleted      []func(ctx context.Context, h *Header) error // see OnDeleted
 }
 
 // New returns the Service of users and groups, and makes it the handler of
-// their changes. OnCreated, OnDeleted and BeforeSearch must be called before its first request.
+// their changes. OnCreated and OnDeleted must be called before its first request.
 func New(c Config) *Service {
 	s := &Service{
 		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
@@ -83,11 +82,6 @@ func (s *Service) OnDeleted(remove func(ctx context.Context, h *Header) error) {
 	s.deleted = append(s.deleted, remove)
 }
 
-// BeforeSearch registers check, which is called before each search of the directory. If check
-// fails, the search fails with its error. An older store may have a directory that is not complete
-// yet.
-func (s *Service) BeforeSearch(check func(ctx context.Context) error) { s.searchable = check }
-
 // CheckHooks returns an error if the Service lacks a function that it needs and that
 // another package registers.
 func (s *Service) CheckHooks() error {
@@ -96,8 +90,6 @@ func (s *Service) CheckHooks() error {
 		return errors.New("principal: OnCreated was not called")
 	case s.deleted == nil:
 		return errors.New("principal: OnDeleted was not called")
-	case s.searchable == nil:
-		return errors.New("principal: BeforeSearch was not called")
 	}
 	return nil
 }

@@ -109,9 +109,4 @@ type DirectoryStore interface {
 	ScanDirectory(ctx context.Context, after []byte, limit int) (rows []DirectoryRow, next []byte, err error)
 	// DropDirectory must remove a row iff its MTS is the one given.
 	DropDirectory(ctx context.Context, rows []DirectoryRow) error
-	// DirectoryFilled reports whether the directory has all principals; false for a store that was
-	// created before there was a directory.
-	DirectoryFilled(ctx context.Context) (bool, error)
-	// SetDirectoryFilled marks the directory as having all principals.
-	SetDirectoryFilled(ctx context.Context) error
 }

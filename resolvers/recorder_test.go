@@ -320,16 +320,6 @@ func (s *recorder) DropDirectory(ctx context.Context, rows []principal.Directory
 	return s.next.DropDirectory(ctx, rows)
 }
 
-func (s *recorder) DirectoryFilled(ctx context.Context) (bool, error) {
-	s.note("DirectoryFilled")
-	return s.next.DirectoryFilled(ctx)
-}
-
-func (s *recorder) SetDirectoryFilled(ctx context.Context) error {
-	s.note("SetDirectoryFilled")
-	return s.next.SetDirectoryFilled(ctx)
-}
-
 func (s *recorder) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	s.note("ReadClaim", k, serial)
 	return s.next.ReadClaim(ctx, k, serial)

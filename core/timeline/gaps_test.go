@@ -283,7 +283,7 @@ func TestRead_ShowsADayBegunWhileTheDaysAreListed(t *testing.T) {
 		f.store.Store = &afterDays{Store: f.store.Store, then: func() {
 			f.put(timeline.Entry{Created: today - 3*day, ID: "late"}, true)
 			for n := range others {
-				if err := f.feeds.SetComplete(t.Context(), fmt.Sprint("other ", n)); err != nil {
+				if err := f.feeds.Put(t.Context(), timeline.Feed(fmt.Sprint("other ", n)), timeline.Entry{Created: today}, 1); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -6,8 +6,7 @@ import (
 	"carrel/core/clock"
 )
 
-// Feed names a feed: "pastes", or "content:" followed by a tenant. The feed "complete:content" marks all feeds
-// of the kind "content" as complete; see Timelines.Complete.
+// Feed names a feed: "pastes", or "content:" followed by a tenant.
 type Feed string
 
 // Day is a day in UTC, counted from 1970-01-01.

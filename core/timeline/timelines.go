@@ -105,20 +105,3 @@ func (t *Timelines) Find(ctx context.Context, feed Feed, e Entry) (found Entry, 
 	}
 	return l.Entries[0], true, nil
 }
-
-// completeFeed returns the feed that marks a kind of feeds as complete: once they are complete, it has one
-// recorded day. It has no entries.
-func completeFeed(kind string) Feed { return Feed("complete:" + kind) }
-
-// Complete reports whether SetComplete was called for a kind of feeds. Until then, these
-// feeds lack the entries of rows that were stored before the kind of feeds was introduced.
-func (t *Timelines) Complete(ctx context.Context, kind string) (bool, error) {
-	_, ok, err := t.buckets.look(ctx, completeFeed(kind), 0)
-	return ok, err
-}
-
-// SetComplete marks a kind of feeds as complete.
-func (t *Timelines) SetComplete(ctx context.Context, kind string) error {
-	_, err := t.buckets.record(ctx, completeFeed(kind), 0)
-	return err
-}

@@ -2,92 +2,17 @@ package repair
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"carrel/core/commit"
-	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/paste"
 )
 
-// feedRun is the state of filling the feeds of public content in this process.
-type feedRun struct {
-	mu      sync.Mutex
-	filled  bool // once true it stays true
-	running *rebuildRun
-}
-
-// requireFeeds returns UNAVAILABLE while the feeds of public content are not complete. The
-// first caller starts to fill them, and waits a little.
-func (s *Service) requireFeeds(ctx context.Context) error {
-	if filled, err := s.feedsFilled(ctx); err != nil || filled {
-		return err
-	}
-	run := s.startFeeds(ctx)
-	ended, err := s.rt.Wait(ctx, run.ended, rebuildWait)
-	if err != nil {
-		return err
-	}
-	if ended && run.err == nil {
-		return nil
-	}
-	cause := errors.New("the feeds are not filled yet")
-	if ended {
-		cause = run.err
-	}
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: listing.RebuildRetryAfter, Err: cause,
-		Msg: "the list of public content is being built; try again in a few seconds"}
-}
-
-// feedsFilled reports whether all items are in the feeds.
-func (s *Service) feedsFilled(ctx context.Context) (bool, error) {
-	s.feeding.mu.Lock()
-	filled := s.feeding.filled
-	s.feeding.mu.Unlock()
-	if filled {
-		return true, nil
-	}
-	filled, err := s.FeedsComplete(ctx)
-	if err != nil {
-		return false, fmt.Errorf("read whether the feeds are complete: %w", err)
-	}
-	s.feeding.mu.Lock()
-	defer s.feeding.mu.Unlock()
-	s.feeding.filled = s.feeding.filled || filled
-	return s.feeding.filled, nil
-}
-
-// startFeeds starts to fill the feeds, unless they are being filled already.
-func (s *Service) startFeeds(ctx context.Context) *rebuildRun {
-	s.feeding.mu.Lock()
-	defer s.feeding.mu.Unlock()
-	if s.feeding.running != nil {
-		return s.feeding.running
-	}
-	run := &rebuildRun{ended: s.rt.Latch()}
-	s.feeding.running = run
-	background := s.rt.Detach(ctx)
-	s.rt.Go(func() {
-		_, run.err = s.rebuildContentFeeds(background)
-		if run.err != nil {
-			s.log.ErrorContext(background, "the feeds of public content could not be filled", "error", run.err)
-		}
-		s.feeding.mu.Lock()
-		s.feeding.running = nil
-		s.feeding.mu.Unlock()
-		run.ended.Open()
-	})
-	return run
-}
-
 // rebuildContentFeeds updates the feeds of public content from all items, while the store is in
-// use, and marks them as complete. Items that are created or changed meanwhile get their
-// entries by that change. It returns how many entries were missing or wrong.
+// use. It returns how many entries were missing.
 func (s *Service) rebuildContentFeeds(ctx context.Context) (repaired int, err error) {
 	var wrong atomic.Int64
 	var after library.ContentID
@@ -112,7 +37,7 @@ func (s *Service) rebuildContentFeeds(ctx context.Context) (repaired int, err er
 		}
 		after = ids[len(ids)-1]
 	}
-	return int(wrong.Load()), s.SetFeedsComplete(ctx)
+	return int(wrong.Load()), nil
 }
 
 // repairFeed updates the entry of an item. It returns how many entries were wrong.
@@ -173,15 +98,10 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 	return nil
 }
 
-// feed adds the entry of an item to the feed of its tenant, if it is missing. That is no
-// mismatch if the feeds of the store were never completed.
+// feed adds the entry of an item to the feed of its tenant, if it is missing.
 func (c *scrubbing) feed(ctx context.Context, h *library.Header) error {
-	filled, err := c.s.feedsFilled(ctx)
-	if err != nil {
-		return err
-	}
 	wrong, err := c.s.RepairFeed(ctx, h)
-	if wrong && filled {
+	if wrong {
 		c.report.Mismatches++
 	}
 	return err
@@ -205,16 +125,11 @@ func (s *Service) auditPastes(ctx context.Context, r *AuditReport) error {
 	return err
 }
 
-// auditFeed checks the entry of an item in the feed of its tenant. In a store whose feeds
-// were never completed entries may be missing.
+// auditFeed checks the entry of an item in the feed of its tenant.
 func (s *Service) auditFeed(ctx context.Context, r *AuditReport, h *library.Header) error {
 	wrong, err := s.FeedIsWrong(ctx, h)
-	if err != nil || !wrong {
-		return err
+	if err == nil && wrong {
+		r.mismatch("%s is PUBLIC and not in the feed of its tenant", h.ID)
 	}
-	if filled, err := s.feedsFilled(ctx); err != nil || !filled {
-		return err
-	}
-	r.mismatch("%s is PUBLIC and not in the feed of its tenant", h.ID)
-	return nil
+	return err
 }

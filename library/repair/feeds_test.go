@@ -101,27 +101,6 @@ func TestFeeds_AreRepaired(t *testing.T) {
 	}
 }
 
-// TestFeeds_OfAnOlderStoreAreFilled: items that were created before there were feeds are listed
-// at the first request.
-func TestFeeds_OfAnOlderStoreAreFilled(t *testing.T) {
-	h := backendtest.New(t, nil)
-	h.User("u:acme:ann", principal.Public)
-	all := feeds(h)
-	for _, name := range []string{"one", "two", "three"} {
-		item := h.Content(h.Note(name, principal.Public))
-		if err := all.Drop(t.Context(), "content:acme", timeline.Entry{Created: item.CreatedAt, ID: string(item.ID)}, item.MTS); err != nil {
-			t.Fatal(err)
-		}
-	}
-	h.WantNothingInFlight()
-	r, err := h.Service.Audit(t.Context())
-	if err != nil || !r.Clean() {
-		t.Errorf("before the feeds were filled entries may be missing: %+v, %v", r, err)
-	}
-	wantNewest(t, h.ServiceAfter(0), "three", "two", "one")
-	h.WantAudited()
-}
-
 // TestFeeds_ReadersRemoveWhatWasDeleted: readers remove the entry of a deleted item, and keep
 // that of a private one.
 func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {

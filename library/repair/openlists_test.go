@@ -48,9 +48,6 @@ func damagedFixture(t *testing.T) (*backendtest.Fixture, *damagedLists, *library
 	h.Group("g:acme:team", "u:acme:ann", principal.Public)
 	id := h.Note("item", principal.LoggedIn, "u:acme:ben=VIEWER")
 	h.Quiet()
-	if err := h.Service.FillDirectory(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	rows, err := store.Read(t.Context(), id, library.ContentQuery{Members: []principal.ID{benID}})
 	if err != nil {
 		t.Fatal(err)

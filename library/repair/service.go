@@ -35,10 +35,6 @@ type Service struct {
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers and rebuildLibrary have started.
 	rebuildTurns *sched.Permits
-	// filling records whether the directory is known to be complete.
-	filling directoryRun
-	// feeding records whether the feeds of public content are known to be complete.
-	feeding feedRun
 	// scrubbed is the position of the scrubber.
 	scrubbed ScrubPosition
 }
@@ -72,8 +68,6 @@ func New(c Config) *Service {
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}
 	s.OnMissing(s.rebuildMissing)
-	s.BeforeSearch(s.requireDirectory)
-	s.BeforeLatest(s.requireFeeds)
 	s.Repairs(commit.Content, s.repair)
 	return s
 }

@@ -28,9 +28,6 @@ func directoryAreas() []area {
 		{"DropDirectory", []check{
 			{"DropDirectory must remove a row iff its MTS is the one given", dropDirectory},
 		}},
-		{"DirectoryFilled", []check{
-			{"SetDirectoryFilled marks the directory as having all principals, and leaves its rows as they are", directoryFilled},
-		}},
 	}
 }
 
@@ -269,15 +266,4 @@ func dropDirectory(s *env) {
 	u.directoryUpdate("")
 	s.same("a row that was written again", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	s.ok(s.DropDirectory(s.ctx, nil))
-}
-
-func directoryFilled(s *env) {
-	u := s.newNamed(s.user("u"), "anna")
-	for range 2 {
-		s.ok(s.SetDirectoryFilled(s.ctx))
-		filled, err := s.Store.DirectoryFilled(s.ctx)
-		s.ok(err)
-		s.same("filled", filled, true)
-		s.same("the rows", len(s.scanned(1)), len(keysOf(u)))
-	}
 }

@@ -134,18 +134,6 @@ func (c *Client) DropDirectory(ctx context.Context, rows []principal.DirectoryRo
 	}, nil)
 }
 
-// DirectoryFilled reports whether the directory is complete.
-func (c *Client) DirectoryFilled(ctx context.Context) (bool, error) {
-	filled := false
-	err := c.read(ctx, "DirectoryFilled", func() { filled = c.st.filled })
-	return filled, err
-}
-
-// SetDirectoryFilled marks the directory as complete.
-func (c *Client) SetDirectoryFilled(ctx context.Context) error {
-	return c.write(ctx, "SetDirectoryFilled", "", func() { c.st.filled = true }, nil)
-}
-
 // auditDirectory compares the rows of the directory with the names of principals. The names in
 // schedules are single words in lower case, so that the check needs none of the product's rules
 // for splitting names.

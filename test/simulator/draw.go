@@ -52,11 +52,6 @@ func (r *run) draw() {
 	if !r.unfollowed {
 		r.drawFollowers()
 	}
-	if r.seed%3 > 0 {
-		if err := r.fillFeeds(); err != nil {
-			r.report(defect, "filling the feeds: %v", err)
-		}
-	}
 	s.slow = slow
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(readers)})

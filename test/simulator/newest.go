@@ -15,8 +15,7 @@ import (
 	"carrel/principal"
 )
 
-// fillFeeds lists the public content that exists at the start, and marks the feeds as complete.
-// Otherwise the first read would fill them from the headers, and hide that changes have not.
+// fillFeeds lists the public content that exists at the start.
 func (r *run) fillFeeds() error {
 	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil), Runtime: sched.NewReal()})
 	for _, c := range r.st.contents {
@@ -29,7 +28,7 @@ func (r *run) fillFeeds() error {
 			return err
 		}
 	}
-	return feeds.SetComplete(r.ctx, "content")
+	return nil
 }
 
 // readNewest reads the newest public content of each tenant to its end, when nothing

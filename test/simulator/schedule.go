@@ -152,6 +152,9 @@ func (m *Machine) begin(ctx context.Context, seed uint64, build func(*Store, *Sc
 			m.st.late = append(m.st.late, msg)
 		}
 	}
+	if err := r.fillFeeds(); err != nil {
+		r.report(defect, "filling the feeds: %v", err)
+	}
 	return r
 }
 

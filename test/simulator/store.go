@@ -26,7 +26,6 @@ type Store struct {
 	principals    []*principalPart
 	libraries     []*libraryPart
 	directory     []*foundCell // by tenant, list, name and id
-	filled        bool         // the directory is
 	inFlightLists []*listCell
 	dues          []*dueCell // by instant and row
 	creations     []commit.Creation

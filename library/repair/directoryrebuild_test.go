@@ -2,16 +2,12 @@ package repair_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/commit"
-	"carrel/core/cursor"
-	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library/storetest"
 	"carrel/principal"
@@ -97,70 +93,27 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	h.WantAudited()
 }
 
-// TestFillDirectory_OlderStoreIsFilledOnce: the directory of a store that was created before there
-// was one is filled at the first search.
-func TestFillDirectory_OlderStoreIsFilledOnce(t *testing.T) {
-	older := &olderStore{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { older.Store = s; return older })
-	older.without.Store(true)
-	for i := range 250 {
-		h.UserNamed(fmt.Sprintf("u:acme:n%03d", i), fmt.Sprintf("Name %d", i), principal.Public)
-	}
-	older.without.Store(false)
-	h.WantNothingInFlight()
-	report, err := h.Service.Audit(t.Context())
-	if err != nil || !report.Clean() || report.Directory != 0 {
-		t.Errorf("before: %+v, %v", report, err)
-	}
-	older.down.Store(true)
-	_, err = backendtest.Search(h.Service, "acme", nil)(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
-	var got *fault.Error
-	if !errors.As(err, &got) || got.Code != fault.Unavailable || got.RetryAfter <= 0 {
-		t.Fatalf("while it cannot be filled: %v", err)
-	}
-	older.down.Store(false)
-	// The attempt that fails ends first, and the callers that wait for it get its error.
-	for tries := 0; fault.CodeOf(err) == fault.Unavailable && tries < 10; tries++ {
-		_, err = backendtest.Search(h.Service, "acme", nil)(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
-	}
-	if got := h.WalkFound(func() *principal.Viewer { return backendtest.As("u:acme:who") }, "name", 100); len(got) != 250 {
-		t.Errorf("%d are found", len(got))
-	}
-	written := older.applied.Load()
-	h.WantFound(backendtest.As("u:acme:who"), "name 17", "n017", "n170", "n171", "n172", "n173", "n174", "n175", "n176", "n177", "n178", "n179")
-	if err := h.Service.FillDirectory(t.Context()); err != nil || older.applied.Load() != written {
-		t.Errorf("it is filled again: %d, %v", older.applied.Load()-written, err)
-	}
-	h.WantAudited()
-}
-
-// olderStore is a store that can be set to ignore writes of the directory, as if an older version
-// without a directory used it, or to fail such writes.
-type olderStore struct {
+// failingDirectory is a store that can be set to fail writes of the directory.
+type failingDirectory struct {
 	backend.Store
-	without, down atomic.Bool
-	applied       atomic.Int64
+	down atomic.Bool
 }
 
-func (o *olderStore) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
-	switch {
-	case o.down.Load():
+func (f *failingDirectory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+	if f.down.Load() {
 		return backendtest.ErrDown
-	case o.without.Load():
-		return nil
 	}
-	o.applied.Add(1)
-	return o.Store.ApplyDirectory(ctx, e)
+	return f.Store.ApplyDirectory(ctx, e)
 }
 
 // TestRename_UnfinishedStaysOnTheList: a change whose rows could not be written is on the list
 // until they are.
 func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
-	older := &olderStore{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { older.Store = s; return older })
+	store := &failingDirectory{}
+	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	h.WantFound(backendtest.As("u:acme:who"), "alfa", "u")
-	older.down.Store(true)
+	store.down.Store(true)
 	name := "Bravo"
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
@@ -174,7 +127,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	if e, err := principal.InFlightOf(inFlightLists[0].Entries[0]); err != nil || e.Former != "Alfa" {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
-	older.down.Store(false)
+	store.down.Store(false)
 	if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}
