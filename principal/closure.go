@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Limits of memberships (docs/visibility.md). Mutations refuse to exceed them. A race, or an
-// older store, may exceed one all the same; the excess is ignored.
+// Limits of memberships (docs/visibility.md). Mutations refuse to exceed them. A race may exceed one
+// all the same; the excess is ignored.
 const (
 	// maxLevels is the number of levels of groups through which a membership counts. The groups
 	// that a principal is in directly are the first level.

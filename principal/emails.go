@@ -11,7 +11,7 @@ import (
 
 // A user owns its e-mail address by a claim (docs/unique-names.md). Its header decides: the
 // address is written in one compare-and-set, based on a header that was read before the claim
-// was taken. Users of older stores may share an address; the audit reports them.
+// was taken.
 
 // takeEmail takes the claim of an address for a user whose header has been read. Its error is
 // TAKEN at email if another user has it.

@@ -202,31 +202,6 @@ func (c *Claims) Candidate(ctx context.Context, k Key) (string, error) {
 	return current.Record, err
 }
 
-// Adopt makes the claim of a key point to a record that holds the key but may have no claim,
-// because earlier versions stored none. It reports whether it changed the claim. If another
-// record holds the key too, that one keeps its claim and is returned as other.
-func (c *Claims) Adopt(ctx context.Context, k Key, record string) (changed bool, other string, err error) {
-	current, err := c.store.ReadClaim(ctx, k, false)
-	if err != nil || current.Record == record {
-		return false, "", err
-	}
-	if current != (Claim{}) {
-		if other, err = c.Holder(ctx, k); err != nil || other == record {
-			return false, "", err
-		}
-		if other != "" {
-			return false, other, nil
-		}
-	}
-	switch err := c.Take(ctx, k, record, c.now()); {
-	case errors.Is(err, ErrTaken):
-		return false, "", nil // another record is about to take it
-	case err != nil:
-		return false, "", err
-	}
-	return true, "", nil
-}
-
 // Stale reports whether a claim has lapsed, its number need not be remembered any more, and its record
 // does not hold the key.
 func (c *Claims) Stale(ctx context.Context, current Claim) (bool, error) {

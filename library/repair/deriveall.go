@@ -48,7 +48,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if _, err = s.RebuildDirectory(ctx); err != nil {
 		return err
 	}
-	if _, err = s.adoptLeases(ctx); err != nil {
+	if _, err = s.makeLeaseClaims(ctx); err != nil {
 		return err
 	}
 	_, err = s.rebuildFeeds(ctx)
@@ -104,7 +104,7 @@ func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error
 	if err != nil {
 		return err
 	}
-	_, err = s.adoptClaim(ctx, urlOf(&rows.Header), string(id))
+	_, err = s.makeClaim(ctx, urlOf(&rows.Header), string(id))
 	return err
 }
 
@@ -125,7 +125,7 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 		}
 		after = rows.Members[len(rows.Members)-1].Principal
 	}
-	if _, err := s.adoptEmail(ctx, p); err != nil {
+	if _, err := s.makeEmailClaim(ctx, p); err != nil {
 		return err
 	}
 	return s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })

@@ -7,25 +7,25 @@ import (
 	"carrel/lease"
 )
 
-// adoptKeys makes the claims that a lease lacks for the keys that it holds. It returns how many
+// makeKeyClaims makes the claims that a lease lacks for the keys that it holds. It returns how many
 // claims it has changed.
-func (s *Service) adoptKeys(ctx context.Context, l *lease.Scanned) (int, error) {
+func (s *Service) makeKeyClaims(ctx context.Context, l *lease.Scanned) (int, error) {
 	n := 0
 	for _, k := range l.Keys {
-		adopted, err := s.adoptClaim(ctx, k, string(l.ID))
-		if n += adopted; err != nil {
+		made, err := s.makeClaim(ctx, k, string(l.ID))
+		if n += made; err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// adoptLeases is adoptKeys for all leases.
-func (s *Service) adoptLeases(ctx context.Context) (int, error) {
+// makeLeaseClaims is makeKeyClaims for all leases.
+func (s *Service) makeLeaseClaims(ctx context.Context) (int, error) {
 	n := 0
 	err := s.eachLease(ctx, func(l *lease.Scanned) error {
-		adopted, err := s.adoptKeys(ctx, l)
-		n += adopted
+		made, err := s.makeKeyClaims(ctx, l)
+		n += made
 		return err
 	})
 	return n, err
@@ -59,8 +59,8 @@ func (c *scrubbing) leases(ctx context.Context, limit int) error {
 	}
 	for i := range found {
 		l := &found[i]
-		adopted, err := c.s.adoptKeys(ctx, l)
-		c.report.Mismatches += adopted
+		made, err := c.s.makeKeyClaims(ctx, l)
+		c.report.Mismatches += made
 		if err == nil && l.Missed {
 			c.report.Finished++
 			err = c.s.leases.Sweep(ctx, l.ID)

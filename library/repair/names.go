@@ -2,6 +2,7 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"carrel/core/claim"
@@ -26,25 +27,29 @@ func emailOf(h *principal.Header) claim.Key {
 	return claim.Email(h.Tenant(), h.Email)
 }
 
-// adoptClaim makes the claim of the name that a record owns, if it is missing. It returns how
-// many claims it has changed. Two users of an older store may share an address. That is not
-// changed; the audit reports it.
-func (s *Service) adoptClaim(ctx context.Context, k claim.Key, record string) (int, error) {
+// makeClaim makes the claim of the name that a record owns, if it is missing. It returns how many
+// claims it has changed. It changes none of a record that owns the name too; the audit reports that.
+func (s *Service) makeClaim(ctx context.Context, k claim.Key, record string) (int, error) {
 	if k == (claim.Key{}) {
 		return 0, nil
 	}
-	changed, _, err := s.claims.Adopt(ctx, k, record)
-	if err != nil {
+	pointsTo, err := s.claims.Candidate(ctx, k)
+	if err == nil && pointsTo != record {
+		err = s.claims.Take(ctx, k, record, s.Now())
+	}
+	switch {
+	case errors.Is(err, claim.ErrTaken):
+		return 0, nil
+	case err != nil:
 		return 0, fmt.Errorf("the claim of %s: %w", record, err)
+	case pointsTo == record:
+		return 0, nil
 	}
-	if changed {
-		return 1, nil
-	}
-	return 0, nil
+	return 1, nil
 }
 
-// adoptEmail is adoptClaim for the address of a user.
-func (s *Service) adoptEmail(ctx context.Context, p principal.ID) (int, error) {
+// makeEmailClaim is makeClaim for the address of a user.
+func (s *Service) makeEmailClaim(ctx context.Context, p principal.ID) (int, error) {
 	if !p.IsUser() {
 		return 0, nil
 	}
@@ -52,7 +57,7 @@ func (s *Service) adoptEmail(ctx context.Context, p principal.ID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.adoptClaim(ctx, emailOf(&headers[0]), string(p))
+	return s.makeClaim(ctx, emailOf(&headers[0]), string(p))
 }
 
 // claims removes claims that have expired and whose records do not own their keys: those of
@@ -81,8 +86,7 @@ func (c *scrubbing) claims(ctx context.Context, limit int) error {
 	return nil
 }
 
-// auditClaim reports a name that has no claim, or whose claim points to another record. A store of an
-// earlier version may lack claims until it is scrubbed or rebuilt.
+// auditClaim reports a name that has no claim, or whose claim points to another record.
 func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, record, what string) error {
 	if k == (claim.Key{}) {
 		return nil

@@ -45,7 +45,7 @@ func named(t *testing.T) *backendtest.Fixture {
 	return h
 }
 
-// dropAllClaims drops all claims, as if the store were one of an earlier version.
+// dropAllClaims drops all claims, as somebody may do by hand.
 func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 	t.Helper()
 	all, err := h.Store.ScanClaims(t.Context(), claim.Key{}, 100)
@@ -59,8 +59,8 @@ func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 	}
 }
 
-// A store of an earlier version has no claims. The audit reports that. The scrubber, RebuildAll and
-// DeriveAll make the claims.
+// A copied store has no claims until DeriveAll makes them. The scrubber and RebuildAll make lost ones
+// again, and the audit reports them.
 func TestNames_WithoutClaimsGetThem(t *testing.T) {
 	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service) int{
 		"scrubbing": func(t *testing.T, s *repair.Service) int { _, n := scrubEverything(t, s); return n },
@@ -96,8 +96,8 @@ func TestNames_WithoutClaimsGetThem(t *testing.T) {
 	}
 }
 
-// TestNames_SharedAddressesAreReported: two users of an earlier version share an address. The
-// first one checked gets the claim, the audit reports the other one, and neither loses the
+// TestNames_SharedAddressesAreReported: two users share an address after a row was written by hand.
+// The first one checked gets the claim, the audit reports the other one, and neither loses the
 // address.
 func TestNames_SharedAddressesAreReported(t *testing.T) {
 	h := named(t)

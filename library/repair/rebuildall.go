@@ -50,8 +50,8 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if r.repaired.Add(int64(found)); err != nil {
 		return nil, fmt.Errorf("rebuild the directory: %w", err)
 	}
-	adopted, err := s.adoptLeases(ctx)
-	if r.repaired.Add(int64(adopted)); err != nil {
+	made, err := s.makeLeaseClaims(ctx)
+	if r.repaired.Add(int64(made)); err != nil {
 		return nil, fmt.Errorf("rebuild the claims of leases: %w", err)
 	}
 	fed, err := s.rebuildFeeds(ctx)
@@ -110,8 +110,8 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 			return err
 		}
 		if after == "" {
-			adopted, err := r.s.adoptClaim(ctx, urlOf(&page.Header), string(id))
-			if r.repaired.Add(int64(adopted)); err != nil {
+			made, err := r.s.makeClaim(ctx, urlOf(&page.Header), string(id))
+			if r.repaired.Add(int64(made)); err != nil {
 				return err
 			}
 		}

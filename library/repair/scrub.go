@@ -171,8 +171,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	h := &page.Header
 	if after == "" {
-		adopted, err := s.adoptClaim(ctx, urlOf(h), string(id))
-		if c.report.Mismatches += adopted; err != nil {
+		made, err := s.makeClaim(ctx, urlOf(h), string(id))
+		if c.report.Mismatches += made; err != nil {
 			return "", err
 		}
 		if err := c.feed(ctx, h); err != nil {

@@ -78,7 +78,7 @@ func (c *scrubbing) memberships(ctx context.Context, from ScrubPosition) (done b
 		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
-		repaired, err = s.adoptEmail(ctx, p)
+		repaired, err = s.makeEmailClaim(ctx, p)
 		if c.report.Mismatches += repaired; err != nil {
 			return false, err
 		}
