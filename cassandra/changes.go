@@ -36,10 +36,9 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 		return nil, nil
 	}
 	var (
-		cs      []library.Change
-		at, mts int64
-		id, by  string
-		// reason and by are zero in rows of gateways that do not know them.
+		cs           []library.Change
+		at, mts      int64
+		id, by       string
 		left, reason int8
 	)
 	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}

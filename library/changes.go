@@ -117,9 +117,9 @@ const ChangesSinceSetting = "changes-since"
 
 // readChangesSince reads that setting, and stores it if there is none. A store without users and
 // groups has had no change. So it has all of its changes, and the setting is 0, which does not
-// depend on the clocks of gateways. Any other store may have had changes before it was opened by a
-// version that records them. Such a store has all changes from the next minute on, by the store's
-// clock, because cursors contain only the minute.
+// depend on the clocks of gateways. Any other store without the setting is a copy, which has no
+// earlier changes. It has all changes from the next minute on, by the store's clock, because cursors
+// contain only the minute.
 func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
 	some, err := c.People.ScanPrincipals(ctx, "", 1)
 	if err != nil {

@@ -142,8 +142,7 @@ type Header struct {
 	// MovedAt is when the item last moved, by the store's clock, as far as the process that decided
 	// the move knew it. Processes compare it with their own time. The MTS would not do, because it
 	// may be ahead of all clocks, nor the position, because it is older than a deferred move. 0:
-	// unknown, because the item has not moved since its creation or the header was written before
-	// the field existed.
+	// the item has not moved since its creation.
 	MovedAt clock.Instant
 	// LoggedInUntil and PublicUntil are when the item last ceased to be visible to all of its
 	// tenant, and to everyone: the MTS of that state; 0: never.
@@ -167,8 +166,7 @@ type Member struct {
 	Leaving bool
 	// Seq is the Seq of the compare-and-set that last wrote the row; 0: there is no row.
 	Seq int64
-	// Since is the MTS of the state in which the principal became a member; 0: unknown, because
-	// it is so long ago.
+	// Since is the MTS of the state in which the principal became a member.
 	Since clock.Instant
 	// RemovedFrom are the buckets that had the item when the membership ended. In the row of a
 	// member that was added again before its leaving row was dropped, they are those of its former

@@ -288,8 +288,7 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	h.WantClean()
 }
 
-// TestScrubber_FindsExpiredItemsWithoutHints: an earlier version may have dropped the hint just
-// before the change that needs it was decided.
+// TestScrubber_FindsExpiredItemsWithoutHints: a hint may have been removed by hand.
 func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 	h := backendtest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)

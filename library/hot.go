@@ -23,20 +23,10 @@ func move(h *Header, position, now clock.Instant) {
 	h.Widest = h.Visibility
 }
 
-// lastMove returns when the item last moved. If that was not recorded, it returns the position,
-// which is the time of the last move or, after a deferred move, of the update that was
-// deferred.
-func (h *Header) lastMove() clock.Instant {
-	if h.MovedAt == 0 {
-		return h.Position
-	}
-	return h.MovedAt
-}
-
 // pauseOf returns how long an item must still keep its position; 0: it may move at once. A hot item
 // moves at most once in HotPause, because each move leaves dead rows in every library that has it.
 func (s *Service) pauseOf(h *Header) time.Duration {
-	now, last := s.StoreNow(), h.lastMove()
+	now, last := s.StoreNow(), h.MovedAt
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
 	if !hot || last > now.Add(commit.AheadAtMost) {
 		// Working clocks do not differ by so much. The clock that dated the last move has been set

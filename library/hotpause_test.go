@@ -292,27 +292,6 @@ func TestHotPause_IsTheLongestWaitAfterAClockIsSetBack(t *testing.T) {
 	})
 }
 
-// A header that was written before MovedAt was stored does not say when the item
-// moved. Its position is used.
-func TestHotPause_WithoutMovedAtBeginsAtThePosition(t *testing.T) {
-	town := newHotTown(t)
-	p := town.processes[0]
-	id := p.hot("hot")
-	h := p.Content(id)
-	base := h.Seq
-	h.Seq, h.MTS, h.MovedAt = base+1, h.MTS+1, 0
-	if v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h}); err != nil || !v.Applied {
-		t.Fatal(v, err)
-	}
-	town.at(10 * time.Second)
-	p.rename(id, "second")
-	town.at(hotPause - time.Second)
-	p.due(id, false)
-	town.at(hotPause + time.Second)
-	p.due(id, true)
-	town.wantClean()
-}
-
 // refusing is a journal that records no change.
 type refusing struct{ commit.Journal }
 

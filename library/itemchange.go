@@ -124,7 +124,7 @@ func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) in
 	after.recordNarrowing(h.Visibility)
 	// A clock that was ahead may have dated the last move. The pause then counts from now, so
 	// that no item waits longer than one pause.
-	after.MovedAt = min(h.lastMove(), s.StoreNow())
+	after.MovedAt = min(h.MovedAt, s.StoreNow())
 	e.Due = s.deferUntil(after, s.Now())
 	if e.Due == 0 {
 		move(after, after.MTS, s.StoreNow())

@@ -89,8 +89,7 @@ const (
 
 	positionBounded = 0x80 // flag in the byte of the order
 
-	// readMark follows the id if the time of reading follows it. Older cursors have only
-	// padding there, and older versions take the mark and the time for padding.
+	// readMark follows the id if the time of reading follows it. Otherwise padding does.
 	readMark = 1
 	// movedMark follows, in the same way, if Position.Moved does.
 	movedMark = 2

@@ -184,8 +184,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		return "", err
 	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
-		// The hint gets a timestamp newer than the state, so that no removal of the hint by an
-		// earlier version of this program hides it.
+		// The hint gets a timestamp newer than the state, so that no removal of the hint hides it.
 		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
