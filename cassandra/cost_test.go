@@ -81,6 +81,12 @@ func (noNames) ContentName(context.Context) (string, error) {
 func newCostFixture(t *testing.T) *costFixture { return newCostFixtureOn(t, options(t)) }
 
 func newCostFixtureOn(t *testing.T, o session.Options) *costFixture {
+	runtime := sched.NewReal()
+	t.Cleanup(runtime.Close)
+	return newCostFixtureWith(t, o, runtime)
+}
+
+func newCostFixtureWith(t *testing.T, o session.Options, runtime sched.Runtime) *costFixture {
 	b := &costFixture{t: t, statementCounts: &statementCounts{sent: map[string]int{}}}
 	cfg, err := o.Configure(o.Keyspace)
 	if err != nil {
@@ -97,8 +103,6 @@ func newCostFixtureOn(t *testing.T, o session.Options) *costFixture {
 			t.Error(err)
 		}
 	})
-	runtime := sched.NewReal()
-	t.Cleanup(runtime.Close)
 	// There is no background work: the journal does only what changes need.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil)
 	services := backendtest.OpenAll(t, backend.Config{
@@ -226,34 +230,39 @@ func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 	}
 }
 
+// still is a runtime whose monotonic clock stands still, so that nothing that is kept becomes too old.
+type still struct{ *sched.Real }
+
+func (still) Elapsed() time.Duration { return 0 }
+
 // TestCost_PageOfPastesReadsOneSlicePerPartition: a page of pastes reads one slice of each
-// partition of a day, and each row once.
+// partition of a day, and each row once. The next newest page within a second reads the rows only.
 func TestCost_PageOfPastesReadsOneSlicePerPartition(t *testing.T) {
-	b := newCostFixture(t)
+	rt := still{sched.NewReal()}
+	t.Cleanup(rt.Close)
+	b := newCostFixtureWith(t, options(t), rt)
 	for n := range 30 { // with fixed ids, which determine their partitions
 		created := someTime + clock.Instant(n)
 		if _, err := b.pastes.Import(t.Context(), paste.Import{ID: fmt.Sprintf("p:%032x", n), Body: "x", CreatedAt: &created}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first, err := b.pastes.Latest(t.Context(), backendtest.First(20))
-	if err != nil || len(first.Edges) != 20 || !first.PageInfo.HasNextPage {
-		t.Fatalf("%+v, %v", first, err)
-	}
 	b.take() // the days are cached from here on
-	for range 2 {
-		if _, err := b.pastes.Latest(t.Context(), backendtest.First(20)); err != nil {
-			t.Fatal(err)
+	var end *string
+	for _, slices := range []int{4, 0} {
+		page, err := b.pastes.Latest(t.Context(), backendtest.First(20))
+		if err != nil || len(page.Edges) != 20 || !page.PageInfo.HasNextPage {
+			t.Fatalf("%+v, %v", page, err)
 		}
-		// No paste is from today, so each walk checks whether there is one by now.
-		b.want("the newest page", map[string]int{selectOlder: 4, selectPaste: 21, selectBuckets: 1})
+		b.want("the newest page", map[string]int{selectOlder: slices, selectPaste: 21})
+		end = page.PageInfo.EndCursor()
 	}
-	next, err := b.pastes.Latest(t.Context(), backendtest.FirstAfter(5, first.PageInfo.EndCursor()))
+	next, err := b.pastes.Latest(t.Context(), backendtest.FirstAfter(5, end))
 	if err != nil || len(next.Edges) != 5 {
 		t.Fatalf("%+v, %v", next, err)
 	}
 	// The paste at the cursor shows that there is something newer.
-	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7, selectBuckets: 2})
+	b.want("a page after a cursor", map[string]int{selectOlder: 4, selectPaste: 7})
 }
 
 // TestCost_PageReadsEachHeaderOnce: a page reads one slice and each header once. If it starts a

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -15,7 +14,7 @@ import (
 const (
 	insertBucket  = `INSERT INTO feed_bucket (feed, day, shards) VALUES (?, ?, ?) IF NOT EXISTS`
 	selectBucket  = `SELECT shards FROM feed_bucket WHERE feed = ? AND day = ?`
-	selectBuckets = `SELECT day, shards FROM feed_bucket WHERE feed = ? AND day < ? LIMIT ?`
+	selectBuckets = `SELECT day, shards FROM feed_bucket WHERE feed = ?`
 
 	// An entry carries the write timestamp of its state, and so does its removal.
 	putFeedEntry  = `INSERT INTO feed (feed, day, shard, created_at, id, until) VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
@@ -34,16 +33,12 @@ const (
 // also costs a round trip.
 const sliceParts = 16
 
-// lastDay is after every day of a feed.
-var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+// daysPage is how many days of a feed are read at once.
+const daysPage = 1000
 
 // dateOf returns a day in the form that the driver accepts.
 func dateOf(day timeline.Day) time.Time {
-	at := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
-	if day == math.MaxInt32 || at.After(lastDay) {
-		return lastDay
-	}
-	return at
+	return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
 }
 
 // RecordBucket implements timeline.Store.
@@ -66,12 +61,9 @@ func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline
 }
 
 // ListBuckets implements timeline.Store.
-func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
+func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
 	var all []timeline.Bucket
-	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(feed), dateOf(before), limit}}
+	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(feed)}, PageSize: daysPage}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		var day time.Time
 		var shards int8
@@ -104,9 +96,9 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 // ListEntries implements timeline.Store with one SELECT. If a node refuses it because of too many
 // tombstones, ListEntries reads parts of the slice. If a node refuses a slice or a part of at most
 // one microsecond, ListEntries returns the error.
-func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
+func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	if slice.Limit <= 0 {
-		return timeline.Listed{}, nil
+		return nil, nil
 	}
 	day := clock.Of(dateOf(p.Day))
 	older, newer := timeline.Entry{Created: day}, timeline.Entry{Created: day.Add(24 * time.Hour)}
@@ -130,31 +122,31 @@ func within(older, newer *timeline.Entry, first, last timeline.Entry) (timeline.
 }
 
 // listBetween lists the entries between two positions.
-func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (l timeline.Listed, err error) {
+func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (es []timeline.Entry, err error) {
 	if timeline.Compare(older, newer) >= 0 {
-		return l, nil
+		return nil, nil
 	}
 	var (
 		created, until int64
 		id             string
 	)
-	q := session.Query{Operation: "list a feed", Stmt: selectOlder, Tombstones: func() { l.Removed = true },
+	q := session.Query{Operation: "list a feed", Stmt: selectOlder,
 		Args: []any{string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(older.Created), older.ID, int64(newer.Created), newer.ID, slice.Limit}}
 	if slice.Newer {
 		q.Stmt = selectNewer
 	}
 	err = s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
-		l.Entries = append(l.Entries, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
+		es = append(es, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
 	})
 	if session.TooManyTombstones(err) && newer.Created-older.Created > 1 {
 		return s.listParts(ctx, p, slice, older, newer)
 	}
-	return l, err
+	return es, err
 }
 
 // listParts lists the entries of a slice that was refused: one part after another, in the direction of the
 // slice, until there are enough entries.
-func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (timeline.Listed, error) {
+func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (all []timeline.Entry, err error) {
 	bound := func(n int) timeline.Entry {
 		// No entry has an empty id, so this position is before all entries of its instant.
 		at := timeline.Entry{Created: older.Created + (newer.Created-older.Created)*clock.Instant(n)/sliceParts}
@@ -166,18 +158,17 @@ func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timel
 		}
 		return at
 	}
-	all := timeline.Listed{Removed: true}
 	for i := range sliceParts {
 		part := i
 		if !slice.Newer {
 			part = sliceParts - 1 - i
 		}
-		l, err := s.listBetween(ctx, p, slice, bound(part), bound(part+1))
+		es, err := s.listBetween(ctx, p, slice, bound(part), bound(part+1))
 		if err != nil {
-			return all, err
+			return nil, err
 		}
-		all.Entries = append(all.Entries, l.Entries...)
-		if slice.Limit -= len(l.Entries); slice.Limit <= 0 {
+		all = append(all, es...)
+		if slice.Limit -= len(es); slice.Limit <= 0 {
 			break
 		}
 	}

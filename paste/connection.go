@@ -48,6 +48,7 @@ func (s *Service) CursorAt(e timeline.Entry) string { return s.list().Cursor(e) 
 // Errors: BAD_USER_INPUT for the arguments; BAD_CURSOR; those of the store.
 func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection, error) {
 	l := s.list()
+	l.Read = l.Read.Add(-timeline.ShownWithin) // the page may miss entries that others have put since then
 	q, err := l.Query(args)
 	if err != nil {
 		return nil, err

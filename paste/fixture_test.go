@@ -67,14 +67,14 @@ func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
 	return do(c, next)
 }
 
-func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
 	f.count("ListEntries")
 	f.mu.Lock()
 	do := f.listEntries
 	f.mu.Unlock()
 	if do != nil {
 		if err := do(); err != nil {
-			return timeline.Listed{}, err
+			return nil, err
 		}
 	}
 	return f.Store.ListEntries(ctx, p, s)

@@ -13,6 +13,7 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
@@ -233,6 +234,25 @@ func TestFollow_ResumesWithPastesListedLate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The page of a cursor may miss what others have listed shortly before it was read. A follower that resumes after the
+// cursor receives that, even if it was listed as late as is possible.
+func TestFollow_ResumesWithPastesThatThePageMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const passes = 900 * time.Millisecond
+		mine, theirs := newTwo(t, -3*time.Minute+passes/2)
+		// The cursor says when the page was read, truncated to cursor.ReadUnit: here to passes/10 before.
+		now := mine.Runtime.Now()
+		mine.pause(now.Truncate(cursor.ReadUnit).Add(cursor.ReadUnit - passes + passes/10).Sub(now))
+		mine.create(titled("at the cursor"))
+		mine.newest()
+		theirs.create(titled("late"))
+		mine.pause(passes)
+		after := mine.newest()
+		mine.pause(time.Hour)
+		mine.wantNext(mine.follow(mine.Pastes, after), "late")
+	})
 }
 
 // While the feed cannot be read, no follower begins: the old pastes would be delivered as new ones.

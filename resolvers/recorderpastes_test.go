@@ -57,9 +57,9 @@ func (s *recorder) RecordBucket(ctx context.Context, feed timeline.Feed, b timel
 	return s.next.RecordBucket(ctx, feed, b)
 }
 
-func (s *recorder) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
-	s.note("ListBuckets", feed, before, limit)
-	return s.next.ListBuckets(ctx, feed, before, limit)
+func (s *recorder) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
+	s.note("ListBuckets", feed)
+	return s.next.ListBuckets(ctx, feed)
 }
 
 func (s *recorder) PutEntry(ctx context.Context, c timeline.Change) error {
@@ -72,7 +72,7 @@ func (s *recorder) DropEntry(ctx context.Context, c timeline.Change) error {
 	return s.next.DropEntry(ctx, c)
 }
 
-func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
+func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	s.note("ListEntries", p, slice)
 	return s.next.ListEntries(ctx, p, slice)
 }

@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/gocql/gocql"
 )
@@ -18,9 +16,7 @@ type Query struct {
 	// PartitionKey may be given if it is one text. The driver then need not find it
 	// among the arguments, for which it takes a lock that all statements share.
 	PartitionKey string
-	// Tombstones, if set, is called if a node warns that the read has passed many tombstones.
-	Tombstones func()
-	from       []byte // the driver's state of the page to read; nil for the first one
+	from         []byte // the driver's state of the page to read; nil for the first one
 }
 
 // Read runs a SELECT and calls row until there are no more rows, or row returns false because it
@@ -31,9 +27,6 @@ func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool)
 		iter, err := s.fetch(ctx, r)
 		if err != nil {
 			return err
-		}
-		if r.Tombstones != nil && slices.ContainsFunc(iter.Warnings(), func(w string) bool { return strings.Contains(w, "tombstone") }) {
-			r.Tombstones()
 		}
 		seen := 0
 		_, err = recoverPanic(func() (struct{}, error) {

@@ -7,14 +7,16 @@ import (
 	"sync"
 )
 
-// ForEach calls do for 0..n-1, at most width at a time, and waits for all.
-// It returns the error of the lowest index that has one.
+// ForEach calls do for 0..n-1, at most width at a time, and waits for all. It returns the error of the lowest
+// index that has one. If n or width is 1, it makes the calls itself, one after the other, up to the first error.
 func ForEach(ctx context.Context, rt Runtime, n, width int, do func(i int) error) error {
-	switch n {
-	case 0:
+	if min(n, width) <= 1 {
+		for i := range n {
+			if err := do(i); err != nil {
+				return err
+			}
+		}
 		return nil
-	case 1:
-		return do(0)
 	}
 	var (
 		mu       sync.Mutex

@@ -2,11 +2,26 @@ package sched_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 
 	"carrel/core/sched"
 )
+
+func TestForEach_WithOneAtATimeEndsAtTheFirstError(t *testing.T) {
+	var called []int
+	failed := errors.New("failed")
+	err := sched.ForEach(t.Context(), nil, 4, 1, func(i int) error {
+		if called = append(called, i); i == 2 {
+			return failed
+		}
+		return nil
+	})
+	if err != failed || !slices.Equal(called, []int{0, 1, 2}) {
+		t.Errorf("called for %v: %v", called, err)
+	}
+}
 
 func TestForEach_CallsForAllAndReturnsTheFirstError(t *testing.T) {
 	for n := range 5 {

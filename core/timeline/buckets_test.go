@@ -36,8 +36,8 @@ func TestPut_SpreadsEntriesOverThePartitions(t *testing.T) {
 	}
 	for _, d := range []timeline.Day{19_999, 20_000} {
 		for shard := range shards {
-			l, err := f.store.ListEntries(t.Context(), timeline.Partition{Feed: "f", Day: d, Shard: shard}, timeline.Slice{Limit: 2 * entries})
-			if n := len(l.Entries); err != nil || n < entries/shards/2 || n > entries/shards*2 {
+			es, err := f.store.ListEntries(t.Context(), timeline.Partition{Feed: "f", Day: d, Shard: shard}, timeline.Slice{Limit: 2 * entries})
+			if n := len(es); err != nil || n < entries/shards/2 || n > entries/shards*2 {
 				t.Errorf("partition %d of day %d has %d of %d entries, %v", shard, d, n, entries, err)
 			}
 		}
@@ -75,8 +75,8 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 			if err := feeds.Put(t.Context(), "f", timeline.Entry{Created: today, ID: "x"}, 10); err != nil {
 				t.Fatal(err)
 			}
-			got, err := store.ListBuckets(t.Context(), "f", 20_001, 1)
-			if err != nil || len(got) != 1 || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
+			got, err := store.ListBuckets(t.Context(), "f")
+			if err != nil || len(got) == 0 || got[0] != (timeline.Bucket{Day: 20_000, Shards: c.want}) {
 				t.Errorf("recorded %v, %v; want %d partitions", got, err, c.want)
 			}
 		})
@@ -89,7 +89,7 @@ type madeUp struct {
 	entries int
 }
 
-func (c *madeUp) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (c *madeUp) ListEntries(_ context.Context, _ timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
 	begin := 0
 	if s.From != nil {
 		begin = int(s.From.Created) + 1
@@ -98,5 +98,5 @@ func (c *madeUp) ListEntries(_ context.Context, _ timeline.Partition, s timeline
 	for n := range es {
 		es[n].Created = clock.Instant(begin + n)
 	}
-	return timeline.Listed{Entries: es}, nil
+	return es, nil
 }

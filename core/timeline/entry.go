@@ -20,16 +20,13 @@ func DayOf(at clock.Instant) Day {
 	return Day(day)
 }
 
+// expired reports whether the entry has expired.
+func (e *Entry) expired(now clock.Instant) bool { return e.Until != 0 && e.Until <= now }
+
 // Compare orders entries by creation, then by id: negative if a is older than b.
 func Compare(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
 }
-
-// before returns the position that precedes all entries created at an instant, in the order of Compare.
-func before(at clock.Instant) *Entry { return &Entry{Created: at} }
-
-// firstOf returns the first instant of a day.
-func firstOf(d Day) clock.Instant { return clock.Instant(int64(d) * dayMicros) }
 
 // shardOf returns the shard of an id on a day with the given number of shards.
 func shardOf(id string, shards int) int {

@@ -33,8 +33,8 @@ func (l *List) Query(args cursor.PageArgs) (Query, error) {
 	return q, nil
 }
 
-// Position returns the position that a cursor encodes, and when it was read, truncated to
-// cursor.ReadUnit; 0 if that is unknown. Its error is BAD_CURSOR.
+// Position returns the position that a cursor encodes, and when it was read, truncated to cursor.ReadUnit; 0 if that
+// is unknown. Its error is BAD_CURSOR.
 func (l *List) Position(c string) (e Entry, read clock.Instant, err error) {
 	at, err := l.Seals.Open(l.Binding, cursor.Descending, c)
 	if err != nil {

@@ -1,38 +1,38 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
-	"carrel/core/clock"
+	"carrel/core/sched"
 )
 
-// MaxScanned is the most entries that a page checks against their rows in each direction. Entries
-// that have expired are skipped and do not count.
+// MaxScanned is the most entries that a page checks against their rows in each direction. Entries that have expired
+// are skipped and do not count.
 const MaxScanned = 2000
 
 const (
-	// minChecked is the smallest number of entries in a batch after the first one of a scan. Only the last
-	// batch may be smaller.
+	// minChecked is the smallest size of a batch after the first one of a scan, except for the last. From the third
+	// batch on, each is twice as large as the one before, up to maxChecked, because others may be hiding entries
+	// faster than small batches are read.
 	minChecked = 8
-	// maxChecked is the size up to which batches grow. From the third one on, each is twice as large as
-	// the one before, because others may be hiding entries faster than small batches are read.
 	maxChecked = 256
 )
 
 // Query describes a page to read.
 type Query struct {
 	Size int
-	// After is the position that the page follows, or nil to start at an end of the feed. The entry
-	// at the position may have been removed.
+	// After is the position that the page follows, or nil to start at an end of the feed. The entry at the position
+	// may have been removed.
 	After *Entry
-	// Newer requests the entries that are just newer than After, or the oldest ones if After is
-	// nil. Otherwise the page has the entries that are just older, or the newest ones.
+	// Newer requests the entries that are just newer than After, or the oldest ones if After is nil. Otherwise the
+	// page has the entries that are just older, or the newest ones.
 	Newer bool
 }
 
-// LoadVisible returns the item of each entry, or nil if it must not be shown. It decides by the
-// rows that the entries are derived from.
+// LoadVisible returns the item of each entry, or nil if it must not be shown. It decides by the rows that the entries
+// are derived from.
 type LoadVisible[T any] func(ctx context.Context, entries []Entry) ([]*T, error)
 
 // Found is an item of a page, with its entry.
@@ -49,40 +49,37 @@ type Page[T any] struct {
 
 // Ends describes the position of a page in its feed.
 type Ends struct {
-	// HasNewer and HasOlder report whether more entries are shown on either side. They are also true if the
-	// scan of that side ended early because too many entries are not shown.
+	// HasNewer and HasOlder report whether more entries are shown on either side. They are also true if the scan of
+	// that side ended early because too many entries are not shown.
 	HasNewer, HasOlder bool
-	// Newest and Oldest are the positions from which to continue on either side; nil if
-	// the page is empty, its scan was not cut short, and the query had no After.
+	// Newest and Oldest are the positions from which to continue on either side; nil if the page is empty, its scan
+	// was not cut short, and the query had no After.
 	Newest, Oldest *Entry
 }
 
-// Read reads a page of a feed.
+// Read reads a page of a feed. The newest page has what this process had put before the call, and what others had put
+// ShownWithin before it.
 func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load LoadVisible[T]) (*Page[T], error) {
-	var forward, backward scan[T]
-	sides := 1
-	if q.After != nil {
-		sides = 2 // otherwise the page begins at an end of the feed
-	}
-	err := t.each(ctx, sides, func(side int) (err error) {
-		if side == 0 {
-			forward, err = run(ctx, t, feed, q.After, q.Newer, q.Size, nil, load)
-			return err
-		}
+	forward := &walk{t: t, feed: feed, from: q.After, newer: q.Newer, want: q.Size + 1, budget: maxExpired}
+	walks := []*walk{forward}
+	if q.After != nil { // otherwise the page begins at an end of the feed
 		// An entry at the position itself is on the other side of the page.
-		backward, err = run(ctx, t, feed, q.After, !q.Newer, 0, []Entry{*q.After}, load)
-		return err
-	})
+		at := &source{pending: []Entry{*q.After}, ended: true}
+		walks = append(walks, &walk{t: t, feed: feed, from: q.After, newer: !q.Newer, want: 1, budget: maxExpired, open: []*source{at}})
+	} else if !q.Newer {
+		h, err := t.heads.of(ctx, feed, func(ctx context.Context) ([]Entry, *Entry, error) { return t.readHead(ctx, feed) })
+		if err != nil {
+			return nil, err
+		}
+		forward.open, forward.from, forward.listed = h.sources(), h.end, h.end == nil
+	}
+	sides := [2]scan[T]{{found: make([]Found[T], 0, q.Size)}}
+	err := sched.ForEach(ctx, t.rt, len(walks), t.width, func(i int) error { return sides[i].run(ctx, walks[i], load) })
 	if err != nil {
 		return nil, err
 	}
-	if q.After == nil && !q.Newer {
-		forward.walk.refresh(ctx)
-	}
-	p := &Page[T]{Found: forward.found, Ends: Ends{HasOlder: forward.more, HasNewer: backward.more, Newest: q.After, Oldest: q.After}}
-	if forward.hasEnds {
-		p.Newest, p.Oldest = &forward.first, &forward.last
-	}
+	newest, oldest := sides[0].ends(q.After)
+	p := &Page[T]{Found: sides[0].found, Ends: Ends{HasOlder: sides[0].more, HasNewer: sides[1].more, Newest: newest, Oldest: oldest}}
 	if q.Newer {
 		slices.Reverse(p.Found)
 		p.HasOlder, p.HasNewer = p.HasNewer, p.HasOlder
@@ -91,89 +88,68 @@ func Read[T any](ctx context.Context, t *Timelines, feed Feed, q Query, load Loa
 	return p, nil
 }
 
+// readHead reads the head of a feed.
+func (t *Timelines) readHead(ctx context.Context, feed Feed) (newestFirst []Entry, end *Entry, err error) {
+	w := &walk{t: t, feed: feed, want: headSize, budget: maxExpired}
+	newestFirst, err = w.take(ctx, headSize)
+	if !w.ended {
+		end = w.last
+	}
+	return newestFirst, end, err
+}
+
 // scan is the outcome of a walk whose entries are checked.
 type scan[T any] struct {
-	walk  *walk
 	found []Found[T]
 	// more reports whether another entry that is shown follows, or may follow.
 	more bool
-	// first and last are the first and the last entry shown. If the scan was cut short, last is the
-	// last entry scanned, and so is first if none is shown.
-	first, last Entry
-	// hasEnds reports whether first and last are set.
-	hasEnds bool
+	// cut is the last entry scanned if the scan was cut short: a client continues there.
+	cut *Entry
 }
 
-// run walks until it has found want entries and one more, the feed ends, MaxScanned entries
-// were checked, or the walk has skipped too many expired entries. ahead are entries that come
-// before those of the walk.
-func run[T any](ctx context.Context, t *Timelines, feed Feed, from *Entry, newer bool, want int, ahead []Entry, load LoadVisible[T]) (scan[T], error) {
-	var s scan[T]
-	now := clock.Of(t.rt.Now())
-	w, err := t.newWalk(ctx, feed, from, newer, want+1, now, t.gaps.beginSkipping(feed, t.rt.Elapsed(), now, from == nil && !newer))
-	if err != nil {
-		return s, err
-	}
-	s.walk = w
-	n, larger := want+1, 0 // most pages need one batch
-	for budget := MaxScanned; ; {
-		entries := ahead
-		if ahead = nil; len(entries) == 0 {
-			if entries, err = w.take(ctx, min(n, budget)); err != nil {
-				return s, err
+// run fills a page with the first w.want-1 entries of a walk that are shown, and finds out whether another one
+// follows. It is cut short after MaxScanned entries, or if the walk has skipped too many expired entries.
+func (s *scan[T]) run(ctx context.Context, w *walk, load LoadVisible[T]) error {
+	n, larger := w.want, 0 // most pages need one batch
+	for budget := MaxScanned; !s.more; {
+		entries, err := w.take(ctx, min(n, budget))
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			if !w.ended {
+				s.cut, s.more = w.last, true
 			}
-			if len(entries) == 0 {
-				if w.budget == 0 {
-					s.cut(*w.last)
-				}
-				return s, nil
-			}
+			return nil
 		}
 		items, err := load(ctx, entries)
 		if err != nil {
-			return s, err
+			return err
 		}
-		before := len(s.found)
-		if s.add(entries, items, want) {
-			return s, nil
+		for i, item := range items {
+			if item == nil {
+				continue
+			}
+			if s.more = len(s.found) == w.want-1; s.more {
+				return nil
+			}
+			s.found = append(s.found, Found[T]{entries[i], item})
 		}
-		if budget -= len(entries); budget <= 0 {
-			s.cut(entries[len(entries)-1])
-			return s, nil
+		if budget -= len(entries); budget == 0 {
+			s.cut, s.more = &entries[len(entries)-1], true
 		}
-		n = max(want+1-len(s.found), minChecked, larger)
+		n = max(w.want-len(s.found), minChecked, larger)
 		larger = min(2*n, maxChecked)
-		if len(s.found) == before {
-			// Since the page began, the entries that follow may have expired, or may have been hidden and
-			// removed.
-			w.asOf = clock.Of(t.rt.Now())
-			w.discard(n)
-		}
 	}
+	return nil
 }
 
-// add adds checked entries. It reports whether the page is full.
-func (s *scan[T]) add(entries []Entry, items []*T, want int) (full bool) {
-	for i, item := range items {
-		switch {
-		case item == nil:
-			continue
-		case len(s.found) == want:
-			s.more = true
-			return true
-		}
-		s.found = append(s.found, Found[T]{entries[i], item})
-		if s.last = entries[i]; !s.hasEnds {
-			s.first, s.hasEnds = entries[i], true
-		}
+// ends returns the first and the last position of the scan, or the given one if it has none.
+func (s *scan[T]) ends(otherwise *Entry) (first, last *Entry) {
+	first, last = cmp.Or(s.cut, otherwise), cmp.Or(s.cut, otherwise)
+	if n := len(s.found); n > 0 {
+		from, to := s.found[0].Entry, s.found[n-1].Entry // copies, because a page may reverse s.found
+		first, last = &from, cmp.Or(s.cut, &to)
 	}
-	return false
-}
-
-// cut ends the page at the last entry that was scanned, where a client continues.
-func (s *scan[T]) cut(at Entry) {
-	s.more = true
-	if s.last = at; !s.hasEnds {
-		s.first, s.hasEnds = s.last, true
-	}
+	return first, last
 }

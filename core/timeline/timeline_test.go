@@ -2,6 +2,7 @@ package timeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,66 +29,12 @@ const today = 20_000 * day
 type manualClock struct {
 	*sched.Real
 	now, elapsed atomic.Int64
-	// hold makes Go keep its tasks in held.
-	hold bool
-	held []func()
-	// pausing, if set, is called in place of a pause. No pause takes time.
-	pausing   func(d time.Duration)
-	mu        sync.Mutex // protects deadlines
-	deadlines []deadline
-}
-
-// deadline is the deadline of a context.
-type deadline struct {
-	at     time.Duration
-	cancel context.CancelFunc
-}
-
-// Deadline returns a context that pass cancels.
-func (c *manualClock) Deadline(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deadlines = append(c.deadlines, deadline{c.Elapsed() + d, cancel})
-	return ctx, cancel
-}
-
-func (c *manualClock) After(ctx context.Context, d time.Duration) error {
-	if c.pausing != nil {
-		c.pausing(d)
-	}
-	return ctx.Err()
-}
-
-// runHeld runs the tasks that Go has kept, and returns their number.
-func (c *manualClock) runHeld() int {
-	held := c.held
-	c.held = nil
-	for _, task := range held {
-		task()
-	}
-	return len(held)
-}
-
-func (c *manualClock) Go(task func()) {
-	if c.hold {
-		c.held = append(c.held, task)
-		return
-	}
-	c.Real.Go(task)
 }
 
 // pass advances both clocks.
 func (c *manualClock) pass(d time.Duration) {
 	c.now.Add(d.Microseconds())
 	c.elapsed.Add(int64(d))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range c.deadlines {
-		if c.Elapsed() >= one.at {
-			one.cancel()
-		}
-	}
 }
 
 func (c *manualClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
@@ -98,24 +45,27 @@ func (c *manualClock) Elapsed() time.Duration { return time.Duration(c.elapsed.L
 type countingStore struct {
 	timeline.Store
 	slices, lists, recorded atomic.Int64
-	// requested is the sum of the limits of all slices.
-	requested atomic.Int64
-	// listing, if set, is called before a slice is listed.
-	listing func()
+	// listed and daysListed, if set, are called when a slice, or the days, were listed.
+	listed     func() error
+	daysListed func()
 }
 
-func (c *countingStore) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) (timeline.Listed, error) {
+func (c *countingStore) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
 	c.slices.Add(1)
-	c.requested.Add(int64(s.Limit))
-	if c.listing != nil {
-		c.listing()
+	es, err := c.Store.ListEntries(ctx, p, s)
+	if c.listed != nil {
+		err = errors.Join(err, c.listed())
 	}
-	return c.Store.ListEntries(ctx, p, s)
+	return es, err
 }
 
-func (c *countingStore) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+func (c *countingStore) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
 	c.lists.Add(1)
-	return c.Store.ListBuckets(ctx, feed, before, limit)
+	days, err := c.Store.ListBuckets(ctx, feed)
+	if c.daysListed != nil {
+		c.daysListed()
+	}
+	return days, err
 }
 
 func (c *countingStore) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
@@ -190,7 +140,6 @@ func (f *fixture) read(q timeline.Query) *timeline.Page[string] {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.rt.Close() // waits for what runs in the background
 	return p
 }
 
@@ -354,42 +303,45 @@ func TestRead_TakesOneRoundTrip(t *testing.T) {
 	}
 }
 
-// A day that another process records is found at once if it is today, and after a while if it
-// is an older one.
+// TestRead_FindsDaysOfOtherProcesses: the first entry of a day that another process has put, today or long ago, is
+// on the newest page after 1.5 seconds, and the days are listed no more often than every half second.
 func TestRead_FindsDaysOfOtherProcesses(t *testing.T) {
 	f := newFixture(t)
-	reader := f.open()
-	count := func() int {
-		t.Helper()
-		p, err := timeline.Read(t.Context(), reader, "f", timeline.Query{Size: 10}, f.resolve)
-		if err != nil {
+	f.reader = f.open()
+	f.put(timeline.Entry{Created: today - 2*day, ID: "before"}, true)
+	f.want(timeline.Query{Size: 10})
+	for _, at := range []clock.Instant{today - day, today, today - 9*day, today + day} {
+		if _, err := f.reader.Since(t.Context(), "f", timeline.Entry{Created: today}, 1); err != nil {
 			t.Fatal(err)
 		}
-		return len(p.Found)
+		f.rt.pass(500*time.Millisecond - 1)
+		lists := f.store.lists.Load()
+		f.read(timeline.Query{Size: 10, After: &timeline.Entry{Created: today - 2*day}})
+		if n := f.store.lists.Load() - lists; n != 0 {
+			t.Errorf("the days are listed %d times within half a second", n)
+		}
+		f.put(timeline.Entry{Created: at, ID: "late"}, true)
+		f.read(timeline.Query{Size: 10})
+		f.rt.pass(1500 * time.Millisecond)
+		f.want(timeline.Query{Size: 10})
 	}
-	f.put(timeline.Entry{Created: today - day, ID: "yesterday"}, true)
-	if n := count(); n != 1 {
-		t.Fatalf("%d entries, want 1", n)
-	}
-	f.put(timeline.Entry{Created: today, ID: "today"}, true)
-	if n := count(); n != 2 {
-		t.Errorf("%d entries, want that of today too", n)
-	}
-	f.put(timeline.Entry{Created: today - 9*day, ID: "long ago"}, true)
-	f.rt.elapsed.Add(int64(29 * time.Second))
-	lists := f.store.lists.Load()
-	if n := count(); n != 2 || f.store.lists.Load() != lists {
-		t.Errorf("%d entries after %d listings: the list is not cached", n, f.store.lists.Load()-lists)
-	}
-	f.rt.elapsed.Add(int64(time.Second))
-	if n := count(); n != 3 {
-		t.Errorf("%d entries, want all", n)
-	}
-	// Shortly before midnight the clock of another gateway may be past it.
-	f.rt.now.Store(int64(today + day - clock.Instant(30*time.Second/time.Microsecond)))
-	f.put(timeline.Entry{Created: today + day, ID: "tomorrow"}, true)
-	if n := count(); n != 4 {
-		t.Errorf("%d entries, want that of tomorrow too", n)
+}
+
+// TestRead_ShowsADayBegunWhileTheDaysAreListed: a page shows the first entry of a day that this process has put while
+// it was listing the days.
+func TestRead_ShowsADayBegunWhileTheDaysAreListed(t *testing.T) {
+	for _, remote := range []bool{false, true} {
+		f := newFixture(t)
+		f.put(timeline.Entry{Created: today - day, ID: "yesterday"}, true)
+		f.feeds = timeline.New(timeline.Config{Store: f.store, Runtime: f.rt, Remote: remote})
+		f.reader = f.feeds
+		f.store.daysListed = func() {
+			f.store.daysListed = nil
+			f.put(timeline.Entry{Created: today, ID: "today"}, true)
+		}
+		f.read(timeline.Query{Size: 5})
+		f.want(timeline.Query{Size: 5})
+		f.want(timeline.Query{Size: 5, Newer: true})
 	}
 }
 

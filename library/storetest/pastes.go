@@ -406,7 +406,7 @@ func endedPasteReads(s *env) {
 		{"ScanPastes", func() error { _, err := s.ScanPastes(ended, "", 10); return err }},
 		{"ReadBodies", func() error { _, err := s.ReadBodies(ended, []paste.BodyRef{body}); return err }},
 		{"ListBodies", func() error { _, err := s.ListBodies(ended, one.ID); return err }},
-		{"ListBuckets", func() error { _, err := s.ListBuckets(ended, s.feed("a"), aDay+1, 10); return err }},
+		{"ListBuckets", func() error { _, err := s.ListBuckets(ended, s.feed("a")); return err }},
 		{"ListEntries", func() error { _, err := s.ListEntries(ended, s.partition(), timeline.Slice{Limit: 10}); return err }},
 	} {
 		if r.read() == nil {

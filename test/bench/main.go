@@ -30,7 +30,6 @@ type options struct {
 	binary  string // of the gateway, for start and memory
 	entries int    // of the large library
 	updates int    // of one item, before the page is measured again
-	pastes  int    // of the largest list on a cluster
 	only    string
 	edge    bool
 	cluster bool
@@ -77,7 +76,6 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "where the stores are created; a temporary folder by default. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
-	flag.IntVar(&o.pastes, "pastes", 100_000, "with -cluster: pastes of the largest list; a million take half an hour to create")
 	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster by default")
 	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,delete,import,start,scale")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")

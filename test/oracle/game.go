@@ -103,13 +103,14 @@ type gameClock struct {
 	*sched.Real
 	start clock.Instant
 	now   atomic.Int64
+	ahead atomic.Int64 // how far the game has advanced the monotonic clock alone
 }
 
 func (c *gameClock) Now() time.Time { return clock.Instant(c.now.Load()).Time() }
 
 // Elapsed returns the real time since the start plus the time that the game has let pass.
 func (c *gameClock) Elapsed() time.Duration {
-	return c.Real.Elapsed() + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
+	return c.Real.Elapsed() + time.Duration(c.ahead.Load()) + time.Duration(c.now.Load()-int64(c.start))*time.Microsecond
 }
 
 // names generates names for contents that were created without one.

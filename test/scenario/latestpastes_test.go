@@ -29,6 +29,8 @@ func TestLatestPastes_CursorsAreValidInEveryProcess(t *testing.T) {
 	}
 	slices.Reverse(want)
 	slices.Reverse(pastes)
+	another().wantLatest(want...)
+	another().wantLatest(want...)
 
 	var forward, cursors []string
 	for args := (vars{"first": 2}); ; {

@@ -58,16 +58,15 @@ func (c *Client) RecordBucket(ctx context.Context, feed timeline.Feed, b timelin
 }
 
 // ListBuckets lists the days of a feed, the newest first.
-func (c *Client) ListBuckets(ctx context.Context, feed timeline.Feed, before timeline.Day, limit int) ([]timeline.Bucket, error) {
+func (c *Client) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
 	var all []timeline.Bucket
 	err := c.read(ctx, "ListBuckets", func() {
 		for _, row := range c.st.buckets {
-			if row.feed == feed && row.bucket.Day < before {
+			if row.feed == feed {
 				all = append(all, row.bucket)
 			}
 		}
 		slices.SortFunc(all, func(a, b timeline.Bucket) int { return cmp.Compare(b.Day, a.Day) })
-		all = all[:min(len(all), max(limit, 0))]
 	})
 	return all, err
 }
@@ -77,7 +76,7 @@ func (c *Client) PutEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "PutEntry", "", func() {
 		if cell := c.st.feedCell(k); cell.put(int64(k.MTS)) {
 			cell.entry.Until = k.Entry.Until
-			c.st.feedChanged(k.Entry.ID)
+			c.st.feedChanged(k.Entry.ID, c.a)
 		}
 	}, nil)
 }
@@ -87,9 +86,8 @@ func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
 }
 
-// ListEntries lists entries of a partition. Sometimes it reports that it has skipped many removed
-// entries, whether it has or not.
-func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (timeline.Listed, error) {
+// ListEntries lists entries of a partition.
+func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	var all []timeline.Entry
 	behind := func(e, bound timeline.Entry) bool {
 		return slice.Newer == (timeline.Compare(e, bound) > 0) && timeline.Compare(e, bound) != 0
@@ -106,5 +104,5 @@ func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice ti
 		}
 		all = all[:min(len(all), max(slice.Limit, 0))]
 	})
-	return timeline.Listed{Entries: all, Removed: c.a != nil && c.st.s.chance(c.st.removed)}, err
+	return all, err
 }

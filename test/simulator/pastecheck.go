@@ -10,6 +10,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/timeline"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -206,20 +207,13 @@ func (r *run) verifyLatest(o *Operation) string {
 	return ""
 }
 
-// listedWithin is the time after its creation within which an entry must be put so that no
-// reader may miss it.
-const listedWithin = 3 * time.Second
-
 // comparePastes orders pastes from the oldest on.
 func comparePastes(a, b *paste.Paste) int {
 	return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// calmPastes returns the pastes that are listed, of which no change is in flight, and that a
-// process must therefore show. Two kinds are omitted for a while. A process may record a day of
-// the feed after that day has ended; others know it half a minute later. And a reader remembers
-// for a quarter of a minute that a time had no entries, so it may miss an entry that was put more
-// than listedWithin after its creation, by the clock of the reader.
+// calmPastes returns the pastes that are listed, of which no change is in flight, and that a process must therefore
+// show: those whose entry it has put itself, and those that another process had put timeline.ShownWithin before.
 func (r *run) calmPastes(reader *process) []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
@@ -230,11 +224,7 @@ func (r *run) calmPastes(reader *process) []paste.ID {
 		if !now.listed() || !now.readable(r.latestClock()) || r.pasteBusy(p.id) {
 			continue
 		}
-		if dayOf(now.created) < dayOf(r.latestClock().Add(time.Minute)) && p.listedAt > r.s.now-time.Minute {
-			continue
-		}
-		late := epoch.Add(p.putAt+reader.a.fastest).Sub(now.created.Time()) > listedWithin
-		if late && p.putAt > r.s.now-15*time.Second {
+		if p.putBy != reader.a && p.putAt > r.s.now-timeline.ShownWithin {
 			continue
 		}
 		calm = append(calm, p.id)

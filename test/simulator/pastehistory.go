@@ -18,8 +18,9 @@ type pasteHistory struct {
 	states []pasteState
 	// listedAt is when the feed had an entry of the paste first, in true time; 0: never.
 	listedAt time.Duration
-	// putAt is when the feed was given the entry last.
+	// putAt is when the feed was given the entry last, and putBy the process that did.
 	putAt time.Duration
+	putBy *Actor
 	// connected are the followers that were connected when the paste was stored.
 	connected []*pasteFollower
 }
@@ -233,13 +234,13 @@ func mayChange(p *pasteHistory, before, after *pasteState) string {
 	return ""
 }
 
-// feedChanged notes when the feed was given a paste.
-func (st *Store) feedChanged(id string) {
+// feedChanged notes when and by whom the feed was given a paste.
+func (st *Store) feedChanged(id string, by *Actor) {
 	if st.history == nil || !strings.HasPrefix(id, "p:") {
 		return
 	}
 	p := st.history.ofPaste(paste.ID(id))
-	if p.putAt = st.s.now; p.listedAt == 0 {
+	if p.putAt, p.putBy = st.s.now, by; p.listedAt == 0 {
 		p.listedAt = st.s.now
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"carrel/core/clock"
 	"carrel/principal"
 )
 
@@ -34,7 +33,6 @@ func (r *run) drawPastes() {
 	r.drawFaults()
 	s.slow = []uint64{0, 300, 300}[s.pick(3)]
 	r.brisk = s.chance(700)
-	r.st.removed = []uint64{0, 100, 1024}[s.pick(3)]
 	r.together = s.chance(300)
 	if s.chance(200) {
 		r.pasteFollowers = 1 + s.pick(2)
@@ -141,6 +139,3 @@ func (r *run) awaitPasteEnd(p *process, of *pasted) {
 	spread := []int{20, 200, 2000}[r.s.pick(3)]
 	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
 }
-
-// dayOf returns the day of an instant.
-func dayOf(at clock.Instant) int64 { return at.Time().Unix() / 86400 }

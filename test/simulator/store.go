@@ -51,7 +51,6 @@ type Store struct {
 	replicas []*Store
 	repairs  bool
 	faults   Faults
-	removed  uint64   // the chance, in 1024, that a slice of a feed is said to have passed removed entries
 	struck   int      // faults so far, clients that gave up among them
 	givenUp  int      // calls whose caller's context has ended before they did
 	history  *History // nil: not kept

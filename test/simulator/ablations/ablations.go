@@ -210,8 +210,8 @@ var protocol = []Ablation{
 	{"paste-unfenced", "a change of a paste that was not decided is dropped without a fence", Pastes, []Patch{
 		{"paste/finish.go", "\tp, fenced, err := s.fence(ctx, e)\n", "\tp, fenced, err := s.ablatedFence(ctx, e)\n"},
 	}},
-	{"gap-up-to-now", "a time without entries is remembered up to the present moment", Pastes, []Patch{
-		{"core/timeline/find.go", "found.to = min(found.to, w.now.Add(-listedWithin))", "found.to = min(found.to, ablatedEnd(w.now))"},
+	{"own-entry-later", "a process adds an entry to its head of a feed when it reads it the next time", Pastes, []Patch{
+		{"core/timeline/timelines.go", "\tt.heads.put(feed, e)\n", "\tif !ablated(\"own-entry-later\") {\n\t\tt.heads.put(feed, e)\n\t}\n"},
 	}},
 	{"hint-set-back", "the hint of an expiry is removed although the clock was set back before it", Pastes, []Patch{
 		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},

@@ -3,8 +3,6 @@ package timeline
 import (
 	"context"
 	"os"
-
-	"carrel/core/clock"
 )
 
 // ablated reports whether a rule is off.
@@ -27,12 +25,4 @@ func (t *Timelines) ablatedLook(ctx context.Context, feed Feed, day Day) (b Buck
 	}
 	b, err = t.buckets.record(ctx, feed, day)
 	return b, false, err
-}
-
-// ablatedEnd returns the latest end of a gap.
-func ablatedEnd(now clock.Instant) clock.Instant {
-	if ablated("gap-up-to-now") {
-		return now
-	}
-	return now.Add(-listedWithin)
 }
