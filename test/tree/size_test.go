@@ -14,7 +14,7 @@ import (
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
 	"product":  71_500,
-	"tests":    84_000,
+	"tests":    84_300,
 	"programs": 32_000,
 	"methods":  135,
 }
