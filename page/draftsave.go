@@ -157,11 +157,11 @@ func (s *Service) putWithBody(ctx context.Context, began sched.Moment, d *DraftR
 		}
 	}
 	d.Value = row.encode()
-	if s.library.Stopped(began) {
+	if commit.Stopped(s.rt, began) {
 		return DraftRow{}, commit.ErrStopped
 	}
 	current, err := s.putDraft(ctx, *d, over)
-	failed := s.library.RestoreIfStopped(ctx, began, put)
+	failed := commit.RestoreIfStopped(ctx, s.rt, began, put)
 	if err = cmp.Or(err, failed); err != nil {
 		return DraftRow{}, fault.Unavailablef(err, "the store did not confirm the draft; save it again")
 	}

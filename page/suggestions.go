@@ -48,10 +48,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		return nil, err
 	}
 	var made TextID
-	put := func(ctx context.Context) error {
-		return s.putText(ctx, Text{ID: made, Item: id, Row: suggestionKey(made), Body: in.Body})
-	}
-	stored := false
+	put := func(ctx context.Context) error { return s.putText(ctx, Text{made, id, suggestionKey(made), in.Body}) }
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: id, Path: "contentId",
 		Rows: func(h *library.Header) []library.RowKey {
@@ -66,7 +63,8 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 			if err := requireVisible(ctx, t, e, at.Branch); err != nil {
 				return nil, err
 			}
-			if made == (TextID{}) {
+			first := made == (TextID{})
+			if first {
 				made = newTextID(s.library.StoreNow(), s.rt.Random)
 			}
 			err = e.suggest(made, suggestionRow{
@@ -76,11 +74,10 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 			if err != nil {
 				return nil, err
 			}
-			if !stored {
+			if first {
 				if err := put(ctx); err != nil {
 					return nil, err
 				}
-				stored = true
 			}
 			edit := e.libraryEdit(answer{ID: made.String()}.encode())
 			edit.Restore = put

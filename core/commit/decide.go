@@ -118,19 +118,19 @@ func Late(ctx context.Context, err error) error {
 
 // Stopped reports whether this process, or its machine, was stopped since a mutation began. Then others
 // may have removed what it has written for its compare-and-set, which must not be sent any more.
-func (g *Engine) Stopped(began sched.Moment) bool {
-	return sched.Present(g.rt).Since(began) > stoppedAfter
+func Stopped(rt sched.Runtime, began sched.Moment) bool {
+	return sched.Present(rt).Since(began) > stoppedAfter
 }
 
 // RestoreIfStopped calls restore until it succeeds, if this process was stopped between the begin of
 // a mutation and the answer to its compare-and-set. restore writes again what that refers to.
-func (g *Engine) RestoreIfStopped(ctx context.Context, began sched.Moment, restore func(context.Context) error) error {
-	if restore == nil || !g.Stopped(began) {
+func RestoreIfStopped(ctx context.Context, rt sched.Runtime, began sched.Moment, restore func(context.Context) error) error {
+	if restore == nil || !Stopped(rt, began) {
 		return nil
 	}
-	firm, cancel := g.rt.Deadline(g.rt.Detach(ctx), PrepareWithin)
+	firm, cancel := rt.Deadline(rt.Detach(ctx), PrepareWithin)
 	defer cancel()
-	return g.Retry(firm, func() error { return restore(firm) })
+	return sched.Retry(firm, rt, func() bool { return false }, func() error { return restore(firm) })
 }
 
 // ErrStopped is the error of a mutation that was not decided because its process was stopped.
@@ -155,7 +155,7 @@ func (g *Engine) attempt(ctx, early context.Context, began sched.Moment, a *Atte
 	defer cancel()
 	applied, err := g.compareAndSet(detached, began, a)
 	if applied || fault.MayHaveCommitted(err) {
-		if failed := g.RestoreIfStopped(ctx, began, a.Restore); failed != nil {
+		if failed := RestoreIfStopped(ctx, g.rt, began, a.Restore); failed != nil {
 			applied, err = false, fault.Uncertain(failed)
 		}
 	}
@@ -190,7 +190,7 @@ func (g *Engine) compareAndSet(ctx context.Context, began sched.Moment, a *Attem
 		if a.Until != 0 && g.Now() >= a.Until {
 			return false, unknown
 		}
-		if g.Stopped(began) {
+		if Stopped(g.rt, began) {
 			return false, cmp.Or[error](unknown, ErrStopped)
 		}
 		v, err := a.Commit(ctx, a.Entry.ID)
