@@ -80,7 +80,7 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 		return nil, err
 	}
 	began, most := s.rt.Elapsed(), pauseAtMost
-	turn := max(turnWithin, in.wait())
+	turn := in.wait()
 	if m.Request != nil {
 		turn = max(turn, firstWithin) // the first attempt may be among those
 	}
@@ -108,9 +108,10 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 
 // acquireInTurn makes one attempt at a lease, unless a key is busy when its turn comes. Attempts of this
 // process that have a key in common run one after the other. Otherwise each could take some of the keys
-// of the others, and all would fail. It waits until a time on the monotonic clock.
+// of the others, and all would fail. It waits for turnWithin, or until a time on the monotonic clock if
+// that is later.
 func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire, until time.Duration) (*Acquired, error) {
-	turn, cancel := s.rt.Deadline(ctx, max(0, until-s.rt.Elapsed()))
+	turn, cancel := s.rt.Deadline(ctx, max(turnWithin, until-s.rt.Elapsed()))
 	defer cancel()
 	names := make([]string, len(in.Documents))
 	for i, d := range in.Documents {
