@@ -200,6 +200,8 @@ func readManyOrder(s *env) {
 	none := []library.Member{{Principal: b}, {Principal: a}}
 	last := trimmed(second, b, a)
 	s.same("rows", rows, []library.ContentRows{last, last, {Members: none}, trimmed(first, b, a), last})
+	rows[0].Members[0].Role = library.Manages + 1 // The caller may change what it gets.
+	s.same("rows of a repeated id, after the first was changed", rows[1], last)
 	rows, err = s.ReadMany(s.ctx, nil, nil)
 	s.ok(err)
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
