@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +79,7 @@ func TestLimits_ShareTargetsReachTheDomain(t *testing.T) {
 	}
 }
 
-// The domain enforces this limit, so the server must pass it on: a lease within it is confirmed, one that
+// The domain enforces this limit, so the server must pass it on: a lease within it is acquired, one that
 // exceeds it is not.
 func TestLimits_ConfirmedKeysReachTheDomain(t *testing.T) {
 	cfg := testConfig(t)
@@ -89,31 +87,15 @@ func TestLimits_ConfirmedKeysReachTheDomain(t *testing.T) {
 	ann := tokenFor(t, cfg.AuthHS256File, "u:demo:ann")
 	s := serve(t, cfg)
 	s.graphql(ann, createAnn)
-	confirm := func(documents string) string {
-		t.Helper()
-		got := s.graphql(ann, `mutation{acquireLease(input:{documents:[`+documents+`]}){token lease{id}}}`)
-		var acquired struct {
-			Data struct {
-				AcquireLease struct {
-					Token string
-					Lease struct{ ID string }
-				}
-			}
-		}
-		if err := json.Unmarshal([]byte(got), &acquired); err != nil || acquired.Data.AcquireLease.Token == "" {
-			t.Fatalf("got %s, %v", got, err)
-		}
-		a := acquired.Data.AcquireLease
-		return s.graphql(ann, fmt.Sprintf(`mutation{confirmLease(input:{id:%q,token:%q}){lease{state} userErrors{code}}}`, a.Lease.ID, a.Token))
-	}
 	const (
-		confirmed = `{"data":{"confirmLease":{"lease":{"state":"CONFIRMED"},"userErrors":[]}}}`
-		refused   = `{"data":{"confirmLease":{"lease":null,"userErrors":[{"code":"TOO_MANY"}]}}}`
+		acquired = `{"data":{"acquireLease":{"lease":{"state":"PENDING"},"userErrors":[]}}}`
+		refused  = `{"data":{"acquireLease":{"lease":null,"userErrors":[{"code":"TOO_MANY"}]}}}`
 	)
 	for _, step := range []struct{ documents, want string }{
-		{`{key:"a"},{key:"b"},{key:"c"}`, refused}, {`{key:"d"},{key:"e"}`, confirmed}, {`{key:"f"}`, refused},
+		{`{key:"a"},{key:"b"},{key:"c"}`, refused}, {`{key:"d"},{key:"e"}`, acquired}, {`{key:"f"}`, refused},
 	} {
-		if got := confirm(step.documents); got != step.want {
+		got := s.graphql(ann, `mutation{acquireLease(input:{documents:[`+step.documents+`]}){lease{state} userErrors{code}}}`)
+		if got != step.want {
 			t.Errorf("%s: got %s, want %s", step.documents, got, step.want)
 		}
 	}

@@ -49,7 +49,7 @@ type Config struct {
 	// HeaderCache sets how many headers are cached to serve pages on remote stores.
 	HeaderCache listing.HeaderCache
 	Tuning      library.Tuning
-	// ConfirmedKeys is how many confirmed keys of leases a user may hold; 0: the default of package lease.
+	// ConfirmedKeys is how many keys of leases a user may hold, confirmed or not; 0: the default of package lease.
 	ConfirmedKeys int
 }
 

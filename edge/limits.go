@@ -90,8 +90,8 @@ type Limits struct {
 	// (RATE_LIMITED). It applies even if there are no other rate limits.
 	Pastes int
 
-	// ConfirmedKeys limits the confirmed keys of one user's leases (TOO_MANY). They are held for ever,
-	// and names that a program takes for good are few. The Service enforces it.
+	// ConfirmedKeys limits the keys of one user's leases, confirmed or not (TOO_MANY). Confirmed ones are
+	// held for ever, and names that a program takes for good are few. The Service enforces it.
 	ConfirmedKeys int
 
 	// Streams limits the event streams and sockets of the process (UNAVAILABLE), some 30 KB each.

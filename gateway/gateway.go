@@ -54,7 +54,7 @@ type Options struct {
 	// Targets is how many principals one mutation may name; 0 means the domain's
 	// own maximum.
 	Targets int
-	// ConfirmedKeys is how many confirmed keys of leases a user may hold; 0 means the domain's default.
+	// ConfirmedKeys is how many keys of leases a user may hold, confirmed or not; 0 means the domain's default.
 	ConfirmedKeys int
 	// HeaderCache is how many headers are cached for serving pages; 0 for none.
 	HeaderCache int

@@ -1210,7 +1210,7 @@ type Limits {
   addressPointsPerMinute: Int
   "How many pastes one address may create or change in a minute by anonymous requests."
   pastesPerMinute: Int!
-  "How many confirmed keys a user may hold."
+  "How many keys of leases a user may hold, confirmed or not."
   maxConfirmedKeys: Int!
 }
 
@@ -1424,13 +1424,14 @@ type Mutation {
   """
   Leases all of the keys for ttlMs, or none of them. It waits for keys that are taken for up to waitMs, but not for those
   that are taken permanently. Then TAKEN; collidingKeys lists all keys that are taken. Keys belong to the viewer's tenant.
+  TOO_MANY if the viewer would hold more than limits.maxConfirmedKeys keys.
   Confirm the lease before it expires to keep the keys permanently.
   """
   acquireLease(
     "The keys, and for how long."
     input: AcquireLeaseInput!
   ): AcquireLeasePayload
-  "Makes a lease permanent, before it expires. Requires its token. EXPIRED, CANCELLED or CONFIRMED if it is no longer pending. TOO_MANY if its owner would hold more than limits.maxConfirmedKeys confirmed keys."
+  "Makes a lease permanent, before it expires. Requires its token. EXPIRED, CANCELLED or CONFIRMED if it is no longer pending. TOO_MANY if its owner would hold more than limits.maxConfirmedKeys keys."
   confirmLease(
     "The lease and its token."
     input: ConfirmLeaseInput!

@@ -70,7 +70,7 @@ func CollidingKeys(err error) []string {
 // those that they hold permanently.
 //
 // Errors: UNAUTHENTICATED; FORBIDDEN if the viewer's user does not exist; the faults of the
-// input; TAKEN, with a Collision as its cause; CONTENTION if others keep requesting the same
+// input; TAKEN, with a Collision as its cause; TOO_MANY if the user would hold too many keys; CONTENTION if others keep requesting the same
 // keys; those of the store. After an error the keys are free again, at the latest after
 // provisionalTTL if the store fails meanwhile.
 func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) (*Acquired, error) {
@@ -223,10 +223,13 @@ func (s *Service) repetition(ctx context.Context, l *Lease, in *Acquire) (*Acqui
 	return &Acquired{Lease: l}, nil
 }
 
-// takeKeys claims all keys of a new lease, and then extends it to its full time. If either
-// fails, the lease ends.
+// takeKeys claims all keys of a new lease, puts it on the list of its owner, and then extends it to its
+// full time. If any of these fails, the lease ends.
 func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (*Lease, error) {
 	fence, err := s.claimKeys(ctx, l)
+	if err == nil {
+		err = s.enlist(ctx, l, whole, "documents")
+	}
 	if err == nil && l.overdue(s.Now()) {
 		err = tooLate()
 	}

@@ -22,7 +22,7 @@ type End struct {
 // Confirm makes the keys of a lease permanent. Anybody with the token may confirm.
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; EXPIRED, CONFIRMED and CANCELLED
-// if the lease is no longer pending; TOO_MANY if its owner would hold too many confirmed keys.
+// if the lease is no longer pending; TOO_MANY if its owner would hold too many keys.
 func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 	listed := false
 	var last *Lease // as it was read last
@@ -36,7 +36,7 @@ func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 		case before.State != Pending:
 			return before, before.notPending()
 		}
-		switch err := s.enlist(ctx, before); {
+		switch err := s.enlist(ctx, before, 0, "id"); {
 		case errors.Is(err, errOwnerGone):
 			return before.ended(Cancelled), nil
 		case err != nil:
@@ -46,10 +46,7 @@ func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 		return s.confirmed(before), nil
 	})
 	if listed && (last.Ended() || l != nil && l.Ended()) {
-		// If this fails, the lease is taken off the list when it is swept.
-		if err := s.takeOff(ctx, last); err != nil {
-			s.log.DebugContext(ctx, "a lease that has ended stays on the list of its owner until it is swept", "lease", last.ID, "error", err)
-		}
+		s.takeOffOrLater(ctx, last)
 	}
 	if err == nil && l.State != Confirmed {
 		err = l.notPending()
@@ -71,7 +68,7 @@ func (s *Service) Cancel(ctx context.Context, in End) (*Lease, error) {
 //
 // Errors: the faults of the input; NOT_FOUND; FORBIDDEN; CONFIRMED; CANCELLED.
 func (s *Service) CancelAs(ctx context.Context, v *principal.Viewer, in End) (*Lease, error) {
-	return s.end(ctx, "cancelLease", in, func(_ context.Context, before *Lease) (*Lease, error) {
+	l, err := s.end(ctx, "cancelLease", in, func(_ context.Context, before *Lease) (*Lease, error) {
 		byAdmin := in.Token == "" && before.Owner != "" && v.Administers(before.Tenant())
 		switch {
 		case !byAdmin && !before.opens(in.Token):
@@ -87,6 +84,10 @@ func (s *Service) CancelAs(ctx context.Context, v *principal.Viewer, in End) (*L
 		}
 		return before.ended(Cancelled), nil
 	})
+	if err == nil {
+		s.takeOffOrLater(ctx, l)
+	}
+	return l, err
 }
 
 // end runs a mutation that ends a pending lease. A lease whose deadline has passed expires in the store
@@ -204,7 +205,7 @@ func (l *Lease) notPending() *fault.Error {
 }
 
 // errOwnerGone is the error of putting a lease of a deleted user on the user's list.
-var errOwnerGone = errors.New("the owner of the lease was deleted")
+var errOwnerGone = &fault.Error{Code: fault.Forbidden, Msg: "the owner of the lease was deleted"}
 
 func notTheToken() *fault.Error {
 	return fault.Forbiddenf([]string{"token"}, "this is not the token of the lease")

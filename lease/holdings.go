@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/principal"
 )
 
-// The confirmed leases of a user are on a list, so that their keys can be limited, and that they can be
-// ended when the user is deleted. A lease is put on the list before it is confirmed, and taken off it
-// after it has ended. The list is a row of the table of leases.
+// The leases of a user that hold keys are on a list, so that their keys can be limited, and that they can
+// be ended when the user is deleted. A lease is put on the list before its owner gets it, and again before
+// it is confirmed, and is taken off it after it has ended. The list is a row of the table of leases.
 
 const (
-	// DefaultConfirmedKeys is how many confirmed keys a user may hold by default.
+	// DefaultConfirmedKeys is how many keys a user may hold by default, confirmed or not.
 	DefaultConfirmedKeys = 1000
 	// holdingsPrefix begins the ids of lists. It is followed by the id of the user.
 	holdingsPrefix = "h:"
@@ -35,6 +36,8 @@ type holdings struct {
 type holding struct {
 	id   ID
 	keys int64
+	// until is the deadline of a lease that is not confirmed, which counts until then; 0 if it is confirmed.
+	until clock.Instant
 }
 
 func holdingsOf(owner principal.ID) ID { return ID(holdingsPrefix + owner) }
@@ -49,6 +52,7 @@ func (h *holdings) row(id ID, seq int64) Row {
 	}
 	for _, l := range h.leases {
 		b = binary.AppendVarint(commit.AppendText(b, l.id), l.keys)
+		b = binary.AppendVarint(b, int64(l.until))
 	}
 	return Row{ID: id, Seq: seq, Data: b}
 }
@@ -63,7 +67,7 @@ func readHoldings(r Row) (*holdings, error) {
 	version := in.Byte()
 	h.closed = in.Byte() == 1
 	for in.More() && in.OK() {
-		h.leases = append(h.leases, holding{ID(in.Text()), in.Int()})
+		h.leases = append(h.leases, holding{ID(in.Text()), in.Int(), clock.Instant(in.Int())})
 	}
 	if version != rowVersion || !in.OK() {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
@@ -76,22 +80,24 @@ func (h *holdings) find(id ID) int {
 	return slices.IndexFunc(h.leases, func(l holding) bool { return l.id == id })
 }
 
-// enlist puts a lease on the list of its owner. Its errors are TOO_MANY, errOwnerGone, CONTENTION and
-// those of the store.
-func (s *Service) enlist(ctx context.Context, l *Lease) error {
+// enlist puts a lease on the list of its owner, until its deadline or, if until is 0, for good. path is
+// that of TOO_MANY. The other errors are errOwnerGone, CONTENTION and those of the store.
+func (s *Service) enlist(ctx context.Context, l *Lease, until clock.Instant, path string) error {
 	_, err := s.changeHoldings(ctx, l.Owner, func(h *holdings) (bool, error) {
-		switch n := int64(len(l.Documents)); {
+		mine, now := holding{l.ID, int64(len(l.Documents)), until}, s.Now()
+		if !h.closed && slices.Contains(h.leases, mine) {
+			return false, nil
+		}
+		h.leases = slices.DeleteFunc(h.leases, func(o holding) bool { return o.id == l.ID || o.until != 0 && o.until <= now })
+		switch {
 		case h.closed:
 			return false, errOwnerGone
-		case h.find(l.ID) >= 0:
-			return false, nil
-		case h.keys()+n > int64(s.confirmedKeys):
-			return false, fault.TooManyf([]string{"id"}, "a user holds at most %d confirmed keys; %s has %d, and the lease has %d",
-				s.confirmedKeys, l.Owner, h.keys(), n)
-		default:
-			h.leases = append(h.leases, holding{l.ID, n})
-			return true, nil
+		case h.keys()+mine.keys > int64(s.confirmedKeys):
+			return false, fault.TooManyf([]string{path}, "a user holds at most %d keys, confirmed or not; %s has %d, and the lease has %d",
+				s.confirmedKeys, l.Owner, h.keys(), mine.keys)
 		}
+		h.leases = append(h.leases, mine)
+		return true, nil
 	})
 	return err
 }
@@ -102,6 +108,13 @@ func (h *holdings) keys() (n int64) {
 		n += l.keys
 	}
 	return n
+}
+
+// takeOffOrLater is takeOff, but if it fails, the lease is taken off the list when it is swept.
+func (s *Service) takeOffOrLater(ctx context.Context, l *Lease) {
+	if err := s.takeOff(ctx, l); err != nil {
+		s.log.DebugContext(ctx, "a lease that has ended stays on the list of its owner until it is swept", "lease", l.ID, "error", err)
+	}
 }
 
 // takeOff takes a lease that has ended off the list of its owner.
@@ -119,8 +132,7 @@ func (s *Service) takeOff(ctx context.Context, l *Lease) error {
 	return err
 }
 
-// endOwned ends the confirmed leases of a deleted user. Those that are pending count as ended from
-// its deletion on.
+// endOwned ends the leases of a deleted user. Those that are pending hold no keys from its deletion on.
 func (s *Service) endOwned(ctx context.Context, owner *principal.Header) error {
 	if !owner.ID.IsUser() {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
@@ -15,7 +16,7 @@ import (
 	"carrel/principal"
 )
 
-// limited returns Services of another process that allow three confirmed keys for each user.
+// limited returns Services of another process that allow three keys for each user.
 func (h leases) limited(rt sched.Runtime) *backend.Services {
 	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, ConfirmedKeys: 3})
 }
@@ -53,35 +54,39 @@ func TestAcquire_KeysBelongToTheTenant(t *testing.T) {
 	backendtest.WantFaults(t, h.tryAcquireFor(h.Leases, hour, "a"), "TAKEN documents")
 }
 
-// A user holds at most as many confirmed keys as the limit says. Leases that have ended do not count, even
-// if an attempt to confirm them has put them on the list of the user's leases.
-func TestConfirm_LimitsTheKeysOfAUser(t *testing.T) {
+// A user holds at most as many keys as the limit says, whether they are confirmed or not. A lease that has
+// ended does not count: from its cancellation on, or from its deadline on if nothing has ended it yet.
+func TestAcquire_LimitsTheKeysOfAUser(t *testing.T) {
 	h := newLeases(t, nil)
 	svc := h.limited(h.Runtime).Leases
-	two, err := h.confirm(svc, h.ann, "a", "b")
-	if err != nil {
-		t.Fatal(err)
+	refused := func(key ...string) {
+		t.Helper()
+		_, err := svc.Acquire(t.Context(), h.ann, lease.Acquire{Documents: documents(key...), WaitMs: atOnce, TTLMs: hour})
+		backendtest.WantFaults(t, err, "TOO_MANY documents")
 	}
-	more, err := h.confirm(svc, h.ann, "c", "d")
-	backendtest.WantFaults(t, err, "TOO_MANY id")
-	if l, err := svc.Lease(t.Context(), string(more.Lease.ID), more.Token); err != nil || l.State != lease.Pending {
-		t.Errorf("the refused lease: %+v, %v", l, err)
-	}
-	if _, err := h.confirm(svc, h.ann, "e"); err != nil {
-		t.Errorf("the last key: %v", err)
-	}
+	two := h.acquire(svc, h.ann, hour, "a", "b")
+	refused("c", "d")
+	h.wantAvailable(svc, map[string]bool{"a": false, "c": true, "d": true})
+	one := h.acquire(svc, h.ann, hour, "e")
+	refused("i")
 	if _, err := h.confirm(svc, h.bob, "f", "g", "h"); err != nil {
 		t.Errorf("another user: %v", err)
 	}
-	_, err = h.confirm(svc, h.ann, "i")
-	backendtest.WantFaults(t, err, "TOO_MANY id")
+	for _, a := range []*lease.Acquired{two, one} {
+		if _, err := svc.Confirm(t.Context(), end(a)); err != nil {
+			t.Errorf("confirming what was acquired: %v", err)
+		}
+	}
+	refused("i")
 	if _, err := svc.CancelAs(t.Context(), backendtest.Root(), lease.End{ID: string(two.Lease.ID)}); err != nil {
 		t.Fatal(err)
 	}
-	h.runDue(h.late)
-	if _, err := h.confirm(svc, h.ann, "a", "b"); err != nil {
-		t.Errorf("after two keys were freed: %v", err)
+	if _, err := svc.Cancel(t.Context(), end(h.acquire(svc, h.ann, hour, "i", "j"))); err != nil {
+		t.Fatal(err)
 	}
+	h.acquire(svc, h.ann, nil, "k", "l")
+	refused("m")
+	h.acquire(h.limited(backendtest.Later{Real: h.Runtime, By: time.Minute}).Leases, h.ann, nil, "m", "n")
 }
 
 // A confirmation that fails after the lease was put on the list takes it off again.
@@ -129,29 +134,29 @@ func TestConfirm_TriedAgainCountsOnce(t *testing.T) {
 	}
 }
 
-// Confirmations at the same time do not exceed the limit, at several gateways.
-func TestConfirm_ConcurrentOnesKeepTheLimit(t *testing.T) {
+// Requests at the same time do not exceed the limit, at several gateways.
+func TestAcquire_ConcurrentOnesKeepTheLimit(t *testing.T) {
 	h := newLeases(t, nil)
 	rt := sched.NewReal()
 	defer rt.Close()
 	services := []*lease.Service{h.limited(h.Runtime).Leases, h.limited(rt).Leases}
 	var all []func()
 	var mu sync.Mutex
-	confirmed := 0
+	acquired := 0
 	for n := range 8 {
-		a := h.acquire(h.Leases, h.ann, nil, fmt.Sprint("k", n))
 		all = append(all, func() {
-			_, err := services[n%2].Confirm(context.Background(), end(a))
+			in := lease.Acquire{Documents: documents(fmt.Sprint("k", n)), WaitMs: atOnce}
+			_, err := services[n%2].Acquire(context.Background(), h.ann, in)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
-				confirmed++
+				acquired++
 			}
 		})
 	}
 	together(all...)
-	if confirmed != 3 {
-		t.Errorf("%d keys are confirmed, want 3", confirmed)
+	if acquired != 3 {
+		t.Errorf("%d keys are leased, want 3", acquired)
 	}
 }
 
@@ -228,6 +233,9 @@ func TestDeleteUser_EndsItsLeases(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true, "c": true, "d": false})
 	_, err = h.Leases.Confirm(t.Context(), end(late))
 	backendtest.WantFaults(t, err, "CANCELLED")
+	if l, err := h.Leases.Lease(t.Context(), string(pending.Lease.ID), pending.Token); err != nil || l.State != lease.Cancelled {
+		t.Errorf("the pending lease: %+v, %v", l, err)
+	}
 	h.acquire(h.Leases, h.bob, hour, "a", "b", "c")
 	_, err = h.Leases.Confirm(t.Context(), end(pending))
 	backendtest.WantFaults(t, err, "CANCELLED")

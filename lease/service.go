@@ -26,7 +26,7 @@ type Config struct {
 	Claims     *claim.Claims
 	Runtime    sched.Runtime
 	Log        *slog.Logger
-	// ConfirmedKeys is how many confirmed keys a user may hold; 0: DefaultConfirmedKeys.
+	// ConfirmedKeys is how many keys a user may hold, confirmed or not; 0: DefaultConfirmedKeys.
 	ConfirmedKeys int
 }
 
