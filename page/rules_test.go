@@ -107,8 +107,13 @@ func TestSuggestRevision_IsBasedOnWhatItsAuthorSees(t *testing.T) {
 	if _, err := h.pages.DecideSuggestion(t.Context(), backendtest.Ann(), page.DecideSuggestion{ID: made.Suggestion.ID, Decision: page.Accept}); err != nil {
 		t.Errorf("accepting a suggestion based on the current revision: %v", err)
 	}
-	_, err = suggest(backendtest.Bob(), 2)
-	backendtest.WantFaults(t, err, "NOT_FOUND branch")
+	for _, branch := range []int{2, 9} { // a hidden one, and none
+		_, err = suggest(backendtest.Bob(), branch)
+		backendtest.WantFaults(t, err, "NOT_FOUND branch")
+		if want := fmt.Sprintf("there is no branch %d, or you may not see it", branch); err != nil && err.Error() != want {
+			t.Errorf("branch %d: got %q, want %q", branch, err, want)
+		}
+	}
 	if _, err := suggest(backendtest.Ann(), 2); err != nil {
 		t.Errorf("an editor suggests for another branch: %v", err)
 	}

@@ -56,11 +56,11 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 			return []library.RowKey{branchLocale{head.branchOr(in.Branch), locale}.rowKey()}
 		},
 		Plan: func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-			e, at, l, err := s.atLocale(ctx, t, in.Branch, locale)
-			if err != nil {
+			if err := requireVisible(ctx, t, in.Branch); err != nil {
 				return nil, err
 			}
-			if err := requireVisible(ctx, t, e, at.Branch); err != nil {
+			e, at, l, err := s.atLocale(ctx, t, in.Branch, locale)
+			if err != nil {
 				return nil, err
 			}
 			first := made == (TextID{})
@@ -95,16 +95,17 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 	return &SuggestionOutcome{Suggestion: found}, afterwards(err)
 }
 
-// requireVisible returns NOT_FOUND for a branch that the viewer may not see.
-func requireVisible(ctx context.Context, t *library.ItemReading, e *edit, branch int) error {
-	if branch == e.head.Current {
-		return nil
+// requireVisible returns NOT_FOUND for a branch that the viewer may not see, whether it exists or not.
+func requireVisible(ctx context.Context, t *library.ItemReading, branch *int) error {
+	head, err := headOf(t.Header)
+	if err != nil || head.branchOr(branch) == head.Current {
+		return err
 	}
 	may, err := t.MayEdit(ctx)
 	if err != nil || may {
 		return err
 	}
-	return fault.NotFoundf([]string{"branch"}, "there is no branch %d, or you may not see it", branch)
+	return fault.NotFoundf([]string{"branch"}, "there is no branch %d, or you may not see it", *branch)
 }
 
 // Decision is a decision about a suggestion.
