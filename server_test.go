@@ -352,3 +352,20 @@ func TestShutdown_ClosesOpenSockets(t *testing.T) {
 		t.Errorf("the close code is not 1001: %q", b)
 	}
 }
+
+// The token of a deleted administrator reads no more than that of any viewer without a user.
+func TestServe_DeletedAdministratorsReadLikeOthers(t *testing.T) {
+	cfg := testConfig(t)
+	ann, adm := tokenFor(t, cfg.AuthHS256File, "u:demo:ann"), tokenFor(t, cfg.AuthHS256File, "u:demo:adm", "admin")
+	s := serve(t, cfg)
+	s.graphql(ann, createAnn)
+	s.graphql(adm, `mutation{createUser(input:{tenant:"demo",name:"adm",displayName:"Adm",email:"adm@demo.example"}){user{id}}}`)
+	const email = `{user(id:"u:demo:ann"){email}}`
+	if got, want := s.graphql(adm, email), `{"data":{"user":{"email":"ann@demo.example"}}}`; got != want {
+		t.Fatalf("before: got %s, want %s", got, want)
+	}
+	s.graphql(adm, `mutation{deleteUser(input:{id:"u:demo:adm"}){userErrors{code}}}`)
+	if got, want := s.graphql(adm, email), `{"data":{"user":{"email":null}}}`; got != want {
+		t.Errorf("after: got %s, want %s", got, want)
+	}
+}

@@ -33,7 +33,7 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 
 // BeginAsActor is BeginSignedIn for a mutation that changes something in a tenant. Its CheckActor
 // returns FORBIDDEN for viewers whose user is not stored. Administrators of that tenant need no stored
-// user; administrators of other tenants do. CheckActor also drops what was read for the viewer, so that
+// user, but it must not be deleted; administrators of other tenants do. CheckActor also drops what was read for the viewer, so that
 // each try decides the viewer's rights by what it reads after the state that they protect.
 func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
 	m, err := s.BeginSignedIn(v, c)
@@ -43,7 +43,7 @@ func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.
 	m.Actor = func(ctx context.Context) error {
 		v.Forget()
 		if v.Administers(tenant) {
-			return nil
+			return s.checkNotDeleted(ctx, v)
 		}
 		return s.checkStored(ctx, v)
 	}
@@ -59,10 +59,26 @@ func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) e
 // RefuseDeleted returns FORBIDDEN if the viewer's user was deleted. It is for mutations that
 // anonymous callers and viewers without a stored user may make.
 func (s *Service) RefuseDeleted(ctx context.Context, b commit.Budget, v *Viewer) error {
-	return s.Early(ctx, b, func(ctx context.Context) error {
+	return s.Early(ctx, b, func(ctx context.Context) error { return s.checkNotDeleted(ctx, v) })
+}
+
+func (s *Service) checkNotDeleted(ctx context.Context, v *Viewer) error {
+	deleted, err := s.IsDeleted(ctx, v)
+	if err == nil && deleted {
+		err = deletedUser(v)
+	}
+	return err
+}
+
+// EndAdmin takes the rights of an administrator from a viewer whose user was deleted.
+func (s *Service) EndAdmin(ctx context.Context, v *Viewer) error {
+	if !v.Admin && !v.GlobalAdmin {
+		return nil
+	}
+	return s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
 		deleted, err := s.IsDeleted(ctx, v)
-		if err == nil && deleted {
-			err = deletedUser(v)
+		if deleted {
+			v.Admin, v.GlobalAdmin = false, false
 		}
 		return err
 	})

@@ -98,3 +98,30 @@ func TestDeleteUser_LeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A deleted administrator changes nothing any more, and loses the rights of an administrator.
+func TestDeleteUser_EndsTheRightsOfAnAdministrator(t *testing.T) {
+	h := backendtest.Staff(t, nil)
+	h.User("u:acme:adm", principal.Public)
+	for _, c := range []principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}, {User: "u:acme:none", Admin: true}} {
+		v := &c
+		if err := h.Service.EndAdmin(t.Context(), v); err != nil || !v.Administers("acme") {
+			t.Errorf("before: %t, %v", v.Administers("acme"), err)
+		}
+	}
+	if _, err := deleteUser(h, backendtest.Root(), "u:acme:adm"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}} {
+		v := &c
+		_, err := deleteUser(h, v, "u:acme:bob")
+		backendtest.WantFaults(t, err, "FORBIDDEN")
+		_, err = h.Service.CreateUser(t.Context(), v, principal.CreateUser{
+			Tenant: "acme", Name: "new", DisplayName: "New", Email: "new@acme.example", Visibility: principal.Public,
+		})
+		backendtest.WantFaults(t, err, "FORBIDDEN")
+		if err := h.Service.EndAdmin(t.Context(), v); err != nil || v.Administers("acme") {
+			t.Errorf("after: %t, %v", v.Administers("acme"), err)
+		}
+	}
+}

@@ -38,8 +38,11 @@ func (s *Service) CreateUser(ctx context.Context, v *Viewer, in CreateUser) (*Us
 // mayCreateUser returns an error unless the viewer is an administrator, or its token names the
 // user.
 func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer, id ID) error {
-	if v.User == id || v.Administers(id.Tenant()) {
+	switch {
+	case v.User == id:
 		return nil
+	case v.Administers(id.Tenant()):
+		return s.RefuseDeleted(ctx, b, v)
 	}
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return err

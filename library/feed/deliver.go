@@ -13,6 +13,9 @@ import (
 // bucket than at its start, because what it has is from the former bucket.
 func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 	v := &principal.Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, Bill: &f.resolved}
+	if err := f.s.EndAdmin(ctx, v); err != nil {
+		return nil, err
+	}
 	h, err := f.s.VisiblePrincipal(ctx, v, f.owner)
 	if err != nil {
 		return nil, err
