@@ -24,9 +24,9 @@ const (
 )
 
 const (
-	putChange = `INSERT INTO library_change (principal_id, at, content_id, mts, left_buckets, reason, changed_by)
- VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
-	selectChanges = `SELECT at, content_id, mts, left_buckets, reason, changed_by FROM library_change
+	putChange = `INSERT INTO library_change (principal_id, at, content_id, mts, left_buckets, held_buckets, reason, changed_by)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
+	selectChanges = `SELECT at, content_id, mts, left_buckets, held_buckets, reason, changed_by FROM library_change
  WHERE principal_id = ? AND (at, content_id, mts) > (?, ?, ?) LIMIT ?`
 )
 
@@ -36,18 +36,19 @@ func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.C
 		return nil, nil
 	}
 	var (
-		cs           []library.Change
-		at, mts      int64
-		id, by       string
-		left, reason int8
+		cs                 []library.Change
+		at, mts            int64
+		id, by             string
+		left, held, reason int8
 	)
 	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at, &id, &mts, &left, &reason, &by) {
+		if !iter.Scan(&at, &id, &mts, &left, &held, &reason, &by) {
 			return false
 		}
 		key := library.ChangeKey{At: clock.Instant(at), Content: library.ContentID(id), MTS: clock.Instant(mts)}
-		cs = append(cs, library.Change{ChangeKey: key, RemovedFrom: library.Buckets(left), Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
+		cs = append(cs, library.Change{ChangeKey: key, RemovedFrom: library.Buckets(left), Holds: library.Buckets(held),
+			Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
 		return true
 	})
 	return cs, err

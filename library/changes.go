@@ -64,6 +64,9 @@ type Change struct {
 	ChangeKey
 	// RemovedFrom are the buckets that held the item and do not hold it any more.
 	RemovedFrom Buckets
+	// Holds are the buckets that hold the item in this state. Readers of any bucket that is in neither
+	// set may not notice the change.
+	Holds Buckets
 	// Cause is that of the state, as far as it is known.
 	Cause Cause
 }

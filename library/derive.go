@@ -18,10 +18,10 @@ type Derived struct {
 	Delete []LibraryKey
 	// Role is written to the record of what was shared with the principal; NoRole deletes the row.
 	Role ContentRole
-	// WritesChange reports that a change of the library is written, with RemovedFrom and Cause.
-	WritesChange bool
-	RemovedFrom  Buckets
-	Cause        Cause
+	// WritesChange reports that a change of the library is written, with RemovedFrom, Holds and Cause.
+	WritesChange       bool
+	RemovedFrom, Holds Buckets
+	Cause              Cause
 }
 
 // Derive fills d, whose slices are reused, from a header and a member row of one snapshot. h
@@ -33,7 +33,7 @@ type Derived struct {
 // own widest visibility, in which the item does not belong. Nothing else is deleted: a private item
 // never writes a tombstone to the PUBLIC bucket.
 func (e *IndexUpdate) Derive(h *Header, m Member, d *Derived) {
-	d.Put, d.Delete, d.Role = d.Put[:0], d.Delete[:0], NoRole
+	d.Put, d.Delete, d.Role, d.Holds = d.Put[:0], d.Delete[:0], NoRole, 0
 	d.WritesChange, d.RemovedFrom, d.Cause = e.WritesChange(m), h.RemovedFrom(m), e.cause(h, m)
 	present := m.Active() && h.State == commit.Live
 	if present {
@@ -42,7 +42,7 @@ func (e *IndexUpdate) Derive(h *Header, m Member, d *Derived) {
 	for _, b := range AllBuckets {
 		switch {
 		case present && InBucket(b, h.Visibility, h.ID, m.Principal):
-			d.Put = append(d.Put, LibraryKey{b, h.Position})
+			d.Put, d.Holds = append(d.Put, LibraryKey{b, h.Position}), d.Holds.With(b)
 		case b <= h.Widest:
 			d.Delete = append(d.Delete, LibraryKey{b, h.Position})
 		}

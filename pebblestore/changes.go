@@ -107,7 +107,7 @@ func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) 
 		if err != nil {
 			return nil, err
 		}
-		if c.RemovedFrom, c.Cause, err = decodeChange(value); err != nil {
+		if c.RemovedFrom, c.Holds, c.Cause, err = decodeChange(value); err != nil {
 			return nil, fmt.Errorf("change of %q in the library of %q: %w", c.Content, owner, err)
 		}
 		cs = append(cs, c)

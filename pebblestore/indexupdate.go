@@ -110,7 +110,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 		}
 		if d.WritesChange {
 			c := library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}
-			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.RemovedFrom, d.Cause), nil); err != nil {
+			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.RemovedFrom, d.Holds, d.Cause), nil); err != nil {
 				return err
 			}
 		}

@@ -140,16 +140,17 @@ func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err
 }
 
 // appendChange appends a change of a library. The key identifies what changed.
-func appendChange(b []byte, removedFrom library.Buckets, c library.Cause) []byte {
-	return append(append(b, rowVersion, byte(removedFrom), byte(c.Reason)), c.By...)
+func appendChange(b []byte, removedFrom, holds library.Buckets, c library.Cause) []byte {
+	return append(append(b, rowVersion, byte(removedFrom), byte(holds), byte(c.Reason)), c.By...)
 }
 
 // decodeChange reads a change of a library.
-func decodeChange(value []byte) (library.Buckets, library.Cause, error) {
-	if len(value) < 3 || value[0] != rowVersion {
-		return 0, library.Cause{}, errRow
+func decodeChange(value []byte) (removedFrom, holds library.Buckets, c library.Cause, err error) {
+	if len(value) < 4 || value[0] != rowVersion {
+		return 0, 0, library.Cause{}, errRow
 	}
-	return library.Buckets(value[1]), library.Cause{Reason: library.ChangeReason(value[2]), By: principal.ID(value[3:])}, nil
+	c = library.Cause{Reason: library.ChangeReason(value[3]), By: principal.ID(value[4:])}
+	return library.Buckets(value[1]), library.Buckets(value[2]), c, nil
 }
 
 // appendRole appends a row that holds only a role: tableShared, tableMembership.

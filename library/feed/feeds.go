@@ -173,19 +173,23 @@ func (fd *libraryFeed) pass(c library.Change) {
 	fd.seen.put(c.Content, now)
 	fd.bound(&c)
 	for _, f := range fd.followers {
-		f.offer(f.toDeliver(c))
+		if f.mayNotice(c) {
+			f.offer(f.toDeliver(c))
+		}
 	}
 }
 
-// passUpdate passes on an update in place. No library shows it, so the change that later moves the
+// passUpdate passes on an update in place of an item with a visibility. No library shows it, so the change that later moves the
 // item is not compared with it.
-func (fd *libraryFeed) passUpdate(key library.ChangeKey) {
+func (fd *libraryFeed) passUpdate(key library.ChangeKey, visibility principal.Visibility) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
 	c := library.Change{ChangeKey: library.ChangeKey{At: key.At, Content: key.Content}}
 	fd.bound(&c)
 	for _, f := range fd.followers {
-		f.offer(pending{Change: c, updated: key.MTS})
+		if library.InBucket(f.bucket, visibility, key.Content, f.owner) {
+			f.offer(pending{Change: c, updated: key.MTS})
+		}
 	}
 }
 
@@ -228,7 +232,7 @@ func (s *Service) IndexApplied(e *library.IndexUpdate) {
 		if fd := s.feeds.find(m.Principal); fd != nil && e.WritesChange(m) {
 			var d library.Derived
 			e.Derive(e.Header, m, &d)
-			fd.pass(library.Change{ChangeKey: key, RemovedFrom: d.RemovedFrom, Cause: d.Cause})
+			fd.pass(library.Change{ChangeKey: key, RemovedFrom: d.RemovedFrom, Holds: d.Holds, Cause: d.Cause})
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 	const at = clock.Instant(1000)
 	public, loggedIn := library.Buckets(0).With(principal.Public), library.Buckets(0).With(principal.LoggedIn)
 	change := func(mts clock.Instant, left library.Buckets) library.Change {
-		return library.Change{ChangeKey: library.ChangeKey{At: at, Content: "c:t:a", MTS: mts}, RemovedFrom: left}
+		return library.Change{ChangeKey: library.ChangeKey{At: at, Content: "c:t:a", MTS: mts}, RemovedFrom: left, Holds: public &^ left}
 	}
 	for _, tc := range []struct {
 		name     string

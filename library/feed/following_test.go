@@ -179,6 +179,42 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 	again.Want("+a4")
 }
 
+// TestFollow_HiddenChangesHaveNoEffect: however many changes of a library are in buckets that a follower does not
+// read, its events cost the same, its queue is not full, and it can resume. Otherwise it could count them.
+func TestFollow_HiddenChangesHaveNoEffect(t *testing.T) {
+	h := backendtest.Town(t)
+	const team, hidden = "g:acme:team", 1001
+	start := h.Note("start", principal.Public, team+"=VIEWER")
+	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), team, library.LibraryQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, anonymous := h.Follow(backendtest.As("u:acme:ben"), team, ""), h.Follow(&principal.Viewer{}, team, "")
+	charged := func() (m principal.Meter) {
+		f.BillTo(&principal.Viewer{Bill: &m})
+		return m
+	}
+	h.Update(start, "seen", 0)
+	f.Want("+seen")
+	anonymous.Want("+seen")
+	one := charged()
+	hot := h.Note("hot", principal.Private, team+"=VIEWER")
+	for n := range hidden {
+		h.Note(fmt.Sprint("hidden", n), principal.Private, team+"=VIEWER")
+		if n < 40 {
+			h.Update(hot, fmt.Sprint("hot", n), 0) // the last ones in place
+		}
+	}
+	h.Quiet()
+	h.Update(start, "again", 0)
+	f.Want("+again")
+	anonymous.Want("+again")
+	if got := charged(); got != one {
+		t.Errorf("an event after %d hidden changes is charged %+v, one without %+v", hidden, got, one)
+	}
+	h.Follow(backendtest.As("u:acme:ben"), team, *conn.PageInfo.EndCursor()).Want("+again")
+}
+
 func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
@@ -223,8 +259,8 @@ func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 	}
 }
 
-// TestFollow_ChecksRightsAtDelivery: a follower that reads another bucket by now must read again;
-// one that may not see the owner any more gets nothing more.
+// TestFollow_ChecksRightsAtDelivery: a follower that reads another bucket by now must read again, with the
+// next change in its former bucket; one that may not see the owner any more gets nothing more.
 func TestFollow_ChecksRightsAtDelivery(t *testing.T) {
 	h := backendtest.Town(t)
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=MEMBER")
@@ -235,6 +271,7 @@ func TestFollow_ChecksRightsAtDelivery(t *testing.T) {
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ben=", "u:beta:zed=MEMBER")
 	h.Note("b", principal.Private, "g:acme:team=VIEWER")
 	leaves.Want("![RESYNC]")
+	h.Note("d", principal.Public, "g:acme:team=VIEWER")
 	joins.Want("![RESYNC]")
 	sees := h.Follow(backendtest.As("u:beta:zed"), "u:acme:ben", "")
 	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.LoggedIn))}); err != nil {

@@ -72,7 +72,7 @@ func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 	key := library.ChangeKey{At: s.feeds.stampNow(s.StoreNow()), Content: id, MTS: rows.Header.MTS}
 	pass := func(m library.Member) {
 		if fd := s.feeds.find(m.Principal); fd != nil && m.Active() {
-			fd.passUpdate(key)
+			fd.passUpdate(key, rows.Header.Visibility)
 		}
 	}
 	owners := s.feeds.owners()

@@ -32,6 +32,10 @@ func (f *Follower) toDeliver(c library.Change) pending {
 	return n
 }
 
+// mayNotice reports whether a change is in the bucket that f reads. Any other must have no effect on f, not
+// even on what events cost or on how many items may wait: f would learn how much is hidden from it.
+func (f *Follower) mayNotice(c library.Change) bool { return (c.Holds | c.RemovedFrom).Has(f.bucket) }
+
 // leaves reports whether a change removes an item from what f reads. Of the items of another
 // tenant, an administrator reads those that are PUBLIC.
 func (f *Follower) leaves(c library.Change) bool {

@@ -197,12 +197,17 @@ func (f *Follower) missed(ctx context.Context, from clock.Instant) ([]library.Ch
 	last := map[library.ContentID]library.Change{}
 	read := 0
 	err := f.s.eachChange(ctx, f.owner, from, func(c library.Change) error {
-		read++
+		if read++; read > missedChanges {
+			return resync("too much has changed")
+		}
+		if !f.mayNotice(c) {
+			return nil
+		}
 		was := last[c.Content]
 		c.Cause = laterCause(pending{Change: was}, pending{Change: c})
 		c.MTS, c.RemovedFrom = max(c.MTS, was.MTS), c.RemovedFrom|was.RemovedFrom
 		last[c.Content] = c
-		if len(last) > missedMost || read > missedChanges {
+		if len(last) > missedMost {
 			return resync("too much has changed")
 		}
 		return nil

@@ -17,7 +17,7 @@ func changeAreas() []area {
 			{"Changes lists the changes of owner's library after one, in their order", changesOrder},
 			{"It must list every change for ChangesKept after its At", changesKept},
 			{"libraries whose owners' ids are prefixes of each other are separate", changesOwners},
-			{"a change has the state and the buckets that the item has left", changesBuckets},
+			{"a change has the state and the buckets that the item has left, and those that hold it", changesBuckets},
 			{"the change of a leaving row has the buckets that the item was in", changesLeaving},
 			{"a change has the cause that the update of the index has for its library", changesCause},
 			{"an unknown library has none", changesUnknown},
@@ -46,11 +46,15 @@ func (it *item) applyAt(at clock.Instant, principals ...principal.ID) {
 	it.s.ok(it.s.ApplyIndex(it.s.ctx, e))
 }
 
-// changeOf returns the change of the item's present state at an instant.
+// changeOf returns the change of the item's present state at an instant, in a library of its tenant. An
+// item that has left the PRIVATE bucket is in none.
 func (it *item) changeOf(at clock.Instant, left ...library.Bucket) library.Change {
 	c := library.Change{ChangeKey: library.ChangeKey{At: at, Content: it.head.ID, MTS: it.head.MTS}}
 	for _, b := range left {
 		c.RemovedFrom = c.RemovedFrom.With(b)
+	}
+	for b := principal.Private; b <= it.head.Visibility && !c.RemovedFrom.Has(principal.Private); b++ {
+		c.Holds = c.Holds.With(b)
 	}
 	return c
 }
@@ -138,7 +142,11 @@ func changesBuckets(s *env) {
 		if it.head.Visibility == principal.LoggedIn && slices.Contains(left, principal.Public) {
 			foreign = append(foreign, principal.LoggedIn)
 		}
-		outside = append(outside, it.changeOf(at, foreign...))
+		there := it.changeOf(at, foreign...)
+		if it.head.Visibility == principal.LoggedIn {
+			there.Holds = library.Buckets(0).With(principal.Private)
+		}
+		outside = append(outside, there)
 	}
 	cleanUp := func() {
 		for _, u := range it.head.Unsettled {
