@@ -316,8 +316,13 @@ func adminHandler(metrics http.Handler, addr string) http.Handler {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	named := hostOf(addr)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if host := hostOf(r.Host); strings.Contains(host, ".") && !strings.EqualFold(host, named) && net.ParseIP(host) == nil {
-			http.Error(w, "this address must be requested by its IP address, a name without a dot, or its name in --admin-listen", http.StatusForbidden)
+		host, site := hostOf(r.Host), r.Header.Get("Sec-Fetch-Site")
+		switch {
+		case host != "" && !strings.EqualFold(host, "localhost") && !strings.EqualFold(host, named) && net.ParseIP(host) == nil:
+			http.Error(w, "this address must be requested by its IP address, as localhost, or by its name in --admin-listen", http.StatusForbidden)
+			return
+		case site != "" && site != "none" && site != "same-origin", site == "" && r.Header.Get("Origin") != "":
+			http.Error(w, "a page of another origin may not request this address", http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -325,7 +330,7 @@ func adminHandler(metrics http.Handler, addr string) http.Handler {
 }
 
 // hostOf returns the host of an address without its port. A page of a site whose name was made to
-// resolve to this machine (DNS rebinding) sends the name of that site, which has a dot.
+// resolve to this machine (DNS rebinding) sends the name of that site.
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		addr = host
