@@ -9,6 +9,7 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/core/urlname"
 )
 
 // Limits of texts that people write, in characters (Unicode code points).
@@ -41,6 +42,18 @@ func checkDescription(s string) error {
 	return input.CheckText(s, "a description", maxDescription, "\n\r\t")
 }
 
+// checkLinkHost refuses a host beyond ASCII that browsers take for another text than people read: with
+// characters that show nothing, or that are mapped to delimiters such as @.
+func checkLinkHost(host string) error {
+	if !strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil
+	}
+	if _, err := urlname.Domain(host); err != nil || strings.ContainsFunc(host, input.Ignorable) {
+		return fault.Invalidf(nil, "the host of a link is the name of a domain, such as example.com, without invisible characters")
+	}
+	return nil
+}
+
 // checkLink checks the target of a LINK: an absolute URL of http or https with a host. It is
 // stored as written.
 func checkLink(s string) error {
@@ -51,8 +64,8 @@ func checkLink(s string) error {
 		return fault.Invalidf(nil, "a link must be valid UTF-8")
 	}
 	for _, r := range s {
-		if unicode.IsControl(r) || unicode.IsSpace(r) {
-			return fault.Invalidf(nil, "a link has no blanks and no control characters; write U+%04X in percent-encoding, or remove it", r)
+		if unicode.IsControl(r) || unicode.IsSpace(r) || unicode.In(r, unicode.Bidi_Control, unicode.Noncharacter_Code_Point) {
+			return fault.Invalidf(nil, "a link has no blanks, no controls and no noncharacters; write U+%04X in percent-encoding, or remove it", r)
 		}
 	}
 	u, err := url.Parse(s)
@@ -67,6 +80,9 @@ func checkLink(s string) error {
 	}
 	if strings.Trim(u.Hostname(), ".") == "" {
 		return fault.Invalidf(nil, "a link must name a host, such as https://example.com/page")
+	}
+	if err := checkLinkHost(u.Hostname()); err != nil {
+		return err
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {

@@ -46,9 +46,15 @@ func TooLong(s string, limit int) bool {
 	return len(s) > limit*utf8.UTFMax || len(s) > limit && utf8.RuneCountInString(s) > limit
 }
 
-// invisible reports whether r shows nothing by itself: white space, format characters such as
-// bidirectional controls, what Unicode calls default ignorable, and two symbols that are blank.
+// invisible reports whether r shows nothing by itself: white space, what is ignorable, marks that need
+// another character, noncharacters, and four symbols that are blank, for which Unicode has no property.
 func invisible(r rune) bool {
-	return unicode.IsSpace(r) || r == '\u2800' || r == '\U0001d159' ||
-		unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return unicode.IsSpace(r) || r == '\u2800' || r == '\U0001d159' || r == '\U00013441' || r == '\U00013442' ||
+		Ignorable(r) || unicode.In(r, unicode.Mn, unicode.Me, unicode.Noncharacter_Code_Point)
+}
+
+// Ignorable reports whether r is a format character, such as a bidirectional control, or what Unicode
+// calls default ignorable.
+func Ignorable(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
