@@ -212,7 +212,7 @@ func (s *server) caller(ctx context.Context, authorization []string) (auth.Calle
 		return c, err
 	}
 	v := c.Viewer()
-	if err := s.gateway.Library.EndAdmin(ctx, v); err != nil {
+	if err := s.gateway.People.EndAdmin(ctx, v); err != nil {
 		return auth.Caller{}, err
 	}
 	c.Admin, c.GlobalAdmin = v.Admin, v.GlobalAdmin
@@ -227,7 +227,7 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	s.api, err = edge.New(edge.Config{
 		Schema: resolvers.NewSchema(&resolvers.Root{
-			Services: resolvers.Services{Library: s.gateway.API(), Leases: s.gateway.Leases, Pages: s.gateway.PageAPI(), Pastes: s.gateway.Pastes},
+			Services: s.services(),
 			Limits:   s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded,
 		}),
 		Authenticate:   s.caller,
@@ -297,7 +297,7 @@ func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	if _, err := out.Write(text); err != nil || minter == nil {
 		return err
 	}
-	text, err := minter.Text(ctx, s.gateway.Library, s.log)
+	text, err := minter.Text(ctx, s.gateway.People, s.log)
 	if err != nil {
 		return err
 	}
@@ -403,4 +403,12 @@ func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *
 		Traces: to.Traces, Metrics: to.Metrics, Ratio: c.TraceRatio, MetricsEvery: c.OTLPMetricsEvery,
 		Host: host, Instance: host + "-" + hex.EncodeToString(run[:]), Version: cli.Version(), Log: log,
 	}, m)
+}
+
+// services returns the Services that the resolvers use.
+func (s *server) services() resolvers.Services {
+	g := s.gateway
+	return resolvers.Services{
+		People: g.People, Library: g.Library, Listing: g.Listing, Feed: g.Feed, Repair: g.Repair, Pages: g.Pages, Pastes: g.Pastes, Leases: g.Leases,
+	}
 }

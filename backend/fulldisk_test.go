@@ -67,10 +67,10 @@ func newSmallDisk(t *testing.T) *smallDisk {
 		}
 	})
 	d.Fixture = &backendtest.Fixture{T: t, Store: d.store, Runtime: runtime, Journal: journal.New(t.Context(), d.store, rt, nil)}
-	services := backendtest.OpenAll(t, backend.Config{
+	services := backendtest.Open(t, backend.Config{
 		Store: d.store, Runtime: rt, Journal: d.Journal, Names: &backendtest.CountingNames{}, Room: d.store.Room,
 	})
-	d.Service, d.Leases, d.Pages, d.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
+	d.Services = services
 	return d
 }
 
@@ -123,7 +123,7 @@ func newFilled(t *testing.T) *filled {
 	d.item = d.Note("item", principal.Public, "u:acme:bob=VIEWER", "u:acme:cat=MANAGER", "u:acme:dan=VIEWER", "g:acme:club=VIEWER")
 	d.other = d.Note("other", principal.LoggedIn)
 	expiring := clock.Of(d.Runtime.Now()).Add(time.Hour)
-	if _, err := d.Service.UpdateContent(ctx, backendtest.Ann(), library.UpdateContent{ID: string(d.other), ExpiresAt: wants(expiring)}); err != nil {
+	if _, err := d.Library.UpdateContent(ctx, backendtest.Ann(), library.UpdateContent{ID: string(d.other), ExpiresAt: wants(expiring)}); err != nil {
 		t.Fatal(err)
 	}
 	d.first, d.second, d.third = d.paste("one", 0), d.paste("two", 0), d.paste("three", time.Hour)
@@ -149,7 +149,7 @@ type call struct {
 
 func (d *filled) members(changes ...string) func() error {
 	return func() error {
-		_, err := d.Service.SetContentMembers(d.T.Context(), backendtest.Ann(), library.SetContentMembers{Content: string(d.item), Members: backendtest.MemberChanges(changes...)})
+		_, err := d.Library.SetContentMembers(d.T.Context(), backendtest.Ann(), library.SetContentMembers{Content: string(d.item), Members: backendtest.MemberChanges(changes...)})
 		return err
 	}
 }
@@ -159,7 +159,7 @@ func (d *filled) group(changes ...string) func() error {
 }
 
 func (d *filled) update(in library.UpdateContent) func() error {
-	return func() error { _, err := d.Service.UpdateContent(d.T.Context(), backendtest.Ann(), in); return err }
+	return func() error { _, err := d.Library.UpdateContent(d.T.Context(), backendtest.Ann(), in); return err }
 }
 
 func (d *filled) updatePaste(in paste.Update) func() error {
@@ -182,7 +182,7 @@ func (d *filled) growing() []call {
 		{"updatePaste, title", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Title: wants(title)})},
 		{"updatePaste, body", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Body: wants(body)})},
 		{"createContent", func() error {
-			_, err := d.Service.CreateContent(ctx, backendtest.Ann(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
+			_, err := d.Library.CreateContent(ctx, backendtest.Ann(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
 			return err
 		}},
 		{"updateContent, title", d.update(library.UpdateContent{ID: string(d.item), Title: wants(title)})},
@@ -193,15 +193,15 @@ func (d *filled) growing() []call {
 		{"setGroupMembers, stronger", d.group("u:acme:bob=MANAGER")},
 		{"setGroupMembers, one less and one more", d.group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
 		{"createUser", func() error {
-			_, err := d.Service.CreateUser(ctx, backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
+			_, err := d.People.CreateUser(ctx, backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
 			return err
 		}},
 		{"updateUser", func() error {
-			_, err := d.Service.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: wants("Anne")})
+			_, err := d.People.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: wants("Anne")})
 			return err
 		}},
 		{"createGroup", func() error {
-			_, err := d.Service.CreateGroup(ctx, backendtest.Ann(), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "N", Visibility: principal.Private})
+			_, err := d.People.CreateGroup(ctx, backendtest.Ann(), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "N", Visibility: principal.Private})
 			return err
 		}},
 		{"acquireLease", func() error {
@@ -230,7 +230,7 @@ func (d *filled) withdrawing() []call {
 		}},
 		{"updatePaste, private", d.updatePaste(paste.Update{ID: string(d.second.Paste.ID), Secret: d.second.Secret, IsPrivate: wants(true)})},
 		{"deleteContent", func() error {
-			_, err := d.Service.DeleteContent(ctx, backendtest.Ann(), library.DeleteContent{ID: string(d.doomed), IdempotencyKey: backendtest.Ptr("a key of this request")})
+			_, err := d.Library.DeleteContent(ctx, backendtest.Ann(), library.DeleteContent{ID: string(d.doomed), IdempotencyKey: backendtest.Ptr("a key of this request")})
 			return err
 		}},
 		{"updateContent, narrower", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.LoggedIn)})},
@@ -238,17 +238,17 @@ func (d *filled) withdrawing() []call {
 		{"setContentMembers, weaker", d.members("u:acme:cat=VIEWER")},
 		{"setContentMembers, removed", d.members("u:acme:bob=NONE", "u:acme:cat=NONE")},
 		{"removeFromLibrary", func() error {
-			_, err := d.Service.RemoveFromLibrary(ctx, backendtest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(d.item)})
+			_, err := d.Library.RemoveFromLibrary(ctx, backendtest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(d.item)})
 			return err
 		}},
 		{"setGroupMembers, weaker", d.group("u:acme:cat=MEMBER")},
 		{"setGroupMembers, removed", d.group("u:acme:bob=NONE", "u:acme:cat=NONE")},
 		{"updateGroup, narrower", func() error {
-			_, err := d.Service.UpdateGroup(ctx, backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:team", Visibility: wants(principal.Private)})
+			_, err := d.People.UpdateGroup(ctx, backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:team", Visibility: wants(principal.Private)})
 			return err
 		}},
 		{"updateUser, narrower", func() error {
-			_, err := d.Service.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", Visibility: wants(principal.LoggedIn)})
+			_, err := d.People.UpdateUser(ctx, backendtest.Ann(), principal.UpdateUser{ID: "u:acme:ann", Visibility: wants(principal.LoggedIn)})
 			return err
 		}},
 		{"cancelLease", func() error {
@@ -263,14 +263,14 @@ func (d *filled) withdrawing() []call {
 			return err
 		}},
 		{"deleteGroup", func() error {
-			gone, err := d.Service.DeleteGroup(ctx, backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:club"})
+			gone, err := d.People.DeleteGroup(ctx, backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:club"})
 			if err == nil && !gone.Complete {
 				d.T.Error("not everything of the group is removed")
 			}
 			return err
 		}},
 		{"deleteUser", func() error {
-			gone, err := d.Service.DeleteUser(ctx, backendtest.Root(), principal.DeleteUser{ID: "u:acme:dan"})
+			gone, err := d.People.DeleteUser(ctx, backendtest.Root(), principal.DeleteUser{ID: "u:acme:dan"})
 			if err == nil && !gone.Complete {
 				d.T.Error("not everything of the user is removed")
 			}
@@ -278,7 +278,7 @@ func (d *filled) withdrawing() []call {
 		}},
 		{"expiry", func() error {
 			d.later.Add(int64(2 * time.Hour))
-			return d.Journal.ExpireDue(ctx, d.Service)
+			return d.Journal.ExpireDue(ctx, d.Services.Background())
 		}},
 	}
 }

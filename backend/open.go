@@ -56,13 +56,16 @@ type Config struct {
 // Services are the Services of all domains on one store. They share an Engine, which
 // does their background work.
 type Services struct {
-	Engine     *commit.Engine
-	Principals *principal.Service
-	Leases     *lease.Service
-	// Library has the methods of packages library, listing, feed and repair.
-	Library *repair.Service
-	Pages   *page.Service
-	Pastes  *paste.Service
+	Engine   *commit.Engine
+	People   *principal.Service
+	Library  *library.Service
+	Listing  *listing.Service
+	Feed     *feed.Service
+	Repair   *repair.Service
+	Pages    *page.Service
+	Pastes   *paste.Service
+	Leases   *lease.Service
+	Exchange *exchange.Service
 }
 
 // Open creates the Services of all domains on a store. It reads settings from the store, and writes
@@ -77,45 +80,49 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
 	})
 	claims := claim.New(c.Store, c.Runtime)
-	principals := principal.New(principal.Config{
+	people := principal.New(principal.Config{
 		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
 	})
 	leases := lease.New(lease.Config{
-		Principals: principals, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
+		Engine: engine, People: people, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
 		ConfirmedKeys: c.ConfirmedKeys,
 	})
 	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
 	pastes := paste.New(ctx, paste.Config{
-		Engine: engine, Principals: principals, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
+		Engine: engine, People: people, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
 		Runtime: c.Runtime, Log: c.Log, Shared: c.Notifier != nil,
 	})
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: c.Store, Libraries: c.Store, People: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,
+		Engine: engine, People: people, Contents: c.Store, Libraries: c.Store, Principals: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
 		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages := page.New(page.Config{Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
+	pages := page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
 	listings := listing.New(ctx, listing.Config{
-		Library: libraries, Contents: c.Store, Libraries: c.Store, InFlightLists: c.Store,
+		Engine: engine, People: people, Library: libraries, Contents: c.Store, Libraries: c.Store, InFlightLists: c.Store,
 		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, HeaderCache: c.HeaderCache,
 	})
 	following := feed.New(ctx, feed.Config{
-		Library: listings, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
-	exports := exchange.New(exchange.Config{Principals: principals, People: c.Store, Contents: c.Store, Pages: pages, Runtime: c.Runtime})
+	exports := exchange.New(exchange.Config{Engine: engine, People: people, Principals: c.Store, Contents: c.Store, Library: libraries, Pages: pages, Pastes: pastes, Runtime: c.Runtime})
 	repairs := repair.New(repair.Config{
-		Feed: following, Contents: c.Store, Libraries: c.Store, People: c.Store, Directory: c.Store, InFlightLists: c.Store, Claims: claims,
-		Leases: leases, Pastes: pastes, Pages: pages, Exports: exports, Runtime: c.Runtime, Log: c.Log,
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store, Libraries: c.Store, Principals: c.Store, Directory: c.Store, InFlightLists: c.Store, Claims: claims,
+		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
 	})
-	if err := repairs.CheckHooks(); err != nil {
-		return nil, err
+	for _, check := range []func() error{people.CheckHooks, libraries.CheckHooks, listings.CheckHooks} {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
-	return &Services{Engine: engine, Principals: principals, Leases: leases, Library: repairs, Pages: pages, Pastes: pastes}, nil
+	return &Services{
+		Engine: engine, People: people, Library: libraries, Listing: listings, Feed: following, Repair: repairs, Pages: pages, Pastes: pastes, Leases: leases, Exchange: exports,
+	}, nil
 }
 
 // withDefaults returns c with defaults for the fields that are not set.

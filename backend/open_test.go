@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -60,30 +61,30 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 
 	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store})
 	claims := claim.New(store, runtime)
-	principals := principal.New(principal.Config{
+	people := principal.New(principal.Config{
 		Engine: engine, Store: store, Directory: store, Claims: claims, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
 	})
-	want("OnCreated", principals.CheckHooks())
+	want("OnCreated", people.CheckHooks())
 	libraries, err := library.New(ctx, library.Config{
-		Principals: principals, Contents: store, Libraries: store, People: store, InFlightLists: store, Registers: store, Claims: claims,
+		Engine: engine, People: people, Contents: store, Libraries: store, Principals: store, InFlightLists: store, Registers: store, Claims: claims,
 		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want("PublishTo", libraries.CheckHooks())
-	listings := listing.New(ctx, listing.Config{Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log})
-	feeds := feed.New(ctx, feed.Config{Library: listings, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
+	listings := listing.New(ctx, listing.Config{Engine: engine, People: people, Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log})
+	feed.New(ctx, feed.Config{Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
 	want("KeepPages", libraries.CheckHooks())
-	page.New(page.Config{Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
-	want("OnMissing", feeds.CheckHooks())
-	feeds.OnMissing(func(context.Context, principal.ID) error { return nil })
-	want("repairs", feeds.CheckHooks())
+	page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
+	want("OnMissing", listings.CheckHooks())
+	listings.OnMissing(func(context.Context, principal.ID) error { return nil })
+	want("repairs", libraries.CheckHooks())
 	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
-	repairs := repair.New(repair.Config{
-		Feed: feeds, Contents: store, Libraries: store, People: store, Directory: store, InFlightLists: store, Runtime: runtime, Log: log,
+	repair.New(repair.Config{
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store, Libraries: store, Principals: store, Directory: store, InFlightLists: store, Runtime: runtime, Log: log,
 	})
-	if err := repairs.CheckHooks(); err != nil {
+	if err := errors.Join(people.CheckHooks(), libraries.CheckHooks(), listings.CheckHooks()); err != nil {
 		t.Errorf("all domains are connected: %v", err)
 	}
 }
@@ -98,17 +99,14 @@ func TestOpen_ServicesShareTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	ann := &principal.Viewer{User: "u:acme:ann"}
-	if _, err := services.Principals.CreateUser(t.Context(), ann, principal.CreateUser{
+	if _, err := services.People.CreateUser(t.Context(), ann, principal.CreateUser{
 		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Private,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	page, err := services.Library.Library(t.Context(), ann, ann.User, library.LibraryQuery{})
+	page, err := services.Listing.Library(t.Context(), ann, ann.User, library.LibraryQuery{})
 	if err != nil || page.Owner != ann.User {
 		t.Errorf("the new user's library is %v, %v", page, err)
-	}
-	if services.Engine != services.Library.Engine {
-		t.Error("the Services have two Engines")
 	}
 }
 

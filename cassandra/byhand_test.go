@@ -33,7 +33,7 @@ type fixture struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	svc     *repair.Service
+	svc     *backend.Services
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	d.svc = backendtest.Open(t, backend.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names})
 	t.Cleanup(func() {
-		d.svc.End()
+		d.svc.Engine.End()
 		rt.Close()
 	})
 	return d
@@ -90,13 +90,13 @@ func (d *fixture) seed(items int) {
 	d.t.Helper()
 	ctx := d.t.Context()
 	for _, p := range []principal.ID{ann, bob} {
-		_, err := d.svc.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: principal.Public})
+		_, err := d.svc.People.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: principal.Public})
 		d.ok(err)
 	}
-	_, err := d.svc.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: principal.Private})
+	_, err := d.svc.People.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: principal.Private})
 	d.ok(err)
 	member := principal.GroupMember
-	_, err = d.svc.SetGroupMembers(ctx, viewer(ann), principal.SetGroupMembers{Group: string(crew), Members: []principal.GroupMemberChange{{Principal: string(bob), Role: &member}}})
+	_, err = d.svc.People.SetGroupMembers(ctx, viewer(ann), principal.SetGroupMembers{Group: string(crew), Members: []principal.GroupMemberChange{{Principal: string(bob), Role: &member}}})
 	d.ok(err)
 	for n := range items {
 		viewing, name := library.Viewing, fmt.Sprintf("%03d", n)
@@ -105,7 +105,7 @@ func (d *fixture) seed(items int) {
 		if n%3 == 0 {
 			in.Members = append(in.Members, library.ContentMemberChange{Principal: string(bob), Role: &viewing})
 		}
-		_, err := d.svc.CreateContent(ctx, viewer(ann), in)
+		_, err := d.svc.Library.CreateContent(ctx, viewer(ann), in)
 		d.ok(err)
 	}
 	d.awaitIdle()
@@ -117,7 +117,7 @@ func (d *fixture) awaitIdle() {
 	ctx, cancel := context.WithTimeout(d.t.Context(), 10*time.Minute)
 	defer cancel()
 	for d.journal.Stats().Entries > 0 && ctx.Err() == nil {
-		d.ok(d.journal.DoDue(ctx, d.svc))
+		d.ok(d.journal.DoDue(ctx, d.svc.Background()))
 	}
 	d.ok(d.journal.Beat(ctx))
 }
@@ -136,7 +136,7 @@ func (d *fixture) page(v *principal.Viewer, owner principal.ID, descending bool,
 	defer cancel()
 	size := 7
 	for {
-		c, err := d.svc.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: cursor.PageArgs{First: &size, After: after}})
+		c, err := d.svc.Listing.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: cursor.PageArgs{First: &size, After: after}})
 		if err == nil {
 			return c
 		}
@@ -180,7 +180,7 @@ func (d *fixture) everything() shown {
 func (d *fixture) wantClean() {
 	d.t.Helper()
 	d.awaitIdle()
-	report, err := d.svc.Audit(d.t.Context())
+	report, err := d.svc.Repair.Audit(d.t.Context())
 	d.ok(err)
 	if !report.Clean() || report.Contents == 0 {
 		d.t.Errorf("the audit found %+v", report)
@@ -192,7 +192,7 @@ func (d *fixture) scrub() (mismatches int) {
 	d.t.Helper()
 	var position repair.ScrubPosition
 	for range 1000 {
-		r, err := d.svc.ScrubFrom(d.t.Context(), position, 20)
+		r, err := d.svc.Repair.ScrubFrom(d.t.Context(), position, 20)
 		d.ok(err)
 		mismatches += r.Mismatches
 		if position = r.Next; position == (repair.ScrubPosition{}) {
@@ -247,7 +247,7 @@ func TestReaders_DeletedLibrariesAreRebuilt(t *testing.T) {
 	}
 	// Restored items can be changed like all others.
 	for n := range 16 {
-		_, err := d.svc.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
+		_, err := d.svc.Library.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
 		d.ok(err)
 	}
 	d.awaitIdle()
@@ -266,7 +266,7 @@ func (d *fixture) shareAgain(p principal.ID) {
 	}
 	viewing := library.Viewing
 	for _, role := range []*library.ContentRole{nil, &viewing} {
-		_, err := d.svc.SetContentMembers(d.t.Context(), viewer(ann), library.SetContentMembers{Content: "c:t:003",
+		_, err := d.svc.Library.SetContentMembers(d.t.Context(), viewer(ann), library.SetContentMembers{Content: "c:t:003",
 			Members: []library.ContentMemberChange{{Principal: string(p), Role: role}}})
 		d.ok(err)
 	}
@@ -293,7 +293,7 @@ func TestReaders_PagesAreWholeDuringADeletion(t *testing.T) {
 		readers.Go(func() {
 			for ctx.Err() == nil {
 				size := 50
-				c, err := d.svc.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
+				c, err := d.svc.Listing.Library(t.Context(), viewer(ann), crew, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
 				switch {
 				case fault.CodeOf(err) == fault.Unavailable:
 				case err != nil:
@@ -351,10 +351,10 @@ func TestRebuildAll_RepairsItemsAfterManualChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
 			c.do(d)
-			if report, err := d.svc.Audit(t.Context()); err != nil || report.Mismatches == 0 {
+			if report, err := d.svc.Repair.Audit(t.Context()); err != nil || report.Mismatches == 0 {
 				t.Fatalf("the audit does not find it: %+v, %v", report, err)
 			}
-			if r, err := d.svc.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired < c.rows {
+			if r, err := d.svc.Repair.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired < c.rows {
 				t.Errorf("the rebuild repaired %+v, %v, want at least %d", r, err, c.rows)
 			}
 			d.wantClean()

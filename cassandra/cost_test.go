@@ -20,7 +20,6 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -68,7 +67,7 @@ type costFixture struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	service *repair.Service
+	service *backend.Services
 	pastes  *paste.Service
 }
 
@@ -105,11 +104,11 @@ func newCostFixtureWith(t *testing.T, o session.Options, runtime sched.Runtime) 
 	})
 	// There is no background work: the journal does only what changes need.
 	b.journal = journal.New(t.Context(), b.store, runtime, nil)
-	services := backendtest.OpenAll(t, backend.Config{
+	services := backendtest.Open(t, backend.Config{
 		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{}, Remote: true,
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
-	b.service, b.pastes = services.Library, services.Pastes
+	b.service, b.pastes = services, services.Pastes
 	return b
 }
 
@@ -168,7 +167,7 @@ func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, me
 
 func (b *costFixture) person(id principal.ID) {
 	b.t.Helper()
-	if _, err := b.service.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: principal.Public}); err != nil {
+	if _, err := b.service.Exchange.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: principal.Public}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -190,7 +189,7 @@ func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 		for round := range 2 {
 			b.take()
 			title := fmt.Sprintf("title %d", round)
-			o, err := b.service.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+			o, err := b.service.Library.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 			if err != nil || !o.FanOut.Complete || o.FanOut.Libraries != members+1 {
 				t.Fatalf("an update: %+v, %v", o, err)
 			}
@@ -211,7 +210,7 @@ func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 			b.want(fmt.Sprintf("an update with %d members", members+1), want)
 		}
 		role := library.Viewing
-		o, err := b.service.ShareContent(t.Context(), v(), library.ShareContent{
+		o, err := b.service.Library.ShareContent(t.Context(), v(), library.ShareContent{
 			Content: string(id), Role: role, Principals: []string{string(memberOf(500)), string(memberOf(501)), string(memberOf(502))},
 		})
 		if err != nil || !o.FanOut.Complete {
@@ -287,7 +286,7 @@ func TestCost_PageReadsEachHeaderOnce(t *testing.T) {
 			v := &principal.Viewer{User: costOwner}
 			c.query.First = &first
 			b.take()
-			page, err := b.service.Library(t.Context(), v, costOwner, c.query)
+			page, err := b.service.Listing.Library(t.Context(), v, costOwner, c.query)
 			if err != nil || len(page.Edges) != first || !page.PageInfo.HasNextPage {
 				t.Fatalf("%+v, %v", page, err)
 			}
@@ -296,14 +295,14 @@ func TestCost_PageReadsEachHeaderOnce(t *testing.T) {
 				creators[i] = e.Node.Creator
 			}
 			// Principals that this request has read are not read again.
-			if _, err := b.service.Principals(t.Context(), v, creators); err != nil {
+			if _, err := b.service.People.Principals(t.Context(), v, creators); err != nil {
 				t.Fatal(err)
 			}
 			b.want("the page", c.want)
 			if !c.query.Descending {
 				next := c.query
 				next.After = page.PageInfo.EndCursor()
-				if page, err = b.service.Library(t.Context(), v, costOwner, next); err != nil || len(page.Edges) != 10 {
+				if page, err = b.service.Listing.Library(t.Context(), v, costOwner, next); err != nil || len(page.Edges) != 10 {
 					t.Fatalf("%+v, %v", page, err)
 				}
 				b.want("the next page", map[string]int{pageNewer: 1, selectShownRows: 10})

@@ -34,7 +34,7 @@ func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
 			c.do(d)
-			r, err := d.svc.RebuildAll(t.Context(), func(int, int) {})
+			r, err := d.svc.Repair.RebuildAll(t.Context(), func(int, int) {})
 			if err != nil || r.Repaired == 0 {
 				t.Fatalf("%+v, %v", r, err)
 			}

@@ -15,7 +15,6 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/library/storetest"
 	"carrel/principal"
 )
@@ -52,7 +51,7 @@ func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 // gateway is a Service with its own session.
 type gateway struct {
 	t   *testing.T
-	svc *repair.Service
+	svc *backend.Services
 }
 
 // serve starts a gateway that is stopped at the end of the test.
@@ -75,7 +74,7 @@ func (unnamed) ContentName(context.Context) (string, error) {
 
 func (g *gateway) user(name string) {
 	g.t.Helper()
-	_, err := g.svc.CreateUser(g.t.Context(), &principal.Viewer{User: principal.UserID("acme", name)}, principal.CreateUser{
+	_, err := g.svc.People.CreateUser(g.t.Context(), &principal.Viewer{User: principal.UserID("acme", name)}, principal.CreateUser{
 		Tenant: "acme", Name: name, DisplayName: name, Email: name + "@example.com", Visibility: principal.Public})
 	if err != nil {
 		g.t.Fatal(err)
@@ -89,7 +88,7 @@ func (g *gateway) note(name string, members ...string) {
 		role := library.Viewing
 		in.Members = append(in.Members, library.ContentMemberChange{Principal: m, Role: &role})
 	}
-	if _, err := g.svc.CreateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
+	if _, err := g.svc.Library.CreateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
 		g.t.Fatal(err)
 	}
 }
@@ -97,7 +96,7 @@ func (g *gateway) note(name string, members ...string) {
 func (g *gateway) retitle(name, title string) {
 	g.t.Helper()
 	in := library.UpdateContent{ID: "c:acme:" + name, Title: input.Some(&title)}
-	if _, err := g.svc.UpdateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
+	if _, err := g.svc.Library.UpdateContent(g.t.Context(), &principal.Viewer{User: "u:acme:ann"}, in); err != nil {
 		g.t.Fatal(err)
 	}
 }
@@ -135,7 +134,7 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	ben := &principal.Viewer{User: "u:acme:ben"}
 	follow := func(g *gateway, after *string) library.Subscription {
 		t.Helper()
-		f, err := g.svc.Follow(t.Context(), ben, "u:acme:ben", after)
+		f, err := g.svc.Feed.Follow(t.Context(), ben, "u:acme:ben", after)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +150,7 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	a.note("two", "u:acme:ben")
 	cursor := wantUpdates(t, f, "+uno", "+two")
 	f.Close()
-	if _, err := a.svc.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
+	if _, err := a.svc.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
 		t.Fatal(err)
 	}
 	b.note("three", "u:acme:ben")

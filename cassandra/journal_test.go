@@ -139,7 +139,7 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 		}
 	}
 	wantStored(want)
-	if err := b.journal.Recover(t.Context(), b.service); err == nil || !strings.Contains(err.Error(), string(damaged)) {
+	if err := b.journal.Recover(t.Context(), b.service.Background()); err == nil || !strings.Contains(err.Error(), string(damaged)) {
 		t.Errorf("the error for what could not be recovered is %v", err)
 	}
 	wantStored(nil)

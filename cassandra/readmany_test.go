@@ -36,7 +36,7 @@ func TestReadMany_HeadersOfAPageAreReadTogether(t *testing.T) {
 	page := func() error {
 		n, q := first, library.LibraryQuery{Descending: true}
 		q.First = &n
-		page, err := b.service.Library(t.Context(), &principal.Viewer{User: costOwner}, costOwner, q)
+		page, err := b.service.Listing.Library(t.Context(), &principal.Viewer{User: costOwner}, costOwner, q)
 		if err == nil && len(page.Edges) != first {
 			err = fmt.Errorf("a page of %d", len(page.Edges))
 		}

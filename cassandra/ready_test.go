@@ -64,10 +64,10 @@ func create(t *testing.T, s *Store) error {
 	svc := backendtest.Open(t, backend.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s, runtime, nil)})
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestReady_MeasuresTheSkew/"):]), "_", "-"))
-	_, err := svc.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
+	_, err := svc.People.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: id.Name() + "@example.com", Visibility: principal.Public,
 	})
-	found, readErr := svc.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})
+	found, readErr := svc.People.Principals(t.Context(), &principal.Viewer{User: id}, []principal.ID{id})
 	if readErr != nil || (found[0] != nil) != (err == nil) {
 		t.Errorf("the change returned %v; the user read afterwards is %v, %v", err, found[0], readErr)
 	}

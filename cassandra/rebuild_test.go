@@ -13,7 +13,6 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 )
 
 // interrupting is a store that, if interrupts is set, fails when a rebuild has restored everything
@@ -39,14 +38,14 @@ func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library
 }
 
 // gateway is another process on the fixture's keyspace.
-func (d *fixture) gateway(store backend.Store) *repair.Service {
+func (d *fixture) gateway(store backend.Store) *backend.Services {
 	d.t.Helper()
 	rt := sched.NewReal()
 	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
 	d.ok(err)
 	svc := backendtest.Open(d.t, backend.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
 	d.t.Cleanup(func() {
-		svc.End()
+		svc.Engine.End()
 		rt.Close()
 	})
 	return svc
@@ -75,14 +74,14 @@ func TestRebuild_InterruptedIsContinued(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
-			if _, _, err := d.gateway(&interrupting{Store: d.store, interrupts: true}).Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
+			if _, _, err := d.gateway(&interrupting{Store: d.store, interrupts: true}).Repair.Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
 				t.Fatalf("the rebuild: %v", err)
 			}
 			for _, stmt := range c.byHand {
 				d.byHand(stmt)
 			}
 			store := &interrupting{Store: d.store}
-			if _, _, err := d.gateway(store).Rebuild(t.Context(), ann); err != nil {
+			if _, _, err := d.gateway(store).Repair.Rebuild(t.Context(), ann); err != nil {
 				t.Fatal(err)
 			}
 			if n := store.reads.Load(); (n == 0) != c.continued {
@@ -94,7 +93,7 @@ func TestRebuild_InterruptedIsContinued(t *testing.T) {
 			if diff := cmp.Diff(before, d.everything()); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
-			_, err := d.svc.RebuildAll(t.Context(), func(int, int) {}) // the other truncated libraries
+			_, err := d.svc.Repair.RebuildAll(t.Context(), func(int, int) {}) // the other truncated libraries
 			d.ok(err)
 			d.wantClean()
 		})

@@ -18,7 +18,7 @@ func (c *auditCommand) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	return withGateway(ctx, "carrel audit", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
-		report, err := g.Library.Audit(ctx)
+		report, err := g.Repair.Audit(ctx)
 		if err != nil {
 			return fmt.Errorf("audit: %w", err)
 		}

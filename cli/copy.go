@@ -121,13 +121,13 @@ func (j *copying) copyRows(ctx context.Context, source archive.Source, target ar
 // complete writes the derived rows of the target, audits it, and removes the mark of an incomplete
 // copy.
 func (j *copying) complete(ctx context.Context, g *gateway.Gateway, target archive.Store) error {
-	err := g.Library.DeriveAll(ctx, func(done, of int) {
+	err := g.Repair.DeriveAll(ctx, func(done, of int) {
 		j.report(progress.Report{Doing: "writing libraries", Done: done, Units: "items", At: int64(done), Of: int64(of)})
 	})
 	if err != nil {
 		return err
 	}
-	if j.summary.Audit, err = g.Library.Audit(ctx); err != nil {
+	if j.summary.Audit, err = g.Repair.Audit(ctx); err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
 	if !j.summary.Audit.Clean() {

@@ -49,7 +49,7 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 		}
 		lines, err := 0, error(nil)
 		if user == "" {
-			lines, err = interchange.Export(ctx, g.Library, out, progressed)
+			lines, err = interchange.Export(ctx, g.Exchange, out, progressed)
 		} else {
 			lines, err = exportOf(ctx, g, user, out, progressed)
 		}
@@ -80,7 +80,7 @@ func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io
 	for i, m := range memberships {
 		groups[i] = m.Group
 	}
-	return interchange.ExportOf(ctx, g.Library, user, groups, out, progressed)
+	return interchange.ExportOf(ctx, g.Exchange, user, groups, out, progressed)
 }
 
 // create opens the output.

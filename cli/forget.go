@@ -90,11 +90,11 @@ func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgot
 		return nil, err
 	}
 	if h.State == commit.Live {
-		if _, err := g.Library.DeleteUser(ctx, &principal.Viewer{User: user}, principal.DeleteUser{ID: string(user)}); err != nil {
+		if _, err := g.People.DeleteUser(ctx, &principal.Viewer{User: user}, principal.DeleteUser{ID: string(user)}); err != nil {
 			return nil, err
 		}
 	}
-	if err := g.Library.RemoveDeleted(ctx, user); err != nil {
+	if err := g.People.RemoveDeleted(ctx, user); err != nil {
 		return nil, fmt.Errorf("the user is deleted, but not all of its data could be removed; repeat the command: %w", err)
 	}
 	return r, r.nameManagers(ctx, g)
@@ -123,7 +123,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 		return err
 	}
 	r.Gone.Drafts = len(drafts)
-	return interchange.ExportUser(ctx, g.Library, &authored{report: r}, r.User, nil)
+	return interchange.ExportUser(ctx, g.Exchange, &authored{report: r}, r.User, nil)
 }
 
 // nameManagers fills in the managers of the first items that the user has created.
@@ -146,7 +146,7 @@ func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error 
 	return nil
 }
 
-// authored is a repair.ExportSink that counts what a user is the author of.
+// authored is a exchange.Sink that counts what a user is the author of.
 type authored struct{ report *forgotten }
 
 func (*authored) User(principal.ImportUser) error     { return nil }

@@ -31,7 +31,7 @@ func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
 	return withGateway(ctx, "carrel import", c.StoreFlag, s, func(ctx context.Context, g *gateway.Gateway) error {
 		report, finish := progress.To(s.Err, time.Now)
 		faults := progress.LineWriter(s.Err)
-		summary, err := interchange.Import(ctx, in, size, g.Library, interchange.Options{
+		summary, err := interchange.Import(ctx, in, size, g.Exchange, interchange.Options{
 			Continue: c.Continue, Progress: func(p interchange.Progress) { report(importReport(p)) },
 			Fault: func(f *interchange.Fault) { fmt.Fprintln(faults, f) },
 		})

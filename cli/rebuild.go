@@ -54,7 +54,7 @@ func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
 }
 
 func rebuildDirectory(ctx context.Context, s Streams, g *gateway.Gateway) error {
-	repaired, err := g.Library.RebuildDirectory(ctx)
+	repaired, err := g.Repair.RebuildDirectory(ctx)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
@@ -65,7 +65,7 @@ func rebuildDirectory(ctx context.Context, s Streams, g *gateway.Gateway) error 
 
 func rebuildEverything(ctx context.Context, s Streams, g *gateway.Gateway) error {
 	report, finish := progress.To(s.Err, time.Now)
-	found, err := g.Library.RebuildAll(ctx, func(done, of int) {
+	found, err := g.Repair.RebuildAll(ctx, func(done, of int) {
 		report(progress.Report{Doing: "rebuilding", Done: done, Units: "items and principals", At: int64(done), Of: int64(of)})
 	})
 	finish()
@@ -87,7 +87,7 @@ func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []
 	}
 	all := make([]rebuilt, len(ids))
 	for i, id := range ids {
-		restored, removed, err := g.Library.Rebuild(ctx, id)
+		restored, removed, err := g.Repair.Rebuild(ctx, id)
 		if err != nil {
 			return fmt.Errorf("rebuild %s: %w", id, err)
 		}

@@ -18,16 +18,18 @@ import (
 	"carrel/principal"
 )
 
-// Source is the part of the domain that loaders read from.
-type Source interface {
-	Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
-	PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error)
-}
-
-// Texts is the part of the domain of pages that loaders read from.
-type Texts interface {
-	Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q page.TextQuery) ([]*page.Revision, error)
-}
+// Principals, Permissions and Texts are the parts of the domains that loaders read from.
+type (
+	Principals interface {
+		Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error)
+	}
+	Permissions interface {
+		PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error)
+	}
+	Texts interface {
+		Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q page.TextQuery) ([]*page.Revision, error)
+	}
+)
 
 // Loaders are the loaders of one operation.
 type Loaders struct {
@@ -45,18 +47,18 @@ type Observe func(loader string, ids int)
 
 // New returns the loaders of one operation. If observe is not nil, it is called for each of their
 // calls.
-func New(from Source, pages Texts, v *principal.Viewer, observe Observe) *Loaders {
+func New(people Principals, items Permissions, pages Texts, v *principal.Viewer, observe Observe) *Loaders {
 	if observe == nil {
 		observe = func(string, int) {}
 	}
 	return &Loaders{
 		Principals: newLoader(func(ctx context.Context, ids []principal.ID) ([]principal.Principal, error) {
 			observe("principals", len(ids))
-			return from.Principals(ctx, v, ids)
+			return people.Principals(ctx, v, ids)
 		}),
 		Permissions: newLoader(func(ctx context.Context, ids []library.ContentID) ([]*library.Permissions, error) {
 			observe("permissions", len(ids))
-			return from.PermissionsOf(ctx, v, ids)
+			return items.PermissionsOf(ctx, v, ids)
 		}),
 		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
 			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*page.Revision, error) {

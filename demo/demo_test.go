@@ -24,7 +24,6 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -116,7 +115,7 @@ type errNoSpace struct{}
 func (errNoSpace) Error() string { return "no space left on device" }
 
 // imported returns a Service with the demo data of the installed toolchain.
-func imported(t *testing.T) *repair.Service {
+func imported(t *testing.T) *backend.Services {
 	t.Helper()
 	packages, err := Packages(t.Context())
 	if err != nil {
@@ -142,7 +141,7 @@ func imported(t *testing.T) *repair.Service {
 		Journal: journal.New(t.Context(), store, runtime, nil),
 	})
 	lines := bytes.Count(file.Bytes(), []byte("\n"))
-	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s, interchange.Options{})
+	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s.Exchange, interchange.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,23 +166,23 @@ type view struct {
 
 // viewsOf returns the view of each viewer, by name, without those who may not see
 // the owner.
-func viewsOf(t *testing.T, s *repair.Service, owner principal.ID) map[string]view {
+func viewsOf(t *testing.T, s *backend.Services, owner principal.ID) map[string]view {
 	t.Helper()
 	views := map[string]view{}
 	for _, v := range Viewers() {
 		asking := &principal.Viewer{User: principal.ID(v.Subject), Admin: len(v.Roles) > 0}
-		ps, err := s.Principals(t.Context(), asking, []principal.ID{owner})
+		ps, err := s.People.Principals(t.Context(), asking, []principal.ID{owner})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ps[0] == nil {
 			continue
 		}
-		page, err := s.Library(t.Context(), asking, owner, library.LibraryQuery{})
+		page, err := s.Listing.Library(t.Context(), asking, owner, library.LibraryQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		count, err := s.LibraryCount(t.Context(), page)
+		count, err := s.Listing.LibraryCount(t.Context(), page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +228,7 @@ func TestDemo_ViewersSeeDifferentLibraries(t *testing.T) {
 			t.Errorf("%s is seen by: %s", owner, diff)
 		}
 	}
-	report, err := s.Audit(t.Context())
+	report, err := s.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 {
 		t.Errorf("the audit finds %+v, %v", report, err)
 	}
@@ -239,7 +238,7 @@ func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 	s := imported(t)
 	as := func(user principal.ID) *principal.Viewer { return &principal.Viewer{User: user} }
 	items := func(v *principal.Viewer) []bool {
-		all, err := s.Contents(t.Context(), v, []library.ContentID{"c:demo:encoding-json", "c:demo:cmd-go", "c:demo:internal-poll"})
+		all, err := s.Library.Contents(t.Context(), v, []library.ContentID{"c:demo:encoding-json", "c:demo:cmd-go", "c:demo:internal-poll"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +259,7 @@ func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 		var after *string
 		for {
 			q := library.LibraryQuery{IncludeShared: includeShared, PageArgs: cursor.PageArgs{After: after}}
-			page, err := s.Library(t.Context(), as(cleo), standardLibrary, q)
+			page, err := s.Listing.Library(t.Context(), as(cleo), standardLibrary, q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,18 +274,18 @@ func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 		t.Errorf("includeShared shows Cleo %d items, without it %d: one private item was shared with her", shared, plain)
 	}
 	share := library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{cleo}, Role: library.Viewing}
-	if out, err := s.ShareContent(t.Context(), as(ann), share); err != nil || out.FanOut.Libraries != 1 {
+	if out, err := s.Library.ShareContent(t.Context(), as(ann), share); err != nil || out.FanOut.Libraries != 1 {
 		t.Errorf("sharing with Cleo: %+v, %v", out, err)
 	}
 	description := "Reads and writes JSON."
 	change := library.UpdateContent{ID: "c:demo:encoding-json", Description: input.Some(&description)}
-	if _, err := s.UpdateContent(t.Context(), as(cleo), change); fault.CodeOf(err) != fault.Forbidden {
+	if _, err := s.Library.UpdateContent(t.Context(), as(cleo), change); fault.CodeOf(err) != fault.Forbidden {
 		t.Errorf("Cleo changes it: %v", err)
 	}
-	if out, err := s.UpdateContent(t.Context(), as(ann), change); err != nil || out.Content.Version < 2 {
+	if out, err := s.Library.UpdateContent(t.Context(), as(ann), change); err != nil || out.Content.Version < 2 {
 		t.Errorf("Ann changes it: %+v, %v", out, err)
 	}
-	if _, err := s.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo, Content: "c:demo:encoding-json"}); err != nil {
+	if _, err := s.Library.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo, Content: "c:demo:encoding-json"}); err != nil {
 		t.Errorf("Cleo takes it out of her library: %v", err)
 	}
 }

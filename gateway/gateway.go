@@ -24,7 +24,6 @@ import (
 	"carrel/library"
 	"carrel/library/listing"
 	"carrel/observe"
-	"carrel/page"
 )
 
 // Gateway is the domain on an open store.
@@ -200,8 +199,8 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
-	if _, kept := g.Library.CopyStats(); kept && with.Metrics != nil {
-		with.Metrics.Copies(func() listing.CopyStats { st, _ := g.Library.CopyStats(); return st })
+	if _, kept := g.Listing.CopyStats(); kept && with.Metrics != nil {
+		with.Metrics.Copies(func() listing.CopyStats { st, _ := g.Listing.CopyStats(); return st })
 	}
 	return nil
 }
@@ -211,7 +210,7 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	if alone {
 		// All in-flight lists belong to dead processes. If other processes use the store, the
 		// journal finds out later which of them are dead, and takes over their lists.
-		if err := g.journal.Recover(ctx, g.Library); err != nil {
+		if err := g.journal.Recover(ctx, g.Background()); err != nil {
 			// The rest stays in the in-flight lists, and the journal tries again. The gateway
 			// starts anyway, because it may be needed to solve the problem, such as to free space
 			// on a full disk.
@@ -220,15 +219,9 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 	}
 	go func() {
 		defer close(g.stopped)
-		g.journal.Run(life, with.Tracing.Background(g.Library))
+		g.journal.Run(life, with.Tracing.Background(g.Background()))
 	}()
 }
-
-// API returns the Service of libraries with a time limit for each query.
-func (g *Gateway) API() library.API { return library.Bounded(g.Library, g.runtime) }
-
-// PageAPI returns the Service of pages, whose queries are limited in the same way.
-func (g *Gateway) PageAPI() page.API { return page.API{Service: g.Pages} }
 
 // Close finishes the pending changes and closes the store. Work that takes longer
 // than commit.EndWithin stays in the journal and is finished at the next start.
@@ -238,8 +231,8 @@ func (g *Gateway) Close(ctx context.Context) error {
 	if g.Services != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndWithin)
 		defer cancel()
-		g.Library.End()
-		drained = g.journal.Drain(ctx, g.Library)
+		g.Engine.End()
+		drained = g.journal.Drain(ctx, g.Background())
 	}
 	g.stop()
 	<-g.stopped

@@ -29,7 +29,7 @@ func TestHostID_IsRandomByDefault(t *testing.T) {
 			}
 		}()
 		if hostID != "" {
-			if _, err := g.Library.CreateUser(t.Context(), ann, principal.CreateUser{
+			if _, err := g.People.CreateUser(t.Context(), ann, principal.CreateUser{
 				Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Private}); err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,12 @@ import (
 
 	"carrel/library"
 	"carrel/library/exchange"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
-// Source is the source of an export. *repair.Service implements it.
+// Source is the source of an export. *exchange.Service implements it.
 type Source interface {
-	Export(ctx context.Context, to repair.ExportSink) error
+	Export(ctx context.Context, to exchange.Sink) error
 }
 
 // Export writes everything that the source exports to w, as lines that Import accepts in this
@@ -53,40 +52,40 @@ func (s *sink) write(l *Line) error {
 	return nil
 }
 
-// User implements repair.ExportSink.
+// User implements exchange.Sink.
 func (s *sink) User(u principal.ImportUser) error { return s.write(&Line{Type: TypeUser, User: &u}) }
 
-// Group implements repair.ExportSink.
+// Group implements exchange.Sink.
 func (s *sink) Group(g principal.ImportGroup) error {
 	return s.write(&Line{Type: TypeGroup, Group: &g})
 }
 
-// Content implements repair.ExportSink.
+// Content implements exchange.Sink.
 func (s *sink) Content(c library.ImportContent) error {
 	return s.write(&Line{Type: TypeContent, Content: &c})
 }
 
-// Members implements repair.ExportSink.
+// Members implements exchange.Sink.
 func (s *sink) Members(m library.ImportMembers) error {
 	return s.write(&Line{Type: TypeMembers, Members: &m})
 }
 
-// Branch implements repair.ExportSink.
+// Branch implements exchange.Sink.
 func (s *sink) Branch(b exchange.ImportBranch) error {
 	return s.write(&Line{Type: TypeBranch, Branch: &b})
 }
 
-// Revision implements repair.ExportSink.
+// Revision implements exchange.Sink.
 func (s *sink) Revision(v exchange.ImportRevision) error {
 	return s.write(&Line{Type: TypeRevision, Revision: &v})
 }
 
-// Suggestion implements repair.ExportSink.
+// Suggestion implements exchange.Sink.
 func (s *sink) Suggestion(g exchange.ImportSuggestion) error {
 	return s.write(&Line{Type: TypeSuggestion, Suggestion: &g})
 }
 
-// Draft implements repair.ExportSink.
+// Draft implements exchange.Sink.
 func (s *sink) Draft(d exchange.ImportDraft) error { return s.write(&Line{Type: TypeDraft, Draft: &d}) }
 
 // counter counts the bytes that are written through it.

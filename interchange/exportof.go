@@ -9,7 +9,6 @@ import (
 
 	"carrel/library"
 	"carrel/library/exchange"
-	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -38,7 +37,7 @@ func ExportOf(ctx context.Context, from Source, user principal.ID, groups []prin
 }
 
 // ExportUser passes the data of one user, who is a member of groups, to a sink.
-func ExportUser(ctx context.Context, from Source, to repair.ExportSink, user principal.ID, groups []principal.ID) error {
+func ExportUser(ctx context.Context, from Source, to exchange.Sink, user principal.ID, groups []principal.ID) error {
 	o := &userFilter{to: to, user: user, groups: groups}
 	if err := from.Export(ctx, o); err != nil {
 		return err
@@ -48,14 +47,14 @@ func ExportUser(ctx context.Context, from Source, to repair.ExportSink, user pri
 
 // userFilter is a sink that passes on the data of one user.
 type userFilter struct {
-	to     repair.ExportSink
+	to     exchange.Sink
 	user   principal.ID
 	groups []principal.ID
 	// last is the current item, if its own line does not show whether the user may see it.
 	last *library.ImportContent
 }
 
-// User implements repair.ExportSink.
+// User implements exchange.Sink.
 func (o *userFilter) User(u principal.ImportUser) error {
 	if u.ID != string(o.user) {
 		return nil
@@ -71,7 +70,7 @@ func (o *userFilter) contentMembers(all []library.ContentMemberChange) []library
 	return slices.DeleteFunc(slices.Clone(all), func(c library.ContentMemberChange) bool { return c.Principal != string(o.user) })
 }
 
-// Group implements repair.ExportSink.
+// Group implements exchange.Sink.
 func (o *userFilter) Group(g principal.ImportGroup) error {
 	if !slices.Contains(o.groups, principal.ID(g.ID)) {
 		return nil
@@ -94,7 +93,7 @@ func (o *userFilter) sees(c *library.ImportContent, members []library.ContentMem
 		})
 }
 
-// Content implements repair.ExportSink.
+// Content implements exchange.Sink.
 func (o *userFilter) Content(c library.ImportContent) error {
 	if err := o.endItem(); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (o *userFilter) endItem() error {
 	})
 }
 
-// Members implements repair.ExportSink.
+// Members implements exchange.Sink.
 func (o *userFilter) Members(m library.ImportMembers) error {
 	all := m.Content
 	m.Group, m.Content = o.groupMembers(m.Group), o.contentMembers(all)
@@ -137,7 +136,7 @@ func (o *userFilter) Members(m library.ImportMembers) error {
 	return o.to.Members(m)
 }
 
-// Branch implements repair.ExportSink.
+// Branch implements exchange.Sink.
 func (o *userFilter) Branch(b exchange.ImportBranch) error {
 	if b.CreatedBy != string(o.user) {
 		return nil
@@ -145,7 +144,7 @@ func (o *userFilter) Branch(b exchange.ImportBranch) error {
 	return o.to.Branch(b)
 }
 
-// Revision implements repair.ExportSink.
+// Revision implements exchange.Sink.
 func (o *userFilter) Revision(v exchange.ImportRevision) error {
 	if v.Author != string(o.user) {
 		return nil
@@ -153,7 +152,7 @@ func (o *userFilter) Revision(v exchange.ImportRevision) error {
 	return o.to.Revision(v)
 }
 
-// Suggestion implements repair.ExportSink.
+// Suggestion implements exchange.Sink.
 func (o *userFilter) Suggestion(g exchange.ImportSuggestion) error {
 	if g.Author != string(o.user) {
 		return nil
@@ -161,7 +160,7 @@ func (o *userFilter) Suggestion(g exchange.ImportSuggestion) error {
 	return o.to.Suggestion(g)
 }
 
-// Draft implements repair.ExportSink.
+// Draft implements exchange.Sink.
 func (o *userFilter) Draft(d exchange.ImportDraft) error {
 	if d.Author != string(o.user) {
 		return nil
@@ -169,7 +168,7 @@ func (o *userFilter) Draft(d exchange.ImportDraft) error {
 	return o.to.Draft(d)
 }
 
-// Paste implements repair.ExportSink.
+// Paste implements exchange.Sink.
 func (o *userFilter) Paste(p paste.Import) error {
 	if p.Author == nil || *p.Author != string(o.user) {
 		return nil

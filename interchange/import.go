@@ -14,7 +14,7 @@ import (
 	"carrel/principal"
 )
 
-// Target stores lines. *repair.Service implements it. Each call takes effect completely or not
+// Target stores lines. *exchange.Service implements it. Each call takes effect completely or not
 // at all, and returns Unchanged if everything is already stored.
 type Target interface {
 	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)

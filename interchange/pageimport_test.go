@@ -26,10 +26,10 @@ func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 		`{"type":"revision","contentId":"c:demo:a","branch":2,"locale":"de","number":0,"title":"Z","body":"zwei","author":"u:demo:ann","current":true}`,
 		`{"type":"suggestion","id":"` + id.String() + `","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"text","author":"u:demo:ben"}`,
 	}, "\n") + "\n"
-	if _, faults, err := load(t, services.Library, file, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, services, file, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	report, err := services.Library.Audit(t.Context())
+	report, err := services.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 || report.Revisions != 2 {
 		t.Errorf("the audit found %+v, %v", report, err)
 	}

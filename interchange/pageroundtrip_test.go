@@ -41,7 +41,7 @@ func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Ser
 	t.Helper()
 	rt := &ticking{Real: sched.NewReal(), at: from}
 	t.Cleanup(rt.Close)
-	return backendtest.OpenAll(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store, rt, nil)}), rt
+	return backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store, rt, nil)}), rt
 }
 
 const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
@@ -192,7 +192,7 @@ func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *princip
 		if err != nil || d == nil {
 			t.Fatal(d, err)
 		}
-		body, err := (page.API{Service: s.Pages}).Body(t.Context(), d)
+		body, err := s.Pages.Body(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (line
 		if err != nil || g == nil {
 			t.Fatal(g, err)
 		}
-		body, err := (page.API{Service: s.Pages}).Body(t.Context(), g)
+		body, err := s.Pages.Body(t.Context(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func deref[T any](p *T) any {
 func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 	from := openedStore(t)
 	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
@@ -247,7 +247,7 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 	to := openedStore(t)
 	imported, _ := servicesAt(t, to, at.Time())
 	for _, unchanged := range []bool{false, true} {
-		sum, faults, err := load(t, imported.Library, file, interchange.Options{})
+		sum, faults, err := load(t, imported, file, interchange.Options{})
 		if err != nil || unchanged && sum.Unchanged != sum.Lines || !unchanged && sum.Created != sum.Lines {
 			t.Fatalf("imported, repeatedly %t: %v, %v: %q", unchanged, sum, err, faults)
 		}
@@ -267,11 +267,11 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 	store := openedStore(t)
 	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
-	before := exported(t, services.Library)
+	before := exported(t, services)
 	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 1})
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
@@ -294,7 +294,7 @@ func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 func TestRoundTrip_LongestTextFitsInALine(t *testing.T) {
 	from := openedStore(t)
 	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	w := writing{t, services.Pages}
@@ -318,11 +318,11 @@ func openedStore(t *testing.T) *pebblestore.Store {
 func TestImport_RefusesInvalidPages(t *testing.T) {
 	store := openedStore(t)
 	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, services.Library, pagesWorld, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
-	before := exported(t, services.Library)
+	before := exported(t, services)
 	s := serviceAt(t, store, clock.Of(rt.Now().Add(time.Hour)))
 	first := func(kind string) string {
 		lines := strings.Split(before, "\n")

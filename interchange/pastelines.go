@@ -41,5 +41,5 @@ func (r *reader) paste() *paste.Import {
 	return in
 }
 
-// Paste implements repair.ExportSink.
+// Paste implements exchange.Sink.
 func (s *sink) Paste(p paste.Import) error { return s.write(&Line{Type: TypePaste, Paste: &p}) }

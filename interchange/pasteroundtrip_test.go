@@ -42,7 +42,7 @@ var pastesWorld = `{"type":"paste","id":"p:00000000000000000000000000000001","ti
 func TestRoundTrip_PastesStayTheSame(t *testing.T) {
 	services := emptyServices(t, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	load := func(text string) (interchange.Summary, error) {
-		return interchange.Import(t.Context(), strings.NewReader(text), 0, services.Library, interchange.Options{})
+		return interchange.Import(t.Context(), strings.NewReader(text), 0, services.Exchange, interchange.Options{})
 	}
 	if sum, err := load(pastesWorld); err != nil || sum.Created != 3 {
 		t.Fatalf("imported: %v, %v", sum, err)
@@ -51,7 +51,7 @@ func TestRoundTrip_PastesStayTheSame(t *testing.T) {
 		t.Errorf("repeated: %v, %v", sum, err)
 	}
 	var out strings.Builder
-	if _, err := interchange.Export(t.Context(), services.Library, &out, nil); err != nil {
+	if _, err := interchange.Export(t.Context(), services.Exchange, &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(pastesWorld, out.String()); diff != "" {
@@ -63,7 +63,7 @@ func TestRoundTrip_PastesStayTheSame(t *testing.T) {
 	}
 	_, err = services.Pastes.Delete(t.Context(), paste.Delete{ID: "p:00000000000000000000000000000001"})
 	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
-	report, err := services.Library.Audit(t.Context())
+	report, err := services.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 || report.Pastes != 3 {
 		t.Errorf("the audit: %+v, %v", report, err)
 	}
@@ -84,17 +84,17 @@ func TestPastes_BadLinesAreRefused(t *testing.T) {
 		`{"type":"paste",` + id + `,"body":"b","modifiedAt":"2024-01-01T00:00:00Z"}`: "modifiedAt must not be before createdAt",
 		`{"type":"paste",` + id + `,"body":"b","version":0}`:                         "version",
 	} {
-		sum, err := interchange.Import(t.Context(), strings.NewReader(line), 0, services.Library, interchange.Options{})
+		sum, err := interchange.Import(t.Context(), strings.NewReader(line), 0, services.Exchange, interchange.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) || sum.Created != 0 {
 			t.Errorf("%s: %v, %v; want %q", line, sum, err, want)
 		}
 	}
 	first := `{"type":"paste",` + id + `,"body":"b"}`
-	if sum, err := interchange.Import(t.Context(), strings.NewReader(first), 0, services.Library, interchange.Options{}); err != nil || sum.Created != 1 {
+	if sum, err := interchange.Import(t.Context(), strings.NewReader(first), 0, services.Exchange, interchange.Options{}); err != nil || sum.Created != 1 {
 		t.Fatalf("%v, %v", sum, err)
 	}
 	other := strings.Replace(first, `"body":"b"`, `"body":"c"`, 1)
-	if _, err := interchange.Import(t.Context(), strings.NewReader(other), 0, services.Library, interchange.Options{}); err == nil || !strings.Contains(err.Error(), "another paste of this id") {
+	if _, err := interchange.Import(t.Context(), strings.NewReader(other), 0, services.Exchange, interchange.Options{}); err == nil || !strings.Contains(err.Error(), "another paste of this id") {
 		t.Errorf("another paste: %v", err)
 	}
 }

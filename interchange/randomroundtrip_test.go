@@ -16,7 +16,7 @@ func TestRoundTrip_RandomStoresStayTheSame(t *testing.T) {
 		return oracle.Opened{Store: store, Done: func() {
 			// Random operations run in the future, and an import accepts only times in the past.
 			var last newest
-			if err := serviceAt(t, store, 0).Export(t.Context(), &last); err != nil {
+			if err := serviceAt(t, store, 0).Exchange.Export(t.Context(), &last); err != nil {
 				t.Fatal(err)
 			}
 			file := wantRoundTrip(t, store, last.at+1)

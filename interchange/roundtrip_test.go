@@ -24,7 +24,6 @@ import (
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/library/exchange"
-	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -39,14 +38,14 @@ type stopped struct {
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
 // serviceAt returns the Service on a store, with a stopped clock.
-func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *repair.Service {
+func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *backend.Services {
 	t.Helper()
 	s, _ := serviceAndJournalAt(t, store, at)
 	return s
 }
 
 // serviceAndJournalAt returns the Service with its journal.
-func serviceAndJournalAt(t *testing.T, store backend.Store, at clock.Instant) (*repair.Service, *journal.Journal) {
+func serviceAndJournalAt(t *testing.T, store backend.Store, at clock.Instant) (*backend.Services, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
@@ -67,10 +66,10 @@ func emptyStore(t *testing.T) *pebblestore.Store {
 }
 
 // exported returns an export of s.
-func exported(t *testing.T, s *repair.Service) string {
+func exported(t *testing.T, s *backend.Services) string {
 	t.Helper()
 	var out bytes.Buffer
-	lines, err := interchange.Export(t.Context(), s, &out, nil)
+	lines, err := interchange.Export(t.Context(), s.Exchange, &out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,10 +100,10 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	if diff := cmp.Diff(contents(t, from, at), contents(t, store, at)); diff != "" {
 		t.Fatalf("the stores differ:\n%s", diff)
 	}
-	if err := j.Drain(t.Context(), to); err != nil {
+	if err := j.Drain(t.Context(), to.Background()); err != nil {
 		t.Fatal(err)
 	}
-	report, err := to.Audit(t.Context())
+	report, err := to.Repair.Audit(t.Context())
 	if err != nil || !report.Clean() {
 		t.Fatalf("the audit finds %+v, %v", report, err)
 	}
@@ -218,14 +217,14 @@ func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 		{ID: "c:demo:encoding-json", Title: input.Some(titled)},
 		{ID: "c:demo:encoding-json", Visibility: input.Some(visibility)},
 	} {
-		if _, err := s.UpdateContent(t.Context(), ann, change); err != nil {
+		if _, err := s.Library.UpdateContent(t.Context(), ann, change); err != nil {
 			t.Fatalf("change %d: %v", n, err)
 		}
 	}
-	if _, err := s.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
+	if _, err := s.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
+	if _, err := s.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
 		t.Fatal(err)
 	}
 	export := wantRoundTrip(t, store, at+1_000_000)
@@ -318,7 +317,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	if _, faults, err := load(t, s, file, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	got, err := s.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:old"})
+	got, err := s.Library.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:old"})
 	if err != nil || got[0] != nil {
 		t.Errorf("an expired item is seen: %v, %v", got, err)
 	}
@@ -360,7 +359,7 @@ func TestImport_GroupsWithoutAManagerAreReported(t *testing.T) {
 				file = io.MultiReader(file)
 			}
 			var faults []string
-			sum, err := interchange.Import(t.Context(), file, 0, s, interchange.Options{Fault: func(f *interchange.Fault) { faults = append(faults, f.Error()) }})
+			sum, err := interchange.Import(t.Context(), file, 0, s.Exchange, interchange.Options{Fault: func(f *interchange.Fault) { faults = append(faults, f.Error()) }})
 			if err == nil || sum.Created != tc.created {
 				t.Errorf("%+v, %v", sum, err)
 			}
@@ -383,12 +382,12 @@ func TestExport_FailsIfItCannotBeWritten(t *testing.T) {
 	if _, _, err := load(t, s, story, interchange.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := interchange.Export(t.Context(), s, full{}, nil); !errors.Is(err, errFull) {
+	if _, err := interchange.Export(t.Context(), s.Exchange, full{}, nil); !errors.Is(err, errFull) {
 		t.Errorf("writing to a full disk: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := interchange.Export(ctx, s, io.Discard, nil); err == nil {
+	if _, err := interchange.Export(ctx, s.Exchange, io.Discard, nil); err == nil {
 		t.Error("an interrupted export succeeded")
 	}
 }

@@ -18,13 +18,12 @@ import (
 	"carrel/core/sched"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
 
 // service returns a Service on an embedded store in memory.
-func service(t *testing.T) *repair.Service {
+func service(t *testing.T) *backend.Services {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -61,21 +60,21 @@ const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann
 {"type":"members","id":"c:demo:a","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}
 `
 
-func load(t *testing.T, s *repair.Service, file string, opts interchange.Options) (interchange.Summary, []string, error) {
+func load(t *testing.T, s *backend.Services, file string, opts interchange.Options) (interchange.Summary, []string, error) {
 	t.Helper()
 	var faults []string
 	opts.Fault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
-	sum, err := interchange.Import(t.Context(), strings.NewReader(file), int64(len(file)), s, opts)
+	sum, err := interchange.Import(t.Context(), strings.NewReader(file), int64(len(file)), s.Exchange, opts)
 	return sum, faults, err
 }
 
 // titles returns the titles of owner's library as v sees it, the oldest first.
-func titles(t *testing.T, s *repair.Service, v *principal.Viewer, owner principal.ID) []string {
+func titles(t *testing.T, s *backend.Services, v *principal.Viewer, owner principal.ID) []string {
 	t.Helper()
 	all := []string{}
 	var after *string
 	for {
-		page, err := s.Library(t.Context(), v, owner, library.LibraryQuery{PageArgs: cursor.PageArgs{After: after}})
+		page, err := s.Listing.Library(t.Context(), v, owner, library.LibraryQuery{PageArgs: cursor.PageArgs{After: after}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,9 +88,9 @@ func titles(t *testing.T, s *repair.Service, v *principal.Viewer, owner principa
 	}
 }
 
-func wantClean(t *testing.T, s *repair.Service) {
+func wantClean(t *testing.T, s *backend.Services) {
 	t.Helper()
-	report, err := s.Audit(t.Context())
+	report, err := s.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 {
 		t.Errorf("the audit finds %+v, %v", report, err)
 	}
@@ -123,7 +122,7 @@ func TestImport_StoresEveryLine(t *testing.T) {
 			}
 		})
 	}
-	got, err := s.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:b"})
+	got, err := s.Library.Contents(t.Context(), &principal.Viewer{User: "u:demo:ann"}, []library.ContentID{"c:demo:b"})
 	if err != nil || len(got) != 1 || got[0] == nil {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -131,7 +130,7 @@ func TestImport_StoresEveryLine(t *testing.T) {
 		t.Errorf("imported from the past: %+v", c)
 	}
 	tenant := "demo"
-	if found, err := s.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {
+	if found, err := s.Library.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {
 		t.Errorf("its URL names %+v, %v", found, err)
 	}
 	wantClean(t, s)
@@ -206,7 +205,7 @@ func TestImport_LinesThatTheDomainRefusesStoreNothing(t *testing.T) {
 		}
 	}
 	// No part of a refused line is stored.
-	nodes, err := s.Nodes(t.Context(), &principal.Viewer{User: "u:demo:ann", GlobalAdmin: true},
+	nodes, err := s.Library.Nodes(t.Context(), &principal.Viewer{User: "u:demo:ann", GlobalAdmin: true},
 		[]string{"u:demo:carl", "u:demo:dan", "g:demo:none", "g:demo:early", "c:demo:x", "c:demo:y"})
 	if err != nil || slices.ContainsFunc(nodes, func(n library.Node) bool { return n != nil }) {
 		t.Errorf("of refused lines %v is stored, %v", nodes, err)
@@ -241,10 +240,10 @@ func TestImport_ResumesAfterAnInvalidLine(t *testing.T) {
 func TestImport_ItemWithoutMembersIsInTheFeed(t *testing.T) {
 	h := backendtest.New(t, nil)
 	file := `{"type":"content","id":"c:acme:left","kind":"NOTE","title":"Left","visibility":"PUBLIC","createdBy":"u:acme:gone","unmanaged":true,"members":[]}` + "\n"
-	if sum, faults, err := load(t, h.Service, file, interchange.Options{}); err != nil || len(faults) > 0 {
+	if sum, faults, err := load(t, h.Services, file, interchange.Options{}); err != nil || len(faults) > 0 {
 		t.Fatalf("%+v, %q, %v", sum, faults, err)
 	}
-	page, err := h.Service.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
+	page, err := h.Library.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.Title != "Left" {
 		t.Errorf("the newest content is %+v, %v", page, err)
 	}

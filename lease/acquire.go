@@ -128,19 +128,19 @@ func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner pr
 		}
 		defer unlock()
 	}
-	m.Budget = s.NewBudget()
+	m.Budget = s.engine.NewBudget()
 	return s.attempt(ctx, m, owner, in)
 }
 
 // attempt makes one attempt at a lease.
 func (s *Service) attempt(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire) (*Acquired, error) {
 	var id ID
-	err := s.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err := s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
 		if m.Request == nil {
 			id = s.newID()
 			return nil
 		}
-		fixed, err := s.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
+		fixed, err := s.engine.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
 		id = ID(fixed)
 		return err
 	})
@@ -168,13 +168,13 @@ func (in *Acquire) endsAt(l *Lease) clock.Instant { return l.CreatedAt.Add(in.tt
 // create stores a new lease that lasts at most provisionalTTL. repeated reports that l is
 // the lease that the same request has created before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
-	_, _, err = s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	_, _, err = s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
 		if err != nil {
 			return nil, err
 		}
 		if before != nil {
-			if repeated, err = m.Request.Answered(before.Request, s.Now()); err != nil {
+			if repeated, err = m.Request.Answered(before.Request, s.engine.Now()); err != nil {
 				return nil, err
 			}
 			if l = before; !repeated {
@@ -182,10 +182,10 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 			}
 			return commit.Nothing, nil
 		}
-		now := s.Now()
+		now := s.engine.Now()
 		l = &Lease{
 			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), provisionalTTL)),
-			Fence: int64(s.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
+			Fence: int64(s.engine.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
 		if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; nothing was changed, try again")
@@ -230,7 +230,7 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	if err == nil {
 		err = s.enlist(ctx, l, whole, "documents")
 	}
-	if err == nil && l.overdue(s.Now()) {
+	if err == nil && l.overdue(s.engine.Now()) {
 		err = tooLate()
 	}
 	extended := l
@@ -242,7 +242,7 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
 	defer cancel()
-	failed := s.Retry(firm, func() error { return s.refuse(firm, l.ID) })
+	failed := s.engine.Retry(firm, func() error { return s.refuse(firm, l.ID) })
 	switch {
 	case failed != nil:
 		// The caller gets the error of the keys even if the lease ends later.
@@ -260,7 +260,7 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 func (s *Service) refuseLater(ctx context.Context, id ID, whole clock.Instant) {
 	ctx = s.rt.Detach(ctx)
 	s.rt.Go(func() {
-		for s.Now() < whole && s.Pause(ctx, endEvery) == nil {
+		for s.engine.Now() < whole && s.engine.Pause(ctx, endEvery) == nil {
 			bounded, cancel := s.rt.Deadline(ctx, endWithin)
 			err := s.refuse(bounded, id)
 			cancel()
@@ -277,7 +277,7 @@ func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant, fen
 	after := *l
 	after.Seq, after.Deadline, after.Fence = l.Seq+1, whole, fence
 	tried := false
-	_, _, err := s.Decide(ctx, s.NewBudget(), string(l.ID), func(ctx context.Context) (*commit.Attempt, error) {
+	_, _, err := s.engine.Decide(ctx, s.engine.NewBudget(), string(l.ID), func(ctx context.Context) (*commit.Attempt, error) {
 		if tried {
 			return nil, tooLate()
 		}

@@ -28,11 +28,11 @@ func BenchmarkAcquire(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	services := backendtest.OpenAll(b, backend.Config{
+	services := backendtest.Open(b, backend.Config{
 		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil), Names: &backendtest.CountingNames{},
 	})
 	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
-	if _, err := services.Principals.CreateUser(b.Context(), ann(), principal.CreateUser{
+	if _, err := services.People.CreateUser(b.Context(), ann(), principal.CreateUser{
 		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public}); err != nil {
 		b.Fatal(err)
 	}

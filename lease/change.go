@@ -31,7 +31,7 @@ func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 		switch {
 		case !before.opens(in.Token):
 			return nil, notTheToken()
-		case before.overdue(s.Now()):
+		case before.overdue(s.engine.Now()):
 			return before.ended(Expired), nil
 		case before.State != Pending:
 			return before, before.notPending()
@@ -73,7 +73,7 @@ func (s *Service) CancelAs(ctx context.Context, v *principal.Viewer, in End) (*L
 		switch {
 		case !byAdmin && !before.opens(in.Token):
 			return nil, notTheToken()
-		case before.overdue(s.Now()):
+		case before.overdue(s.engine.Now()):
 			return before.ended(Expired), nil
 		case before.State == Expired:
 			return before, nil
@@ -96,7 +96,7 @@ func (s *Service) end(ctx context.Context, name string, in End, plan func(ctx co
 	var faults fault.List
 	id, err := ParseID(in.ID)
 	faults.Add(err, "id")
-	if _, err := s.Begin("", commit.Call{Name: name, Input: &in, Faults: faults}); err != nil {
+	if _, err := s.engine.Begin("", commit.Call{Name: name, Input: &in, Faults: faults}); err != nil {
 		return nil, err
 	}
 	return s.changeWith(ctx, id, plan)
@@ -112,7 +112,7 @@ func (s *Service) change(ctx context.Context, id ID, plan func(before *Lease) (*
 // must exceed.
 func (s *Service) changeWith(ctx context.Context, id ID, plan func(ctx context.Context, before *Lease) (*Lease, error)) (*Lease, error) {
 	var l *Lease
-	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	_, _, err := s.engine.Decide(ctx, s.engine.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
 		switch {
 		case err != nil:
@@ -144,14 +144,14 @@ func (s *Service) revoke(before *Lease) (*Lease, error) {
 	}
 	after := before.ended(Cancelled)
 	if before.State == Confirmed {
-		after.Deadline = max(s.Now(), before.Deadline) // it is kept for a day from now
+		after.Deadline = max(s.engine.Now(), before.Deadline) // it is kept for a day from now
 	}
 	return after, nil
 }
 
 // expireIfOverdue makes a lease expire if its deadline has passed, and returns the lease.
 func (s *Service) expireIfOverdue(ctx context.Context, l *Lease) (*Lease, error) {
-	if !l.overdue(s.Now()) {
+	if !l.overdue(s.engine.Now()) {
 		return l, nil
 	}
 	return s.change(ctx, l.ID, s.expires)
@@ -159,7 +159,7 @@ func (s *Service) expireIfOverdue(ctx context.Context, l *Lease) (*Lease, error)
 
 // expires plans the expiry of a lease whose deadline has passed.
 func (s *Service) expires(before *Lease) (*Lease, error) {
-	if !before.overdue(s.Now()) {
+	if !before.overdue(s.engine.Now()) {
 		return before, nil
 	}
 	return before.ended(Expired), nil

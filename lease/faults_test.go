@@ -270,7 +270,7 @@ func (c *hasty) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool,
 
 // otherProcess returns all Services of another process on the same store.
 func (h leases) otherProcess(rt sched.Runtime) *backend.Services {
-	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 }
 
 // Acquire fails if the claims took longer than the lease lasts.

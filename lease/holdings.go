@@ -84,7 +84,7 @@ func (h *holdings) find(id ID) int {
 // that of TOO_MANY. The other errors are errOwnerGone, CONTENTION and those of the store.
 func (s *Service) enlist(ctx context.Context, l *Lease, until clock.Instant, path string) error {
 	_, err := s.changeHoldings(ctx, l.Owner, func(h *holdings) (bool, error) {
-		mine, now := holding{l.ID, int64(len(l.Documents)), until}, s.Now()
+		mine, now := holding{l.ID, int64(len(l.Documents)), until}, s.engine.Now()
 		if !h.closed && slices.Contains(h.leases, mine) {
 			return false, nil
 		}

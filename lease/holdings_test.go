@@ -18,7 +18,7 @@ import (
 
 // limited returns Services of another process that allow three keys for each user.
 func (h leases) limited(rt sched.Runtime) *backend.Services {
-	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, ConfirmedKeys: 3})
+	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, ConfirmedKeys: 3})
 }
 
 // confirm acquires and confirms keys for a viewer, and returns the lease and the error of the confirmation.
@@ -227,7 +227,7 @@ func TestDeleteUser_EndsItsLeases(t *testing.T) {
 	}
 	pending, late := h.acquire(h.Leases, h.ann, hour, "b"), h.acquire(h.Leases, h.ann, hour, "c")
 	bobs := h.acquire(h.Leases, h.bob, hour, "d")
-	if d, err := h.Service.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || !d.Complete {
+	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || !d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true, "c": true, "d": false})
@@ -268,10 +268,10 @@ func TestDeleteUser_GoesOnEndingLeases(t *testing.T) {
 			return next()
 		}
 	})
-	if d, err := h.Service.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
+	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
-	if err := h.Service.RemoveDeleted(t.Context(), "u:acme:ann"); err != nil {
+	if err := h.People.RemoveDeleted(t.Context(), "u:acme:ann"); err != nil {
 		t.Fatal(err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"k0": true, "k1": true, "k2": true})

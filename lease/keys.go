@@ -25,9 +25,9 @@ func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	switch {
 	case l.Ended():
 		look.Status = claim.Ended
-	case l.keeps(k, r.s.Now()) && seen.ownerGone:
+	case l.keeps(k, r.s.engine.Now()) && seen.ownerGone:
 		look.Status = claim.Lapsed
-	case l.keeps(k, r.s.Now()):
+	case l.keeps(k, r.s.engine.Now()):
 		look.Status = claim.Held
 	}
 	return look, nil
@@ -36,10 +36,10 @@ func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 // Fence implements claim.Record: a pending lease whose deadline has passed expires.
 func (r keyRecord) Fence(ctx context.Context, record string, base int64) (bool, error) {
 	before, err := r.s.read(ctx, ID(record))
-	if err != nil || before == nil || before.Seq != base || !before.overdue(r.s.Now()) {
+	if err != nil || before == nil || before.Seq != base || !before.overdue(r.s.engine.Now()) {
 		return false, err
 	}
-	verdict, err := r.s.write(before.ended(Expired)).Commit(ctx, r.s.NewEntryID())
+	verdict, err := r.s.write(before.ended(Expired)).Commit(ctx, r.s.engine.NewEntryID())
 	return err == nil && verdict.Applied, err
 }
 

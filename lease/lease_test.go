@@ -337,7 +337,7 @@ func TestLease_NeedsItsToken(t *testing.T) {
 	if err != nil || l.State != lease.Confirmed {
 		t.Errorf("with its token: %+v, %v", l, err)
 	}
-	if n, err := h.Service.Nodes(ctx, h.ann, []string{id}); err != nil || n[0] != nil {
+	if n, err := h.Library.Nodes(ctx, h.ann, []string{id}); err != nil || n[0] != nil {
 		t.Errorf("the node of a lease is %v, %v", n, err)
 	}
 	for _, key := range []string{"", strings.Repeat("k", lease.MaxKey+1), "\xff"} {

@@ -23,7 +23,7 @@ func (s *Service) partition(ctx context.Context, globalID string, key *commit.Re
 		return p, nil
 	}
 	return &commit.Partition{State: commit.Absent, Claim: func(row *commit.RequestRow) *commit.Attempt {
-		now := s.Now()
+		now := s.engine.Now()
 		claimed := &Lease{ID: ID(globalID), Seq: 1, State: Refused, CreatedAt: now, Deadline: now, Request: row}
 		a := s.write(claimed)
 		insert := a.Commit

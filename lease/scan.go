@@ -30,7 +30,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, err
 	if err != nil {
 		return nil, err
 	}
-	now := s.Now()
+	now := s.engine.Now()
 	all := make([]Scanned, len(rows))
 	for i, row := range rows {
 		if isHoldings(row.ID) {

@@ -20,19 +20,20 @@ type dueStore interface {
 
 // Config is what the Service of leases needs.
 type Config struct {
-	Principals *principal.Service
-	Store      Store
-	Dues       dueStore
-	Claims     *claim.Claims
-	Runtime    sched.Runtime
-	Log        *slog.Logger
+	Engine  *commit.Engine
+	People  *principal.Service
+	Store   Store
+	Dues    dueStore
+	Claims  *claim.Claims
+	Runtime sched.Runtime
+	Log     *slog.Logger
 	// ConfirmedKeys is how many keys a user may hold, confirmed or not; 0: DefaultConfirmedKeys.
 	ConfirmedKeys int
 }
 
 // Service implements the rules of leases. It is safe for concurrent use.
 type Service struct {
-	*commit.Engine
+	engine *commit.Engine
 	people *principal.Service
 	store  Store
 	dues   dueStore
@@ -47,11 +48,11 @@ type Service struct {
 // New returns the Service of leases, and makes it the handler of their hints.
 func New(c Config) *Service {
 	s := &Service{
-		Engine: c.Principals.Engine, people: c.Principals, store: c.Store, dues: c.Dues, claims: c.Claims, rt: c.Runtime, log: c.Log,
+		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, claims: c.Claims, rt: c.Runtime, log: c.Log,
 		confirmedKeys: cmp.Or(c.ConfirmedKeys, DefaultConfirmedKeys), looks: looks{next: map[ID]*look{}},
 	}
-	s.Handle(commit.Lease, commit.Handler{Expire: s.expire})
-	s.Creates(id.Lease, s.partition)
+	s.engine.Handle(commit.Lease, commit.Handler{Expire: s.expire})
+	s.engine.Creates(id.Lease, s.partition)
 	s.claims.Record(byte(id.Lease), keyRecord{s})
 	s.people.OnDeleted(s.endOwned)
 	return s

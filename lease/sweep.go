@@ -19,7 +19,7 @@ func (l *Lease) releaseAt() clock.Instant { return l.Deadline.Add(claim.Remember
 
 // putDue stores a hint to sweep a lease at a time.
 func (s *Service) putDue(ctx context.Context, l *Lease, at clock.Instant) error {
-	return s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Lease, Key: string(l.ID), MTS: s.MTS(l.CreatedAt)})
+	return s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Lease, Key: string(l.ID), MTS: s.engine.MTS(l.CreatedAt)})
 }
 
 // expire acts on a hint. It is the Expire function of the commit.Handler.
@@ -42,14 +42,14 @@ func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done
 	switch {
 	case l.State == Confirmed:
 		return true, nil
-	case !l.Ended() || l.releaseAt() > s.Now():
+	case !l.Ended() || l.releaseAt() > s.engine.Now():
 		return l.releaseAt() > hint, nil // not due yet by this clock
 	}
 	if err := s.release(ctx, l); err != nil {
 		return false, err
 	}
 	last := l.Deadline.Add(keptFor)
-	if last > s.Now() {
+	if last > s.engine.Now() {
 		err := s.putDue(ctx, l, last)
 		return err == nil, err
 	}

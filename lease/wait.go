@@ -38,13 +38,13 @@ func (s *Service) awaitKeys(ctx context.Context, tenant string, keys []string, u
 func (s *Service) anyBusy(ctx context.Context, tenant string, keys []string) (busy, permanent bool, err error) {
 	for _, name := range keys {
 		key := claim.Leased(tenant, name)
-		err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
+		err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 			holder, err := s.claims.Candidate(ctx, key)
 			if err != nil || holder == "" {
 				return err
 			}
 			seen, err := s.look(ctx, ID(holder))
-			if err == nil && seen.l != nil && seen.l.keeps(key, s.Now()) && !seen.ownerGone {
+			if err == nil && seen.l != nil && seen.l.keeps(key, s.engine.Now()) && !seen.ownerGone {
 				busy, permanent = true, seen.l.State == Confirmed
 			}
 			return err

@@ -81,7 +81,7 @@ func (s *Service) resolveByDeletion(ctx context.Context, v *principal.Viewer, de
 	if !slices.Contains(decisions, principal.UnlessDeleted) {
 		return nil
 	}
-	deleted, err := s.IsDeleted(ctx, v)
+	deleted, err := s.people.IsDeleted(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -110,12 +110,12 @@ func (s *Service) granted(ctx context.Context, v *principal.Viewer, st state, d 
 // sees reports whether v sees an item. h is the item's header, and own v's member row of the
 // same reading.
 func (s *Service) sees(ctx context.Context, v *principal.Viewer, id ContentID, h *Header, own Member) (bool, error) {
-	return s.granted(ctx, v, stateOf(id, h), accessTo(v, id, h, own, false, s.Now()))
+	return s.granted(ctx, v, stateOf(id, h), accessTo(v, id, h, own, false, s.engine.Now()))
 }
 
 // seesEach is sees for rows that readContents has read for ids.
 func (s *Service) seesEach(ctx context.Context, v *principal.Viewer, ids []ContentID, rows []ContentRows) ([]bool, error) {
-	now := s.Now()
+	now := s.engine.Now()
 	decisions := make([]principal.Access, len(rows))
 	for i := range rows {
 		decisions[i] = accessTo(v, ids[i], &rows[i].Header, ownRow(v, &rows[i]), false, now)
@@ -161,7 +161,7 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner p
 		return principal.Private, false, nil
 	}
 	if owner.IsGroup() {
-		groups, err := s.GroupsOf(ctx, v)
+		groups, err := s.people.GroupsOf(ctx, v)
 		if err != nil {
 			return 0, false, err
 		}
@@ -200,12 +200,12 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 // Sees reports whether the viewer sees an item in this library now. rows were read with
 // r.Members.
 func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
-	return r.s.granted(ctx, r.v, stateOf(rows.Header.ID, &rows.Header), r.accessTo(rows, r.s.Now()))
+	return r.s.granted(ctx, r.v, stateOf(rows.Header.ID, &rows.Header), r.accessTo(rows, r.s.engine.Now()))
 }
 
 // SeesEach is Sees for several items.
 func (r *Reading) SeesEach(ctx context.Context, rows []ContentRows) ([]bool, error) {
-	now := r.s.Now()
+	now := r.s.engine.Now()
 	decisions := make([]principal.Access, len(rows))
 	for i := range rows {
 		decisions[i] = r.accessTo(&rows[i], now)

@@ -14,7 +14,6 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -85,49 +84,49 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 func TestBudget_RefusalIsInTime(t *testing.T) {
 	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
 	key := backendtest.Ptr("a key")
-	for name, mutate := range map[string]func(ctx context.Context, svc *repair.Service) error{
-		"createContent": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
+	for name, mutate := range map[string]func(ctx context.Context, svc *backend.Services) error{
+		"createContent": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateContent": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), IdempotencyKey: key})
+		"updateContent": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), IdempotencyKey: key})
 			return err
 		},
-		"deleteContent": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.DeleteContent(ctx, ann(), library.DeleteContent{ID: "c:acme:a"})
+		"deleteContent": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.DeleteContent(ctx, ann(), library.DeleteContent{ID: "c:acme:a"})
 			return err
 		},
-		"shareContent": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+		"shareContent": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 			return err
 		},
-		"setContentMembers": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges("u:acme:ben=EDITOR")})
+		"setContentMembers": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges("u:acme:ben=EDITOR")})
 			return err
 		},
-		"removeFromLibrary": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.RemoveFromLibrary(ctx, backendtest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
+		"removeFromLibrary": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.Library.RemoveFromLibrary(ctx, backendtest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
 			return err
 		},
-		"createUser": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
+		"createUser": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.People.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateUser": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("A"))})
+		"updateUser": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.People.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("A"))})
 			return err
 		},
-		"createGroup": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
+		"createGroup": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.People.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateGroup": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.UpdateGroup(ctx, backendtest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(backendtest.Ptr("T"))})
+		"updateGroup": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.People.UpdateGroup(ctx, backendtest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(backendtest.Ptr("T"))})
 			return err
 		},
-		"setGroupMembers": func(ctx context.Context, svc *repair.Service) error {
-			_, err := svc.SetGroupMembers(ctx, backendtest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:ben=MEMBER")}})
+		"setGroupMembers": func(ctx context.Context, svc *backend.Services) error {
+			_, err := svc.People.SetGroupMembers(ctx, backendtest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
 	} {
@@ -141,7 +140,7 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 
 // refusedInTime makes a mutation on a store whose calls take some time. Unless it is decided,
 // it must be refused in time, with nothing sent.
-func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *repair.Service) error) {
+func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *backend.Services) error) {
 	store := &slow{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
@@ -153,7 +152,7 @@ func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Con
 	store.commits.Store(0)
 	store.each.Store(int64(each))
 	start := time.Now()
-	err := mutate(t.Context(), h.Service)
+	err := mutate(t.Context(), h.Services)
 	took := time.Since(start)
 	if store.commits.Load() == 0 && (fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) || took > 5*time.Second) {
 		t.Errorf("refused after %v: %v", took, err)

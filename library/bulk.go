@@ -114,7 +114,7 @@ func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change 
 		b.call.Faults = append(b.call.Faults, fault.TooManyf([]string{b.list}, "at most %d items at once; send the rest in further calls", input.MaxList))
 	}
 	key := *b.call.Key
-	if _, err := s.BeginSignedIn(v, b.call); err != nil {
+	if _, err := s.people.BeginSignedIn(v, b.call); err != nil {
 		return nil, err
 	}
 	outs := make([]BulkOutcome, len(b.ids))

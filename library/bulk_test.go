@@ -49,7 +49,7 @@ func TestBulk_EachItemIsASeparateChange(t *testing.T) {
 	h.Note("c", principal.Private, "u:acme:ben=VIEWER")
 	h.Note("d", principal.Private, "u:acme:ben=MANAGER")
 	ben := backendtest.As("u:acme:ben")
-	outs, err := h.Service.ShareContents(t.Context(), ben, library.ShareContents{
+	outs, err := h.Library.ShareContents(t.Context(), ben, library.ShareContents{
 		Contents: []string{"c:acme:b", "c:acme:a", "nothing", "c:acme:c", "c:acme:b", "c:acme:d"}, Principals: []string{"u:acme:dora"}, Role: library.Editing})
 	wantBulk(t, outs, err, "ok", "NOT_FOUND contentIds.1", "INVALID contentIds.2", "FORBIDDEN contentIds.3", "INVALID contentIds.4", "ok")
 	if outs[0].Out.ID != "c:acme:b" || outs[5].Out.ID != "c:acme:d" || outs[0].Out.FanOut.Libraries != 1 {
@@ -59,7 +59,7 @@ func TestBulk_EachItemIsASeparateChange(t *testing.T) {
 
 	items := deletions("c:acme:d", "c:acme:b", "c:acme:c", "", "c:acme:d", "c:acme:a")
 	items[1].ExpectedVersion = backendtest.Ptr(9)
-	outs, err = h.Service.DeleteContents(t.Context(), ben, library.DeleteContents{Items: items})
+	outs, err = h.Library.DeleteContents(t.Context(), ben, library.DeleteContents{Items: items})
 	wantBulk(t, outs, err, "ok", "CONFLICT items.1.expectedVersion", "FORBIDDEN items.2.id", "INVALID items.3.id", "INVALID items.4.id", "NOT_FOUND items.5.id")
 	if outs[0].Out.ID != "c:acme:d" || currentVersion(outs[1].Err) != 1 {
 		t.Errorf("%+v, %v", outs[0].Out, outs[1].Err)
@@ -91,17 +91,17 @@ func TestBulk_RefusesFaultsOfTheWholeInput(t *testing.T) {
 		"nobody signed in": {backendtest.Anonymous(), library.ShareContents{Contents: ids[:1], Principals: dora, Role: library.Viewing}, "UNAUTHENTICATED"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			outs, err := h.Service.ShareContents(t.Context(), c.v, c.in)
+			outs, err := h.Library.ShareContents(t.Context(), c.v, c.in)
 			if backendtest.WantFaults(t, err, c.want); outs != nil {
 				t.Errorf("outcomes %+v", outs)
 			}
 		})
 	}
-	outs, err := h.Service.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids...)})
+	outs, err := h.Library.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids...)})
 	if backendtest.WantFaults(t, err, "TOO_MANY items"); outs != nil {
 		t.Errorf("outcomes %+v", outs)
 	}
-	if outs, err = h.Service.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids[:100]...)}); err != nil || len(outs) != 100 {
+	if outs, err = h.Library.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids[:100]...)}); err != nil || len(outs) != 100 {
 		t.Errorf("100 items: %d outcomes, %v", len(outs), err)
 	}
 }
@@ -115,7 +115,7 @@ func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	}
 	ann := backendtest.As("u:acme:ann")
 	share := func(role library.ContentRole, ids ...string) ([]library.BulkOutcome, error) {
-		return h.Service.ShareContents(t.Context(), ann, library.ShareContents{Contents: ids, Principals: []string{"u:acme:dora"}, Role: role, IdempotencyKey: backendtest.Ptr("k")})
+		return h.Library.ShareContents(t.Context(), ann, library.ShareContents{Contents: ids, Principals: []string{"u:acme:dora"}, Role: role, IdempotencyKey: backendtest.Ptr("k")})
 	}
 	outs, err := share(library.Editing, "c:acme:a", "c:acme:b")
 	wantBulk(t, outs, err, "ok", "ok")
@@ -130,7 +130,7 @@ func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	wantBulk(t, outs, err, "IDEMPOTENCY_MISMATCH")
 
 	remove := func(ids ...string) ([]library.BulkOutcome, error) {
-		return h.Service.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids...), IdempotencyKey: backendtest.Ptr("k")})
+		return h.Library.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids...), IdempotencyKey: backendtest.Ptr("k")})
 	}
 	outs, err = remove("c:acme:a")
 	wantBulk(t, outs, err, "ok")
@@ -146,7 +146,7 @@ func TestBulk_ReportsItemsNotReachedInTime(t *testing.T) {
 	h.Note("a", principal.Public)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	outs, err := h.Service.DeleteContents(ctx, backendtest.As("u:acme:ann"), library.DeleteContents{Items: deletions("c:acme:a", "x", "c:acme:a")})
+	outs, err := h.Library.DeleteContents(ctx, backendtest.As("u:acme:ann"), library.DeleteContents{Items: deletions("c:acme:a", "x", "c:acme:a")})
 	if err != nil || len(outs) != 3 {
 		t.Fatalf("%d outcomes, %v", len(outs), err)
 	}

@@ -124,7 +124,7 @@ const ChangesSinceSetting = "changes-since"
 // earlier changes. It has all changes from the next minute on, by the store's clock, because cursors
 // contain only the minute.
 func readChangesSince(ctx context.Context, c Config, storeNow clock.Instant) (clock.Instant, error) {
-	some, err := c.People.ScanPrincipals(ctx, "", 1)
+	some, err := c.Principals.ScanPrincipals(ctx, "", 1)
 	if err != nil {
 		return 0, fmt.Errorf("look for users: %w", err)
 	}

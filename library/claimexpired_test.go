@@ -23,7 +23,7 @@ func TestCreate_ExpiredOutcomeFreesItsKey(t *testing.T) {
 			clock := &calendar{Real: h.Runtime}
 			clock.at.Store(time.Now().UnixMicro())
 			svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-			h.Service = svc
+			h.Services = svc
 			h.User("u:acme:ann", principal.Public)
 			backendtest.WantFaults(t, c.create(h, "key", "x", "first"))
 			backendtest.WantFaults(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
@@ -53,7 +53,7 @@ func TestCreate_ClaimDoesNotReviveADeletedID(t *testing.T) {
 	if err := content.create(h, "two", "x", "second"); err == nil {
 		t.Fatal("a name was taken twice")
 	}
-	if _, err := h.Service.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
+	if _, err := h.Library.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
 		t.Fatal(err)
 	}
 	backendtest.WantFaults(t, content.create(h, "two", "y", "third"))

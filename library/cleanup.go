@@ -54,7 +54,7 @@ func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
 		if i == len(parts)-1 {
 			one.Positions, one.Final = all.Positions, all.Final
 		}
-		if err := s.Retry(ctx, func() error { return s.contents.CleanUp(ctx, one) }); err != nil {
+		if err := s.engine.Retry(ctx, func() error { return s.contents.CleanUp(ctx, one) }); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ type lister func(v *principal.Viewer, args cursor.PageArgs) (rows []string, curs
 
 func listMembers(r *backendtest.Rows, id library.ContentID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
-		c, err := r.Service.Members(r.T.Context(), v, id, args)
+		c, err := r.Library.Members(r.T.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
 		}
@@ -31,7 +31,7 @@ func listMembers(r *backendtest.Rows, id library.ContentID) lister {
 
 func listGroupMembers(r *backendtest.Rows, id principal.ID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
-		c, err := r.Service.GroupMembers(r.T.Context(), v, id, args)
+		c, err := r.People.GroupMembers(r.T.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
 		}
@@ -44,7 +44,7 @@ func listGroupMembers(r *backendtest.Rows, id principal.ID) lister {
 
 func listGroups(r *backendtest.Rows, id principal.ID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
-		c, err := r.Service.Groups(r.T.Context(), v, id, args)
+		c, err := r.People.Groups(r.T.Context(), v, id, args)
 		if err != nil {
 			return nil, nil, info, err
 		}
@@ -215,9 +215,9 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 		})
 	}
 	t.Run("a user has no members, a group no groups", func(t *testing.T) {
-		_, err := r.Service.GroupMembers(t.Context(), backendtest.Ann(), "u:acme:ann", cursor.PageArgs{})
+		_, err := r.People.GroupMembers(t.Context(), backendtest.Ann(), "u:acme:ann", cursor.PageArgs{})
 		backendtest.WantReason(t, err, fault.NotFound, "")
-		_, err = r.Service.Groups(t.Context(), backendtest.Ann(), "g:acme:team", cursor.PageArgs{})
+		_, err = r.People.Groups(t.Context(), backendtest.Ann(), "g:acme:team", cursor.PageArgs{})
 		backendtest.WantReason(t, err, fault.NotFound, "")
 	})
 }

@@ -53,7 +53,7 @@ func TestCreateContent_ChecksInputAndRights(t *testing.T) {
 		{"by a global administrator elsewhere", backendtest.Global("u:acme:dora"), with(func(in *library.CreateContent) { in.Tenant = backendtest.Ptr("beta") }), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, err := h.Service.CreateContent(t.Context(), c.as, c.in)
+			out, err := h.Library.CreateContent(t.Context(), c.as, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if err != nil {
 				return
@@ -102,7 +102,7 @@ func TestUpdateContent_ChecksInputAndRights(t *testing.T) {
 		{"by an administrator without a user", backendtest.Admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: input.Some(backendtest.Ptr("d"))}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.Service.UpdateContent(t.Context(), c.as, c.in)
+			_, err := h.Library.UpdateContent(t.Context(), c.as, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 		})
 	}
@@ -118,7 +118,7 @@ func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	before := h.Content(id)
 	until := before.MTS.Add(time.Hour)
-	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(&until)}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(&until)}); err != nil {
 		t.Fatal(err)
 	}
 	after := h.Content(id)
@@ -129,13 +129,13 @@ func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 	if err != nil || !slices.Contains(dues, commit.Due{At: until, Kind: commit.Content, Key: string(id), MTS: after.MTS}) {
 		t.Errorf("the hint is missing: %v, %v", dues, err)
 	}
-	if done, err := h.Service.Expire(t.Context(), commit.Due{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
+	if done, err := h.Engine.Expire(t.Context(), commit.Due{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
 		t.Errorf("an hour early it reported done (%v, %v)", done, err)
 	}
 	if h.Content(id).State != commit.Live {
 		t.Error("it expired an hour early")
 	}
-	if done, err := h.Service.Expire(t.Context(), commit.Due{At: until - 1, Kind: commit.Content, Key: string(id)}); err != nil || !done {
+	if done, err := h.Engine.Expire(t.Context(), commit.Due{At: until - 1, Kind: commit.Content, Key: string(id)}); err != nil || !done {
 		t.Errorf("a stale hint must be dropped: %v, %v", done, err)
 	}
 	h.WantClean()
@@ -146,7 +146,7 @@ func TestUpdateContent_VisibilityMovesTheItemBetweenBuckets(t *testing.T) {
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER", "u:beta:zed=VIEWER")
 	anonymous, sameTenant, other := &principal.Viewer{}, backendtest.As("u:acme:cleo"), backendtest.As("u:beta:zed")
 	for _, to := range []principal.Visibility{principal.LoggedIn, principal.Private, principal.Public, principal.Private, principal.LoggedIn} {
-		if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&to)}); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&to)}); err != nil {
 			t.Fatal(err)
 		}
 		see := func(yes bool) []string {
@@ -170,7 +170,7 @@ func TestRemoveFromLibrary_ChecksInputAndRights(t *testing.T) {
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:meg=MEMBER")
 	id := string(h.Note("a", principal.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER"))
 	remove := func(v *principal.Viewer, p, c string) error {
-		_, err := h.Service.RemoveFromLibrary(t.Context(), v, library.RemoveFromLibrary{Principal: p, Content: c})
+		_, err := h.Library.RemoveFromLibrary(t.Context(), v, library.RemoveFromLibrary{Principal: p, Content: c})
 		return err
 	}
 	backendtest.WantFaults(t, remove(&principal.Viewer{}, "u:acme:ben", id), "UNAUTHENTICATED")
@@ -191,7 +191,7 @@ func TestDeleteContent_IsFinal(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER", "g:acme:team=VIEWER")
 	del := func(v *principal.Viewer, version *int) error {
-		_, err := h.Service.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: version})
+		_, err := h.Library.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: version})
 		return err
 	}
 	backendtest.WantFaults(t, del(backendtest.As("u:acme:ben"), nil), "FORBIDDEN id")
@@ -200,7 +200,7 @@ func TestDeleteContent_IsFinal(t *testing.T) {
 	backendtest.WantFaults(t, del(backendtest.As("u:acme:ann"), nil), "NOT_FOUND id")
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben")
 	h.WantTitles(backendtest.As("u:acme:cleo"), "g:acme:team")
-	_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: backendtest.Ptr("a"), Kind: library.Note, Title: "again", Visibility: principal.Public})
+	_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: backendtest.Ptr("a"), Kind: library.Note, Title: "again", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN name")
 	h.Quiet()
 	if got := h.Content(id); got.State != commit.Deleted || got.Title != "" || len(got.Unsettled) != 0 {

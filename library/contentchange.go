@@ -69,7 +69,7 @@ var nothingToChange = &attempt{}
 
 // decide is Engine.Decide for changes of items. It returns the change that was applied.
 func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
-	return s.decideFrom(ctx, b, id, s.Now, try)
+	return s.decideFrom(ctx, b, id, s.engine.Now, try)
 }
 
 // decideFrom is decide for a change that moves the item to no position older than oldest returns.
@@ -81,7 +81,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 			s.deciding.end(id)
 		}
 	}()
-	entry, ok, err := s.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, ok, err := s.engine.Decide(ctx, b, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		if !begun {
 			// The item's queue is held: this is its only change.
 			begun = true

@@ -16,8 +16,8 @@ import (
 // or none.
 func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in CreateContent) (*ContentOutcome, error) {
 	defer v.Forget()
-	members, faults := in.check(s.Now(), s.tune.Targets)
-	m, err := s.BeginAsUser(ctx, v, commit.Call{Name: "createContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	members, faults := in.check(s.engine.Now(), s.tune.Targets)
+	m, err := s.people.BeginAsUser(ctx, v, commit.Call{Name: "createContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +28,12 @@ func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in Cre
 		}
 	}
 	var id string
-	err = s.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
+	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
 		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
 		if m.Request == nil {
 			id, err = fresh()
 		} else {
-			id, err = s.PutCreationIfAbsent(ctx, m.Request, fresh)
+			id, err = s.engine.PutCreationIfAbsent(ctx, m.Request, fresh)
 		}
 		return err
 	})
@@ -65,7 +65,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 		if err != nil {
 			return nil, err
 		}
-		again, err := m.Request.Answered(rows.Request, s.Now())
+		again, err := m.Request.Answered(rows.Request, s.engine.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 			first, err = decodeAnswer(rows.Request.Answer)
 			return nothingToChange, err
 		}
-		if err := checkExpiry(in.ExpiresAt, s.Now()); err != nil {
+		if err := checkExpiry(in.ExpiresAt, s.engine.Now()); err != nil {
 			return nil, err
 		}
 		v.Forget() // what a former try has read
@@ -177,7 +177,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 	for i, m := range members {
 		ps[i] = m.Principal
 	}
-	faults, err := s.PrincipalsFor(ctx, v, ps,
+	faults, err := s.people.PrincipalsFor(ctx, v, ps,
 		func(i int, _ *principal.Header) bool { return ps[i] == v.User },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 
 // planCreate plans the first state of an item, on no state or on a fence.
 func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, text *Edit, before *Header, r *commit.Request) (*attempt, error) {
-	mts := s.MTS(before.MTS)
+	mts := s.engine.MTS(before.MTS)
 	h := Header{
 		Content: Content{
 			ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
@@ -209,7 +209,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	causes.madeBy(func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }
 
 // contentPartition reads the partition of an item for its creation. Its Claim writes the void state
@@ -222,7 +222,7 @@ func (s *Service) contentPartition(ctx context.Context, globalID string, key *co
 	}
 	before := rows.Header
 	claim := func(row *commit.RequestRow) *commit.Attempt {
-		h := Header{Content: Content{ID: id}, State: commit.Void, Seq: before.Seq + 1, MTS: s.MTS(before.MTS)}
+		h := Header{Content: Content{ID: id}, State: commit.Void, Seq: before.Seq + 1, MTS: s.engine.MTS(before.MTS)}
 		a := s.contentAttempt(InFlight{Content: id, Base: before.Seq}, &ContentCommit{ID: id, Base: before.Seq, Header: h, Request: row})
 		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}
 	}

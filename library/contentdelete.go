@@ -15,7 +15,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 	var faults fault.List
 	id, err := ParseContentID(in.ID)
 	faults.Add(err, "id")
-	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "deleteContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 			return nil, 0, err
 		}
 		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, m.Request.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
+		a, after := s.planDelete(&t.header, m.Request.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
 		a.stale = staleHint(&t.header, after)
 		a.entry.Causes = reasonForAll(ReasonDeleted)
 		return a, libraries, nil
@@ -38,7 +38,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 // clean, and reduces it afterwards.
 func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *Header) {
 	after := *h
-	after.Seq, after.MTS, after.State = h.Seq+1, s.MTS(h.MTS), commit.Deleted
+	after.Seq, after.MTS, after.State = h.Seq+1, s.engine.MTS(h.MTS), commit.Deleted
 	after.Managers, after.Members = 0, 0
 	a := s.contentAttempt(
 		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, Reverse: true},

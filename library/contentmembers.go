@@ -18,7 +18,7 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	faults.Add(err, "contentId")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	faults = append(faults, more...)
-	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *t
 	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
 		return refused
 	}
-	faults, err := s.PrincipalsFor(ctx, v, ps,
+	faults, err := s.people.PrincipalsFor(ctx, v, ps,
 		func(i int, h *principal.Header) bool {
 			return wanted[i].Role == NoRole || refused == nil && t.named[i].Active() && h.State != commit.Deleted
 		},
@@ -76,7 +76,7 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in
 	faults.Add(err, "principalId")
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	m, err := s.BeginAsActor(v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, p.Tenant(), commit.Call{Name: "removeFromLibrary", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in
 }
 
 func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt, int, error) {
-	faults, err := s.PrincipalsFor(ctx, v, []principal.ID{p}, noneKnown, func(int) []string { return []string{"principalId"} })
+	faults, err := s.people.PrincipalsFor(ctx, v, []principal.ID{p}, noneKnown, func(int) []string { return []string{"principalId"} })
 	if err != nil {
 		return nil, 0, err
 	}
@@ -96,7 +96,7 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 	}
 	may := p == v.User || v.Administers(p.Tenant())
 	if !may && p.IsGroup() {
-		groups, err := s.GroupsOf(ctx, v)
+		groups, err := s.people.GroupsOf(ctx, v)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -163,7 +163,7 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 // number of rows that change.
 func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentRole, r *commit.Request) (*attempt, int) {
 	after := *h
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 	changed := changeRows(&after, before, role)
 	if len(changed) == 0 && r == nil {
 		return nothingToChange, 0
@@ -175,7 +175,7 @@ func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentR
 	}
 	a := s.contentAttempt(e, &ContentCommit{
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
-		Request: r.Row(s.Now(), keptAnswer{Libraries: len(changed), Seq: after.Seq}.encode()),
+		Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(changed), Seq: after.Seq}.encode()),
 	})
 	a.withdraws = len(changed) > 0 && !grants(before, role)
 	return a, len(changed)

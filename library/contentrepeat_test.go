@@ -15,7 +15,7 @@ import (
 func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := backendtest.Town(t)
 	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
-		return h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+		return h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
 	}
 	first, err := create(backendtest.As("u:acme:ann"), "t")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 		t.Errorf("another viewer: %+v, %v", theirs, err)
 	}
 	update := func(title string) error {
-		_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: backendtest.Ptr("u")})
+		_, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: backendtest.Ptr("u")})
 		return err
 	}
 	for range 2 {
@@ -44,7 +44,7 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	}
 	del := library.DeleteContent{ID: string(first.ID), IdempotencyKey: backendtest.Ptr("d")}
 	for range 2 {
-		if _, err := h.Service.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), del); err != nil {
+		if _, err := h.Library.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), del); err != nil {
 			t.Errorf("deleting: %v", err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 func TestIdempotencyKey_RefusedCreationIsNotKept(t *testing.T) {
 	h := backendtest.Town(t)
 	create := func(members ...string) error {
-		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 			Name: backendtest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: backendtest.MemberChanges(members...), IdempotencyKey: backendtest.Ptr("k"),
 		})
 		return err
@@ -69,7 +69,7 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
 		title := fmt.Sprintf("hot %d", n)
-		out, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		out, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil || !out.FanOut.Complete {
 			t.Fatalf("update %d: %+v, %v", n, out, err)
 		}
@@ -87,7 +87,7 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	}
 	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "hot 39")
 	private := principal.Private
-	if out, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
+	if out, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
 		t.Errorf("a change of visibility at the unmoved position: %+v, %v", out, err)
 	}
 	h.WantTitles(&principal.Viewer{}, "u:acme:ben")
@@ -107,13 +107,13 @@ func TestUpdateContent_ConcurrentChangesOfOneItemAreAllMade(t *testing.T) {
 	for n := range 30 {
 		wg.Go(func() {
 			p := fmt.Sprintf("u:acme:p%d", n)
-			if _, err := h.Service.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
+			if _, err := h.Library.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
 		})
 		wg.Go(func() {
 			title := fmt.Sprintf("a%d", n)
-			if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
+			if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
 				t.Errorf("update %d: %v", n, err)
 			}
 		})

@@ -18,7 +18,7 @@ const sharesAtOnce = 8
 func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, ps, indexes, faults := in.check(s.tune.Targets)
-	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "shareContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func checkTargets(principals []string, role ContentRole, most int) (ps []princip
 // may share a PRIVATE item.
 func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, indexes []int) error {
 	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(indexes[i])} }
-	faults, err := s.PrincipalsFor(ctx, v, ps, noneKnown, pathOf)
+	faults, err := s.people.PrincipalsFor(ctx, v, ps, noneKnown, pathOf)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
 	v, h := actor.As(p), &t.header
 	roleOnly := p.IsGroup() && h.Visibility != principal.Public
-	access := accessTo(v, h.ID, h, row, roleOnly, s.Now())
+	access := accessTo(v, h.ID, h, row, roleOnly, s.engine.Now())
 	if access == principal.UnlessDeleted {
 		return true, nil // p exists, because the sharer sees it
 	}
@@ -145,13 +145,13 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 	if err != nil {
 		return err
 	}
-	headers, err := s.people.ReadPrincipals(ctx, ps)
+	headers, err := s.principals.ReadPrincipals(ctx, ps)
 	if err != nil {
 		return err
 	}
 	at := EntryKey{rows.Header.Position, out.ID}
 	for i, p := range ps {
-		sees, err := s.Sees(ctx, v, p, &headers[i])
+		sees, err := s.people.Sees(ctx, v, p, &headers[i])
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 		{"that would demote", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, err := h.Service.ShareContent(t.Context(), c.as, c.in)
+			out, err := h.Library.ShareContent(t.Context(), c.as, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if err == nil && (out.Content == nil || len(out.Edges) == 0) {
 				t.Errorf("the outcome: %+v", out)
@@ -62,7 +62,7 @@ func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR")
 	before := h.Content(id)
-	out, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+	out, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
 		t.Errorf("the outcome: %+v, %v", out, err)
 	}
@@ -92,11 +92,11 @@ func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 		{"removing a manager, while a group is manager", backendtest.As("u:acme:cleo"), backendtest.MemberChanges("u:acme:ann="), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.Service.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
+			_, err := h.Library.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
 			backendtest.WantFaults(t, err, c.want...)
 		})
 	}
-	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a removed manager still sees the private item: %v", err)
 	}
 	h.WantTitles(backendtest.As("u:acme:ann"), "u:acme:ann")
@@ -138,7 +138,7 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
-	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	h.User("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {
@@ -147,7 +147,7 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	slow.id = id
 	share := func(p string) (*library.ContentOutcome, error) {
-		return h.Service.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+		return h.Library.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = share("u:acme:p0") })
@@ -161,10 +161,10 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
 		backendtest.WantFaults(t, err, "FORBIDDEN role")
 	})
-	for h.Service.SharesWaiting(id) < many {
+	for h.Library.SharesWaiting(id) < many {
 		runtime.Gosched()
 		if t.Context().Err() != nil {
 			return
@@ -183,11 +183,11 @@ func TestShareContent_ReaderMayNotShareALoggedInItemWithAGroup(t *testing.T) {
 	id := string(h.Note("ours", principal.LoggedIn))
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
 	share := func(v *principal.Viewer) error {
-		_, err := h.Service.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
+		_, err := h.Library.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
 		return err
 	}
 	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo")), "FORBIDDEN principalIds.0")
-	if cs, err := h.Service.Contents(t.Context(), backendtest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
+	if cs, err := h.Library.Contents(t.Context(), backendtest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
 		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
 	}
 	backendtest.WantFaults(t, share(backendtest.As("u:acme:ann")))
@@ -206,11 +206,11 @@ func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
 func TestMembers_ManagersSeeAll(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("a", principal.Public)
-	if _, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
+	if _, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
 		t.Fatal(err)
 	}
 	members := func(v *principal.Viewer) int {
-		c, err := h.Service.Members(t.Context(), v, id, cursor.PageArgs{})
+		c, err := h.Library.Members(t.Context(), v, id, cursor.PageArgs{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func (s *Service) readTarget(ctx context.Context, c *contentChange) (*target, er
 // repeatedOrSeen returns the answer of a request that was answered before. For all other
 // requests it returns NOT_FOUND unless the viewer sees the item.
 func (s *Service) repeatedOrSeen(ctx context.Context, c *contentChange, t *target, row *commit.RequestRow) (*keptAnswer, error) {
-	again, err := c.Request.Answered(row, s.Now())
+	again, err := c.Request.Answered(row, s.engine.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 // with expiresAt.
 func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in UpdateContent) (*ContentOutcome, error) {
 	defer v.Forget()
-	id, faults := in.check(s.Now())
-	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "updateContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	id, faults := in.check(s.engine.Now())
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "updateContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 // planUpdate plans the state after an update and its scope, with the number of libraries that
 // it concerns.
 func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
-	h, now := &t.header, s.Now()
+	h, now := &t.header, s.engine.Now()
 	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err
 	}
@@ -66,7 +66,7 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 		return nil, 0, err
 	}
 	after := *h
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 	visible := in.apply(&after.Content)
 	expiry := in.ExpiresAt.Set && !equalInstants(h.ExpiresAt, in.ExpiresAt.Value)
 	if expiry {

@@ -51,7 +51,7 @@ func datedFixture(t *testing.T, wrap func(backend.Store) backend.Store) (*backen
 		h.Store = wrap(store)
 	}
 	h.Journal = journal.New(t.Context(), h.Store, c, nil)
-	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	return h, c
 }
 
@@ -61,7 +61,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+		out, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: backendtest.MemberChanges("u:acme:ben=VIEWER"), IdempotencyKey: backendtest.Ptr("k"),
 		})
 		if err != nil {
@@ -107,7 +107,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	h, clock := datedFixture(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+		out, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
 		})
 		if err != nil {
@@ -141,7 +141,7 @@ func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
 	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string) error {
-		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 			Name: backendtest.Ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
 		})
 		return err

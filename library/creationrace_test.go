@@ -51,15 +51,15 @@ var creations = []struct {
 		if name != "" {
 			in.Name = &name
 		}
-		_, err := h.Service.CreateContent(h.T.Context(), backendtest.Admin("u:acme:ann"), in)
+		_, err := h.Library.CreateContent(h.T.Context(), backendtest.Admin("u:acme:ann"), in)
 		return err
 	}},
 	{"group", func(h *backendtest.Fixture, key, name, title string) error {
-		_, err := h.Service.CreateGroup(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
+		_, err := h.People.CreateGroup(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 	{"user", func(h *backendtest.Fixture, key, name, title string) error {
-		_, err := h.Service.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+		_, err := h.People.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }
@@ -72,14 +72,14 @@ func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
 	o.Journal = journal.New(h.T.Context(), o.Store, o.Runtime, nil)
 	names := &backendtest.CountingNames{}
 	names.N.Store(1000) // of another block
-	o.Service = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
+	o.Services = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
 	return o
 }
 
 // countLive counts items and principals that exist.
 func countLive(h *backendtest.Fixture) (n int) {
 	h.T.Helper()
-	r, err := h.Service.Audit(h.T.Context())
+	r, err := h.Repair.Audit(h.T.Context())
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string, members ...string) error {
 		name, key := "item", "key"
-		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
+		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
 			Visibility: principal.Private, Members: backendtest.MemberChanges(members...), IdempotencyKey: &key})
 		return err
 	}

@@ -53,9 +53,9 @@ func remove(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id string
 	var d *principal.Deletion
 	var err error
 	if principal.ID(id).IsGroup() {
-		d, err = h.Service.DeleteGroup(t.Context(), v, principal.DeleteGroup{ID: id})
+		d, err = h.People.DeleteGroup(t.Context(), v, principal.DeleteGroup{ID: id})
 	} else {
-		d, err = h.Service.DeleteUser(t.Context(), v, principal.DeleteUser{ID: id})
+		d, err = h.People.DeleteUser(t.Context(), v, principal.DeleteUser{ID: id})
 	}
 	if err != nil {
 		t.Fatalf("deleting %s: %v", id, err)
@@ -66,7 +66,7 @@ func remove(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id string
 // sees fails unless v sees the item, or does not.
 func sees(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID, want bool) {
 	t.Helper()
-	cs, err := h.Service.Contents(t.Context(), v, []library.ContentID{id})
+	cs, err := h.Library.Contents(t.Context(), v, []library.ContentID{id})
 	if err != nil || (cs[0] != nil) != want {
 		t.Errorf("%s sees %s: %v, %v; want %t", v.User, id, cs, err, want)
 	}
@@ -74,7 +74,7 @@ func sees(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.
 
 func memberIDs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) string {
 	t.Helper()
-	c, err := h.Service.Members(t.Context(), v, id, cursor.PageArgs{})
+	c, err := h.Library.Members(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,20 +103,20 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if got := memberIDs(t, h, backendtest.Ann(), "c:acme:secret"); got != " crew ann dan" {
 		t.Errorf("members:%s", got)
 	}
-	ps, err := h.Service.Principals(t.Context(), backendtest.Root(), []principal.ID{"u:acme:bob"})
+	ps, err := h.People.Principals(t.Context(), backendtest.Root(), []principal.ID{"u:acme:bob"})
 	if err != nil || ps[0] != nil {
 		t.Errorf("the user is shown: %v, %v", ps, err)
 	}
-	if u, err := h.Service.ViewerUser(t.Context(), bob()); err != nil || u != nil {
+	if u, err := h.People.ViewerUser(t.Context(), bob()); err != nil || u != nil {
 		t.Errorf("viewer is %v, %v", u, err)
 	}
-	_, err = h.Service.Library(t.Context(), backendtest.Root(), "u:acme:bob", library.LibraryQuery{})
+	_, err = h.Listing.Library(t.Context(), backendtest.Root(), "u:acme:bob", library.LibraryQuery{})
 	backendtest.WantFaults(t, err, "NOT_FOUND")
-	permissions, err := h.Service.PermissionsOf(t.Context(), bob(), []library.ContentID{"c:acme:open"})
+	permissions, err := h.Library.PermissionsOf(t.Context(), bob(), []library.ContentID{"c:acme:open"})
 	if err != nil || *permissions[0] != (library.Permissions{}) {
 		t.Errorf("permissions: %+v, %v", permissions[0], err)
 	}
-	if groups, err := h.Service.GroupsOf(t.Context(), bob()); err != nil || len(groups.All()) != 0 {
+	if groups, err := h.People.GroupsOf(t.Context(), bob()); err != nil || len(groups.All()) != 0 {
 		t.Errorf("groups: %v, %v", groups.All(), err)
 	}
 	if d, err := h.Pages.Draft(t.Context(), bob(), "c:acme:open", 1, ""); err != nil || d != nil {
@@ -131,9 +131,9 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a role in a group: %v", err)
 	}
-	_, err = h.Service.CreateContent(t.Context(), bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+	_, err = h.Library.CreateContent(t.Context(), bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "FORBIDDEN")
-	_, err = h.Service.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN name")
 	s.down.Store(false)
 	h.Quiet()
@@ -145,12 +145,12 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
-	_, err = h.Service.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN name")
 	// The address is free.
-	_, err = h.Service.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: backendtest.EmailOf("u:acme:bob"), Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: backendtest.EmailOf("u:acme:bob"), Visibility: principal.Public})
 	backendtest.WantFaults(t, err)
-	_, err = h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
+	_, err = h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN id")
 }
 
@@ -164,14 +164,14 @@ func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
 		t.Error("the removal is said to be complete")
 	}
 	sees(t, h, cat(), "c:acme:secret", false)
-	if groups, err := h.Service.GroupsOf(t.Context(), cat()); err != nil || len(groups.All()) != 0 {
+	if groups, err := h.People.GroupsOf(t.Context(), cat()); err != nil || len(groups.All()) != 0 {
 		t.Errorf("groups: %v, %v", groups.All(), err)
 	}
-	c, err := h.Service.Groups(t.Context(), cat(), "u:acme:cat", cursor.PageArgs{})
+	c, err := h.People.Groups(t.Context(), cat(), "u:acme:cat", cursor.PageArgs{})
 	if err != nil || len(c.Edges) != 0 {
 		t.Errorf("groups of cat: %v, %v", c, err)
 	}
-	_, err = h.Service.GroupMembers(t.Context(), backendtest.Root(), "g:acme:crew", cursor.PageArgs{})
+	_, err = h.People.GroupMembers(t.Context(), backendtest.Root(), "g:acme:crew", cursor.PageArgs{})
 	backendtest.WantFaults(t, err, "NOT_FOUND")
 	s.down.Store(false)
 	h.Quiet()
@@ -193,9 +193,9 @@ func TestDeleteUser_ItemsItManagedAloneRemain(t *testing.T) {
 	}
 	h.WantTitles(backendtest.Bob(), "u:acme:bob", "secret", "open")
 	in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges("u:acme:dan=EDITOR")}
-	_, err := h.Service.SetContentMembers(t.Context(), backendtest.Bob(), in)
+	_, err := h.Library.SetContentMembers(t.Context(), backendtest.Bob(), in)
 	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
-	_, err = h.Service.SetContentMembers(t.Context(), backendtest.Root(), in)
+	_, err = h.Library.SetContentMembers(t.Context(), backendtest.Root(), in)
 	backendtest.WantFaults(t, err)
 	_, err = h.Set(backendtest.Root(), "g:acme:staff", "u:acme:dan=MEMBER")
 	backendtest.WantFaults(t, err)
@@ -207,7 +207,7 @@ func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
 	call := func(key *string) (*principal.Deletion, error) {
-		return h.Service.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: key})
+		return h.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: key})
 	}
 	key := "k"
 	for range 2 {
@@ -222,7 +222,7 @@ func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 	if d, err := call(&key); err != nil || !d.Complete {
 		t.Errorf("once everything is removed: %+v, %v", d, err)
 	}
-	_, err = h.Service.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:bob"})
+	_, err = h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:bob"})
 	backendtest.WantFaults(t, err, "NOT_FOUND id")
 }
 
@@ -257,7 +257,7 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 		},
 		"createContent by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
 			l.item.Store(do)
-			_, err := h.Service.CreateContent(h.T.Context(), backendtest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+			_, err := h.Library.CreateContent(h.T.Context(), backendtest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 			return err
 		},
 		"setGroupMembers": func(h *backendtest.Fixture, l *late, do *func()) error {
@@ -267,7 +267,7 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 		},
 		"createGroup by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
 			l.group.Store(do)
-			_, err := h.Service.CreateGroup(h.T.Context(), backendtest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(h.T.Context(), backendtest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
 			return err
 		},
 	} {
@@ -298,14 +298,14 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 		for name, repair := range map[string]func(h *backendtest.Fixture) error{
 			"scrubber": func(h *backendtest.Fixture) error {
 				for range 50 {
-					if _, _, err := h.Service.Scrub(h.T.Context()); err != nil {
+					if _, _, err := h.Repair.Scrub(h.T.Context()); err != nil {
 						return err
 					}
 				}
 				return nil
 			},
 			"rebuild": func(h *backendtest.Fixture) error {
-				_, err := h.Service.RebuildAll(h.T.Context(), func(int, int) {})
+				_, err := h.Repair.RebuildAll(h.T.Context(), func(int, int) {})
 				return err
 			},
 		} {
@@ -318,7 +318,7 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 				if err != nil || !v.Applied {
 					t.Fatal(v, err)
 				}
-				r, err := h.Service.Audit(t.Context())
+				r, err := h.Repair.Audit(t.Context())
 				if err != nil || r.Mismatches < 3 || r.Deleted != 1 {
 					t.Errorf("the audit finds %+v, %v", r, err)
 				}
@@ -339,7 +339,7 @@ func TestDeleteUser_GetsNoRoleMeanwhile(t *testing.T) {
 	remove(t, h, backendtest.Root(), "u:acme:bob")
 	set := func(changes ...string) error {
 		in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges(changes...)}
-		_, err := h.Service.SetContentMembers(t.Context(), backendtest.Ann(), in)
+		_, err := h.Library.SetContentMembers(t.Context(), backendtest.Ann(), in)
 		return err
 	}
 	backendtest.WantFaults(t, set("u:acme:bob=MANAGER"), "NOT_FOUND members.0.principalId")

@@ -9,7 +9,6 @@ import (
 	"carrel/core/clock"
 	"carrel/library"
 	"carrel/library/exchange"
-	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
 	"carrel/principal"
@@ -112,7 +111,7 @@ func TestExport_OmitsAUserWhoseRemovalRuns(t *testing.T) {
 	s.down.Store(true)
 	remove(t, h, backendtest.Root(), "u:acme:bob")
 	o := &namesExported{}
-	if err := h.Service.Export(t.Context(), repair.ExportSink(o)); err != nil {
+	if err := h.Exchange.Export(t.Context(), exchange.Sink(o)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range o.names {
@@ -137,7 +136,7 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	}
 	remove(t, h, backendtest.Root(), "u:acme:bob")
 	h.Quiet()
-	if _, err := h.Service.Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	h.WantAudited()

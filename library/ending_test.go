@@ -54,7 +54,7 @@ func TestDrain_InterruptedFanOutIsFinishedByTheNextProcess(t *testing.T) {
 	store.down.Store(true)
 	here.Update(id, "a2", 0)
 	<-store.full
-	here.Service.End()
+	here.Engine.End()
 	clock.Later.Store(int64(time.Minute))
 	close(store.free)
 	clock.Close()

@@ -55,7 +55,7 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 // own expiresAt decides. It reports whether due can be removed, which it cannot before its instant.
 func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 	var early bool
-	e, decided, err := s.decide(ctx, s.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {
+	e, decided, err := s.decide(ctx, s.engine.NewBudget(), ContentID(due.Key), func(ctx context.Context) (a *attempt, err error) {
 		rows, err := s.contents.Read(ctx, ContentID(due.Key), ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (s *Service) expire(ctx context.Context, due commit.Due) (bool, error) {
 // the item's state is newer than the hint, the attempt cannot be decided, or its state comes
 // with a newer hint. Otherwise a fence makes a newer state.
 func (s *Service) planExpiry(h *Header, due commit.Due) (a *attempt, early bool) {
-	now := s.Now()
+	now := s.engine.Now()
 	switch {
 	case h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt == due.At:
 		if due.At > now {

@@ -66,7 +66,7 @@ func hinted(t *testing.T) (*backendtest.Fixture, *hints) {
 
 // setExpiry sets or clears the expiry of an item.
 func setExpiry(h *backendtest.Fixture, id library.ContentID, at *clock.Instant) error {
-	_, err := h.Service.UpdateContent(h.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
+	_, err := h.Library.UpdateContent(h.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
 	return err
 }
 
@@ -167,7 +167,7 @@ func TestExpiry_FailedRemovalOfAHintIsNoError(t *testing.T) {
 	wantHints(h, "removals that fail", *hoursFromNow(h, 5), *hoursFromNow(h, 6))
 	s.set(func(s *hints) { s.drop = nil })
 	for _, d := range hintsIn(h) {
-		if done, err := h.ServiceAfter(7*time.Hour).Expire(t.Context(), d); err != nil || !done {
+		if done, err := h.After(7*time.Hour).Engine.Expire(t.Context(), d); err != nil || !done {
 			t.Errorf("the hint of %s stays: %v, %v", d.At, done, err)
 		}
 	}
@@ -212,13 +212,13 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 	// A hint by a clock that is ahead waits until our clock has reached its time.
 	ahead := lost
 	ahead.MTS = clock.Of(h.Runtime.Now().Add(24 * time.Hour))
-	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), ahead); err != nil || done {
+	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), ahead); err != nil || done {
 		t.Errorf("a hint that is ahead of the clock: %v, %v", done, err)
 	}
 	if got := h.Content(id); got.Seq != before.Seq {
 		t.Error("a hint that is ahead of the clock has fenced the item")
 	}
-	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), lost); err != nil || !done {
+	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), lost); err != nil || !done {
 		t.Fatalf("the hint of a lost race: %v, %v", done, err)
 	}
 	after := h.Content(id)
@@ -226,7 +226,7 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 		t.Errorf("after the hint was checked: %+v", after)
 	}
 	// The same hint needs no second fence.
-	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
+	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
 		t.Errorf("the hint checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
 	}
 	h.WantClean()
@@ -239,14 +239,14 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	at := clock.Of(h.Runtime.Now().Add(time.Hour))
 	other := anotherProcess(h) // another process checks the hint
-	later := other.ServiceAfter(2 * time.Hour)
+	later := other.After(2 * time.Hour)
 	tries := 0
 	s.racing(func(c *library.ContentCommit) error {
 		if tries++; tries > 1 {
 			return nil
 		}
 		d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
-		done, err := later.Expire(t.Context(), d)
+		done, err := later.Engine.Expire(t.Context(), d)
 		if err == nil && done {
 			err = s.Store.DropDue(t.Context(), d)
 		}
@@ -258,7 +258,7 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	}
 	wantHints(h, "the change", at)
 	s.set(func(s *hints) { s.commit = nil })
-	done, err := later.Expire(t.Context(), hintsIn(h)[0])
+	done, err := later.Engine.Expire(t.Context(), hintsIn(h)[0])
 	if err != nil || !done || h.Content(id).State != commit.Deleted {
 		t.Errorf("when its time had come: %v, %v, %v", done, err, h.Content(id).State)
 	}
@@ -272,14 +272,14 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	h, s := hinted(t)
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
 	name := "a"
-	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+	if _, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: hoursFromNow(h, 5),
 	}); err == nil {
 		t.Fatal("it was created")
 	}
 	s.set(func(s *hints) { s.commit = nil })
 	wantHints(h, "a creation that failed", *hoursFromNow(h, 5))
-	if done, err := h.ServiceAfter(6*time.Hour).Expire(t.Context(), hintsIn(h)[0]); err != nil || !done {
+	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), hintsIn(h)[0]); err != nil || !done {
 		t.Errorf("its hint: %v, %v", done, err)
 	}
 	if id := h.Note("a", principal.Public); id != "c:acme:a" {
@@ -302,7 +302,7 @@ func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 		after time.Duration
 		want  []clock.Instant
 	}{{0, nil}, {2 * time.Hour, []clock.Instant{at}}} {
-		if _, err := h.ServiceAfter(c.after).ScrubFrom(t.Context(), repair.ScrubPosition{}, 10); err != nil {
+		if _, err := h.After(c.after).Repair.ScrubFrom(t.Context(), repair.ScrubPosition{}, 10); err != nil {
 			t.Fatal(err)
 		}
 		wantHints(h, c.after.String(), c.want...)

@@ -53,20 +53,20 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 	}
 	for name, do := range map[string]func(h *backendtest.Fixture) (bool, error){
 		"createContent": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Service.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n"), Kind: library.Note, Title: "n",
+			return complete(h.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n"), Kind: library.Note, Title: "n",
 				Visibility: principal.Public, Members: backendtest.MemberChanges("u:acme:bob=EDITOR"), IdempotencyKey: k}))
 		},
 		"updateContent": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Service.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(backendtest.Ptr("t")), IdempotencyKey: k}))
+			return complete(h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(backendtest.Ptr("t")), IdempotencyKey: k}))
 		},
 		"shareContent": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Service.ShareContent(t.Context(), ann, library.ShareContent{Content: id, Principals: []string{"u:acme:cat"}, Role: library.Viewing, IdempotencyKey: k}))
+			return complete(h.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: id, Principals: []string{"u:acme:cat"}, Role: library.Viewing, IdempotencyKey: k}))
 		},
 		"setContentMembers": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Service.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
+			return complete(h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
 		},
 		"removeFromLibrary": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Service.RemoveFromLibrary(t.Context(), backendtest.Bob(), library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
+			return complete(h.Library.RemoveFromLibrary(t.Context(), backendtest.Bob(), library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
 		},
 	} {
 		for _, fails := range []bool{false, true} {
@@ -90,7 +90,7 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 				want("its repetition", !fails)
 				c.shut.Store(true)
 				for _, title := range []string{"later", "later still"} {
-					if out, err := h.Service.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
+					if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
 						t.Fatalf("a later change: %+v, %v", out, err)
 					}
 				}
@@ -100,7 +100,7 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 				want("all is complete", true)
 				c.shut.Store(true)
 				title := "last"
-				if out, err := h.Service.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
+				if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
 					t.Fatalf("the last change: %+v, %v", out, err)
 				}
 				want("the last change is not complete", true)
@@ -119,17 +119,17 @@ func TestIdempotencyKey_DeletionNeverGoesBackToRunning(t *testing.T) {
 	h.Note("gone", principal.Public, "u:acme:dan=VIEWER")
 	for name, do := range map[string]func() (*principal.Deletion, error){
 		"deleteContent": func() (*principal.Deletion, error) {
-			out, err := h.Service.DeleteContent(t.Context(), backendtest.Ann(), library.DeleteContent{ID: "c:acme:gone", IdempotencyKey: k})
+			out, err := h.Library.DeleteContent(t.Context(), backendtest.Ann(), library.DeleteContent{ID: "c:acme:gone", IdempotencyKey: k})
 			if err != nil {
 				return nil, err
 			}
 			return &principal.Deletion{Complete: out.FanOut.Complete}, nil
 		},
 		"deleteUser": func() (*principal.Deletion, error) {
-			return h.Service.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: k})
+			return h.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: k})
 		},
 		"deleteGroup": func() (*principal.Deletion, error) {
-			return h.Service.DeleteGroup(t.Context(), backendtest.As("u:acme:cat"), principal.DeleteGroup{ID: "g:acme:crew", IdempotencyKey: k})
+			return h.People.DeleteGroup(t.Context(), backendtest.As("u:acme:cat"), principal.DeleteGroup{ID: "g:acme:crew", IdempotencyKey: k})
 		},
 	} {
 		c.shut.Store(true)

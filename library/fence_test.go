@@ -13,13 +13,12 @@ import (
 	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/library/repair"
 )
 
 func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	h := newURLs(t, nil)
 	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
-	record := library.URLRecord(h.Service.Service.Service.Service)
+	record := library.URLRecord(h.Library)
 	before := h.Content("c:acme:one")
 	base := backendtest.WantFence(t, record, "c:acme:one", claim.URL("acme", pageB))
 	after := h.Content("c:acme:one")
@@ -52,7 +51,7 @@ func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 		fenced bool
 	}{{seq - 1, false}, {seq, true}, {seq, false}} {
 		e := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:one", Base: c.base}
-		if fenced, err := h.Service.Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
+		if fenced, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
 			t.Errorf("base %d: fenced %t, %v", c.base-seq, fenced, err)
 		}
 		if c.fenced {
@@ -106,16 +105,16 @@ func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 					h.mustCreate(ann, "one", pageB)
 				}
 				var contended error
-				later := h.ServiceAfter(claim.TakenWithin + time.Second)
+				later := h.After(claim.TakenWithin + time.Second)
 				store.contend = func() { contended = h.create(later, bob, "two", pageA, nil) }
 				store.reads = reads
-				own := func(svc *repair.Service) error {
+				own := func(svc *backend.Services) error {
 					if created {
 						return h.create(svc, ann, "one", pageA, nil)
 					}
 					return h.move(svc, ann, "c:acme:one", pageA)
 				}
-				backendtest.WantFaults(t, own(h.Service))
+				backendtest.WantFaults(t, own(h.Services))
 				backendtest.WantFaults(t, contended, "TAKEN url")
 				if store.reads > 0 {
 					t.Fatalf("the contender must read the owner %d times more", store.reads)

@@ -43,7 +43,7 @@ func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 			two, _ := g.Open(0, false)
 			one.User("u:acme:ann", principal.Public)
 			one.Note("first", principal.Private)
-			c, err := one.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c, err := one.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if err != nil || len(c.Edges) != 1 {
 				t.Fatalf("%+v, %v", c, err)
 			}
@@ -73,13 +73,13 @@ func TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges(t *testing.T) {
 	h.Quiet()
 	h.Store = h.Store.(*unkept).Store
 	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: wall, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	h.Service = svc
+	h.Services = svc
 	resume := func() error {
-		c, err := svc.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		c, err := svc.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		if err != nil || len(c.Edges) != 1 {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		f, err := svc.Follow(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", backendtest.Ptr(c.Edges[0].Cursor()))
+		f, err := svc.Feed.Follow(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", backendtest.Ptr(c.Edges[0].Cursor()))
 		if err == nil {
 			f.Close()
 		}

@@ -26,7 +26,7 @@ func move(h *Header, position, now clock.Instant) {
 // pauseOf returns how long an item must still keep its position; 0: it may move at once. A hot item
 // moves at most once in HotPause, because each move leaves dead rows in every library that has it.
 func (s *Service) pauseOf(h *Header) time.Duration {
-	now, last := s.StoreNow(), h.MovedAt
+	now, last := s.engine.StoreNow(), h.MovedAt
 	hot := h.Moves >= s.tune.HotMoves && now < h.MovesSince.Add(movesWindow)
 	if !hot || last > now.Add(commit.AheadAtMost) {
 		// Working clocks do not differ by so much. The clock that dated the last move has been set
@@ -64,7 +64,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 	var later InFlight
 	// The position of its last change may be older than what a page has read as the newest one.
 	whatever := func() clock.Instant { return 0 }
-	e, ok, err := s.decideFrom(ctx, s.NewBudget(), id, whatever, func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decideFrom(ctx, s.engine.NewBudget(), id, whatever, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -73,13 +73,13 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 		if h.State != commit.Live || h.Position == h.LastModified {
 			return nothingToChange, nil
 		}
-		if due := s.deferUntil(&h, s.Now()); due != 0 {
+		if due := s.deferUntil(&h, s.engine.Now()); due != 0 {
 			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true}
 			return nothingToChange, nil
 		}
 		after := h
-		after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
-		move(&after, h.LastModified, s.StoreNow())
+		after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
+		move(&after, h.LastModified, s.engine.StoreNow())
 		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}, &ContentCommit{
 			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
 		}), nil
@@ -97,7 +97,7 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 // putOff records a move that is deferred again. The record is durable when putOff returns, so the
 // former entry may be dropped.
 func (s *Service) putOff(ctx context.Context, e InFlight) error {
-	e.ID = s.NewEntryID()
+	e.ID = s.engine.NewEntryID()
 	if err := s.journal.Begin(ctx, e.Entry()); err != nil {
 		return err
 	}

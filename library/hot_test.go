@@ -12,7 +12,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -27,14 +26,14 @@ func (busy) MayDefer() bool { return false }
 func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		move func(ctx context.Context, busy *repair.Service, id library.ContentID) error
+		move func(ctx context.Context, busy *backend.Services, id library.ContentID) error
 	}{
-		{"by the deferred move", func(ctx context.Context, busy *repair.Service, id library.ContentID) error {
-			_, err := busy.Move(ctx, id)
+		{"by the deferred move", func(ctx context.Context, busy *backend.Services, id library.ContentID) error {
+			_, err := busy.Library.Move(ctx, id)
 			return err
 		}},
-		{"by an update that is not deferred", func(ctx context.Context, busy *repair.Service, id library.ContentID) error {
-			_, err := busy.UpdateContent(ctx, backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("third"))})
+		{"by an update that is not deferred", func(ctx context.Context, busy *backend.Services, id library.ContentID) error {
+			_, err := busy.Library.UpdateContent(ctx, backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("third"))})
 			return err
 		}},
 	} {
@@ -51,7 +50,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			update := func(in library.UpdateContent) {
 				t.Helper()
 				in.ID = string(id)
-				if _, err := deferring.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+				if _, err := deferring.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
 					t.Fatal(err)
 				}
 			}

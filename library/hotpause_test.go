@@ -54,7 +54,7 @@ func (town *hotProcesses) open(ahead time.Duration) *hotProcess {
 	p := &hotProcess{Fixture: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
-	h.Service = backendtest.Open(town.T, backend.Config{
+	h.Services = backendtest.Open(town.T, backend.Config{
 		Store: town.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
@@ -84,7 +84,7 @@ func (p *hotProcess) hot(name string) library.ContentID {
 
 func (p *hotProcess) rename(id library.ContentID, title string) {
 	p.T.Helper()
-	_, err := p.Service.UpdateContent(p.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+	_, err := p.Library.UpdateContent(p.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (p *hotProcess) rename(id library.ContentID, title string) {
 // reached the position of its last change.
 func (p *hotProcess) due(id library.ContentID, moved bool) {
 	p.T.Helper()
-	if err := p.Journal.DoDue(p.T.Context(), p.Service); err != nil {
+	if err := p.Journal.DoDue(p.T.Context(), p.Services.Background()); err != nil {
 		p.T.Fatal(err)
 	}
 	p.wantMoved(id, moved)
@@ -116,7 +116,7 @@ func (town *hotProcesses) wantClean() {
 			town.T.Fatal(err)
 		}
 	}
-	r, err := town.processes[0].Service.Audit(town.T.Context())
+	r, err := town.processes[0].Repair.Audit(town.T.Context())
 	if err != nil || !r.Clean() || r.InFlight+r.Deferred != 0 {
 		town.T.Errorf("the audit found %+v, %v", r, err)
 	}
@@ -180,7 +180,7 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	town.at(30 * time.Second)
-	if err := p.Journal.Recover(t.Context(), p.Service); err != nil {
+	if err := p.Journal.Recover(t.Context(), p.Services.Background()); err != nil {
 		t.Fatal(err)
 	}
 	town.processes = town.processes[1:]
@@ -210,14 +210,14 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
-	if _, err := p.Service.Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := p.Engine.Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	p.wantMoved(id, false)
 	if err := p.Journal.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := p.Service.Audit(t.Context()); err != nil || !r.Clean() || r.Deferred != 1 {
+	if r, err := p.Repair.Audit(t.Context()); err != nil || !r.Clean() || r.Deferred != 1 {
 		t.Errorf("before the move the audit found %+v, %v", r, err)
 	}
 	town.at(hotPause)
@@ -310,7 +310,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	svc := backendtest.Open(t, backend.Config{
 		Store: town.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
-	if moved, err := svc.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
+	if moved, err := svc.Library.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
 	}
 	town.at(hotPause)
@@ -338,7 +338,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 		}
 		h.Unsettled = append(h.Unsettled, former)
 	}
-	if moved, err := p.Service.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
+	if moved, err := p.Library.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
 		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)
 	}
 	if err := town.Store.CleanUp(t.Context(), &library.Cleanup{ID: id, Positions: left}); err != nil {

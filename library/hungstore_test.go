@@ -39,7 +39,7 @@ func TestMutation_HungStoreIsRefusedInTime(t *testing.T) {
 	store.hung.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	_, err := h.Service.CreateContent(ctx, &principal.Viewer{User: "u:acme:ann"},
+	_, err := h.Library.CreateContent(ctx, &principal.Viewer{User: "u:acme:ann"},
 		library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public})
 	if ctx.Err() != nil {
 		t.Error("it was not refused while the request could still wait")

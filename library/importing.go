@@ -56,11 +56,11 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 	for i, m := range members {
 		ps[i] = m.Principal
 	}
-	if err := s.RequireAll(ctx, ps); err != nil {
+	if err := s.people.RequireAll(ctx, ps); err != nil {
 		return principal.Unchanged, err
 	}
 	result := principal.Unchanged
-	e, ok, err := s.decide(ctx, s.NewBudget(), h.ID, func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.engine.NewBudget(), h.ID, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, h.ID, ContentQuery{})
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 // planImport plans the first state of an imported item.
 func (s *Service) planImport(ctx context.Context, before *Header, imported Header, members []Member) (*attempt, error) {
 	after := imported
-	after.Seq, after.MTS = before.Seq+1, max(s.MTS(before.MTS), imported.Position)
+	after.Seq, after.MTS = before.Seq+1, max(s.engine.MTS(before.MTS), imported.Position)
 	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
 	if err := s.putHint(ctx, &after); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func sameItem(old, imported *Content, in *ImportContent) bool {
 
 // importedHeader checks an imported item, and returns the header and the members that it describes.
 func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
-	now := s.Now()
+	now := s.engine.Now()
 	// ExpiresAt may have passed since the file was written. The journal then expires the item
 	// as it would have done, and the lines that name it remain valid.
 	shape := CreateContent{Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
@@ -171,7 +171,7 @@ func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (principa
 	if id.KindOf(in.ID) == id.Content {
 		return s.importRoles(ctx, ContentID(in.ID), in.Content)
 	}
-	return s.ImportGroupMembers(ctx, in.ID, in.Group, in.Unmanaged)
+	return s.people.ImportGroupMembers(ctx, in.ID, in.Group, in.Unmanaged)
 }
 
 func (s *Service) importRoles(ctx context.Context, id ContentID, changes []ContentMemberChange) (principal.ImportResult, error) {
@@ -188,10 +188,10 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 	for i, m := range wanted {
 		ps[i] = m.Principal
 	}
-	if err := s.RequireAll(ctx, ps); err != nil {
+	if err := s.people.RequireAll(ctx, ps); err != nil {
 		return principal.Unchanged, err
 	}
-	e, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+	e, ok, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.readState(ctx, id, ps, nil)
 		if err != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 // ImportEdit decides an import of data that another package keeps in an item. plan gets the
 // rows of the keys, and returns nil if the item contains the imported data already.
 func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
-	_, ok, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+	_, ok, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		read, err := s.contents.Read(ctx, id, ContentQuery{Rows: keys})
 		if err != nil {
 			return nil, err

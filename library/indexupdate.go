@@ -15,8 +15,8 @@ const applyWithin = 20 * time.Second
 // followers of the libraries. Each try dates its changes anew, because followers no longer read
 // changes that are dated too long ago.
 func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
-	err := s.Retry(ctx, func() error {
-		return s.applyNow(ctx, e, func() { e.At = s.publish.Stamp(s.StoreNow()) })
+	err := s.engine.Retry(ctx, func() error {
+		return s.applyNow(ctx, e, func() { e.At = s.publish.Stamp(s.engine.StoreNow()) })
 	})
 	if err == nil {
 		s.publish.IndexApplied(e)
@@ -26,7 +26,7 @@ func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 
 // ApplyIndexQuietly is applyIndex, but writes no changes for followers and does not notify them.
 func (s *Service) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
-	return s.Retry(ctx, func() error { return s.applyNow(ctx, e, func() {}) })
+	return s.engine.Retry(ctx, func() error { return s.applyNow(ctx, e, func() {}) })
 }
 
 // applyNow is one try. It calls begin, which dates the changes, when its turn has come. The time
@@ -36,7 +36,7 @@ func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) er
 		return err
 	}
 	defer s.permits.Give()
-	if s.Over() {
+	if s.engine.Over() {
 		return commit.ErrEnding // the shutdown began while this try waited for its turn, or paused
 	}
 	within, cancel := s.rt.Deadline(ctx, applyWithin)

@@ -100,7 +100,7 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 // concerns.
 func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
 	after := *h
-	after.Seq, after.MTS, after.Page = h.Seq+1, s.MTS(h.MTS), edit.Page
+	after.Seq, after.MTS, after.Page = h.Seq+1, s.engine.MTS(h.MTS), edit.Page
 	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonRevised)}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq, Rows: edit.Rows}
 	libraries := 0
@@ -110,7 +110,7 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 		}
 		libraries = s.planMoving(h, &after, &e, c)
 	}
-	c.Header, c.Request = after, r.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
+	c.Header, c.Request = after, r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
 	a := s.contentAttempt(e, c)
 	a.restore = edit.Restore
 	return a, libraries
@@ -124,10 +124,10 @@ func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) in
 	after.recordNarrowing(h.Visibility)
 	// A clock that was ahead may have dated the last move. The pause then counts from now, so
 	// that no item waits longer than one pause.
-	after.MovedAt = min(h.MovedAt, s.StoreNow())
-	e.Due = s.deferUntil(after, s.Now())
+	after.MovedAt = min(h.MovedAt, s.engine.StoreNow())
+	e.Due = s.deferUntil(after, s.engine.Now())
 	if e.Due == 0 {
-		move(after, after.MTS, s.StoreNow())
+		move(after, after.MTS, s.engine.StoreNow())
 		c.Supersede = &Superseded{h.Position, h.Widest}
 	} else {
 		after.Widest = max(h.Widest, after.Visibility)

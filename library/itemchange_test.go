@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -45,17 +45,17 @@ func counted(id library.ContentID, change func(e *library.Edit)) library.ItemCha
 
 // changeItem makes a change of an item as a mutation of a viewer. If key is not "", it is the
 // idempotency key.
-func changeItem(ctx context.Context, svc *repair.Service, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
+func changeItem(ctx context.Context, svc *backend.Services, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
 	var input struct{ Key *string }
 	if key != "" {
 		input.Key = &key
 	}
 	var err error
-	in.Mutation, err = svc.BeginAsActor(v, in.ID.Tenant(), commit.Call{Name: "count", Input: &input, Key: &input.Key})
+	in.Mutation, err = svc.People.BeginAsActor(v, in.ID.Tenant(), commit.Call{Name: "count", Input: &input, Key: &input.Key})
 	if err != nil {
 		return nil, err
 	}
-	return svc.ChangeItem(ctx, v, in)
+	return svc.Library.ChangeItem(ctx, v, in)
 }
 
 func visibly(title *string) func(*library.Edit) {
@@ -66,7 +66,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
 	before := h.Content(id)
-	out, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, nil))
+	out, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, nil))
 	if err != nil || string(out.Answer) != "1" {
 		t.Fatalf("answer %q, %v", out.Answer, err)
 	}
@@ -74,7 +74,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	if quiet.Version != before.Version || quiet.LastModified != before.LastModified || quiet.Position != before.Position || string(quiet.Page) != "1" {
 		t.Errorf("nobody sees the change, and the item went from %+v to %+v", before, quiet)
 	}
-	out, err = changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, visibly(backendtest.Ptr("other"))))
+	out, err = changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, visibly(backendtest.Ptr("other"))))
 	if err != nil || string(out.Answer) != "2" || out.FanOut.Libraries != 1 {
 		t.Fatalf("answer %q, fan-out %+v, %v", out.Answer, out.FanOut, err)
 	}
@@ -83,7 +83,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
 	}
 	// The page and the row are removed, because the audit knows only those of package page.
-	if _, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()
@@ -95,16 +95,16 @@ func TestChangeItem_ChecksTheRightsOfTheViewer(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Private, "u:acme:bob=VIEWER")
 	change := counted(id, nil)
-	_, err := changeItem(t.Context(), h.Service, backendtest.Bob(), "", change)
+	_, err := changeItem(t.Context(), h.Services, backendtest.Bob(), "", change)
 	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
 	change.Editors = false
-	if _, err := changeItem(t.Context(), h.Service, backendtest.Bob(), "", change); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, backendtest.Bob(), "", change); err != nil {
 		t.Errorf("a change that needs no editor: %v", err)
 	}
 	h.User("u:acme:eve", principal.Public)
-	_, err = changeItem(t.Context(), h.Service, backendtest.As("u:acme:eve"), "", change)
+	_, err = changeItem(t.Context(), h.Services, backendtest.As("u:acme:eve"), "", change)
 	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
-	_, err = changeItem(t.Context(), h.Service, backendtest.Anonymous(), "", change)
+	_, err = changeItem(t.Context(), h.Services, backendtest.Anonymous(), "", change)
 	backendtest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
@@ -114,7 +114,7 @@ func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 	id := h.Note("n", principal.Public)
 	change := counted(id, nil)
 	for range 2 {
-		out, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "key", change)
+		out, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "key", change)
 		if err != nil || string(out.Answer) != "1" {
 			t.Fatalf("answer %q, %v", out.Answer, err)
 		}
@@ -122,7 +122,7 @@ func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 	nothing := change
 	nothing.Plan = func(context.Context, *library.ItemReading) (*library.Edit, error) { return nil, nil }
 	before := h.Content(id)
-	if _, err := changeItem(t.Context(), h.Service, backendtest.Ann(), "", nothing); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", nothing); err != nil {
 		t.Fatal(err)
 	}
 	if after := h.Content(id); after.Seq != before.Seq {
@@ -134,7 +134,7 @@ func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 func TestChangeItem_ConcurrentChangesAreAllMade(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
-	services := []*repair.Service{h.Service, h.ServiceAfter(0)}
+	services := []*backend.Services{h.Services, h.After(0)}
 	const each = 10
 	answers := make(chan string, 2*each)
 	var wg sync.WaitGroup

@@ -50,7 +50,7 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", principal.MessageOf(err))
 	}
-	l := timeline.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.Now()}
+	l := timeline.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.engine.Now()}
 	q, err := l.Query(args)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 		return nil, err
 	}
 	c := &FeedConnection{Edges: make([]*FeedEdge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	now := s.Now()
+	now := s.engine.Now()
 	for _, f := range page.Found {
 		// A page can take several reads, and this item may have expired since its own.
 		if !f.Item.expired(now) {
@@ -81,7 +81,7 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 	if err != nil {
 		return nil, fmt.Errorf("read the content of a feed: %w", err)
 	}
-	now := s.Now()
+	now := s.engine.Now()
 	cs := make([]*Content, len(rows))
 	for i := range rows {
 		h := &rows[i].Header
@@ -101,12 +101,12 @@ func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 	feed, e := feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)}
 	switch {
 	case h.State == commit.Live && h.Visibility == principal.Public && !s.listed.has(h.ID):
-		if err := s.Retry(ctx, func() error { return s.feeds.Put(ctx, feed, e, h.MTS) }); err != nil {
+		if err := s.engine.Retry(ctx, func() error { return s.feeds.Put(ctx, feed, e, h.MTS) }); err != nil {
 			return err
 		}
 		s.listed.add(h.ID)
 	case h.State == commit.Deleted && h.wasPublic():
-		return s.Retry(ctx, func() error { return s.feeds.Drop(ctx, feed, e, h.MTS) })
+		return s.engine.Retry(ctx, func() error { return s.feeds.Drop(ctx, feed, e, h.MTS) })
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *Service) DropFromFeed(ctx context.Context, e timeline.Entry) error {
 	if h := &rows.Header; h.State == commit.Live && h.CreatedAt == e.Created {
 		return nil
 	}
-	return s.feeds.Drop(ctx, feedOf(id.Tenant()), e, s.Now())
+	return s.feeds.Drop(ctx, feedOf(id.Tenant()), e, s.engine.Now())
 }
 
 // mostListed is the number of items that a process remembers as listed in their feeds.

@@ -34,7 +34,7 @@ func (s *Service) Nodes(ctx context.Context, v *principal.Viewer, ids []string) 
 			principals = append(principals, p)
 		}
 	}
-	ps, err := s.Principals(ctx, v, principals)
+	ps, err := s.people.Principals(ctx, v, principals)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestNodes_UnseenAndMalformedIDsAreNil(t *testing.T) {
 		{"administrator", backendtest.Root(), []string{"content Item", "user ann", "-", "group ann", "user shy", "content secret", "-", "-", "-", "user ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.Service.Nodes(t.Context(), c.viewer, ids)
+			got, err := r.Library.Nodes(t.Context(), c.viewer, ids)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,12 +65,12 @@ func TestNodes_UnseenAndMalformedIDsAreNil(t *testing.T) {
 	for i := range many {
 		many[i] = "u:acme:ann"
 	}
-	if got, err := r.Service.Nodes(t.Context(), backendtest.Ann(), many[1:]); err != nil || len(got) != input.MaxList || got[99] == nil {
+	if got, err := r.Library.Nodes(t.Context(), backendtest.Ann(), many[1:]); err != nil || len(got) != input.MaxList || got[99] == nil {
 		t.Errorf("100 ids: %d nodes, %v", len(got), err)
 	}
-	_, err := r.Service.Nodes(t.Context(), backendtest.Ann(), many)
+	_, err := r.Library.Nodes(t.Context(), backendtest.Ann(), many)
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
-	if got, err := r.Service.Nodes(t.Context(), backendtest.Ann(), nil); err != nil || len(got) != 0 {
+	if got, err := r.Library.Nodes(t.Context(), backendtest.Ann(), nil); err != nil || len(got) != 0 {
 		t.Errorf("no ids: %v, %v", got, err)
 	}
 }
@@ -87,11 +87,11 @@ func TestContents_MoreThanTheStoreAcceptsAtOnceAreRead(t *testing.T) {
 		r.Principals(principals[i])
 		r.Item(contents[i], clock.Instant(i+1), principal.Public, backendtest.ContentMember(principals[i], library.Viewing))
 	}
-	ps, err := r.Service.Principals(t.Context(), backendtest.Anonymous(), principals)
+	ps, err := r.People.Principals(t.Context(), backendtest.Anonymous(), principals)
 	r.Must(err)
-	cs, err := r.Service.Contents(t.Context(), backendtest.Anonymous(), contents)
+	cs, err := r.Library.Contents(t.Context(), backendtest.Anonymous(), contents)
 	r.Must(err)
-	ss, err := r.Service.PermissionsOf(t.Context(), &principal.Viewer{User: principals[229]}, contents)
+	ss, err := r.Library.PermissionsOf(t.Context(), &principal.Viewer{User: principals[229]}, contents)
 	r.Must(err)
 	for i := range principals {
 		if ps[i].PrincipalID() != principals[i] || cs[i].ID != contents[i] {

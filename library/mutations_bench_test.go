@@ -34,13 +34,13 @@ func BenchmarkMutation(b *testing.B) {
 		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil), Names: &backendtest.CountingNames{},
 	})
 	const ann = "u:acme:ann"
-	if _, err := s.CreateUser(b.Context(), backendtest.As(ann), principal.CreateUser{
+	if _, err := s.People.CreateUser(b.Context(), backendtest.As(ann), principal.CreateUser{
 		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public,
 	}); err != nil {
 		b.Fatal(err)
 	}
 	create := func() library.ContentID {
-		out, err := s.CreateContent(b.Context(), backendtest.As(ann), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+		out, err := s.Library.CreateContent(b.Context(), backendtest.As(ann), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func BenchmarkMutation(b *testing.B) {
 				if keyed {
 					in.IdempotencyKey = &title
 				}
-				if _, err := s.UpdateContent(b.Context(), backendtest.As(ann), in); err != nil {
+				if _, err := s.Library.UpdateContent(b.Context(), backendtest.As(ann), in); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -82,7 +82,7 @@ func BenchmarkMutation(b *testing.B) {
 		for b.Loop() {
 			n++
 			email := fmt.Sprintf("ann%d@example.com", n)
-			if _, err := s.UpdateUser(b.Context(), backendtest.As(ann), principal.UpdateUser{ID: ann, Email: input.Some(&email)}); err != nil {
+			if _, err := s.People.UpdateUser(b.Context(), backendtest.As(ann), principal.UpdateUser{ID: ann, Email: input.Some(&email)}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -15,13 +15,13 @@ import (
 func TestOracle_FormerFailuresDoNotComeBack(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	note := library.CreateContent{Name: backendtest.Ptr("note"), Kind: library.Note, Title: "x", Visibility: principal.LoggedIn}
-	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), note); err != nil {
+	if _, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), note); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("an administrator who does not exist gets no role", func(t *testing.T) {
-		_, err := h.Service.ShareContent(t.Context(), backendtest.Admin("u:acme:root"), library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
+		_, err := h.Library.ShareContent(t.Context(), backendtest.Admin("u:acme:root"), library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
 		backendtest.WantFaults(t, err, "NOT_FOUND principalIds.0")
-		_, err = h.Service.SetContentMembers(t.Context(), backendtest.Admin("u:acme:root"), library.SetContentMembers{Content: "c:acme:note", Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: backendtest.Ptr(library.Viewing)}}})
+		_, err = h.Library.SetContentMembers(t.Context(), backendtest.Admin("u:acme:root"), library.SetContentMembers{Content: "c:acme:note", Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: backendtest.Ptr(library.Viewing)}}})
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		_, err = h.Set(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:root=MEMBER")
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
@@ -29,23 +29,23 @@ func TestOracle_FormerFailuresDoNotComeBack(t *testing.T) {
 	t.Run("members are checked before the name", func(t *testing.T) {
 		in := note
 		in.Members = []library.ContentMemberChange{{Principal: "u:acme:nobody", Role: backendtest.Ptr(library.Viewing)}}
-		_, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), in)
+		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), in)
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	})
 	t.Run("a time in the past is refused before existence and rights are checked", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
-			_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(backendtest.Ptr(clock.Instant(1)))})
+			_, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(backendtest.Ptr(clock.Instant(1)))})
 			backendtest.WantFaults(t, err, "INVALID expiresAt")
 		}
 	})
 	t.Run("a user who sees the item through a group can be given a role", func(t *testing.T) {
 		h.MustSet(backendtest.As("u:acme:cat"), "g:acme:crew", "u:other:pub=MEMBER")
 		share := func(to string) error {
-			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
+			_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
 			return err
 		}
 		backendtest.WantFaults(t, share("u:other:pub"), "FORBIDDEN principalIds.0")
-		if _, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
+		if _, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
 			t.Fatal(err)
 		}
 		backendtest.WantFaults(t, share("u:other:pub"))

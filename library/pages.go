@@ -73,7 +73,7 @@ func (s *Service) purgePage(ctx context.Context, id ContentID) error {
 				}
 				break
 			}
-			if err := s.Retry(ctx, func() error { return s.pages.Forget(ctx, id, rows) }); err != nil {
+			if err := s.engine.Retry(ctx, func() error { return s.pages.Forget(ctx, id, rows) }); err != nil {
 				return err
 			}
 			keys := make([]RowKey, len(rows))
@@ -81,7 +81,7 @@ func (s *Service) purgePage(ctx context.Context, id ContentID) error {
 				keys[i] = r.RowKey
 			}
 			cleanup := &Cleanup{ID: id, Rows: keys, Purge: true}
-			if err := s.Retry(ctx, func() error { return s.contents.CleanUp(ctx, cleanup) }); err != nil {
+			if err := s.engine.Retry(ctx, func() error { return s.contents.CleanUp(ctx, cleanup) }); err != nil {
 				return err
 			}
 			more = len(rows) == rowsPage

@@ -57,7 +57,7 @@ func (s *Service) permissions(ctx context.Context, v *principal.Viewer, items []
 		return nil, err
 	}
 	if !stored {
-		deleted, err := s.IsDeleted(ctx, v)
+		deleted, err := s.people.IsDeleted(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +82,6 @@ func (t *Permissions) grant(v *principal.Viewer, stored bool, h *Header) {
 
 // isStored reports whether the viewer's user exists.
 func (s *Service) isStored(ctx context.Context, v *principal.Viewer) (bool, error) {
-	u, err := s.ViewerUser(ctx, v)
+	u, err := s.people.ViewerUser(ctx, v)
 	return u != nil, err
 }

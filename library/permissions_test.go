@@ -47,11 +47,11 @@ func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
 			for tenant, want := range map[string][3]bool{"acme": c.acme, "other": c.other} {
 				for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 					id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
-					cs, err := r.Service.Contents(t.Context(), c.viewer(), []library.ContentID{id})
+					cs, err := r.Library.Contents(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (cs[0] != nil) != want[i] {
 						t.Errorf("%s: %v, %v; want seen: %v", id, cs, err, want[i])
 					}
-					ss, err := r.Service.PermissionsOf(t.Context(), c.viewer(), []library.ContentID{id})
+					ss, err := r.Library.PermissionsOf(t.Context(), c.viewer(), []library.ContentID{id})
 					if err != nil || (ss[0] != nil) != want[i] {
 						t.Errorf("permissions on %s: %v, %v; want one: %v", id, ss, err, want[i])
 					}
@@ -90,9 +90,9 @@ func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
 			r.T = t
 			r.Clock.Wall.Store(int64(c.now))
 			for _, v := range []*principal.Viewer{backendtest.Ann(), backendtest.Globe(), backendtest.Root(), backendtest.Anonymous()} {
-				cs, err := r.Service.Contents(t.Context(), v, ids)
+				cs, err := r.Library.Contents(t.Context(), v, ids)
 				r.Must(err)
-				ss, err := r.Service.PermissionsOf(t.Context(), v, ids)
+				ss, err := r.Library.PermissionsOf(t.Context(), v, ids)
 				r.Must(err)
 				for i := range ids {
 					want := c.last && i == 4
@@ -140,7 +140,7 @@ func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := r.Service.PermissionsOf(t.Context(), c.viewer, ids)
+			got, err := r.Library.PermissionsOf(t.Context(), c.viewer, ids)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +165,7 @@ func TestPermissions_RolesThroughManyGroupsAreFound(t *testing.T) {
 		r.Principal(g, principal.Public)
 		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
 	}
-	got, err := r.Service.PermissionsOf(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
+	got, err := r.Library.PermissionsOf(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
 	if err != nil || got[0] == nil || got[0].Role != library.Editing {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -64,24 +64,24 @@ func TestMutations_OfRevokedActorsChangeNothingLater(t *testing.T) {
 	private := principal.Private
 	mutations := map[string]func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error{
 		"updateContent": func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Service.UpdateContent(ctx, v, library.UpdateContent{ID: string(id), Title: input.Some(&title), Visibility: input.Some(&private)})
+			_, err := h.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(id), Title: input.Some(&title), Visibility: input.Some(&private)})
 			return err
 		},
 		"shareContent": func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Service.ShareContent(ctx, v, library.ShareContent{Content: string(id), Principals: []string{"u:acme:cid"}, Role: library.Manages})
+			_, err := h.Library.ShareContent(ctx, v, library.ShareContent{Content: string(id), Principals: []string{"u:acme:cid"}, Role: library.Manages})
 			return err
 		},
 		"setContentMembers": func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Service.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:cid=EDITOR")})
+			_, err := h.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:cid=EDITOR")})
 			return err
 		},
 		"moveContent": func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error {
 			url := "https://example.com/bob"
-			_, err := h.Service.MoveContent(ctx, v, library.MoveContent{ID: string(id), URL: input.Some(&url)})
+			_, err := h.Library.MoveContent(ctx, v, library.MoveContent{ID: string(id), URL: input.Some(&url)})
 			return err
 		},
 		"deleteContent": func(ctx context.Context, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Service.DeleteContent(ctx, v, library.DeleteContent{ID: string(id)})
+			_, err := h.Library.DeleteContent(ctx, v, library.DeleteContent{ID: string(id)})
 			return err
 		},
 	}

@@ -38,11 +38,11 @@ func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner p
 		return nil, err
 	}
 	r := &Reading{
-		s: s, v: v, owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.StoreNow(),
+		s: s, v: v, owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.engine.StoreNow(),
 		Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.IncludeShared && v.SignedIn() && bucket != principal.Private {
-		groups, err := s.GroupsOf(ctx, v)
+		groups, err := s.people.GroupsOf(ctx, v)
 		if err != nil {
 			return nil, err
 		}

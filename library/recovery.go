@@ -36,7 +36,7 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 // fence makes sure that a compare-and-set with e.Base can no longer apply: if the base is still
 // current, it replaces that state with an equal one.
 func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
-	if err := s.RequireClock(); err != nil {
+	if err := s.engine.RequireClock(); err != nil {
 		return false, err
 	}
 	for n := 0; n < commit.MaxTries; n++ {
@@ -52,7 +52,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 			return false, fmt.Errorf("the store forgot a state: seq %d, entry of base %d", h.Seq, e.Base)
 		}
 		c := s.fenceOf(e.Content, &h)
-		c.Writer = s.NewEntryID()
+		c.Writer = s.engine.NewEntryID()
 		v, err := s.contents.Commit(ctx, c)
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return false, err
@@ -71,6 +71,6 @@ func (s *Service) fenceOf(id ContentID, h *Header) *ContentCommit {
 	if h.State == commit.Absent {
 		after = Header{Content: Content{ID: id}, State: commit.Void}
 	}
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 	return &ContentCommit{ID: id, Base: h.Seq, Header: after}
 }

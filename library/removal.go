@@ -27,7 +27,7 @@ func (s *Service) removeLibrary(ctx context.Context, h *principal.Header) error 
 	if err := s.leaveItems(ctx, h); err != nil {
 		return err
 	}
-	err := s.Retry(ctx, func() error { return s.libraries.DropLibrary(ctx, h.ID, forever) })
+	err := s.engine.Retry(ctx, func() error { return s.libraries.DropLibrary(ctx, h.ID, forever) })
 	if err != nil {
 		return fmt.Errorf("removing the library: %w", err)
 	}
@@ -90,10 +90,10 @@ func (s *Service) heldItems(ctx context.Context, p principal.ID, after ContentID
 // LeaveItem takes a deleted principal out of an item, and the item out of its library. It may
 // be the last manager: the administrators of the tenant manage the item then.
 func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) error {
-	if s.Over() {
+	if s.engine.Over() {
 		return commit.ErrEnding
 	}
-	e, decided, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+	e, decided, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Members: []principal.ID{p}})
 		if err != nil || rows.Header.State != commit.Live || !rows.Members[0].Active() {
 			return nothingToChange, err
@@ -114,7 +114,7 @@ func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) e
 // members. Their removal may have missed the item, because the rows from which it finds
 // items were written after it had begun.
 func (w *walk) takeOutDeleted(ctx context.Context) error {
-	gone, err := w.s.DeletedOf(ctx, w.joined)
+	gone, err := w.s.people.DeletedOf(ctx, w.joined)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // nothing. Rows that are derived from the newer state overwrite whatever hides the earlier ones. An
 // item that does not exist becomes void, as when a change is fenced.
 func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, s.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+	_, _, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
@@ -23,7 +23,7 @@ func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 		if h.State == commit.Absent {
 			h = Header{Content: Content{ID: id}, State: commit.Void}
 		}
-		h.Seq, h.MTS = seq+1, s.MTS(h.MTS)
+		h.Seq, h.MTS = seq+1, s.engine.MTS(h.MTS)
 		// It changes no rows, so nothing is in flight.
 		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})

@@ -154,13 +154,13 @@ func TestMembers_HiddenMembersAreNotDisclosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"u:acme:hid", "u:acme:nobody"} {
-		_, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges(p + "=VIEWER")})
+		_, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges(p + "=VIEWER")})
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		_, err = h.Set(backendtest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
 		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
 	// A manager may change the role of a hidden member, because nobody else could remove it.
-	if _, err := h.Service.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
+	if _, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
 	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
@@ -190,11 +190,11 @@ func TestShareContent_RepetitionHidesUnseenPrincipals(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("k")}
 	for n, want := range []int{2, 1} {
-		out, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ann"), in)
+		out, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
 			t.Errorf("share %d has %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
-		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +220,7 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 			}
 		}
 	})
-	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
 	<-stuck // the walk over the members has reached cleo's library
@@ -246,7 +246,7 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 			h.WantTitles(backendtest.As(p), p, "b")
 		})
 	}
-	for h.Service.SharesWaiting(id) < 2 && t.Context().Err() == nil {
+	for h.Library.SharesWaiting(id) < 2 && t.Context().Err() == nil {
 		runtime.Gosched()
 	}
 	close(mayCommit)
@@ -268,16 +268,16 @@ func TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome(t *testing.T) {
 		after time.Duration
 		want  []string
 	}{{0, nil}, {2 * time.Hour, []string{"INVALID expiresAt"}}} {
-		svc := h.ServiceAfter(c.after)
-		if out, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
+		svc := h.After(c.after)
+		if out, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
 			t.Errorf("creating after %s: %+v, %v", c.after, out, err)
 		}
-		if _, err := svc.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), update); err != nil {
+		if _, err := svc.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), update); err != nil {
 			t.Errorf("updating after %s: %v", c.after, err)
 		}
 		other := create
 		other.Name, other.IdempotencyKey = backendtest.Ptr("other"), backendtest.Ptr("other"+c.after.String())
-		_, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), other)
+		_, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), other)
 		backendtest.WantFaults(t, err, c.want...)
 	}
 }

@@ -59,7 +59,7 @@ func (s *Service) rolesThroughGroups(ctx context.Context, v *principal.Viewer, s
 	if len(states) == 0 {
 		return nil, nil
 	}
-	err = s.ByGroups(ctx, v, func(closure *principal.Closure) (through []principal.ID, err error) {
+	err = s.people.ByGroups(ctx, v, func(closure *principal.Closure) (through []principal.ID, err error) {
 		roles, through, err = s.rolesOf(ctx, closure.All(), states)
 		return through, err
 	})

@@ -47,12 +47,11 @@ type Tuning struct {
 
 // Config contains what the Service of libraries needs.
 type Config struct {
-	// Principals is the Service of users and groups on the same store. Its Engine also
-	// decides the changes of content.
-	Principals    *principal.Service
+	Engine        *commit.Engine
+	People        *principal.Service
 	Contents      ContentStore
 	Libraries     LibraryStore
-	People        principal.Store
+	Principals    principal.Store
 	InFlightLists commit.JournalStore
 	Registers     commit.RegisterStore
 	Claims        *claim.Claims
@@ -68,10 +67,11 @@ type Config struct {
 
 // Service holds every rule of the domain. It is safe for concurrent use.
 type Service struct {
-	*principal.Service
+	engine        *commit.Engine
+	people        *principal.Service
 	contents      ContentStore
 	libraries     LibraryStore
-	people        principal.Store
+	principals    principal.Store
 	inFlightLists commit.JournalStore
 	claims        *claim.Claims
 	rt            sched.Runtime
@@ -101,20 +101,20 @@ type Service struct {
 // PublishTo and KeepPages must be called before the first request.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
-		Service: c.Principals, contents: c.Contents, libraries: c.Libraries, people: c.People, inFlightLists: c.InFlightLists, claims: c.Claims,
+		engine: c.Engine, people: c.People, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, inFlightLists: c.InFlightLists, claims: c.Claims,
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
 	}
 	var err error
-	if s.changesSince, err = readChangesSince(ctx, c, s.StoreNow()); err != nil {
+	if s.changesSince, err = readChangesSince(ctx, c, s.engine.StoreNow()); err != nil {
 		return nil, fmt.Errorf("read since when changes are kept: %w", err)
 	}
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.Creates(id.Content, s.contentPartition)
-	s.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
-	s.OnCreated(s.completeNew)
-	s.OnDeleted(s.removeLibrary)
+	s.engine.Creates(id.Content, s.contentPartition)
+	s.engine.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
+	s.people.OnCreated(s.completeNew)
+	s.people.OnDeleted(s.removeLibrary)
 	s.claims.Record(byte(id.Content), urlRecord{s})
 	return s, nil
 }
@@ -122,18 +122,17 @@ func New(ctx context.Context, c Config) (*Service, error) {
 // PublishTo registers p, which is notified of everything that is written into libraries.
 func (s *Service) PublishTo(p Publisher) { s.publish = p }
 
-// CheckHooks returns an error if the Service, or that of principals, lacks a function
-// that it needs and that another package registers.
+// CheckHooks returns an error if the Service lacks a function that it needs and that another package registers.
 func (s *Service) CheckHooks() error {
 	switch {
 	case s.publish == nil:
 		return errors.New("library: PublishTo was not called")
 	case s.pages == nil:
 		return errors.New("library: KeepPages was not called")
-	case !s.CanRepair(commit.Content):
+	case !s.engine.CanRepair(commit.Content):
 		return errors.New("library: nothing repairs the libraries of content")
 	}
-	return s.Service.CheckHooks()
+	return nil
 }
 
 // WithDefaults returns t with each field that is zero set to its default.
@@ -160,7 +159,7 @@ func (t Tuning) WithDefaults() Tuning {
 
 // completeNew marks the library of a new principal, which is empty, as complete.
 func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
-	err := s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
+	err := s.engine.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
 	if err != nil {
 		return fmt.Errorf("mark the library of %s: %w", h.ID, err)
 	}

@@ -51,7 +51,7 @@ func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
 	t.Helper()
 	store := &hookedCommits{}
 	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
-	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
 		h.User(id, principal.Public)
 	}
@@ -60,7 +60,7 @@ func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
 
 // waitForShares returns once this many shares of an item wait for their turn.
 func waitForShares(h *backendtest.Fixture, id library.ContentID, n int) {
-	for h.Service.SharesWaiting(id) < n && h.T.Context().Err() == nil {
+	for h.Library.SharesWaiting(id) < n && h.T.Context().Err() == nil {
 		runtime.Gosched()
 	}
 }
@@ -91,7 +91,7 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() { // a reader may give no other role than VIEWER
-			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+			_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Manages,
 			})
 			backendtest.WantFaults(t, err, "FORBIDDEN role")
@@ -135,12 +135,12 @@ func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 			wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
 		})
 		waitForShares(h, id, 1)
-		_, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(backendtest.Ptr(principal.Private))})
+		_, err := elsewhere.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(backendtest.Ptr(principal.Private))})
 		if err != nil {
 			t.Errorf("making the item PRIVATE: %v", err)
 		}
 	})
-	_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+	_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
 		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("key"),
 	})
 	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
@@ -169,7 +169,7 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchFixture(t)
 	rt := &outOfTurn{patient: patient{h.Runtime}, timesUp: make(chan struct{})}
-	h.Service = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
 	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: other, Journal: h.Journal, Names: &backendtest.CountingNames{}})
@@ -185,7 +185,7 @@ func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		})
 		waitForShares(h, id, 1)
 		// ben's share loses, and commits the other one too when it tries again.
-		if _, err := elsewhere.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := elsewhere.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
 		store.beforeCommit(id, func() { close(rt.timesUp) })
@@ -213,7 +213,7 @@ func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() {
-			_, err := h.Service.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+			_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:cleo"}, Role: library.Manages,
 			})
 			backendtest.WantFaults(t, err, "FORBIDDEN role")

@@ -182,7 +182,7 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 			return nil
 		}
 	}
-	if err := s.Together(ctx, tasks); err != nil {
+	if err := s.engine.Together(ctx, tasks); err != nil {
 		return nil, err
 	}
 	for _, j := range batch {

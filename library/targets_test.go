@@ -33,13 +33,13 @@ func TestShareContent_TooManyTargetsAreRefused(t *testing.T) {
 			}
 			return []string{want[0] + " " + field}
 		}
-		_, err := svc.ShareContent(t.Context(), ann, library.ShareContent{Content: open, Principals: all[:n], Role: viewing})
+		_, err := svc.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: open, Principals: all[:n], Role: viewing})
 		backendtest.WantFaults(t, err, path("principalIds")...)
-		_, err = svc.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: open, Members: items})
+		_, err = svc.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: open, Members: items})
 		backendtest.WantFaults(t, err, path("members")...)
-		_, err = svc.SetGroupMembers(t.Context(), ann, principal.SetGroupMembers{Group: "g:acme:ours", Members: members})
+		_, err = svc.People.SetGroupMembers(t.Context(), ann, principal.SetGroupMembers{Group: "g:acme:ours", Members: members})
 		backendtest.WantFaults(t, err, path("members")...)
-		_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Public, Members: items})
+		_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Public, Members: items})
 		backendtest.WantFaults(t, err, path("members")...)
 	}
 }

@@ -59,7 +59,7 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveContent) (*ContentOutcome, error) {
 	defer v.Forget()
 	id, faults := in.check()
-	m, err := s.BeginAsActor(v, id.Tenant(), commit.Call{Name: "moveContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "moveContent", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 		return nothingToChange, 0, nil
 	}
 	after := *h
-	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.MTS(h.MTS), url
+	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.engine.MTS(h.MTS), url
 	e, libraries := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonUpdated)}, 0
 	if url != h.CanonicalURL {
 		libraries = planInPlace(h, &e)
 	}
-	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})
+	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})
 	if url == h.CanonicalURL {
 		return a, 0, nil
 	}
@@ -156,7 +156,7 @@ func (r urlRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	case h.State == commit.Deleted:
 		look.Status = claim.Ended
 	case h.State != commit.Live || h.CanonicalURL == "" || claim.URL(ContentID(record).Tenant(), h.CanonicalURL) != k:
-	case h.Exists(r.s.Now()):
+	case h.Exists(r.s.engine.Now()):
 		look.Status = claim.Held
 	default:
 		look.Status = claim.Lapsed
@@ -172,7 +172,7 @@ func (r urlRecord) Fence(ctx context.Context, record string, base int64) (bool, 
 		return false, err
 	}
 	c := r.s.fenceOf(id, &rows.Header)
-	c.Writer = r.s.NewEntryID()
+	c.Writer = r.s.engine.NewEntryID()
 	verdict, err := r.s.contents.Commit(ctx, c)
 	return err == nil && verdict.Applied, err
 }
@@ -184,7 +184,7 @@ func (r urlRecord) End(ctx context.Context, record string) error {
 		return err
 	}
 	h := &rows.Header
-	if h.State != commit.Live || h.ExpiresAt == nil || *h.ExpiresAt > r.s.Now() {
+	if h.State != commit.Live || h.ExpiresAt == nil || *h.ExpiresAt > r.s.engine.Now() {
 		return nil
 	}
 	_, err = r.s.expire(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: record, MTS: h.MTS})

@@ -19,7 +19,6 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -37,33 +36,33 @@ func newURLs(t *testing.T, wrap func(backend.Store) backend.Store) urls {
 }
 
 // create has a user create a public item with a URL.
-func (h urls) create(svc *repair.Service, v *principal.Viewer, name, url string, expires *clock.Instant) error {
-	_, err := svc.CreateContent(h.T.Context(), v, library.CreateContent{Name: &name, Kind: library.Note, Title: name,
+func (h urls) create(svc *backend.Services, v *principal.Viewer, name, url string, expires *clock.Instant) error {
+	_, err := svc.Library.CreateContent(h.T.Context(), v, library.CreateContent{Name: &name, Kind: library.Note, Title: name,
 		Visibility: principal.Public, URL: &url, ExpiresAt: expires})
 	return err
 }
 
 func (h urls) mustCreate(v *principal.Viewer, name, url string) {
 	h.T.Helper()
-	if err := h.create(h.Service, v, name, url, nil); err != nil {
+	if err := h.create(h.Services, v, name, url, nil); err != nil {
 		h.T.Fatalf("creating %s at %s: %v", name, url, err)
 	}
 }
 
 // move gives an item another URL; "" removes it.
-func (h urls) move(svc *repair.Service, v *principal.Viewer, id, url string) error {
+func (h urls) move(svc *backend.Services, v *principal.Viewer, id, url string) error {
 	to := &url
 	if url == "" {
 		to = nil
 	}
-	_, err := svc.MoveContent(h.T.Context(), v, library.MoveContent{ID: id, URL: input.Some(to)})
+	_, err := svc.Library.MoveContent(h.T.Context(), v, library.MoveContent{ID: id, URL: input.Some(to)})
 	return err
 }
 
 // wantAt compares which item a URL names in a tenant; "" is none.
 func (h urls) wantAt(url, tenant, want string) {
 	h.T.Helper()
-	item, err := h.Service.ContentByURL(h.T.Context(), backendtest.Anonymous(), url, &tenant)
+	item, err := h.Library.ContentByURL(h.T.Context(), backendtest.Anonymous(), url, &tenant)
 	if err != nil {
 		h.T.Fatalf("looking up %s: %v", url, err)
 	}
@@ -92,14 +91,14 @@ func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 		t.Errorf("the item has the URL %q, want %q", got, pageA)
 	}
 
-	backendtest.WantFaults(t, h.create(h.Service, bob, "two", pageA+"/", nil), "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.Service, bob, "two", "https://acme.example/%zz", nil), "INVALID url")
+	backendtest.WantFaults(t, h.create(h.Services, bob, "two", pageA+"/", nil), "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.Services, bob, "two", "https://acme.example/%zz", nil), "INVALID url")
 	h.mustCreate(bob, "two", pageB)
-	backendtest.WantFaults(t, h.create(h.Service, bob, "one", pageB, nil), "TAKEN name", "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.Service, bob, "one", pageA, nil), "TAKEN name")
-	backendtest.WantFaults(t, h.create(h.Service, bob, "one", "https://acme.example/free", nil), "TAKEN name")
-	backendtest.WantFaults(t, h.move(h.Service, bob, "c:acme:two", pageA), "TAKEN url")
-	backendtest.WantFaults(t, h.move(h.Service, bob, "c:acme:one", pageB), "FORBIDDEN id")
+	backendtest.WantFaults(t, h.create(h.Services, bob, "one", pageB, nil), "TAKEN name", "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.Services, bob, "one", pageA, nil), "TAKEN name")
+	backendtest.WantFaults(t, h.create(h.Services, bob, "one", "https://acme.example/free", nil), "TAKEN name")
+	backendtest.WantFaults(t, h.move(h.Services, bob, "c:acme:two", pageA), "TAKEN url")
+	backendtest.WantFaults(t, h.move(h.Services, bob, "c:acme:one", pageB), "FORBIDDEN id")
 	h.mustCreate(eve, "one", pageA)
 	h.wantAt(pageA, "other", "c:other:one")
 	h.wantAt(pageA, "acme", "c:acme:one")
@@ -113,7 +112,7 @@ func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 	h.mustCreate(ann, "one", pageA)
 	before := h.Content("c:acme:one")
 	for _, step := range []struct{ to, free string }{{pageB, pageA}, {pageA, pageB}, {pageA, pageB}, {"", pageA}, {pageB, pageA}} {
-		backendtest.WantFaults(t, h.move(h.Service, ann, "c:acme:one", step.to))
+		backendtest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", step.to))
 		if step.to != "" {
 			h.wantAt(step.to, "acme", "c:acme:one")
 		}
@@ -127,7 +126,7 @@ func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 	if after.Version != before.Version || after.LastModified != before.LastModified || after.Position != before.Position {
 		t.Errorf("a move has changed the version or the position: %+v, before %+v", after, before)
 	}
-	if err := h.create(h.Service, ann, "two", pageA, nil); err != nil {
+	if err := h.create(h.Services, ann, "two", pageA, nil); err != nil {
 		t.Errorf("the URL that was given up is not free: %v", err)
 	}
 	h.WantClean()
@@ -153,13 +152,13 @@ func TestMoveContent_WrongRequestsChangeNothing(t *testing.T) {
 		{"somebody else", backendtest.As("u:acme:bob"), library.MoveContent{ID: "c:acme:one", URL: input.Some[*string](nil)}, []string{"FORBIDDEN id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.Service.MoveContent(t.Context(), c.v, c.in)
+			_, err := h.Library.MoveContent(t.Context(), c.v, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			h.wantAt(pageA, "acme", "c:acme:one")
 			h.wantAt(pageB, "acme", "")
 		})
 	}
-	_, err := h.Service.MoveContent(t.Context(), backendtest.Anonymous(), library.MoveContent{ID: "c:acme:one", URL: input.Some(&other)})
+	_, err := h.Library.MoveContent(t.Context(), backendtest.Anonymous(), library.MoveContent{ID: "c:acme:one", URL: input.Some(&other)})
 	backendtest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
@@ -169,16 +168,16 @@ func TestMoveContent_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h.mustCreate(ann, "one", pageA)
 	in := library.MoveContent{ID: "c:acme:one", URL: input.Some(&to), IdempotencyKey: &key}
 	for range 2 {
-		if _, err := h.Service.MoveContent(t.Context(), ann, in); err != nil {
+		if _, err := h.Library.MoveContent(t.Context(), ann, in); err != nil {
 			t.Fatal(err)
 		}
 	}
-	backendtest.WantFaults(t, h.move(h.Service, ann, "c:acme:one", pageA))
-	if out, err := h.Service.MoveContent(t.Context(), ann, in); err != nil || out.Content.CanonicalURL != pageA {
+	backendtest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", pageA))
+	if out, err := h.Library.MoveContent(t.Context(), ann, in); err != nil || out.Content.CanonicalURL != pageA {
 		t.Errorf("a repetition moved the item again, or was refused: %+v, %v", out, err)
 	}
 	in.URL = input.Some[*string](nil)
-	_, err := h.Service.MoveContent(t.Context(), ann, in)
+	_, err := h.Library.MoveContent(t.Context(), ann, in)
 	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 }
 
@@ -198,15 +197,15 @@ func TestURL_OfADeletedItemIsFreeAtOnce(t *testing.T) {
 func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 	h := newURLs(t, nil)
 	soon := clock.Of(time.Now().Add(time.Hour))
-	if err := h.create(h.Service, backendtest.As("u:acme:ann"), "one", pageA, &soon); err != nil {
+	if err := h.create(h.Services, backendtest.As("u:acme:ann"), "one", pageA, &soon); err != nil {
 		t.Fatal(err)
 	}
 	bob := backendtest.As("u:acme:bob")
-	backendtest.WantFaults(t, h.create(h.ServiceAfter(59*time.Minute), bob, "two", pageA, nil), "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "two", pageA, nil), "TAKEN url")
 	h.mustCreate(bob, "three", pageB)
-	backendtest.WantFaults(t, h.create(h.ServiceAfter(59*time.Minute), bob, "three", pageA, nil), "TAKEN name", "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.ServiceAfter(61*time.Minute), bob, "three", pageA, nil), "TAKEN name")
-	backendtest.WantFaults(t, h.create(h.ServiceAfter(61*time.Minute), bob, "two", pageA, nil))
+	backendtest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "three", pageA, nil), "TAKEN name", "TAKEN url")
+	backendtest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "three", pageA, nil), "TAKEN name")
+	backendtest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "two", pageA, nil))
 	if state := h.Content("c:acme:one").State; state != commit.Deleted {
 		t.Errorf("the expired item is in the state %d, want deleted", state)
 	}
@@ -238,8 +237,8 @@ func TestURL_AbandonedClaimLapses(t *testing.T) {
 	h.mustCreate(ann, "moved", pageB)
 	store.refuse.Store(true)
 	for _, err := range []error{
-		h.create(h.Service, ann, "one", pageA, nil),
-		h.move(h.Service, ann, "c:acme:moved", "https://acme.example/c"),
+		h.create(h.Services, ann, "one", pageA, nil),
+		h.move(h.Services, ann, "c:acme:moved", "https://acme.example/c"),
 	} {
 		if fault.CodeOf(err) != fault.Internal && fault.CodeOf(err) != fault.Unavailable {
 			t.Fatalf("got %v", err)
@@ -248,8 +247,8 @@ func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store.refuse.Store(false)
 	for _, url := range []string{pageA, "https://acme.example/c"} {
 		h.wantAt(url, "acme", "")
-		backendtest.WantFaults(t, h.create(h.ServiceAfter(claim.TakenWithin-time.Second), bob, "b"+url[len(url)-1:], url, nil), "TAKEN url")
-		backendtest.WantFaults(t, h.create(h.ServiceAfter(claim.TakenWithin+time.Second), bob, "b"+url[len(url)-1:], url, nil))
+		backendtest.WantFaults(t, h.create(h.After(claim.TakenWithin-time.Second), bob, "b"+url[len(url)-1:], url, nil), "TAKEN url")
+		backendtest.WantFaults(t, h.create(h.After(claim.TakenWithin+time.Second), bob, "b"+url[len(url)-1:], url, nil))
 		h.wantAt(url, "acme", "c:acme:b"+url[len(url)-1:])
 	}
 	h.wantAt(pageB, "acme", "c:acme:moved")
@@ -275,9 +274,9 @@ func TestURL_OneOfManyGetsIt(t *testing.T) {
 			all.Go(func() {
 				url := fmt.Sprintf("https://acme.example/%d", round)
 				if n%2 == 1 {
-					errs[n] = h.move(h.Service, v, "c:acme:"+name, url)
+					errs[n] = h.move(h.Services, v, "c:acme:"+name, url)
 				} else {
-					errs[n] = h.create(h.Service, v, name, url, nil)
+					errs[n] = h.create(h.Services, v, name, url, nil)
 				}
 			})
 		}
@@ -314,10 +313,10 @@ func TestContentByURL_WrongArgumentsAreRefused(t *testing.T) {
 		{"malformed tenant", ann, pageA, backendtest.Ptr("A b")},
 		{"anonymous without a tenant", backendtest.Anonymous(), pageA, nil},
 	} {
-		_, err := h.Service.ContentByURL(t.Context(), c.v, c.url, c.tenant)
+		_, err := h.Library.ContentByURL(t.Context(), c.v, c.url, c.tenant)
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	}
-	item, err := h.Service.ContentByURL(t.Context(), ann, pageA, nil)
+	item, err := h.Library.ContentByURL(t.Context(), ann, pageA, nil)
 	if err != nil || item == nil || cmp.Diff(string(item.ID), "c:acme:one") != "" {
 		t.Errorf("in the viewer's own tenant: %+v, %v", item, err)
 	}

@@ -30,13 +30,13 @@ func TestVersionConflict_ReportsTheCurrentVersion(t *testing.T) {
 	stale, key := backendtest.Ptr(1), backendtest.Ptr("k")
 	changes := map[string]func(v *principal.Viewer) error{
 		"updateContent": func(v *principal.Viewer) error {
-			return errorOf(h.Service.UpdateContent(t.Context(), v, library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("x")), ExpectedVersion: stale, IdempotencyKey: key}))
+			return errorOf(h.Library.UpdateContent(t.Context(), v, library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("x")), ExpectedVersion: stale, IdempotencyKey: key}))
 		},
 		"moveContent": func(v *principal.Viewer) error {
-			return errorOf(h.Service.MoveContent(t.Context(), v, library.MoveContent{ID: string(id), URL: input.Some(backendtest.Ptr("https://example.com/x")), ExpectedVersion: stale}))
+			return errorOf(h.Library.MoveContent(t.Context(), v, library.MoveContent{ID: string(id), URL: input.Some(backendtest.Ptr("https://example.com/x")), ExpectedVersion: stale}))
 		},
 		"deleteContent": func(v *principal.Viewer) error {
-			return errorOf(h.Service.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: stale}))
+			return errorOf(h.Library.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: stale}))
 		},
 	}
 	for name, change := range changes {
@@ -63,7 +63,7 @@ func TestVersionConflict_IsNotKept(t *testing.T) {
 	h := backendtest.Town(t)
 	id := h.Note("n", principal.Public)
 	update := func(title string, expected int, key string) error {
-		return errorOf(h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{
+		return errorOf(h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{
 			ID: string(id), Title: input.Some(&title), ExpectedVersion: &expected, IdempotencyKey: &key}))
 	}
 	for version := 1; version < 3; version++ {

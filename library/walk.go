@@ -136,7 +136,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	reverse := w.entry.Reverse || h.State == commit.Deleted
 	batches := slices.Collect(slices.Chunk(rows, w.s.contents.ApplyIndexBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
-		if w.s.Over() {
+		if w.s.engine.Over() {
 			return commit.ErrEnding
 		}
 		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse, Causes: w.entry.Causes}

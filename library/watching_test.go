@@ -65,7 +65,7 @@ func TestWatcher_ReportsFanOuts(t *testing.T) {
 		Journal: journal.New(t.Context(), h.Store, h.Runtime, nil),
 	})
 	for n := range 3 {
-		if _, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
+		if _, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestFanOuts_WaitingAreMerged(t *testing.T) {
 		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w, Journal: h.Journal,
 		Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
 	})
-	out, err := svc.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+	out, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 		Kind: library.Note, Title: "0", Visibility: principal.Public, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	h.Quiet()
 	slow.slow.Store(true)
 	for _, title := range []string{"1", "2", "3"} {
-		out, err := svc.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
+		out, err := svc.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
 		if err != nil || out.FanOut.Complete {
 			t.Fatalf("update %s: %+v, %v", title, out, err)
 		}

@@ -23,7 +23,6 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -173,14 +172,14 @@ func BenchmarkPage(b *testing.B) {
 	}
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
-	service := func(store *pebblestore.Store, watch library.Watcher) *repair.Service {
+	service := func(store *pebblestore.Store, watch library.Watcher) *backend.Services {
 		svc := backendtest.Open(b, backend.Config{Store: store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store, runtime, nil)})
-		if _, err := svc.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
+		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
 			b.Fatal(err)
 		}
 		manages := library.Manages
 		for i := range 100 {
-			_, err := svc.ImportContent(b.Context(), library.ImportContent{
+			_, err := svc.Exchange.ImportContent(b.Context(), library.ImportContent{
 				ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: principal.Public,
 				Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
 			})
@@ -190,7 +189,7 @@ func BenchmarkPage(b *testing.B) {
 		}
 		return svc
 	}
-	measured := func(t *Tracing) *repair.Service {
+	measured := func(t *Tracing) *backend.Services {
 		return service(open(func(ctx context.Context, c pebblestore.Call) {
 			call := Call{System: "pebble", Operation: c.Operation, Outcome: OutcomeOf(c.Err), Took: c.Took}
 			m.Call(call)
@@ -201,14 +200,14 @@ func BenchmarkPage(b *testing.B) {
 	asked := request()
 	for _, c := range []struct {
 		name    string
-		svc     *repair.Service
+		svc     *backend.Services
 		tracing *Tracing
 	}{{"plain", service(open(nil), nil), nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, op := c.tracing.Request(b.Context(), asked)
-				page, err := c.svc.Library(ctx, &principal.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
+				page, err := c.svc.Listing.Library(ctx, &principal.Viewer{}, "u:acme:ann", library.LibraryQuery{Descending: true})
 				if err != nil || len(page.Edges) != 20 {
 					b.Fatal(err)
 				}

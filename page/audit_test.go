@@ -113,7 +113,7 @@ func TestAudit_ReportsMissingTexts(t *testing.T) {
 		h.wantReported("without a text", string(id)+": the row ", x.Row.Key, "refers to a text that is not stored")
 	}
 	// The copied branch refers to the text of the second revision.
-	if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches != 5 || r.Revisions != 3 {
+	if r, err := h.Repair.Audit(t.Context()); err != nil || r.Mismatches != 5 || r.Revisions != 3 {
 		t.Errorf("the audit found %+v, %v, want 5 of 3 revisions and 2 suggestions", r, err)
 	}
 }
@@ -135,7 +135,7 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantReported("without a text", "u:acme:ann: the row ", string(id)+"/0000000001/en", "refers to a text that is not stored")
-	if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches != 1 || r.Drafts != 2 {
+	if r, err := h.Repair.Audit(t.Context()); err != nil || r.Mismatches != 1 || r.Drafts != 2 {
 		t.Errorf("the audit found %+v, %v, want 1 of 2 drafts", r, err)
 	}
 	damaged := page.DraftRow{User: "u:acme:bob", Name: "x", Token: someID(1), Value: []byte("x")}
@@ -148,7 +148,7 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 // wantReported checks that one of the audit's details contains all words.
 func (h pagesEnv) wantReported(name string, words ...string) {
 	h.T.Helper()
-	r, err := h.Service.Audit(h.T.Context())
+	r, err := h.Repair.Audit(h.T.Context())
 	if err != nil {
 		h.T.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (s *Service) CreateBranch(ctx context.Context, v *principal.Viewer, in Crea
 		return nil, err
 	}
 	return s.changeBranch(ctx, c, noRows, func(ctx context.Context, t *library.ItemReading, e *edit) (int, error) {
-		row := branchRow{CreatedAt: s.library.Now(), By: v.User}
+		row := branchRow{CreatedAt: s.engine.Now(), By: v.User}
 		var texts []copied
 		if in.CopyFrom != nil {
 			if err := e.head.requireBranch(*in.CopyFrom, "copyFrom"); err != nil {

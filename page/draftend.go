@@ -31,7 +31,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	var d DraftRow
 	var row draftRow
 	var body []string
-	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
+	err = s.engine.Early(ctx, c.Budget, func(ctx context.Context) error {
 		_, at, err := s.draftTarget(ctx, c, in.Branch, locale)
 		if err != nil {
 			return err
@@ -84,11 +84,11 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 	var faults fault.List
 	id := checkItem(&faults, in.ContentID)
 	locale := checkLocale(&faults, in.Locale)
-	m, err := s.library.BeginSignedIn(v, commit.Call{Name: "discardDraft", Input: &in, Faults: faults})
+	m, err := s.people.BeginSignedIn(v, commit.Call{Name: "discardDraft", Input: &in, Faults: faults})
 	if err != nil {
 		return false, err
 	}
-	err = s.library.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
 		p, err := s.see(ctx, v, id)
 		if err != nil || p == nil {
 			return err

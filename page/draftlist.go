@@ -86,7 +86,7 @@ func (s *Service) drafts(ctx context.Context, v *principal.Viewer, some []DraftR
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.library.IsDeleted(ctx, v)
+	deleted, err := s.people.IsDeleted(ctx, v)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ type publication struct{ Name, Token string }
 func (s *Service) publishing(user principal.ID, name string, token TextID) (commit.Mutation, error) {
 	key := "draft " + token.String()
 	p := &key
-	m, err := s.library.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
+	m, err := s.engine.Begin(string(user), commit.Call{Name: "publishDraft", Input: &publication{name, token.String()}, Key: &p})
 	if err == nil {
 		m.Request.Kept = true // the draft may stay for any time if its removal fails
 	}
@@ -130,7 +130,7 @@ func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft,
 	if err != nil {
 		return nil, err
 	}
-	if published, err := m.Request.Answered(read.Request, s.library.Now()); err != nil {
+	if published, err := m.Request.Answered(read.Request, s.engine.Now()); err != nil {
 		return nil, err
 	} else if published {
 		return nil, s.dropDraft(ctx, stored, row.Text)

@@ -38,7 +38,7 @@ func (h pagesEnv) bodies() string {
 			h.T.Fatal(err)
 		}
 		for _, d := range c.Nodes() {
-			body, err := page.API{Service: h.pages}.Body(h.T.Context(), d)
+			body, err := h.pages.Body(h.T.Context(), d)
 			if err != nil {
 				h.T.Fatal(err)
 			}
@@ -366,7 +366,7 @@ func TestSaveDraft_RepetitionAfterALostAnswer(t *testing.T) {
 				if err != nil || d.Version != version+1 || d.Title != "mine" || *d.BaseRevision != 0 || !d.IsStale {
 					t.Fatalf("version %d, repeated: %+v, %v", version, d, err)
 				}
-				if got, err := (page.API{Service: h.pages}).Body(t.Context(), d); err != nil || got != body {
+				if got, err := h.pages.Body(t.Context(), d); err != nil || got != body {
 					t.Errorf("version %d, repeated: a body of %d bytes, %v", version, len(got), err)
 				}
 			}

@@ -47,7 +47,7 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 		return nil, err
 	}
 	var saved *Draft
-	err = s.library.Early(ctx, c.Budget, func(ctx context.Context) error {
+	err = s.engine.Early(ctx, c.Budget, func(ctx context.Context) error {
 		for range commit.MaxTries {
 			item, at, err := s.draftTarget(ctx, c, in.Branch, locale)
 			if err != nil {
@@ -97,10 +97,10 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	if err != nil {
 		return nil, err
 	}
-	row := draftRow{Item: item.ID, At: at, Title: in.Title, Version: 1, UpdatedAt: s.library.Now()}
+	row := draftRow{Item: item.ID, At: at, Title: in.Title, Version: 1, UpdatedAt: s.engine.Now()}
 	var l LocaleRow
 	var over *TextID
-	began, stored := sched.Present(s.rt), s.library.StoreNow()
+	began, stored := sched.Present(s.rt), s.engine.StoreNow()
 	if before != nil {
 		row.Base, row.Version, l, over = before.Base, before.Version+1, before.localeRow, &before.Token
 		stored = max(stored, before.Token.At().Add(time.Millisecond))
@@ -199,7 +199,7 @@ func (s *Service) savedBefore(ctx context.Context, d *storedDraft, in *SaveDraft
 // unlessDeleted removes a draft that was saved after its user was deleted, because the deletion of the
 // user's drafts may have missed it.
 func (s *Service) unlessDeleted(ctx context.Context, d DraftRow, body text) error {
-	gone, err := s.library.DeletedOf(ctx, []principal.ID{d.User})
+	gone, err := s.people.DeletedOf(ctx, []principal.ID{d.User})
 	if err != nil {
 		return fault.Unavailablef(err, "the store did not confirm the draft; save it again")
 	}

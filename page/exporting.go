@@ -233,10 +233,10 @@ func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.
 		return err
 	}
 	read, err := s.contents.Read(ctx, row.Item, library.ContentQuery{Request: m.Request.Lookup()})
-	if err != nil || read.Header.State != commit.Live || !read.Header.Exists(s.library.Now()) {
+	if err != nil || read.Header.State != commit.Live || !read.Header.Exists(s.engine.Now()) {
 		return err
 	}
-	if published, err := m.Request.Answered(read.Request, s.library.Now()); err != nil || published {
+	if published, err := m.Request.Answered(read.Request, s.engine.Now()); err != nil || published {
 		return err
 	}
 	bodies, err := s.bodies(ctx, []text{row.Text})

@@ -22,26 +22,26 @@ func (h pagesEnv) keyedChanges(key string) map[string]func(id string, other bool
 	return map[string]func(id string, other bool) error{
 		"updateContent": func(id string, other bool) error {
 			title := pick(other, "a", "b")
-			_, err := h.Service.UpdateContent(ctx, ann, library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: &key})
+			_, err := h.Library.UpdateContent(ctx, ann, library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: &key})
 			return err
 		},
 		"moveContent": func(id string, other bool) error {
 			url := "https://example.com/" + id + pick(other, "a", "b")
-			_, err := h.Service.MoveContent(ctx, ann, library.MoveContent{ID: id, URL: input.Some(&url), IdempotencyKey: &key})
+			_, err := h.Library.MoveContent(ctx, ann, library.MoveContent{ID: id, URL: input.Some(&url), IdempotencyKey: &key})
 			return err
 		},
 		"shareContent": func(id string, other bool) error {
-			_, err := h.Service.ShareContent(ctx, ann, library.ShareContent{
+			_, err := h.Library.ShareContent(ctx, ann, library.ShareContent{
 				Content: id, Principals: []string{pick(other, "u:acme:bob", "u:acme:dan")}, Role: library.Viewing, IdempotencyKey: &key})
 			return err
 		},
 		"setContentMembers": func(id string, other bool) error {
-			_, err := h.Service.SetContentMembers(ctx, ann, library.SetContentMembers{
+			_, err := h.Library.SetContentMembers(ctx, ann, library.SetContentMembers{
 				Content: id, Members: backendtest.MemberChanges(pick(other, "u:acme:bob=VIEWER", "u:acme:bob=EDITOR")), IdempotencyKey: &key})
 			return err
 		},
 		"removeFromLibrary": func(id string, other bool) error {
-			_, err := h.Service.RemoveFromLibrary(ctx, ann, library.RemoveFromLibrary{
+			_, err := h.Library.RemoveFromLibrary(ctx, ann, library.RemoveFromLibrary{
 				Content: id, Principal: pick(other, "u:acme:bob", "u:acme:dan"), IdempotencyKey: &key})
 			return err
 		},
@@ -50,7 +50,7 @@ func (h pagesEnv) keyedChanges(key string) map[string]func(id string, other bool
 			if other {
 				in.ExpectedVersion = backendtest.Ptr(1)
 			}
-			_, err := h.Service.DeleteContent(ctx, ann, in)
+			_, err := h.Library.DeleteContent(ctx, ann, in)
 			return err
 		},
 		"createBranch": func(id string, other bool) error {

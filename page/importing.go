@@ -19,7 +19,7 @@ type lineChecker struct {
 	now clock.Instant
 }
 
-func (s *Service) lineChecker() *lineChecker { return &lineChecker{now: s.library.Now()} }
+func (s *Service) lineChecker() *lineChecker { return &lineChecker{now: s.engine.Now()} }
 
 // item parses the id of the item.
 func (f *lineChecker) item(given string) library.ContentID {
@@ -300,14 +300,14 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	if err := s.library.RequireAll(ctx, []principal.ID{user}); err != nil {
+	if err := s.people.RequireAll(ctx, []principal.ID{user}); err != nil {
 		return principal.Unchanged, err
 	}
 	read, err := s.contents.Read(ctx, item, library.ContentQuery{})
 	if err != nil {
 		return principal.Unchanged, err
 	}
-	if !read.Header.Exists(s.library.Now()) {
+	if !read.Header.Exists(s.engine.Now()) {
 		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", item)
 	}
 	head, err := headOf(&read.Header)
@@ -338,7 +338,7 @@ func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftR
 	if len(all) >= MaxDrafts {
 		return principal.Unchanged, fault.TooManyf(nil, "%s has %d drafts, and nobody may have more", user, MaxDrafts)
 	}
-	made := s.library.StoreNow()
+	made := s.engine.StoreNow()
 	if len(all) > 0 {
 		made = max(made, all[0].Token.At().Add(time.Millisecond))
 	}

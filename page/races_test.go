@@ -46,7 +46,7 @@ func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
 			return strings.Join(all, " ")
 		},
 		"a group's library": func(h *backendtest.Fixture, v *principal.Viewer) string {
-			c, err := h.Service.Library(h.T.Context(), v, "g:acme:crew", library.LibraryQuery{})
+			c, err := h.Listing.Library(h.T.Context(), v, "g:acme:crew", library.LibraryQuery{})
 			if err != nil {
 				return err.Error()
 			}
@@ -86,7 +86,7 @@ func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
 					},
 					Act: func(h *backendtest.Fixture) {
 						v := backendtest.Bob()
-						if _, err := h.Service.GroupsOf(h.T.Context(), v); err != nil { // earlier in the request
+						if _, err := h.People.GroupsOf(h.T.Context(), v); err != nil { // earlier in the request
 							h.T.Fatal(err)
 						}
 						got = read(h, v)

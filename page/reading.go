@@ -108,7 +108,7 @@ func (s *Service) seeAll(ctx context.Context, v *principal.Viewer, ids []library
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.library.IsDeleted(ctx, v)
+	deleted, err := s.people.IsDeleted(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -365,6 +365,15 @@ func (s *Service) Bodies(ctx context.Context, rs []*Revision) ([]string, error) 
 		texts[i] = r.text
 	}
 	return s.bodies(ctx, texts)
+}
+
+// Body returns the body of a Revision, a Draft or a Suggestion.
+func (s *Service) Body(ctx context.Context, of Bodied) (string, error) {
+	bodies, err := s.bodies(ctx, []text{of.bodyText()})
+	if err != nil {
+		return "", err
+	}
+	return bodies[0], nil
 }
 
 // Bodied is a Revision, a Draft or a Suggestion: something with a body.

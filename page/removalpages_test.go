@@ -32,10 +32,10 @@ func TestDeleteUser_RemovesEveryPage(t *testing.T) {
 			}
 		}
 	}
-	if _, err := h.Service.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
+	if _, err := h.People.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Service.DeleteGroup(t.Context(), backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:all"}); err != nil {
+	if _, err := h.People.DeleteGroup(t.Context(), backendtest.Ann(), principal.DeleteGroup{ID: "g:acme:all"}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantClean()

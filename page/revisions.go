@@ -77,7 +77,7 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 			if in.BaseRevision != nil {
 				base = *in.BaseRevision
 			}
-			row := revisionRow{Title: in.Title, Author: c.v.User, CreatedAt: s.library.Now(), Base: base}
+			row := revisionRow{Title: in.Title, Author: c.v.User, CreatedAt: s.engine.Now(), Base: base}
 			if row.Text, err = body.put(ctx, revisionKey(at.Branch, at.Locale, l.Last+1)); err != nil {
 				return nil, err
 			}

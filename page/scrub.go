@@ -29,7 +29,7 @@ func (s *Service) ScrubTexts(ctx context.Context, after [16]byte, limit int) (la
 	if err != nil || len(texts) == 0 {
 		return after, 0, 0, err
 	}
-	now := s.library.StoreNow()
+	now := s.engine.StoreNow()
 	var garbage []Text
 	for _, t := range texts {
 		if t.ID.At() > now.Add(-garbageAfter) {

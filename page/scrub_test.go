@@ -31,10 +31,10 @@ func someID(n byte) (id page.TextID) {
 // texts remain.
 func (h pagesEnv) scrubAfter(d time.Duration) int {
 	h.T.Helper()
-	svc := h.ServiceAfter(d)
+	svc := h.After(d)
 	var at repair.ScrubPosition
 	for range 1000 {
-		r, err := svc.ScrubFrom(h.T.Context(), at, 2)
+		r, err := svc.Repair.ScrubFrom(h.T.Context(), at, 2)
 		if err != nil {
 			h.T.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
 	if err != nil || d == nil || d.Title != "two" {
 		t.Fatalf("draft %+v, %v", d, err)
 	}
-	if body, err := (page.API{Service: h.pages}).Body(t.Context(), d); err != nil || body != long {
+	if body, err := h.pages.Body(t.Context(), d); err != nil || body != long {
 		t.Errorf("a body of %d bytes, %v", len(body), err)
 	}
 	draft := page.Text{ID: someID(9), Item: id, Row: page.DraftText("u:acme:ann", string(id)+"/0000000001/")}

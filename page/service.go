@@ -16,6 +16,8 @@ import (
 
 // Config is what the Service of pages needs.
 type Config struct {
+	Engine   *commit.Engine
+	People   *principal.Service
 	Library  *library.Service
 	Contents library.ContentStore
 	Store    Store
@@ -25,6 +27,8 @@ type Config struct {
 
 // Service implements the rules of pages. It is safe for concurrent use.
 type Service struct {
+	engine   *commit.Engine
+	people   *principal.Service
 	library  *library.Service
 	contents library.ContentStore
 	store    Store
@@ -34,9 +38,9 @@ type Service struct {
 
 // New returns the Service of pages, and registers it with the Service of libraries.
 func New(c Config) *Service {
-	s := &Service{library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
+	s := &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
 	c.Library.KeepPages(keeper{s})
-	c.Library.OnDeleted(s.removeDrafts)
+	c.People.OnDeleted(s.removeDrafts)
 	return s
 }
 
@@ -56,7 +60,7 @@ func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, 
 		return nil, err
 	}
 	e := &edit{head: newHead}
-	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: k.s.library.Now(), Base: None}
+	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: k.s.engine.Now(), Base: None}
 	if _, err := e.save(at, noRevisions, row, true); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,7 @@ func (s *Service) putBody(ctx context.Context, item library.ContentID, row libra
 	if len(body) <= inline {
 		return text{Body: body, Size: len(body)}, nil
 	}
-	t := Text{ID: newTextID(s.library.StoreNow(), s.rt.Random), Item: item, Row: row, Body: body}
+	t := Text{ID: newTextID(s.engine.StoreNow(), s.rt.Random), Item: item, Row: row, Body: body}
 	if err := s.putText(ctx, t); err != nil {
 		return text{}, err
 	}
@@ -235,7 +239,7 @@ type change struct {
 
 // begin begins a mutation of a page, each try of which calls CheckActor.
 func (s *Service) begin(v *principal.Viewer, id library.ContentID, c commit.Call) (change, error) {
-	m, err := s.library.BeginAsActor(v, id.Tenant(), c)
+	m, err := s.people.BeginAsActor(v, id.Tenant(), c)
 	return change{m, v, id}, err
 }
 

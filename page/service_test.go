@@ -142,7 +142,7 @@ func TestSaveRevision_ConcurrentSavesHaveNoGaps(t *testing.T) {
 func TestDeleteContent_RemovesThePage(t *testing.T) {
 	h := newPagesEnv(t)
 	body, locale := strings.Repeat("x", 5000), "en-gb"
-	out, err := h.Service.CreateContent(t.Context(), backendtest.Ann(), library.CreateContent{
+	out, err := h.Library.CreateContent(t.Context(), backendtest.Ann(), library.CreateContent{
 		Kind: library.Note, Title: "n", Visibility: principal.Public, Body: &body, Locale: &locale})
 	if err != nil {
 		t.Fatal(err)

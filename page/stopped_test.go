@@ -132,7 +132,7 @@ func wantDraft(h *backendtest.Fixture, id library.ContentID) {
 	if err != nil || d == nil {
 		h.T.Fatalf("draft %v, %v", d, err)
 	}
-	if body, err := (page.API{Service: h.Pages}).Body(h.T.Context(), d); err != nil || body != long {
+	if body, err := h.Pages.Body(h.T.Context(), d); err != nil || body != long {
 		h.T.Errorf("the draft has a body of %d bytes, %v", len(body), err)
 	}
 }
@@ -142,7 +142,7 @@ func scrubAll(h *backendtest.Fixture) {
 	h.T.Helper()
 	var at repair.ScrubPosition
 	for range 100 {
-		r, err := h.Service.ScrubFrom(h.T.Context(), at, 100)
+		r, err := h.Repair.ScrubFrom(h.T.Context(), at, 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}

@@ -65,11 +65,11 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 			}
 			first := made == (TextID{})
 			if first {
-				made = newTextID(s.library.StoreNow(), s.rt.Random)
+				made = newTextID(s.engine.StoreNow(), s.rt.Random)
 			}
 			err = e.suggest(made, suggestionRow{
 				Branch: at.Branch, Locale: at.Locale, Title: in.Title, Note: in.Note, Size: len(in.Body), Author: v.User,
-				CreatedAt: s.library.Now(), Base: l.Current, State: Open, Revision: None,
+				CreatedAt: s.engine.Now(), Base: l.Current, State: Open, Revision: None,
 			})
 			if err != nil {
 				return nil, err
@@ -151,7 +151,7 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 		faults = append(faults, fault.Invalidf([]string{"id"}, "not the id of a suggestion"))
 	}
 	// The tenant of the item is known only after the suggestion was read.
-	if _, err := s.library.BeginSignedIn(v, commit.Call{Name: "decideSuggestion", Input: &in, Faults: faults}); err != nil {
+	if _, err := s.people.BeginSignedIn(v, commit.Call{Name: "decideSuggestion", Input: &in, Faults: faults}); err != nil {
 		return nil, err
 	}
 	item, row, err := s.findSuggestion(ctx, v.User.Tenant(), id)
@@ -216,7 +216,7 @@ func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *libr
 	switch in.Decision {
 	case Accept:
 		if err = s.checkLocales(ctx, t.Header.ID, at, l); err == nil {
-			done.Number, err = e.accept(id, row, l, v.User, s.library.Now(), in.Force)
+			done.Number, err = e.accept(id, row, l, v.User, s.engine.Now(), in.Force)
 		}
 	case Reject:
 		err = e.decide(id, row, Rejected, v.User, None)

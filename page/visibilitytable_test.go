@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/page"
 	"carrel/principal"
 )
@@ -79,7 +79,7 @@ func newTextItem(t *testing.T, h *backendtest.Fixture, name string) textItem {
 		t.Fatal(err)
 	}
 	it.suggestion = out.Suggestion.ID
-	_, err = h.Service.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:former=")})
+	_, err = h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:former=")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func newTextItem(t *testing.T, h *backendtest.Fixture, name string) textItem {
 type textReader struct {
 	t     *testing.T
 	pages *page.Service
-	items *repair.Service
+	items *backend.Services
 	v     func() *principal.Viewer
 	seen  map[string][]string // the texts that each field shows
 }
@@ -112,7 +112,7 @@ func (r *textReader) show(field string, err error, texts ...string) {
 // bodied shows the title of a text, whose body must belong to it.
 func (r *textReader) bodied(field, title string, of page.Bodied) {
 	r.t.Helper()
-	body, err := (page.API{Service: r.pages}).Body(r.t.Context(), of)
+	body, err := r.pages.Body(r.t.Context(), of)
 	if err == nil && body != "body "+title {
 		r.t.Errorf("%s: the text %q has the body %q", field, title, body)
 	}
@@ -130,7 +130,7 @@ func (r *textReader) revision(field string, rev *page.Revision, err error) {
 func (r *textReader) read(it textItem) {
 	r.t.Helper()
 	ctx, all := r.t.Context(), cursor.PageArgs{First: backendtest.Ptr(100)}
-	items, err := r.items.Contents(ctx, r.v(), []library.ContentID{it.id})
+	items, err := r.items.Library.Contents(ctx, r.v(), []library.ContentID{it.id})
 	r.show("content.title", err)
 	if items[0] != nil {
 		r.show("content.title", nil, items[0].Title)
@@ -324,18 +324,18 @@ func TestTexts_WhoSeesWhat(t *testing.T) {
 		case "PRIVATE":
 			change.Visibility = input.Some(backendtest.Ptr(principal.Private))
 		case "expired":
-			change.ExpiresAt = input.Some(backendtest.Ptr(h.Service.Now().Add(time.Hour)))
+			change.ExpiresAt = input.Some(backendtest.Ptr(h.Engine.Now().Add(time.Hour)))
 		case "deleted":
 			h.Delete(it.id)
 			continue
 		default:
 			continue
 		}
-		if _, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), change); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), change); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.Service.DeleteUser(t.Context(), backendtest.As("u:acme:gone"), principal.DeleteUser{ID: "u:acme:gone"}); err != nil {
+	if _, err := h.People.DeleteUser(t.Context(), backendtest.As("u:acme:gone"), principal.DeleteUser{ID: "u:acme:gone"}); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()
@@ -343,9 +343,9 @@ func TestTexts_WhoSeesWhat(t *testing.T) {
 	for _, w := range allTextViewers() {
 		for _, state := range states {
 			t.Run(w.name+", "+state, func(t *testing.T) {
-				r := &textReader{t: t, pages: h.Pages, items: h.Service, seen: map[string][]string{}}
+				r := &textReader{t: t, pages: h.Pages, items: h.Services, seen: map[string][]string{}}
 				if state == "expired" {
-					r.pages, r.items = later.Pages, later.Library
+					r.pages, r.items = later.Pages, later
 				}
 				r.v = func() *principal.Viewer {
 					return &principal.Viewer{User: w.v.User, Admin: w.v.Admin, GlobalAdmin: w.v.GlobalAdmin}

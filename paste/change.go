@@ -15,8 +15,8 @@ import (
 // Errors: the faults of the input; NOT_FOUND; WRONG_SECRET; CONFLICT if the paste does not have
 // the expected version; CONTENTION; those of the store.
 func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
-	id, faults := in.check(s.Now())
-	m, err := s.Begin("", commit.Call{Name: "updatePaste", Input: &in, Faults: faults})
+	id, faults := in.check(s.engine.Now())
+	m, err := s.engine.Begin("", commit.Call{Name: "updatePaste", Input: &in, Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 			return nil, fault.VersionConflict(before.Version, fmt.Sprintf("the paste has version %d; read it again and repeat the change", before.Version))
 		}
 		if in.ExpiresAt.Set {
-			if err := checkExpiry(in.ExpiresAt.Value, s.Now()); err != nil {
+			if err := checkExpiry(in.ExpiresAt.Value, s.engine.Now()); err != nil {
 				return nil, err
 			}
 		}
@@ -37,8 +37,8 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 		if same && after.looksLike(before) {
 			return nil, nil
 		}
-		after.Seq, after.Version, after.MTS = before.Seq+1, before.Version+1, s.MTS(before.MTS)
-		after.ModifiedAt = max(s.Now(), before.ModifiedAt)
+		after.Seq, after.Version, after.MTS = before.Seq+1, before.Version+1, s.engine.MTS(before.MTS)
+		after.ModifiedAt = max(s.engine.Now(), before.ModifiedAt)
 		body := in.Body.Value
 		if same {
 			body = nil
@@ -54,7 +54,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
 	var faults fault.List
 	id, err := ParseID(in.ID)
 	faults.Add(err, "id")
-	m, err := s.Begin("", commit.Call{Name: "deletePaste", Input: &in, Faults: faults})
+	m, err := s.engine.Begin("", commit.Call{Name: "deletePaste", Input: &in, Faults: faults})
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +64,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
 
 // planDelete plans the deletion of a paste.
 func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error) {
-	after := before.deleted(s.MTS(before.MTS))
+	after := before.deleted(s.engine.MTS(before.MTS))
 	return after, s.putDue(ctx, after, after.hint())
 }
 
@@ -72,14 +72,14 @@ func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error)
 // nothing changes.
 func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret string, plan func(ctx context.Context, before *Paste) (*Paste, error)) (*Paste, error) {
 	var before, p *Paste
-	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		if before, err = s.read(ctx, id); err != nil {
 			return nil, err
 		}
 		opens := before.opens(secret)
 		switch {
-		case !before.readable(s.Now()):
+		case !before.readable(s.engine.Now()):
 			return nil, noSuchPaste()
 		case !opens:
 			return nil, &fault.Error{Code: fault.Forbidden, Reason: fault.ReasonWrongSecret, Path: []string{"secret"}, Msg: "this is not the secret of the paste"}
@@ -149,7 +149,7 @@ func (s *Service) prepare(ctx context.Context, before, after *Paste, body *strin
 	}
 	long := len(*body) > inlineBody
 	if long || before != nil && before.Body.IsLong() {
-		if err := s.putDue(ctx, after, s.Now().Add(bodyKeptFor)); err != nil {
+		if err := s.putDue(ctx, after, s.engine.Now().Add(bodyKeptFor)); err != nil {
 			return err
 		}
 	}

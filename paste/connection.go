@@ -37,7 +37,7 @@ func (e *Edge) Cursor() string { return e.seal(e.at) }
 
 // list returns the encoder of the cursors of a page that is read now.
 func (s *Service) list() *timeline.List {
-	return &timeline.List{Seals: s.cursors, Binding: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.Now()}
+	return &timeline.List{Seals: s.cursors, Binding: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.engine.Now()}
 }
 
 // CursorAt returns the cursor of a position in the feed.
@@ -60,7 +60,7 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 		return nil, err
 	}
 	c := &Connection{Edges: make([]*Edge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	now := s.Now()
+	now := s.engine.Now()
 	for _, f := range page.Found {
 		// A page can take several reads, and this paste may have expired since its own.
 		if !f.Item.expired(now) {
@@ -97,7 +97,7 @@ func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste
 	if err != nil {
 		return nil, err
 	}
-	now := s.Now()
+	now := s.engine.Now()
 	for i, p := range ps {
 		if p != nil && p.listed() && p.CreatedAt == entries[i].Created {
 			continue
@@ -132,7 +132,7 @@ func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 		return err
 	case p == nil || p.CreatedAt != e.Created:
 		// The row was removed after the paste ended, and an id is never reused.
-		return s.feeds.Drop(ctx, feedName, e, s.Now())
+		return s.feeds.Drop(ctx, feedName, e, s.engine.Now())
 	}
 	return s.applyIndex(ctx, p)
 }

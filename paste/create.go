@@ -22,7 +22,7 @@ type Created struct {
 //
 // Errors: the faults of the input; FORBIDDEN if the caller's user was deleted; IDEMPOTENCY_MISMATCH; those of the store.
 func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*Created, error) {
-	m, err := s.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey, Faults: in.check(s.Now())})
+	m, err := s.engine.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey, Faults: in.check(s.engine.Now())})
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (s *Service) reserveID(ctx context.Context, m commit.Mutation) (id ID, err 
 	if m.Request == nil {
 		return s.newID(), nil
 	}
-	err = s.Early(ctx, m.Budget, func(ctx context.Context) error {
-		fixed, err := s.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
+	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
+		fixed, err := s.engine.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
 		id = ID(fixed)
 		return err
 	})
@@ -61,7 +61,7 @@ func (s *Service) reserveID(ctx context.Context, m commit.Mutation) (id ID, err 
 // create stores a new paste and lists it. repeated reports that p is the paste that the same
 // request has created before.
 func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author principal.ID, in *Create, secret string) (p *Paste, repeated bool, err error) {
-	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var before *Paste
 		if m.Request != nil { // a new random id is not in use
 			if before, err = s.read(ctx, id); err != nil {
@@ -69,7 +69,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author p
 			}
 		}
 		if before != nil {
-			if repeated, err = m.Request.Answered(before.Request, s.Now()); err != nil {
+			if repeated, err = m.Request.Answered(before.Request, s.engine.Now()); err != nil {
 				return nil, err
 			}
 			if p = before; !repeated {
@@ -77,7 +77,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author p
 			}
 			return commit.Nothing, nil
 		}
-		now := s.Now()
+		now := s.engine.Now()
 		if in.ExpiresAt != nil && *in.ExpiresAt <= now {
 			return nil, fault.List{fault.Invalidf([]string{"expiresAt"}, "expiresAt must be in the future")}
 		}
@@ -99,7 +99,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author p
 
 // repetition returns the paste that the same request has created before, without its secret.
 func (s *Service) repetition(p *Paste) (*Created, error) {
-	if !p.readable(s.Now()) {
+	if !p.readable(s.engine.Now()) {
 		return nil, fault.NotFoundf(nil, "the paste that this request has created has expired or was deleted")
 	}
 	return &Created{Paste: p}, nil
@@ -130,7 +130,7 @@ func (s *Service) partition(ctx context.Context, globalID string, key *commit.Re
 
 // writeVoid returns an attempt that makes an id unusable.
 func (s *Service) writeVoid(id ID, request *commit.RequestRow) *commit.Attempt {
-	now := s.Now()
+	now := s.engine.Now()
 	void := &Paste{ID: id, Seq: 1, State: commit.Void, MTS: now, CreatedAt: now, ModifiedAt: now, Request: request}
 	a := s.write(void, false)
 	insert := a.Commit

@@ -52,7 +52,7 @@ func (in *Import) check(now clock.Instant) (ID, fault.List) {
 //
 // Errors: the faults of the line; TAKEN if another paste has the id; those of the store.
 func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult, error) {
-	now := s.Now()
+	now := s.engine.Now()
 	id, faults := in.check(now)
 	if err := faults.OrNil(); err != nil {
 		return principal.Unchanged, err
@@ -60,7 +60,7 @@ func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult
 	p := in.paste(id, now)
 	// A secret that nobody knows.
 	p.Secret = sha256.Sum256([]byte(s.newSecret()))
-	entry, decided, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, decided, err := s.engine.Decide(ctx, s.engine.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func (in *Import) describes(p *Paste) bool {
 // Export calls write for each paste that has not ended, in a stable order. It exports no secrets.
 func (s *Service) Export(ctx context.Context, write func(Import) error) error {
 	return s.Each(ctx, func(p *Paste) error {
-		if !p.readable(s.Now()) {
+		if !p.readable(s.engine.Now()) {
 			return nil
 		}
 		bodies, err := s.presentBodies(ctx, []*Paste{p})

@@ -26,7 +26,7 @@ func (s stopped) Now() time.Time { return s.at.Time() }
 // at returns the Services on the same store at an instant.
 func (h pastes) at(at clock.Instant) *backend.Services {
 	h.T.Helper()
-	return backendtest.OpenAll(h.T, backend.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 }
 
 // A paste is visible one microsecond before it expires and gone when it does, for all operations.
@@ -117,7 +117,7 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	made := h.create(in)
 	rt := setBack{h.Runtime, &atomic.Int64{}}
 	rt.at.Store(int64(end))
-	services := backendtest.OpenAll(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	services := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
 	done, err := services.Engine.Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
 	if err != nil || done {
@@ -255,7 +255,7 @@ func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
 		made := h.create(in)
 		rt := &movable{Real: h.Runtime}
 		rt.at.Store(int64(end - 1))
-		slow := backendtest.OpenAll(t, backend.Config{
+		slow := backendtest.Open(t, backend.Config{
 			Store: crossing{h.Store, func() { rt.at.Store(int64(end)) }}, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		})
 		update.ID, update.Secret = string(made.Paste.ID), made.Secret

@@ -275,7 +275,7 @@ func TestLatest_RemovesUnjustifiedEntries(t *testing.T) {
 		}
 	}
 	h.wantLatest(h.Pastes, "public")
-	if err := h.Journal.DoDue(t.Context(), h.Service); err != nil {
+	if err := h.Journal.DoDue(t.Context(), h.Services.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if es := h.entries(); len(es) != 1 || es[0].ID != string(public.ID) || es[0].Created != public.CreatedAt {

@@ -63,7 +63,7 @@ func (s *Service) applyIndex(ctx context.Context, p *Paste) error {
 
 // writeEntry writes or removes the entry of a state of a paste in the feed.
 func (s *Service) writeEntry(ctx context.Context, p *Paste) error {
-	return s.Retry(ctx, func() error {
+	return s.engine.Retry(ctx, func() error {
 		if p.listed() {
 			return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)
 		}
@@ -110,12 +110,12 @@ func (s *Service) fence(ctx context.Context, e commit.Entry) (p *Paste, fenced b
 		a := s.writeVoid(id, nil)
 		if p != nil {
 			after := *p
-			after.Seq, after.MTS = p.Seq+1, s.MTS(p.MTS)
+			after.Seq, after.MTS = p.Seq+1, s.engine.MTS(p.MTS)
 			p, a = &after, s.write(&after, false)
 		} else {
 			p = &Paste{ID: id, State: commit.Void}
 		}
-		v, err := a.Commit(ctx, s.NewEntryID())
+		v, err := a.Commit(ctx, s.engine.NewEntryID())
 		if err != nil && !fault.MayHaveCommitted(err) {
 			return nil, false, err
 		}

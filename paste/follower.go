@@ -162,7 +162,7 @@ func (f *Follower) readMissed(ctx context.Context) error {
 
 // retry repeats a read that fails. Each try has a time limit.
 func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
-	return f.s.Retry(ctx, func() error {
+	return f.s.engine.Retry(ctx, func() error {
 		within, cancel := f.s.rt.Deadline(ctx, readWithin)
 		defer cancel()
 		return read(within)
@@ -180,7 +180,7 @@ func (f *Follower) take() timeline.Entry {
 	}
 	e := f.page[0]
 	f.page = f.page[1:]
-	if e.Created > f.s.Now().Add(-2*lateWithin) { // an older one does not arrive any more
+	if e.Created > f.s.engine.Now().Add(-2*lateWithin) { // an older one does not arrive any more
 		f.replayed[e.ID] = true
 	}
 	f.queue = slices.DeleteFunc(f.queue, func(arrived timeline.Entry) bool { return arrived.ID == e.ID })

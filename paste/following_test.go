@@ -135,10 +135,10 @@ func newTwo(t *testing.T, ahead time.Duration) (one, two pastes) {
 		later := backendtest.Later{Real: rt, By: ahead}
 		f := &faulty{Store: store, calls: map[string]int{}}
 		h := &backendtest.Fixture{T: t, Store: f, Runtime: rt, Journal: journal.New(t.Context(), store, later, nil)}
-		h.Pastes = backendtest.OpenAll(t, backend.Config{
+		h.Services = backendtest.Open(t, backend.Config{
 			Store: f, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
 			Ahead: func() time.Duration { return ahead },
-		}).Pastes
+		})
 		return pastes{Fixture: h, faults: f, anonymous: &principal.Viewer{}}
 	}
 	return open(0), open(ahead)
@@ -186,7 +186,7 @@ func deliversOfAnother(t *testing.T, ahead time.Duration) {
 // A paste whose gateway died before it was listed is delivered when another gateway has listed it.
 func TestFollow_DeliversPastesListedLate(t *testing.T) {
 	h := newPastes(t)
-	services := backendtest.OpenAll(t, backend.Config{
+	services := backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
 	})
 	f := h.follow(services.Pastes, nil)

@@ -55,7 +55,7 @@ func TestCreate_RefusesBadInput(t *testing.T) {
 // A token for a deleted user creates nothing, although anonymous callers may create pastes.
 func TestCreate_RefusesADeletedUser(t *testing.T) {
 	h := newPastes(t)
-	if _, err := h.Service.DeleteUser(t.Context(), h.ann, principal.DeleteUser{ID: string(h.ann.User)}); err != nil {
+	if _, err := h.People.DeleteUser(t.Context(), h.ann, principal.DeleteUser{ID: string(h.ann.User)}); err != nil {
 		t.Fatal(err)
 	}
 	for name, key := range map[string]*string{"without a key": nil, "with a key": backendtest.Ptr("k")} {

@@ -64,7 +64,7 @@ func (s *Service) readPastes(ctx context.Context, refs []Ref) ([]*Paste, error) 
 		if err != nil {
 			return nil, fmt.Errorf("reading pastes: %w", err)
 		}
-		now := s.Now()
+		now := s.engine.Now()
 		for _, row := range rows {
 			p, err := pasteOf(row)
 			if err != nil {
@@ -92,7 +92,7 @@ func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, er
 		return nil, err
 	}
 	for i, body := range bodies {
-		if body != nil && !ps[i].expired(s.Now()) {
+		if body != nil && !ps[i].expired(s.engine.Now()) {
 			continue
 		}
 		now, err := s.readPastes(ctx, []Ref{{ps[i].ID, ps[i].CreatedAt}})

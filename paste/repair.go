@@ -55,7 +55,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, erro
 // Repair corrects the entry of a paste in the feed, and tidies the paste if its hint was lost. It
 // reports whether the feed was wrong, and whether the hint was lost.
 func (s *Service) Repair(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
-	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.Now() {
+	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.engine.Now() {
 		_, err := s.tidy(ctx, p, at)
 		return false, true, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Repair(ctx context.Context, p *Paste) (wrong, missed bool, err
 
 // feedIsWrong reports whether the entry of a paste differs from its row.
 func (s *Service) feedIsWrong(ctx context.Context, p *Paste) (bool, error) {
-	if p.State == commit.Void || p.expired(s.Now()) {
+	if p.State == commit.Void || p.expired(s.engine.Now()) {
 		return false, nil
 	}
 	found, exists, err := s.feeds.Find(ctx, feedName, p.entry())
@@ -90,7 +90,7 @@ func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string,
 	if differs {
 		wrong("the feed differs from the paste")
 	}
-	if !p.readable(s.Now()) {
+	if !p.readable(s.engine.Now()) {
 		return false, nil
 	}
 	bodies, err := s.readBodies(ctx, []*Paste{p})

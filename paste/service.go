@@ -28,21 +28,21 @@ type dueStore interface {
 type Config struct {
 	Engine *commit.Engine
 	// Principals knows which users were deleted.
-	Principals *principal.Service
-	Store      Store
-	Dues       dueStore
-	Feeds      *timeline.Timelines
-	Cursors    *cursor.Sealer
-	Journal    commit.Journal
-	Runtime    sched.Runtime
-	Log        *slog.Logger
+	People  *principal.Service
+	Store   Store
+	Dues    dueStore
+	Feeds   *timeline.Timelines
+	Cursors *cursor.Sealer
+	Journal commit.Journal
+	Runtime sched.Runtime
+	Log     *slog.Logger
 	// Shared reports that other processes may use the store.
 	Shared bool
 }
 
 // Service implements the rules of pastes. It is safe for concurrent use.
 type Service struct {
-	*commit.Engine
+	engine  *commit.Engine
 	people  *principal.Service
 	store   Store
 	dues    dueStore
@@ -60,13 +60,13 @@ type Service struct {
 // The values of ctx are those of its background work, which does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		Engine: c.Engine, people: c.Principals, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
+		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
 		life: c.Runtime.Detach(ctx),
 	}
 	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}
-	s.Handle(commit.Paste, commit.Handler{Resume: s.resume, Expire: s.tidyDue})
-	s.Repairs(commit.Paste, s.repair)
-	s.Creates(id.Paste, s.partition)
+	s.engine.Handle(commit.Paste, commit.Handler{Resume: s.resume, Expire: s.tidyDue})
+	s.engine.Repairs(commit.Paste, s.repair)
+	s.engine.Creates(id.Paste, s.partition)
 	return s
 }
 

@@ -71,12 +71,12 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 func tidyAll(h *backendtest.Fixture) {
 	h.T.Helper()
 	for range 3 {
-		dues, err := h.Store.DueUntil(h.T.Context(), h.Service.Now(), 100)
+		dues, err := h.Store.DueUntil(h.T.Context(), h.Engine.Now(), 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
-			done, err := h.Service.Expire(h.T.Context(), d)
+			done, err := h.Engine.Expire(h.T.Context(), d)
 			if err == nil && done {
 				err = h.Store.DropDue(h.T.Context(), d)
 			}

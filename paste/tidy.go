@@ -29,7 +29,7 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 	if err != nil {
 		return false, err
 	}
-	now := s.Now()
+	now := s.engine.Now()
 	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptWithin) {
 		// It is not due by this clock, or the state that the hint was written for may still
 		// be decided.
@@ -46,7 +46,7 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 // removed. If the clock was set back meanwhile, so that the paste expires at the time of the hint
 // but has not expired yet, the hint is kept.
 func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bool, err error) {
-	if p.State == commit.Live && p.expired(s.Now()) {
+	if p.State == commit.Live && p.expired(s.engine.Now()) {
 		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
 			return err == nil, err
 		}
@@ -57,7 +57,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 	if p.State == commit.Live {
 		return p.hint() != at, nil
 	}
-	if p.Seq == 0 || p.ModifiedAt.Add(keptFor) > s.Now() {
+	if p.Seq == 0 || p.ModifiedAt.Add(keptFor) > s.engine.Now() {
 		return true, nil
 	}
 	if p.State == commit.Deleted {
@@ -72,12 +72,12 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 // expire deletes a paste if it has expired according to its row. It returns the current state.
 func (s *Service) expire(ctx context.Context, id ID) (*Paste, error) {
 	var before, p *Paste
-	entry, decided, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, decided, err := s.engine.Decide(ctx, s.engine.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		if before, err = s.read(ctx, id); err != nil {
 			return nil, err
 		}
-		if p = before; before == nil || before.State != commit.Live || !before.expired(s.Now()) {
+		if p = before; before == nil || before.State != commit.Live || !before.expired(s.engine.Now()) {
 			return commit.Nothing, nil
 		}
 		if p, err = s.planDelete(ctx, before); err != nil {
@@ -97,7 +97,7 @@ func (s *Service) expire(ctx context.Context, id ID) (*Paste, error) {
 // newBodyID returns the id of a new body: the time, and random bytes.
 func (s *Service) newBodyID() (b BodyID) {
 	s.rt.Random(b[8:])
-	binary.BigEndian.PutUint64(b[:8], uint64(s.StoreNow()))
+	binary.BigEndian.PutUint64(b[:8], uint64(s.engine.StoreNow()))
 	return b
 }
 
@@ -108,7 +108,7 @@ func (s *Service) dropBodies(ctx context.Context, p *Paste) error {
 	if err != nil {
 		return err
 	}
-	now := s.StoreNow()
+	now := s.engine.StoreNow()
 	var refs []BodyRef
 	for _, b := range bodies {
 		stored := clock.Instant(binary.BigEndian.Uint64(b[:8]))

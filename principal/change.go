@@ -59,7 +59,7 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 		return commit.Nothing, InFlight{}
 	}
 	base := p.after.Seq
-	p.after.Seq, p.after.MTS = base+1, s.MTS(p.after.MTS)
+	p.after.Seq, p.after.MTS = base+1, s.engine.MTS(p.after.MTS)
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
@@ -74,7 +74,7 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 	slices.Sort(e.Members)
 	a := s.commits(e, &Commit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
-		Request: req.Row(s.Now(), nil),
+		Request: req.Row(s.engine.Now(), nil),
 	})
 	a.Withdraws = p.withdraws || p.after.Visibility < before.Visibility
 	return a, e
@@ -102,7 +102,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 	var rows *Rows
 	var planned *changePlan
 	var e InFlight
-	entry, changed, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, changed, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		planned = nil
 		if rows, err = s.readMembers(ctx, id, members, m.Request.Lookup()); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 		if err := m.CheckActor(ctx); err != nil {
 			return nil, err
 		}
-		done, err := m.Request.Answered(rows.Request, s.Now())
+		done, err := m.Request.Answered(rows.Request, s.engine.Now())
 		if err != nil || done {
 			return commit.Nothing, err
 		}
@@ -163,7 +163,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 
 // applyFound writes the derived memberships of members that exist already.
 func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
-	err := s.Early(ctx, s.NewBudget(), func(ctx context.Context) error {
+	err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
 			if err := s.ApplyMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
 				return err
@@ -244,7 +244,7 @@ func groupMembersOf(rows []GroupMemberRow) []ID {
 func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (Header, error) {
 	id := c.header.ID
 	var before *Rows
-	err := s.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
+	err := s.engine.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
 		before, err = s.recordName(ctx, m.Request, &c)
 		return err
 	})
@@ -283,7 +283,7 @@ func (s *Service) recordName(ctx context.Context, req *commit.Request, c *creati
 		return nil, err
 	}
 	if rows.Request != nil && !rows.Request.Claims() {
-		done, err := req.Answered(rows.Request, s.Now())
+		done, err := req.Answered(rows.Request, s.engine.Now())
 		if err != nil || done {
 			return rows, err
 		}
@@ -292,6 +292,6 @@ func (s *Service) recordName(ctx context.Context, req *commit.Request, c *creati
 		return nil, err
 	}
 	// The name is the id, so the key only records which name it created.
-	_, err = s.PutCreationIfAbsent(ctx, req, func() (string, error) { return string(id), nil })
+	_, err = s.engine.PutCreationIfAbsent(ctx, req, func() (string, error) { return string(id), nil })
 	return nil, err
 }

@@ -141,7 +141,7 @@ func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, erro
 		return c, nil
 	}
 	deleted := false
-	err := s.Together(ctx, []func() error{
+	err := s.engine.Together(ctx, []func() error{
 		func() (err error) {
 			deleted, err = s.isDeleted(ctx, p)
 			return err
@@ -210,7 +210,7 @@ func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, er
 	if fresh := a.others[others:]; level < maxLevels && len(fresh) > 0 {
 		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.otherRows, &ofOthers) })
 	}
-	if err := a.s.Together(ctx, tasks); err != nil {
+	if err := a.s.engine.Together(ctx, tasks); err != nil {
 		return nil, err
 	}
 	up := append(ofOwn, ofOthers...)

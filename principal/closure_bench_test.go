@@ -20,7 +20,7 @@ func BenchmarkResolvingGroups(b *testing.B) {
 		r.Join(high, true, backendtest.GroupMember(low, principal.GroupMember))
 	}
 	for b.Loop() {
-		if role, err := r.Service.GroupRoleOf(b.Context(), backendtest.Ann(), "g:acme:high999"); err != nil || role == principal.NotInGroup {
+		if role, err := r.People.GroupRoleOf(b.Context(), backendtest.Ann(), "g:acme:high999"); err != nil || role == principal.NotInGroup {
 			b.Fatal(role, err)
 		}
 	}

@@ -67,12 +67,12 @@ func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*
 func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutation, id ID, may func(context.Context, *Rows) error) (*Deletion, error) {
 	var e InFlight
 	var rows *Rows
-	entry, decided, err := s.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		if rows, err = s.store.ReadPrincipal(ctx, id, Query{Members: []ID{v.User}, Request: m.Request.Lookup()}); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", id, err)
 		}
-		repeated, err := m.Request.Answered(rows.Request, s.Now())
+		repeated, err := m.Request.Answered(rows.Request, s.engine.Now())
 		if err != nil || repeated {
 			return commit.Nothing, err
 		}
@@ -101,7 +101,7 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *Commit) {
 	after := *h
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
+	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 	return InFlight{Principal: h.ID, Base: h.Seq, Deleted: true, Lingers: s.lingers},
-		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.Now(), nil)}
+		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.engine.Now(), nil)}
 }

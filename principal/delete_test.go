@@ -11,11 +11,11 @@ import (
 )
 
 func deleteUser(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
-	return h.Service.DeleteUser(h.T.Context(), v, principal.DeleteUser{ID: id})
+	return h.People.DeleteUser(h.T.Context(), v, principal.DeleteUser{ID: id})
 }
 
 func deleteGroup(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
-	return h.Service.DeleteGroup(h.T.Context(), v, principal.DeleteGroup{ID: id})
+	return h.People.DeleteGroup(h.T.Context(), v, principal.DeleteGroup{ID: id})
 }
 
 // TestDeleteUser_InvalidRequestsAreRefused lists the cases in the order of the checks.
@@ -103,24 +103,22 @@ func TestDeleteUser_LeavesNothing(t *testing.T) {
 func TestDeleteUser_EndsTheRightsOfAnAdministrator(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.User("u:acme:adm", principal.Public)
-	for _, c := range []principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}, {User: "u:acme:none", Admin: true}} {
-		v := &c
-		if err := h.Service.EndAdmin(t.Context(), v); err != nil || !v.Administers("acme") {
+	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}, {User: "u:acme:none", Admin: true}} {
+		if err := h.People.EndAdmin(t.Context(), v); err != nil || !v.Administers("acme") {
 			t.Errorf("before: %t, %v", v.Administers("acme"), err)
 		}
 	}
 	if _, err := deleteUser(h, backendtest.Root(), "u:acme:adm"); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}} {
-		v := &c
+	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}} {
 		_, err := deleteUser(h, v, "u:acme:bob")
 		backendtest.WantFaults(t, err, "FORBIDDEN")
-		_, err = h.Service.CreateUser(t.Context(), v, principal.CreateUser{
+		_, err = h.People.CreateUser(t.Context(), v, principal.CreateUser{
 			Tenant: "acme", Name: "new", DisplayName: "New", Email: "new@acme.example", Visibility: principal.Public,
 		})
 		backendtest.WantFaults(t, err, "FORBIDDEN")
-		if err := h.Service.EndAdmin(t.Context(), v); err != nil || v.Administers("acme") {
+		if err := h.People.EndAdmin(t.Context(), v); err != nil || v.Administers("acme") {
 			t.Errorf("after: %t, %v", v.Administers("acme"), err)
 		}
 	}

@@ -35,7 +35,7 @@ func BenchmarkFind(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				found, err := r.Service.FindPrincipals(b.Context(), c.viewer(), principal.Search{Tenant: "acme", Prefix: &c.prefix})
+				found, err := r.People.FindPrincipals(b.Context(), c.viewer(), principal.Search{Tenant: "acme", Prefix: &c.prefix})
 				if err != nil || len(found.Edges) != cursor.DefaultPageSize {
 					b.Fatalf("%d, %v", len(found.Edges), err)
 				}

@@ -129,7 +129,7 @@ func TestFind_OtherTenantsFindNobody(t *testing.T) {
 	} {
 		for _, tenant := range []string{"acme", "ACME", "nobody"} {
 			t.Run(c.name+" of "+tenant, func(t *testing.T) {
-				_, err := backendtest.Search(h.Service, tenant, backendtest.Ptr("same"))(t.Context(), c.v, cursor.PageArgs{})
+				_, err := backendtest.Search(h.Services, tenant, backendtest.Ptr("same"))(t.Context(), c.v, cursor.PageArgs{})
 				backendtest.WantReason(t, err, c.code, "")
 			})
 		}
@@ -153,7 +153,7 @@ func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
-		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range []string{"alfa", "bravo", "charlie"} {
@@ -165,14 +165,14 @@ func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 		}
 	}
 	private := principal.Private
-	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "")
 	h.WantFound(backendtest.As("u:acme:u"), "", "u")
 	h.Group("g:acme:g", "u:acme:u", principal.Public)
 	name := "Delta"
-	if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "delta", "g:acme:g")
@@ -202,7 +202,7 @@ func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
 		{"malformed cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("abc")}}, fault.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.Service.FindPrincipals(t.Context(), backendtest.As("u:acme:who"), c.q)
+			_, err := h.People.FindPrincipals(t.Context(), backendtest.As("u:acme:who"), c.q)
 			backendtest.WantReason(t, err, fault.Invalid, c.reason)
 		})
 	}
@@ -222,7 +222,7 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 		}
 	}
 	first, one := cursor.PageArgs{First: backendtest.Ptr(1)}, backendtest.Ptr("ann")
-	c, err := backendtest.Search(h.Service, "acme", one)(t.Context(), backendtest.As("u:acme:who"), first)
+	c, err := backendtest.Search(h.Services, "acme", one)(t.Context(), backendtest.As("u:acme:who"), first)
 	if err != nil || len(c.Edges) != 1 || !c.PageInfo.HasNextPage || *c.PageInfo.EndCursor() != c.Edges[0].Cursor() {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -241,7 +241,7 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 		{"administrator", "acme", one, backendtest.Admin("u:acme:ann"), false},
 	} {
 		t.Run(d.name, func(t *testing.T) {
-			c, err := backendtest.Search(h.Service, d.tenant, d.prefix)(t.Context(), d.v, args)
+			c, err := backendtest.Search(h.Services, d.tenant, d.prefix)(t.Context(), d.v, args)
 			if !d.fits {
 				backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
@@ -252,17 +252,17 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 		})
 	}
 	long := backendtest.Ptr(strings.Repeat("\U0001f389", 200))
-	if c, err := backendtest.Search(h.Service, "acme", long)(t.Context(), backendtest.As("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
+	if c, err := backendtest.Search(h.Services, "acme", long)(t.Context(), backendtest.As("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// The longest position possible: a name of 200 characters and a longest id.
 	id := "u:" + strings.Repeat("t", 32) + ":" + strings.Repeat("n", 128)
 	h.UserNamed(id, strings.Repeat("\U0001f389", 200), principal.Public)
-	c, err = backendtest.Search(h.Service, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), first)
+	c, err = backendtest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), first)
 	if err != nil || len(c.Edges) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	c, err = backendtest.Search(h.Service, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = backendtest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 0 || !c.PageInfo.HasPreviousPage {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -292,7 +292,7 @@ func TestFind_PagesMatchAModel(t *testing.T) {
 	}
 	for n, viewer := range viewers {
 		for _, prefix := range []string{"", "a", "ann", "anna", "b", "\u00f6", "van", "n", "n1", "x"} {
-			seen, err := h.Service.Principals(t.Context(), viewer(), ids)
+			seen, err := h.People.Principals(t.Context(), viewer(), ids)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,24 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/input"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
 // createAt has a user create itself with an address.
-func createAt(h *backendtest.Fixture, svc *repair.Service, id, email string) error {
+func createAt(h *backendtest.Fixture, svc *backend.Services, id, email string) error {
 	p := principal.ID(id)
-	_, err := svc.CreateUser(h.T.Context(), backendtest.As(id), principal.CreateUser{
+	_, err := svc.People.CreateUser(h.T.Context(), backendtest.As(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Email: email, Visibility: principal.Public})
 	return err
 }
 
 // changeTo has a user change its address.
 func changeTo(h *backendtest.Fixture, id, email string) error {
-	_, err := h.Service.UpdateUser(h.T.Context(), backendtest.As(id), principal.UpdateUser{ID: id, Email: input.Some(&email)})
+	_, err := h.People.UpdateUser(h.T.Context(), backendtest.As(id), principal.UpdateUser{ID: id, Email: input.Some(&email)})
 	return err
 }
 
@@ -34,18 +34,18 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{"the first", createAt(h, h.Service, "u:acme:ann", "A@example.com"), nil},
-		{"another one with the address", createAt(h, h.Service, "u:acme:bob", " a@EXAMPLE.com"), []string{"TAKEN email"}},
-		{"another one", createAt(h, h.Service, "u:acme:bob", "b@example.com"), nil},
-		{"one of another tenant", createAt(h, h.Service, "u:other:ann", "a@example.com"), nil},
-		{"the name and the address again", createAt(h, h.Service, "u:acme:bob", "a@example.com"), []string{"TAKEN name", "TAKEN email"}},
-		{"the name and its own address again", createAt(h, h.Service, "u:acme:bob", "b@example.com"), []string{"TAKEN name"}},
-		{"the name and a free address", createAt(h, h.Service, "u:acme:bob", "c@example.com"), []string{"TAKEN name"}},
+		{"the first", createAt(h, h.Services, "u:acme:ann", "A@example.com"), nil},
+		{"another one with the address", createAt(h, h.Services, "u:acme:bob", " a@EXAMPLE.com"), []string{"TAKEN email"}},
+		{"another one", createAt(h, h.Services, "u:acme:bob", "b@example.com"), nil},
+		{"one of another tenant", createAt(h, h.Services, "u:other:ann", "a@example.com"), nil},
+		{"the name and the address again", createAt(h, h.Services, "u:acme:bob", "a@example.com"), []string{"TAKEN name", "TAKEN email"}},
+		{"the name and its own address again", createAt(h, h.Services, "u:acme:bob", "b@example.com"), []string{"TAKEN name"}},
+		{"the name and a free address", createAt(h, h.Services, "u:acme:bob", "c@example.com"), []string{"TAKEN name"}},
 		{"a change to what it is", changeTo(h, "u:acme:bob", "b@example.com"), nil},
 		{"a change to the address of another", changeTo(h, "u:acme:bob", "a@example.com"), []string{"TAKEN email"}},
 		{"a change to a free address", changeTo(h, "u:acme:ann", "c@example.com"), nil},
 		{"a change to the address that was given up", changeTo(h, "u:acme:bob", "a@example.com"), nil},
-		{"a creation with the address that was given up", createAt(h, h.Service, "u:acme:cat", "b@example.com"), nil},
+		{"a creation with the address that was given up", createAt(h, h.Services, "u:acme:cat", "b@example.com"), nil},
 	} {
 		t.Run(step.what, func(t *testing.T) { backendtest.WantFaults(t, step.err, step.want...) })
 	}
@@ -65,12 +65,12 @@ func TestEmail_AbandonedClaimLapses(t *testing.T) {
 	if err := claims.Take(t.Context(), key, "u:acme:gone", claims.Until()); err != nil {
 		t.Fatal(err)
 	}
-	early, late := h.ServiceAfter(claim.TakenWithin-time.Second), h.ServiceAfter(claim.TakenWithin+time.Second)
+	early, late := h.After(claim.TakenWithin-time.Second), h.After(claim.TakenWithin+time.Second)
 	backendtest.WantFaults(t, createAt(h, early, "u:acme:ann", "a@example.com"), "TAKEN email")
 	backendtest.WantFaults(t, createAt(h, late, "u:acme:ann", "a@example.com"))
 	// The user whose claim was fenced can still be created, with another address.
-	backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:gone", "a@example.com"), "TAKEN email")
-	backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:gone", "g@example.com"))
+	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "a@example.com"), "TAKEN email")
+	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "g@example.com"))
 	h.Quiet()
 	h.WantClean()
 }
@@ -89,7 +89,7 @@ func TestEmail_OneOfManyGetsIt(t *testing.T) {
 			if n%2 == 1 {
 				errs[n] = changeTo(h, id, "wanted@example.com")
 			} else {
-				errs[n] = createAt(h, h.Service, id, "wanted@example.com")
+				errs[n] = createAt(h, h.Services, id, "wanted@example.com")
 			}
 		})
 	}

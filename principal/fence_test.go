@@ -17,8 +17,8 @@ import (
 
 func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	h := backendtest.New(t, nil)
-	backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:ann", "a@example.com"))
-	record := principal.EmailRecord(h.Service.Service.Service.Service.Service)
+	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
+	record := principal.EmailRecord(h.People)
 	before := h.Header("u:acme:ann")
 	base := backendtest.WantFence(t, record, "u:acme:ann", claim.Email("acme", "b@example.com"))
 	after := h.Header("u:acme:ann")
@@ -33,7 +33,7 @@ func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	if got := h.Header("u:acme:none").State; got != commit.Void {
 		t.Errorf("the fence of an absent user made the state %d, want void", got)
 	}
-	if _, err := h.Service.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
+	if _, err := h.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if look, err := record.Look(t.Context(), "u:acme:ann", claim.Email("acme", "a@example.com")); err != nil || look.Status != claim.Ended {
@@ -81,14 +81,14 @@ func TestEmail_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 				h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
 				const wanted = "wanted@example.com"
 				if !created {
-					backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:ann", "a@example.com"))
+					backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
 				}
 				var contended error
-				later := h.ServiceAfter(claim.TakenWithin + time.Second)
+				later := h.After(claim.TakenWithin + time.Second)
 				store.contend = func() { contended = createAt(h, later, "u:acme:bob", wanted) }
 				store.reads = reads
 				if created {
-					backendtest.WantFaults(t, createAt(h, h.Service, "u:acme:ann", wanted))
+					backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", wanted))
 				} else {
 					backendtest.WantFaults(t, changeTo(h, "u:acme:ann", wanted))
 				}

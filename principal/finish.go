@@ -113,7 +113,7 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 
 // ApplyDirectory updates the directory to the principal's current name.
 func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) error {
-	err := s.Retry(ctx, func() error {
+	err := s.engine.Retry(ctx, func() error {
 		return s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})
 	})
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 		return nil
 	}
 	h := &rows.Header
-	err := s.Retry(ctx, func() error {
+	err := s.engine.Retry(ctx, func() error {
 		return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: h, Rows: rows.Members})
 	})
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 	if len(leaving) == 0 {
 		return nil
 	}
-	err = s.Retry(ctx, func() error {
+	err = s.engine.Retry(ctx, func() error {
 		return s.store.CleanUpGroup(ctx, &GroupCleanup{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 // fencePrincipal makes sure that a compare-and-set with e.Base can no longer apply: if the base
 // is still current, an equal state replaces it, a void one if there was none.
 func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
-	if err := s.RequireClock(); err != nil {
+	if err := s.engine.RequireClock(); err != nil {
 		return err
 	}
 	for range commit.MaxTries {
@@ -187,6 +187,6 @@ func (s *Service) fenceOf(id ID, h *Header) *Commit {
 	if h.State == commit.Absent {
 		after = Header{ID: id, State: commit.Void}
 	}
-	after.Seq, after.MTS = h.Seq+1, s.MTS(h.MTS)
-	return &Commit{ID: id, Base: h.Seq, Header: after, Writer: s.NewEntryID()}
+	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
+	return &Commit{ID: id, Base: h.Seq, Header: after, Writer: s.engine.NewEntryID()}
 }

@@ -41,11 +41,11 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		// A removed member loses its access at once, whatever the index contains.
-		_, err = h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+		_, err = h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
 		backendtest.WantFaults(t, err, "FORBIDDEN id")
 		f.applyGroupIndex = 0
 		for range 2 { // resuming it a second time does no harm
-			if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
+			if _, err := h.Engine.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -58,7 +58,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 		key := "k"
 		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
 		for range 2 { // and is acknowledged again
-			if _, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+			if _, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -78,16 +78,16 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	withCat.Members = append(slices.Clone(dan.Members), backendtest.GroupMemberChange("u:acme:cat=MEMBER"))
 	set := func(in principal.SetGroupMembers) func(t *testing.T, h *backendtest.Fixture) error {
 		return func(t *testing.T, h *backendtest.Fixture) error {
-			_, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in)
+			_, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in)
 			return err
 		}
 	}
 	create := func(t *testing.T, h *backendtest.Fixture) error {
-		_, err := h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:dan"), crew)
+		_, err := h.People.CreateGroup(t.Context(), backendtest.As("u:acme:dan"), crew)
 		return err
 	}
 	imports := func(t *testing.T, h *backendtest.Fixture) error {
-		_, err := h.Service.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: principal.Public,
+		_, err := h.Exchange.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: principal.Public,
 			Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MANAGER")}})
 		return err
 	}
@@ -153,7 +153,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if v, err := h.Store.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		if _, err := h.Service.Resume(t.Context(), e.Entry()); err != nil {
+		if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.Memberships("u:acme:ann")); diff != "" {
@@ -170,7 +170,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
-			if _, err := h.Service.Resume(t.Context(), e.Entry()); err != nil {
+			if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		before := h.Header("g:acme:staff")
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}
-		if _, err := h.Service.Resume(t.Context(), e.Entry()); err != nil {
+		if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		after := h.Header("g:acme:staff")

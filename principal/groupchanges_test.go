@@ -45,7 +45,7 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 			h.User("u:acme:bob", principal.Public)
 			h.User("u:other:gus", principal.Private)
 			h.Group("g:acme:hidden", "u:acme:bob", principal.Private)
-			got, err := h.Service.CreateGroup(t.Context(), c.viewer, c.in)
+			got, err := h.People.CreateGroup(t.Context(), c.viewer, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if got != nil || h.Header("g:acme:staff").State != commit.Absent {
@@ -71,7 +71,7 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 			if built, err := h.Store.Built(t.Context(), want.ID); err != nil || !built {
 				t.Errorf("the new group's library counts as missing: %v", err)
 			}
-			role, err := h.Service.GroupRoleOf(t.Context(), c.viewer, want.ID)
+			role, err := h.People.GroupRoleOf(t.Context(), c.viewer, want.ID)
 			if err != nil || role != principal.GroupManager {
 				t.Errorf("the creator is %q in the group, for the same request: %v", role, err)
 			}
@@ -123,7 +123,7 @@ func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
 				}
 				return []string{c.code + " " + path}
 			}
-			_, err := h.Service.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(backendtest.Ptr(c.name))})
+			_, err := h.People.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(backendtest.Ptr(c.name))})
 			backendtest.WantFaults(t, err, want("id")...)
 			if got := h.Header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
 				t.Errorf("the group has the name %q now", got)
@@ -162,7 +162,7 @@ func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
 			h := backendtest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
 			h.Group("g:acme:staff", "u:acme:ann", principal.Public)
-			got, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in)
+			got, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			stored := h.Header("g:acme:staff")
 			if c.want != nil {
@@ -177,7 +177,7 @@ func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
 			if c.in.Visibility.Set != (stored.Visibility == principal.Private) {
 				t.Errorf("stored %+v", stored)
 			}
-			if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in); err != nil {
+			if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in); err != nil {
 				t.Fatalf("the same again: %v", err)
 			}
 			if h.Header("g:acme:staff").Seq != stored.Seq {

@@ -114,7 +114,7 @@ func wantIndexed(h *backendtest.Fixture, group string) {
 func TestSetGroupMembers_HiddenMembersCanBeChangedButNotAdded(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
-	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
 		t.Fatal(err)
 	}
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:hid=MANAGER", "g:acme:secret=", "u:other:pub=")

@@ -84,7 +84,7 @@ func (s *Service) confirmAgain(ctx context.Context, v *Viewer, c *Closure, group
 	v.billed().read(len(chain))
 	var rows []GroupMemberRow
 	deleted := false
-	err := s.Together(ctx, []func() error{
+	err := s.engine.Together(ctx, []func() error{
 		func() (err error) {
 			rows, err = s.store.Confirm(ctx, chain)
 			return err

@@ -15,7 +15,7 @@ import (
 
 func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal.GroupRole) {
 	r.T.Helper()
-	got, err := r.Service.GroupRoleOf(r.T.Context(), &principal.Viewer{User: user}, group)
+	got, err := r.People.GroupRoleOf(r.T.Context(), &principal.Viewer{User: user}, group)
 	if err != nil || got != want {
 		r.T.Errorf("%s in %s: %v, %v; want %v", user, group, got, err, want)
 	}
@@ -96,7 +96,7 @@ func TestClosure_IsBounded(t *testing.T) {
 		n    int
 	}{{"a", 998}, {"b", 1000}, {"c", 1000}} {
 		for i := range kind.n {
-			role, err := r.Service.GroupRoleOf(t.Context(), v, group(kind.name, i))
+			role, err := r.People.GroupRoleOf(t.Context(), v, group(kind.name, i))
 			r.Must(err)
 			if role != principal.NotInGroup {
 				in++
@@ -189,7 +189,7 @@ func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 	svc := r.OpenProcess(counting)
 	v := backendtest.Ann()
 	counting.fail.Store(true)
-	if _, err := svc.GroupRoleOf(t.Context(), v, "g:acme:a"); err == nil {
+	if _, err := svc.People.GroupRoleOf(t.Context(), v, "g:acme:a"); err == nil {
 		t.Error("a read that failed has an answer")
 	}
 	counting.fail.Store(false)
@@ -197,7 +197,7 @@ func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 	done := make(chan principal.GroupRole, 20)
 	for range cap(done) {
 		go func() {
-			role, err := svc.GroupRoleOf(t.Context(), v, "g:acme:a")
+			role, err := svc.People.GroupRoleOf(t.Context(), v, "g:acme:a")
 			if err != nil {
 				t.Error(err)
 			}
@@ -213,7 +213,7 @@ func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 		t.Errorf("the viewer's memberships were read %d times", n)
 	}
 	// Another request of the same user reads for itself.
-	if _, err := svc.GroupRoleOf(t.Context(), backendtest.Ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
+	if _, err := svc.People.GroupRoleOf(t.Context(), backendtest.Ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
 		t.Errorf("%v, %d reads", err, counting.memberships.Load())
 	}
 }

@@ -28,23 +28,23 @@ func keyedCalls() []keyedCall {
 	}
 	return []keyedCall{
 		{"createUser", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			u, err := h.Service.CreateUser(h.T.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+			u, err := h.People.CreateUser(h.T.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:new"},
 		{"updateUser", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			u, err := h.Service.UpdateUser(h.T.Context(), v, principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			u, err := h.People.UpdateUser(h.T.Context(), v, principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:bob"},
 		{"createGroup", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.Service.CreateGroup(h.T.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
+			g, err := h.People.CreateGroup(h.T.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:new"},
 		{"updateGroup", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.Service.UpdateGroup(h.T.Context(), v, principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			g, err := h.People.UpdateGroup(h.T.Context(), v, principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
 		{"setGroupMembers", func(h *backendtest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.Service.SetGroupMembers(h.T.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
+			g, err := h.People.SetGroupMembers(h.T.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
 	}
@@ -100,16 +100,16 @@ func TestIdempotencyKey_RepetitionAfterLostRightsSucceeds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan="), backendtest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: backendtest.Ptr("k")}
 	for n := range 2 {
-		got, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:dan"), leave)
+		got, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:dan"), leave)
 		if err != nil || got != nil {
 			t.Fatalf("call %d: answered %+v, %v", n, got, err)
 		}
 	}
 	in := principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com", Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k")}
-	if got, err := h.Service.CreateUser(t.Context(), backendtest.Admin("u:acme:bob"), in); err != nil || got == nil {
+	if got, err := h.People.CreateUser(t.Context(), backendtest.Admin("u:acme:bob"), in); err != nil || got == nil {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
-	if got, err := h.Service.CreateUser(t.Context(), backendtest.As("u:acme:bob"), in); err != nil || got != nil {
+	if got, err := h.People.CreateUser(t.Context(), backendtest.As("u:acme:bob"), in); err != nil || got != nil {
 		t.Fatalf("after it ceased to be an administrator: answered %+v, %v", got, err)
 	}
 }
@@ -120,17 +120,17 @@ func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("g:acme:staff")
 	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr(before.DisplayName)), IdempotencyKey: backendtest.Ptr("k")}
-	if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
 		t.Fatal(err)
 	}
 	after := h.Header("g:acme:staff")
 	if after.Seq != before.Seq+1 || after.MTS <= before.MTS || after.DisplayName != before.DisplayName || after.Members != before.Members {
 		t.Errorf("from %+v to %+v", before, after)
 	}
-	if _, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))}); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := h.Service.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in)
+	got, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), in)
 	if err != nil || got.DisplayName != "x" {
 		t.Errorf("the repetition answered %+v, %v; want the group as it is now, untouched", got, err)
 	}
@@ -140,7 +140,7 @@ func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	create := func(name string) error {
-		_, err := h.Service.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+		_, err := h.People.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
 		return err
 	}
 	backendtest.WantFaults(t, create("crew"), "TAKEN name")
@@ -153,7 +153,7 @@ func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 	}
 
 	set := func(change string) error {
-		_, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange(change)}, IdempotencyKey: backendtest.Ptr("l")})
+		_, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange(change)}, IdempotencyKey: backendtest.Ptr("l")})
 		return err
 	}
 	backendtest.WantFaults(t, set("u:acme:ann="), "LAST_MANAGER members.0")
@@ -164,11 +164,11 @@ func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 // TestIdempotencyKey_IsSharedByAllKinds checks that a key is one request whatever it creates.
 func TestIdempotencyKey_IsSharedByAllKinds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
-	if _, err := h.Service.CreateGroup(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")}); err != nil {
+	if _, err := h.People.CreateGroup(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.Service.CreateUser(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+	_, err := h.People.CreateUser(t.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
 	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
-	_, err = h.Service.CreateContent(t.Context(), backendtest.Admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+	_, err = h.Library.CreateContent(t.Context(), backendtest.Admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
 	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 }

@@ -75,7 +75,7 @@ func (s *Service) checkImported(h *Header, createdAt *clock.Instant) (faults fau
 	if !h.Visibility.Valid() {
 		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility is PUBLIC, LOGGEDIN or PRIVATE"))
 	}
-	h.CreatedAt = s.Now()
+	h.CreatedAt = s.engine.Now()
 	if createdAt != nil {
 		if *createdAt > h.CreatedAt {
 			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt is in the future"))
@@ -183,7 +183,7 @@ func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, stored *Rows) (*changePlan, error) {
+	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.engine.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, stored *Rows) (*changePlan, error) {
 		old := &stored.Header
 		result = Unchanged
 		if old.State == commit.Deleted {
@@ -220,7 +220,7 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 	}
 	ps := groupMembersOf(imported)
 	result := Unchanged
-	_, err = s.changePrincipal(ctx, commit.Mutation{Budget: s.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+	_, err = s.changePrincipal(ctx, commit.Mutation{Budget: s.engine.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		result = Unchanged
 		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)

@@ -11,7 +11,6 @@ import (
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -19,7 +18,7 @@ import (
 type lingering struct {
 	*backendtest.Fixture
 	journal *journal.Journal
-	svc     *repair.Service
+	svc     *backend.Services
 }
 
 func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *lingering {
@@ -35,7 +34,7 @@ func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *l
 // ended returns the principals whose changes have ended and are listed. Other changes must not be.
 func (l *lingering) ended() (keys []string) {
 	l.T.Helper()
-	if err := l.journal.Drain(l.T.Context(), l.svc); err != nil {
+	if err := l.journal.Drain(l.T.Context(), l.svc.Background()); err != nil {
 		l.T.Fatal(err)
 	}
 	lists, err := commit.OpenLists(l.T.Context(), l.Store)
@@ -59,7 +58,7 @@ func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("u:acme:bob")
 	for _, key := range []string{"u:acme:bob", "g:acme:staff", "u:acme:nobody", ""} {
-		if _, err := h.Service.Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
+		if _, err := h.Engine.Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
 			t.Errorf("resuming the ended change of %q: %v", key, err)
 		}
 		rows, err := h.Store.ReadPrincipal(t.Context(), principal.ID(key), principal.Query{})
@@ -82,41 +81,41 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 		want   []string
 	}{
 		{"a name", func(l *lingering) error {
-			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"an e-mail address", func(l *lingering) error {
-			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", Email: input.Some(&address)})
+			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", Email: input.Some(&address)})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"a visibility", func(l *lingering) error {
-			_, err := l.svc.UpdateGroup(t.Context(), backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
+			_, err := l.svc.People.UpdateGroup(t.Context(), backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
 			return err
 		}, []string{"g:acme:staff"}},
 		{"the present name", func(l *lingering) error {
 			key := "key"
 			same := l.Header("u:acme:bob").DisplayName
-			_, err := l.svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
+			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
 			return err
 		}, nil},
 		{"members", func(l *lingering) error {
-			_, err := l.svc.SetGroupMembers(t.Context(), backendtest.Ann(), principal.SetGroupMembers{
+			_, err := l.svc.People.SetGroupMembers(t.Context(), backendtest.Ann(), principal.SetGroupMembers{
 				Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")},
 			})
 			return err
 		}, nil},
 		{"a new user", func(l *lingering) error {
-			_, err := l.svc.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{
+			_, err := l.svc.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{
 				Tenant: "acme", Name: "new", DisplayName: other, Email: address, Visibility: principal.Public,
 			})
 			return err
 		}, nil},
 		{"a deletion of a user", func(l *lingering) error {
-			_, err := l.svc.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob"})
+			_, err := l.svc.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob"})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"a deletion of a group", func(l *lingering) error {
-			_, err := l.svc.DeleteGroup(t.Context(), backendtest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
+			_, err := l.svc.People.DeleteGroup(t.Context(), backendtest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
 			return err
 		}, []string{"g:acme:staff"}},
 	} {
@@ -149,19 +148,19 @@ func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	copied := l.Header("u:acme:bob")
 	want := func(what string, want bool) {
 		t.Helper()
-		if got, err := reader.HeaderIsWrong(t.Context(), "u:acme:bob", &copied); err != nil || got != want {
+		if got, err := reader.People.HeaderIsWrong(t.Context(), "u:acme:bob", &copied); err != nil || got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}
-	rename := func(svc *repair.Service, name string) {
+	rename := func(svc *backend.Services, name string) {
 		t.Helper()
-		_, err := svc.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+		_, err := svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	want("nothing has changed", false)
-	rename(l.Service, "Robert") // on an embedded store, for which nothing lingers
+	rename(l.Services, "Robert") // on an embedded store, for which nothing lingers
 	l.WantNothingInFlight()
 	want("a change that does not linger", true)
 	rename(l.svc, "Bobby")

@@ -34,7 +34,7 @@ func TestLookup_FollowsTheVisibilityRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 				ids := []principal.ID{principal.UserID("acme", vis.String()), principal.GroupID("acme", vis.String())}
-				ps, err := r.Service.Principals(t.Context(), c.viewer, ids)
+				ps, err := r.People.Principals(t.Context(), c.viewer, ids)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -64,15 +64,15 @@ func TestLookup_OnlyTheUserAndAdministratorsSeeTheEmail(t *testing.T) {
 		{"global administrator", backendtest.Globe(), false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			u, err := r.Service.ViewerUser(t.Context(), c.viewer)
+			u, err := r.People.ViewerUser(t.Context(), c.viewer)
 			if err != nil || (u != nil) != c.stored || u != nil && u.ID != c.viewer.User {
 				t.Errorf("the viewer is %v, %v", u, err)
 			}
-			ps, err := r.Service.Principals(t.Context(), c.viewer, []principal.ID{"u:acme:ann"})
+			ps, err := r.People.Principals(t.Context(), c.viewer, []principal.ID{"u:acme:ann"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			email := r.Service.Email(c.viewer, ps[0].(*principal.User))
+			email := r.People.Email(c.viewer, ps[0].(*principal.User))
 			if (email != nil) != c.email || email != nil && *email != "ann@example.org" {
 				t.Errorf("the address is %v", email)
 			}

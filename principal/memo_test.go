@@ -52,7 +52,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	h.User(hidden, principal.Private)
 	ask := func(v *principal.Viewer, ids ...principal.ID) []principal.Principal {
 		t.Helper()
-		ps, err := h.Service.Principals(t.Context(), v, ids)
+		ps, err := h.People.Principals(t.Context(), v, ids)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 		reads.take()
 		v := backendtest.As(bob)
 		ask(v, ann)
-		if _, err := h.Service.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
+		if _, err := h.Listing.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
 			t.Fatal(err)
 		}
 		ps := ask(v, bob, hidden, ann, bob)
@@ -78,7 +78,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 		wantRead(ann, bob, hidden, bob)
 		ask(v, hidden, ann)
 		wantRead(hidden)
-		if u, err := h.Service.ViewerUser(t.Context(), v); err != nil || u.ID != bob {
+		if u, err := h.People.ViewerUser(t.Context(), v); err != nil || u.ID != bob {
 			t.Errorf("the viewer's user is %v, %v", u, err)
 		}
 		wantRead()
@@ -88,7 +88,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	if got := ask(v, ann); got[0].Head().DisplayName == name {
 		t.Fatalf("her name is %s already", name)
 	}
-	if _, err := h.Service.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), v, principal.UpdateUser{ID: ann, DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask(v, ann); got[0].Head().DisplayName != name {
@@ -113,7 +113,7 @@ func TestMemo_KeepsManyPrincipals(t *testing.T) {
 	v := backendtest.As(string(ids[0]))
 	reads.take()
 	for _, n := range []int{20, 24, 25, 60} {
-		ps, err := h.Service.Principals(t.Context(), v, ids[:n])
+		ps, err := h.People.Principals(t.Context(), v, ids[:n])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,33 +61,33 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 		group := fmt.Sprintf("g:acme:g%d", level)
 		id := principal.ID(group)
 		ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
-		role, err := h.Service.GroupRoleOf(t.Context(), ann(), id)
+		role, err := h.People.GroupRoleOf(t.Context(), ann(), id)
 		if err != nil || (role == principal.GroupManager) != counts {
 			t.Errorf("level %d: viewerRole %v, %v", level, role, err)
 		}
-		found, err := h.Service.Principals(t.Context(), ann(), []principal.ID{id})
+		found, err := h.People.Principals(t.Context(), ann(), []principal.ID{id})
 		if err != nil || (found[0] != nil) != counts {
 			t.Errorf("level %d: the group is shown as %v, %v", level, found[0], err)
 		}
 		shareItem(h, "u:acme:bob", fmt.Sprintf("item%d", level), group)
 		item := library.ContentID(fmt.Sprintf("c:acme:item%d", level))
-		cs, err := h.Service.Contents(t.Context(), ann(), []library.ContentID{item})
+		cs, err := h.Library.Contents(t.Context(), ann(), []library.ContentID{item})
 		if err != nil || (cs[0] != nil) != counts {
 			t.Errorf("level %d: the item is shown as %v, %v", level, cs[0], err)
 		}
-		_, err = h.Service.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
+		_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
 		if counts && err != nil {
 			t.Errorf("level %d: a manager through groups is refused: %v", level, err)
 		} else if !counts {
 			backendtest.WantFaults(t, err, "NOT_FOUND id")
-			_, err := h.Service.UpdateGroup(t.Context(), backendtest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
+			_, err := h.People.UpdateGroup(t.Context(), backendtest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.Service.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(backendtest.Ptr("x"))})
 			backendtest.WantFaults(t, err, "FORBIDDEN id")
 		}
-		page, err := h.Service.Library(t.Context(), ann(), id, library.LibraryQuery{})
+		page, err := h.Listing.Library(t.Context(), ann(), id, library.LibraryQuery{})
 		if err != nil || (page.Bucket == library.Bucket(principal.Private)) != counts || (len(page.Edges) == 1) != counts {
 			t.Errorf("level %d: its library shows %+v, %v", level, page, err)
 		}
@@ -98,7 +98,7 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 func shareItem(h *backendtest.Fixture, creator, name, group string) {
 	h.T.Helper()
 	role := library.Viewing
-	_, err := h.Service.CreateContent(h.T.Context(), backendtest.Admin(creator), library.CreateContent{
+	_, err := h.Library.CreateContent(h.T.Context(), backendtest.Admin(creator), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private,
 		Members: []library.ContentMemberChange{{Principal: group, Role: &role}},
 	})
@@ -165,7 +165,7 @@ func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 	}
 	store.reset()
 	v := backendtest.As("u:acme:ann")
-	if _, err := h.Service.GroupRoleOf(t.Context(), v, below); err != nil {
+	if _, err := h.People.GroupRoleOf(t.Context(), v, below); err != nil {
 		t.Fatal(err)
 	}
 	if store.memberships != 8 || store.confirms != 8 {
@@ -184,7 +184,7 @@ func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 		t.Errorf("leaving has resolved groups: %d, %d calls", store.memberships, store.confirms)
 	}
 	store.broken = false
-	if role, err := h.Service.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
+	if role, err := h.People.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
 		t.Errorf("after leaving: %v, %v", role, err)
 	}
 }
@@ -200,7 +200,7 @@ func TestSetGroupMembers_MemberMayLeave(t *testing.T) {
 	key := "a key for leaving twice"
 	in := principal.SetGroupMembers{Group: "g:acme:open", Members: []principal.GroupMemberChange{{Principal: "u:acme:ann"}}, IdempotencyKey: &key}
 	for range 2 {
-		if g, err := h.Service.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil || g == nil {
+		if g, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil || g == nil {
 			t.Errorf("leaving a group that stays visible: %v, %v", g, err)
 		}
 	}
@@ -253,14 +253,14 @@ func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 	v := backendtest.As("u:acme:ann")
 	for i := 1; i <= 8; i++ {
 		id := principal.GroupID("acme", fmt.Sprintf("own%d", i))
-		if role, err := h.Service.GroupRoleOf(t.Context(), v, id); err != nil || role != principal.GroupManager {
+		if role, err := h.People.GroupRoleOf(t.Context(), v, id); err != nil || role != principal.GroupManager {
 			t.Errorf("%s: %v, %v", id, role, err)
 		}
 	}
 	for id, want := range map[principal.ID]principal.GroupRole{
 		"g:aaa:e099": principal.GroupManager, "g:aaa:e100": principal.NotInGroup, "g:aaa:top000-0": principal.GroupManager, "g:aaa:top140-0": principal.NotInGroup,
 	} {
-		if role, err := h.Service.GroupRoleOf(t.Context(), v, id); err != nil || role != want {
+		if role, err := h.People.GroupRoleOf(t.Context(), v, id); err != nil || role != want {
 			t.Errorf("%s: %v, %v; want %v", id, role, err, want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 			if j == 30 {
 				id = principal.GroupID("aaa", fmt.Sprintf("e%03d", i))
 			}
-			if role, _ := h.Service.GroupRoleOf(t.Context(), v, id); role != principal.NotInGroup {
+			if role, _ := h.People.GroupRoleOf(t.Context(), v, id); role != principal.NotInGroup {
 				all++
 			}
 		}
@@ -319,7 +319,7 @@ func TestNesting_OtherTenantsDoNotBlockAdditions(t *testing.T) {
 	h.Group("g:acme:b", "u:acme:ann", principal.Public)
 	storeChain(h, "evil", "e", 8, "g:acme:a", principal.Public)
 	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:a", "g:acme:b=MEMBER")
-	if role, err := h.Service.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
+	if role, err := h.People.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
 }
@@ -361,7 +361,7 @@ func TestNesting_MembershipsReadAreBounded(t *testing.T) {
 	}
 	store.reset()
 	v := backendtest.As("u:acme:ann")
-	if role, err := h.Service.GroupRoleOf(t.Context(), v, "g:evil:low0"); err != nil || role != principal.GroupManager {
+	if role, err := h.People.GroupRoleOf(t.Context(), v, "g:evil:low0"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
 	if store.claim != 180 {
@@ -382,10 +382,10 @@ func TestGroups_ShowNoExpiredItems(t *testing.T) {
 	r.Change("c:acme:gone", func(h *library.Header) {
 		h.Visibility, h.ExpiresAt = principal.Private, &past
 	}, backendtest.ContentMember("g:acme:a", library.Manages))
-	cs, err := r.Service.Contents(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:gone"})
+	cs, err := r.Library.Contents(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:gone"})
 	if err != nil || cs[0] != nil {
 		t.Errorf("it is shown: %v, %v", cs[0], err)
 	}
-	_, err = r.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(backendtest.Ptr("x"))})
+	_, err = r.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(backendtest.Ptr("x"))})
 	backendtest.WantFaults(t, err, "NOT_FOUND id")
 }

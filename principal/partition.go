@@ -17,7 +17,7 @@ func (s *Service) principalPartition(ctx context.Context, globalID string, key *
 	before := rows.Header
 	claim := func(row *commit.RequestRow) *commit.Attempt {
 		c := &Commit{ID: id, Base: before.Seq, Request: row,
-			Header: Header{ID: id, State: commit.Void, Seq: before.Seq + 1, MTS: s.MTS(before.MTS)}}
+			Header: Header{ID: id, State: commit.Void, Seq: before.Seq + 1, MTS: s.engine.MTS(before.MTS)}}
 		return s.commits(InFlight{Principal: id, Base: before.Seq}, c)
 	}
 	return &commit.Partition{State: before.State, Request: rows.Request, Claim: claim}, nil

@@ -106,16 +106,16 @@ func (s *Service) removeMembers(ctx context.Context, group ID) error {
 		if err != nil || len(page.Members) == 0 {
 			return err
 		}
-		if s.Over() {
+		if s.engine.Over() {
 			return commit.ErrEnding
 		}
-		err = s.Retry(ctx, func() error {
+		err = s.engine.Retry(ctx, func() error {
 			return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: &page.Header, Rows: page.Members})
 		})
 		if err != nil {
 			return err
 		}
-		err = s.Retry(ctx, func() error {
+		err = s.engine.Retry(ctx, func() error {
 			return s.store.CleanUpGroup(ctx, &GroupCleanup{ID: group, Leaving: page.Members, Purge: true})
 		})
 		if err != nil || len(page.Members) < removalPage {
@@ -144,10 +144,10 @@ func (s *Service) leaveGroups(ctx context.Context, p ID) error {
 // LeaveGroup takes a deleted principal out of a group. It may be the last manager: the
 // administrators of the tenant manage the group then.
 func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
-	if s.Over() {
+	if s.engine.Over() {
 		return commit.ErrEnding
 	}
-	m := commit.Mutation{Budget: s.NewBudget()}
+	m := commit.Mutation{Budget: s.engine.NewBudget()}
 	rows, err := s.changePrincipal(ctx, m, group, []ID{p}, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		plan := &changePlan{after: rows.Header}
 		if row := rows.Members[0]; rows.Header.State == commit.Live && row.Active() {
@@ -214,7 +214,7 @@ func (s *Service) isDeleted(ctx context.Context, p ID) (bool, error) {
 // reduce removes everything from the header of a deleted principal except that it is deleted, which
 // prevents its id from being used again.
 func (s *Service) reduce(ctx context.Context, id ID) error {
-	_, _, err := s.Decide(ctx, s.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	_, _, err := s.engine.Decide(ctx, s.engine.NewBudget(), string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
 		if err != nil {
 			return nil, err
@@ -224,7 +224,7 @@ func (s *Service) reduce(ctx context.Context, id ID) error {
 			return commit.Nothing, nil
 		}
 		return s.commits(InFlight{Principal: id, Base: h.Seq}, &Commit{
-			ID: id, Base: h.Seq, Header: Header{ID: id, State: commit.Deleted, Seq: h.Seq + 1, MTS: s.MTS(h.MTS)},
+			ID: id, Base: h.Seq, Header: Header{ID: id, State: commit.Deleted, Seq: h.Seq + 1, MTS: s.engine.MTS(h.MTS)},
 		}), nil
 	})
 	if err != nil {

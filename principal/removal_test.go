@@ -61,7 +61,7 @@ func TestDeleteUser_IsAnsweredBeforeASlowRemovalEnds(t *testing.T) {
 		Store: &slowRemoval{Store: h.Store, timedOut: rt.timedOut}, Runtime: rt,
 		Names: &backendtest.CountingNames{}, Journal: h.Journal, Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
 	})
-	d, err := svc.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"})
+	d, err := svc.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"})
 	rt.tasks.Wait() // before anything that both lock, which would hide a race
 	if err != nil || d.Complete {
 		t.Errorf("got %+v, %v; want a removal that is not complete", d, err)

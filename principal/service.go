@@ -36,7 +36,7 @@ type Config struct {
 // Service holds the rules of users and groups: who they are, who is in which
 // group, and who may see whom. It is safe for concurrent use.
 type Service struct {
-	*commit.Engine
+	engine    *commit.Engine
 	store     Store
 	directory DirectoryStore
 	claims    *claim.Claims
@@ -58,15 +58,15 @@ type Service struct {
 // their changes. OnCreated and OnDeleted must be called before its first request.
 func New(c Config) *Service {
 	s := &Service{
-		Engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
+		engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
 		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin, lingers: c.Linger > 0,
 	}
 	if s.lingers {
 		s.journal.Linger(commit.Principal, c.Linger)
 	}
-	s.Handle(commit.Principal, commit.Handler{Resume: s.resume})
-	s.Creates(id.User, s.principalPartition)
-	s.Creates(id.Group, s.principalPartition)
+	s.engine.Handle(commit.Principal, commit.Handler{Resume: s.resume})
+	s.engine.Creates(id.User, s.principalPartition)
+	s.engine.Creates(id.Group, s.principalPartition)
 	s.claims.Record(byte(id.User), emailRecord{s})
 	return s
 }

@@ -16,7 +16,7 @@ func TestTotal_IsNullBeyondAThousandRows(t *testing.T) {
 	h := backendtest.Town(t)
 	for rows, want := range map[int]string{0: "0", 3: "1", 1000: "1", 1001: "none"} {
 		reads := 0
-		list := h.Service.NewList(backendtest.Ann(), cursor.OfGroupMembers, "g:acme:big", func(_ context.Context, after principal.ListPosition, limit int) (page []principal.Listed, ended bool, err error) {
+		list := h.People.NewList(backendtest.Ann(), cursor.OfGroupMembers, "g:acme:big", func(_ context.Context, after principal.ListPosition, limit int) (page []principal.Listed, ended bool, err error) {
 			reads++
 			for n := range rows {
 				id := principal.ID(fmt.Sprintf("u:acme:x%04d", n))

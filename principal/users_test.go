@@ -52,7 +52,7 @@ func TestCreateUser_StoresAValidUser(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := backendtest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
-			got, err := h.Service.CreateUser(t.Context(), c.viewer, c.in)
+			got, err := h.People.CreateUser(t.Context(), c.viewer, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if stored := h.Header("u:acme:bob"); got != nil || stored.State != commit.Absent {
@@ -91,31 +91,31 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 		call func() error
 	}{
 		{"createUser of another", func() error {
-			_, err := h.Service.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public})
+			_, err := h.People.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public})
 			return err
 		}},
 		{"updateUser of itself", func() error {
-			_, err := h.Service.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(backendtest.Ptr("x"))})
 			return err
 		}},
 		{"updateUser of another", func() error {
-			_, err := h.Service.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("x"))})
 			return err
 		}},
 		{"createGroup", func() error {
-			_, err := h.Service.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"createGroup as an administrator", func() error {
-			_, err := h.Service.CreateGroup(t.Context(), backendtest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(t.Context(), backendtest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"updateGroup", func() error {
-			_, err := h.Service.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
 			return err
 		}},
 		{"updateGroup as an administrator of another tenant", func() error {
-			_, err := h.Service.UpdateGroup(t.Context(), backendtest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), backendtest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
 			return err
 		}},
 		{"setGroupMembers", func() error {
@@ -168,7 +168,7 @@ func TestUpdateUser_ChangesTheGivenFields(t *testing.T) {
 			h.User("u:acme:bob", principal.Public)
 			h.User("u:acme:hid", principal.Private)
 			before := h.Header("u:acme:bob")
-			got, err := h.Service.UpdateUser(t.Context(), c.viewer, c.in)
+			got, err := h.People.UpdateUser(t.Context(), c.viewer, c.in)
 			backendtest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if diff := cmp.Diff(before, h.Header("u:acme:bob")); got != nil || diff != "" {
@@ -191,7 +191,7 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 	h := backendtest.New(t, nil)
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
-	_, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateUser{
+	_, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateUser{
 		ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr("bob")), Email: input.Some(backendtest.Ptr(strings.ToUpper(backendtest.EmailOf("u:acme:bob")))), Visibility: input.Some(backendtest.Ptr(principal.Public)),
 	})
 	if err != nil {
@@ -205,14 +205,14 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 // TestEmail_ImportedUserMayHaveNone checks that an imported user may have no address.
 func TestEmail_ImportedUserMayHaveNone(t *testing.T) {
 	h := backendtest.New(t, nil)
-	if _, err := h.Service.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
+	if _, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
 		t.Fatal(err)
 	}
-	u, err := h.Service.ViewerUser(t.Context(), backendtest.As("u:acme:ann"))
+	u, err := h.People.ViewerUser(t.Context(), backendtest.As("u:acme:ann"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if email := h.Service.Email(backendtest.As("u:acme:ann"), u); email != nil {
+	if email := h.People.Email(backendtest.As("u:acme:ann"), u); email != nil {
 		t.Errorf("the address is %q, want none", *email)
 	}
 }

@@ -52,10 +52,10 @@ func BenchmarkPageOfTheDomain(b *testing.B) {
 	defer reportCPU(b)()
 	for b.Loop() {
 		v := as("u:acme:eve")
-		if _, err := g.spy.API.Principals(b.Context(), v, []principal.ID{"u:acme:eve"}); err != nil {
+		if _, err := g.spy.People.Principals(b.Context(), v, []principal.ID{"u:acme:eve"}); err != nil {
 			b.Fatal(err)
 		}
-		conn, err := g.spy.API.Library(b.Context(), v, "u:acme:eve", library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}})
+		conn, err := g.spy.Listing.Library(b.Context(), v, "u:acme:eve", library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func BenchmarkPageOfTheDomain(b *testing.B) {
 		for _, e := range conn.Edges[3:] {
 			_ = e.Cursor()
 		}
-		if _, err := g.spy.API.Principals(b.Context(), v, creators); err != nil {
+		if _, err := g.spy.People.Principals(b.Context(), v, creators); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"carrel/core/sched"
 	"carrel/graph"
 	"carrel/library"
+	"carrel/library/listing"
 	"carrel/observe"
-	"carrel/page"
 	"carrel/pebblestore"
 	"carrel/principal"
 	"carrel/resolvers"
@@ -62,9 +62,11 @@ func (f followers) Follows(n int) {
 	changed <- struct{}{}
 }
 
-// spy passes every call on to the Service and records it.
+// spy passes calls on to the Services and records them.
 type spy struct {
-	library.API
+	*backend.Services
+	// denies replaces the permissions and counts by errors.
+	denies      bool
 	local       bool // reports that the store is in this process
 	mu          sync.Mutex
 	pages       []requestedPage
@@ -76,62 +78,93 @@ type spy struct {
 	counts      int
 }
 
+// spiedPeople, spiedItems and spiedListing are the Services whose calls a spy records.
+type (
+	spiedPeople struct {
+		*principal.Service
+		s *spy
+	}
+	spiedItems struct {
+		*library.Service
+		s *spy
+	}
+	spiedListing struct {
+		*listing.Service
+		s *spy
+	}
+)
+
+// services returns the Services for the resolvers.
+func (s *spy) services() resolvers.Services {
+	return resolvers.Services{
+		People: spiedPeople{s.People, s}, Library: spiedItems{s.Services.Library, s}, Listing: spiedListing{s.Listing, s},
+		Feed: s.Feed, Repair: s.Repair, Pages: s.Pages, Pastes: s.Pastes, Leases: s.Leases,
+	}
+}
+
 // requestedPage is a requested page.
 type requestedPage struct {
 	Owner principal.ID
 	Query library.LibraryQuery
 }
 
-func (s *spy) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
-	s.mu.Lock()
-	s.pages = append(s.pages, requestedPage{owner, q})
-	s.mu.Unlock()
-	return s.API.Library(ctx, v, owner, q)
+func (r spiedListing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	r.s.mu.Lock()
+	r.s.pages = append(r.s.pages, requestedPage{owner, q})
+	r.s.mu.Unlock()
+	q.WithPermissions = q.WithPermissions && !r.s.denies // so that they are loaded
+	return r.Service.Library(ctx, v, owner, q)
 }
 
-func (s *spy) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
-	s.mu.Lock()
-	s.prefetched = append(s.prefetched, requestedPage{owner, q})
-	s.mu.Unlock()
-	s.API.Prefetch(ctx, v, owner, q)
+func (r spiedListing) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
+	r.s.mu.Lock()
+	r.s.prefetched = append(r.s.prefetched, requestedPage{owner, q})
+	r.s.mu.Unlock()
+	r.Service.Prefetch(ctx, v, owner, q)
 }
 
-func (s *spy) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
-	s.mu.Lock()
-	s.principals = append(s.principals, ids)
-	s.mu.Unlock()
-	return s.API.Principals(ctx, v, ids)
+func (r spiedPeople) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
+	r.s.mu.Lock()
+	r.s.principals = append(r.s.principals, ids)
+	r.s.mu.Unlock()
+	return r.Service.Principals(ctx, v, ids)
 }
 
-func (s *spy) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error) {
-	s.mu.Lock()
-	s.permissions = append(s.permissions, ids)
-	s.mu.Unlock()
-	return s.API.PermissionsOf(ctx, v, ids)
+func (r spiedItems) PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error) {
+	r.s.mu.Lock()
+	r.s.permissions = append(r.s.permissions, ids)
+	r.s.mu.Unlock()
+	if r.s.denies {
+		return nil, errDown
+	}
+	return r.Service.PermissionsOf(ctx, v, ids)
 }
 
-func (s *spy) Contents(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Content, error) {
-	s.mu.Lock()
-	s.contents = append(s.contents, ids)
-	s.mu.Unlock()
-	return s.API.Contents(ctx, v, ids)
+func (r spiedItems) Contents(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Content, error) {
+	r.s.mu.Lock()
+	r.s.contents = append(r.s.contents, ids)
+	r.s.mu.Unlock()
+	return r.Service.Contents(ctx, v, ids)
 }
 
-func (s *spy) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]library.Node, error) {
-	s.mu.Lock()
-	s.nodes = append(s.nodes, ids)
-	s.mu.Unlock()
-	return s.API.Nodes(ctx, v, ids)
+func (r spiedItems) Nodes(ctx context.Context, v *principal.Viewer, ids []string) ([]library.Node, error) {
+	r.s.mu.Lock()
+	r.s.nodes = append(r.s.nodes, ids)
+	r.s.mu.Unlock()
+	return r.Service.Nodes(ctx, v, ids)
 }
 
-func (s *spy) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
-	s.mu.Lock()
-	s.counts++
-	s.mu.Unlock()
-	return s.API.LibraryCount(ctx, c)
+func (r spiedListing) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
+	r.s.mu.Lock()
+	r.s.counts++
+	r.s.mu.Unlock()
+	if r.s.denies {
+		return library.Count{}, errDown
+	}
+	return r.Service.LibraryCount(ctx, c)
 }
 
-func (s *spy) Prefetches() bool { return !s.local && s.API.Prefetches() }
+func (r spiedListing) Prefetches() bool { return !r.s.local && r.Service.Prefetches() }
 
 // pagesPrefetched returns the number of pages that Prefetch has started.
 func (s *spy) pagesPrefetched() int {
@@ -171,7 +204,7 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	}
 	between := wrap(store)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
-	services := backendtest.OpenAll(t, backend.Config{
+	services := backendtest.Open(t, backend.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between, rt, nil),
 	})
@@ -179,8 +212,8 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched := &spy{API: services.Library}
-	root := &resolvers.Root{Services: resolvers.Services{Library: watched, Leases: services.Leases, Pages: page.API{Service: services.Pages}, Pastes: services.Pastes}, Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	watched := &spy{Services: services}
+	root := &resolvers.Root{Services: watched.services(), Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
 	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
 }

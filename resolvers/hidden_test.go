@@ -199,7 +199,7 @@ func TestNode_HiddenIsReadLikeAbsent(t *testing.T) {
 				var calls [2][]string
 				for i, id := range pair {
 					record.take()
-					if _, err := g.spy.Follow(t.Context(), as("u:acme:eve"), id, nil); fault.CodeOf(err) != fault.NotFound {
+					if _, err := g.spy.Feed.Follow(t.Context(), as("u:acme:eve"), id, nil); fault.CodeOf(err) != fault.NotFound {
 						t.Errorf("%s is followed: %v", id, err)
 					}
 					calls[i] = record.take()

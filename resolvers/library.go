@@ -12,7 +12,7 @@ import (
 
 // page returns the page of owner's library for the field being resolved.
 func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryConnection, error) {
-	conn, err := r.Library.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
+	conn, err := r.Listing.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryCo
 // Count counts the entries of the bucket. It is a resolver, so that they are only counted if the
 // field is selected.
 func (r connections) Count(ctx context.Context, c *library.LibraryConnection) (*library.Count, error) {
-	count, err := r.Library.LibraryCount(ctx, c)
+	count, err := r.Listing.LibraryCount(ctx, c)
 	if err != nil {
 		return nil, err
 	}

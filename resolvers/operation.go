@@ -151,8 +151,8 @@ func untyped[T any](found *T, err error) (any, error) {
 
 // prefetchPage starts to read the page at the same time as its owner.
 func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
-	if r.page != nil && r.Library.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
-		r.Library.Prefetch(ctx, r.viewer, owner, r.request.Query)
+	if r.page != nil && r.Listing.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
+		r.Listing.Prefetch(ctx, r.viewer, owner, r.request.Query)
 	}
 }
 
@@ -163,7 +163,7 @@ func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
 		return true
 	}
 	return r.outcomes.page.run(ctx, r.op, func() error {
-		conn, err := r.Library.Library(ctx, r.viewer, h.ID, r.request.Query)
+		conn, err := r.Listing.Library(ctx, r.viewer, h.ID, r.request.Query)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *
 		return nil, err
 	}
 	if want.Count {
-		page.Count, err = r.Library.LibraryCount(ctx, conn)
+		page.Count, err = r.Listing.LibraryCount(ctx, conn)
 	}
 	return page, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -129,31 +128,14 @@ func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	}
 }
 
-// failing fails to load what a page needs in addition to its edges.
-type failing struct{ library.API }
-
 var errDown = errors.New("down")
-
-func (failing) PermissionsOf(context.Context, *principal.Viewer, []library.ContentID) ([]*library.Permissions, error) {
-	return nil, errDown
-}
-
-func (failing) LibraryCount(context.Context, *library.LibraryConnection) (library.Count, error) {
-	return library.Count{}, errDown
-}
-
-// Library leaves the permissions to be loaded.
-func (f failing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
-	q.WithPermissions = false
-	return f.API.Library(ctx, v, owner, q)
-}
 
 // TestPlan_ErrorsAreThoseOfTheGeneratedCode: each error has its own path, and nulls are propagated
 // as in the schema.
 func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(2)
-	g.spy.API = failing{g.spy.API}
+	g.spy.denies = true
 	a := g.do(as("u:acme:eve"), `{ user(id: "u:acme:eve") { library { nodes { id viewerRole } } } }`)
 	want := `{"user":{"library":{"nodes":[{"id":"c:acme:item000","viewerRole":null},{"id":"c:acme:item001","viewerRole":null}]}}}`
 	if a.raw != want {

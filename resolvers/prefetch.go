@@ -15,7 +15,7 @@ import (
 // principal, and not after it. It does nothing for a store in this process, because that would save
 // no time.
 func (r *Root) prefetch(ctx context.Context, id principal.ID) {
-	if !r.Library.Prefetches() {
+	if !r.Listing.Prefetches() {
 		return
 	}
 	object := "User"
@@ -32,7 +32,7 @@ func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 		// A page with shared items reads many libraries. If the principal turned out not to be visible, it
 		// would be abandoned at some point, and what it had read by then would be paid.
 		if page, err := graph.PageBelow(ctx, f); err == nil && !page.Query.IncludeShared {
-			r.Library.Prefetch(ctx, auth.ViewerFrom(ctx), id, page.Query)
+			r.Listing.Prefetch(ctx, auth.ViewerFrom(ctx), id, page.Query)
 		}
 	}
 }

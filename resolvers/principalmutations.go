@@ -10,7 +10,7 @@ import (
 
 // CreateUser creates a user.
 func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {
-	user, err := m.Library.CreateUser(ctx, m.begin(ctx), principal.CreateUser{
+	user, err := m.People.CreateUser(ctx, m.begin(ctx), principal.CreateUser{
 		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName, Email: in.Email,
 		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -20,7 +20,7 @@ func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*g
 
 // UpdateUser changes a user.
 func (m mutations) UpdateUser(ctx context.Context, in graph.UpdateUserInput) (*graph.UpdateUserPayload, error) {
-	user, err := m.Library.UpdateUser(ctx, m.begin(ctx), principal.UpdateUser{
+	user, err := m.People.UpdateUser(ctx, m.begin(ctx), principal.UpdateUser{
 		ID: in.ID, DisplayName: optional(in.DisplayName), Email: optional(in.Email),
 		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -30,7 +30,7 @@ func (m mutations) UpdateUser(ctx context.Context, in graph.UpdateUserInput) (*g
 
 // CreateGroup creates a group.
 func (m mutations) CreateGroup(ctx context.Context, in graph.CreateGroupInput) (*graph.CreateGroupPayload, error) {
-	group, err := m.Library.CreateGroup(ctx, m.begin(ctx), principal.CreateGroup{
+	group, err := m.People.CreateGroup(ctx, m.begin(ctx), principal.CreateGroup{
 		Tenant: in.Tenant, Name: in.Name, DisplayName: in.DisplayName,
 		Visibility: given(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -40,7 +40,7 @@ func (m mutations) CreateGroup(ctx context.Context, in graph.CreateGroupInput) (
 
 // UpdateGroup changes a group.
 func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (*graph.UpdateGroupPayload, error) {
-	group, err := m.Library.UpdateGroup(ctx, m.begin(ctx), principal.UpdateGroup{
+	group, err := m.People.UpdateGroup(ctx, m.begin(ctx), principal.UpdateGroup{
 		ID: in.ID, DisplayName: optional(in.DisplayName),
 		Visibility: optional(in.Visibility), IdempotencyKey: in.IdempotencyKey,
 	})
@@ -50,7 +50,7 @@ func (m mutations) UpdateGroup(ctx context.Context, in graph.UpdateGroupInput) (
 
 // SetGroupMembers changes the members of a group.
 func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembersInput) (*graph.SetGroupMembersPayload, error) {
-	group, err := m.Library.SetGroupMembers(ctx, m.begin(ctx), principal.SetGroupMembers{
+	group, err := m.People.SetGroupMembers(ctx, m.begin(ctx), principal.SetGroupMembers{
 		Group: in.GroupID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	faults, err := graph.UserErrors(err)
@@ -59,7 +59,7 @@ func (m mutations) SetGroupMembers(ctx context.Context, in graph.SetGroupMembers
 
 // DeleteUser deletes a user permanently.
 func (m mutations) DeleteUser(ctx context.Context, in graph.DeleteUserInput) (*graph.DeleteUserPayload, error) {
-	deletion, err := m.Library.DeleteUser(ctx, m.begin(ctx), principal.DeleteUser{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
+	deletion, err := m.People.DeleteUser(ctx, m.begin(ctx), principal.DeleteUser{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	payload := &graph.DeleteUserPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	payload.DeletedUserID, payload.FanOut = deleted(deletion)
@@ -68,7 +68,7 @@ func (m mutations) DeleteUser(ctx context.Context, in graph.DeleteUserInput) (*g
 
 // DeleteGroup deletes a group permanently.
 func (m mutations) DeleteGroup(ctx context.Context, in graph.DeleteGroupInput) (*graph.DeleteGroupPayload, error) {
-	deletion, err := m.Library.DeleteGroup(ctx, m.begin(ctx), principal.DeleteGroup{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
+	deletion, err := m.People.DeleteGroup(ctx, m.begin(ctx), principal.DeleteGroup{ID: in.ID, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	payload := &graph.DeleteGroupPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	payload.DeletedGroupID, payload.FanOut = deleted(deletion)
@@ -86,7 +86,7 @@ func deleted(d *principal.Deletion) (*principal.ID, *library.FanOut) {
 
 // RebuildLibrary restores a library from the record of what was shared.
 func (m mutations) RebuildLibrary(ctx context.Context, in graph.RebuildLibraryInput) (*graph.RebuildLibraryPayload, error) {
-	out, err := m.Library.RebuildLibrary(ctx, m.begin(ctx), in.PrincipalID)
+	out, err := m.Repair.RebuildLibrary(ctx, m.begin(ctx), in.PrincipalID)
 	faults, err := graph.UserErrors(err)
 	payload := &graph.RebuildLibraryPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {

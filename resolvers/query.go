@@ -28,7 +28,7 @@ func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*princip
 	if v.User.IsUser() {
 		prefetch(ctx, v.User)
 	}
-	return q.Library.ViewerUser(ctx, v)
+	return q.People.ViewerUser(ctx, v)
 }
 
 // Node returns the object with an id of any kind.
@@ -111,7 +111,7 @@ func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, 
 // Principals searches users and groups of a tenant. The results need not be read again elsewhere in
 // the operation.
 func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error) {
-	found, err := q.Library.FindPrincipals(ctx, auth.ViewerFrom(ctx), principal.Search{
+	found, err := q.People.FindPrincipals(ctx, auth.ViewerFrom(ctx), principal.Search{
 		PageArgs: cursor.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (q queries) principalOf(ctx context.Context, prefetch prefetching, id strin
 		return nil, err
 	}
 	prefetch(ctx, parsed)
-	found, err := q.Library.Principals(ctx, auth.ViewerFrom(ctx), []principal.ID{parsed})
+	found, err := q.People.Principals(ctx, auth.ViewerFrom(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err
 	}

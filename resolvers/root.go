@@ -9,19 +9,7 @@ package resolvers
 import (
 	"carrel/dataloader"
 	"carrel/graph"
-	"carrel/lease"
-	"carrel/library"
-	"carrel/page"
-	"carrel/paste"
 )
-
-// Services are the Services of the domains.
-type Services struct {
-	Library library.API
-	Leases  *lease.Service
-	Pages   page.API
-	Pastes  *paste.Service
-}
 
 // Root is the root of the resolvers.
 type Root struct {

@@ -63,7 +63,7 @@ func (s schema) prepare(ctx context.Context) {
 }
 
 func (r *Root) withLoaders(ctx context.Context) context.Context {
-	return dataloader.With(ctx, dataloader.New(r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
+	return dataloader.With(ctx, dataloader.New(r.People, r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
 }
 
 // withPlans returns a middleware that replaces a page by one that its plan has written. gqlgen

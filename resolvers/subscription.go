@@ -99,7 +99,7 @@ func (s *subscription) Subscription() graph.SubscriptionResolver { return s }
 
 // LibraryChanged follows a library until ctx ends.
 func (s *subscription) LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error) {
-	f, err := s.Library.Follow(ctx, auth.ViewerFrom(ctx), principalID, after)
+	f, err := s.Feed.Follow(ctx, auth.ViewerFrom(ctx), principalID, after)
 	if err != nil {
 		return nil, err
 	}

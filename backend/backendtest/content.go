@@ -12,7 +12,7 @@ import (
 // Note creates a note of ann's with the name and title n.
 func (h *Fixture) Note(n string, visibility principal.Visibility, members ...string) library.ContentID {
 	h.T.Helper()
-	out, err := h.Service.CreateContent(h.T.Context(), As("u:acme:ann"), library.CreateContent{
+	out, err := h.Library.CreateContent(h.T.Context(), As("u:acme:ann"), library.CreateContent{
 		Name: &n, Kind: library.Note, Title: n, Visibility: visibility, Members: MemberChanges(members...),
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func cutLast(s string, sep byte) (before, after string, found bool) {
 // titles returns the titles of a library that v can see, oldest first.
 func (h *Fixture) titles(v *principal.Viewer, owner string) []string {
 	h.T.Helper()
-	conn, err := h.Service.Library(h.T.Context(), v, principal.ID(owner), library.LibraryQuery{PageArgs: cursor.PageArgs{First: Ptr(100)}})
+	conn, err := h.Listing.Library(h.T.Context(), v, principal.ID(owner), library.LibraryQuery{PageArgs: cursor.PageArgs{First: Ptr(100)}})
 	if err != nil {
 		h.T.Fatalf("reading the library of %s: %v", owner, err)
 	}
@@ -85,7 +85,7 @@ func (h *Fixture) Update(id library.ContentID, title string, visibility principa
 	if visibility != 0 {
 		in.Visibility = input.Some(&visibility)
 	}
-	if _, err := h.Service.UpdateContent(h.T.Context(), As("u:acme:ann"), in); err != nil {
+	if _, err := h.Library.UpdateContent(h.T.Context(), As("u:acme:ann"), in); err != nil {
 		h.T.Fatalf("updating %s: %v", id, err)
 	}
 }
@@ -97,7 +97,7 @@ func (h *Fixture) TakeOut(id library.ContentID, from ...string) {
 	for _, p := range from {
 		in.Members = append(in.Members, library.ContentMemberChange{Principal: p})
 	}
-	if _, err := h.Service.SetContentMembers(h.T.Context(), As("u:acme:ann"), in); err != nil {
+	if _, err := h.Library.SetContentMembers(h.T.Context(), As("u:acme:ann"), in); err != nil {
 		h.T.Fatalf("taking %s out: %v", id, err)
 	}
 }
@@ -105,12 +105,12 @@ func (h *Fixture) TakeOut(id library.ContentID, from ...string) {
 // Delete deletes an item as ann.
 func (h *Fixture) Delete(id library.ContentID) {
 	h.T.Helper()
-	if _, err := h.Service.DeleteContent(h.T.Context(), As("u:acme:ann"), library.DeleteContent{ID: string(id)}); err != nil {
+	if _, err := h.Library.DeleteContent(h.T.Context(), As("u:acme:ann"), library.DeleteContent{ID: string(id)}); err != nil {
 		h.T.Fatalf("deleting %s: %v", id, err)
 	}
 }
 
 // Share shares an item with principals, who become viewers.
 func (h *Fixture) Share(user string, id library.ContentID, principals ...string) (*library.ContentOutcome, error) {
-	return h.Service.ShareContent(h.T.Context(), As(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
+	return h.Library.ShareContent(h.T.Context(), As(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
 }

@@ -12,10 +12,6 @@ import (
 	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/lease"
-	"carrel/library/repair"
-	"carrel/page"
-	"carrel/paste"
 	"carrel/pebblestore"
 )
 
@@ -25,11 +21,8 @@ type Fixture struct {
 	Store   backend.Store
 	Runtime *sched.Real
 	Journal *journal.Journal
-	Service *repair.Service
-	Leases  *lease.Service
-	Pages   *page.Service
-	Pastes  *paste.Service
-	marks   int // items that Follower.WantNothing has created
+	*backend.Services
+	marks int // items that Follower.WantNothing has created
 }
 
 // New returns a Fixture, which is closed at the end of the test. If wrap is not nil, the Services
@@ -51,10 +44,9 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 		h.Store = wrap(store)
 	}
 	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
-	services := OpenAll(t, backend.Config{
+	h.Services = Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})
-	h.Service, h.Leases, h.Pages, h.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
 	return h
 }
 
@@ -63,7 +55,7 @@ func (h *Fixture) Quiet() {
 	h.T.Helper()
 	ctx, cancel := context.WithTimeout(h.T.Context(), 30*time.Second)
 	defer cancel()
-	if err := h.Journal.Drain(ctx, h.Service); err != nil {
+	if err := h.Journal.Drain(ctx, h.Background()); err != nil {
 		h.T.Fatalf("draining: %v", err)
 	}
 }
@@ -73,7 +65,7 @@ func (h *Fixture) Quiet() {
 func (h *Fixture) WantClean() {
 	h.T.Helper()
 	h.Quiet()
-	r, err := h.Service.Audit(h.T.Context())
+	r, err := h.Repair.Audit(h.T.Context())
 	if err != nil {
 		h.T.Fatalf("auditing: %v", err)
 	}
@@ -86,7 +78,7 @@ func (h *Fixture) WantClean() {
 func (h *Fixture) WantAudited() {
 	h.T.Helper()
 	h.WantNothingInFlight()
-	report, err := h.Service.Audit(h.T.Context())
+	report, err := h.Repair.Audit(h.T.Context())
 	if err != nil || !report.Clean() {
 		h.T.Errorf("audit: %+v, %v", report, err)
 	}
@@ -121,16 +113,10 @@ type Later struct {
 // Now implements sched.Runtime.
 func (l Later) Now() time.Time { return l.Real.Now().Add(l.By) }
 
-// ServiceAfter returns a Service on the same store whose clock is ahead by d.
-func (h *Fixture) ServiceAfter(d time.Duration) *repair.Service {
-	h.T.Helper()
-	return h.After(d).Library
-}
-
-// After returns all Services on the same store with a clock that is ahead by d.
+// After returns the Services on the same store with a clock that is ahead by d.
 func (h *Fixture) After(d time.Duration) *backend.Services {
 	h.T.Helper()
-	return OpenAll(h.T, backend.Config{
+	return Open(h.T, backend.Config{
 		Store: h.Store, Runtime: Later{h.Runtime, d}, Journal: h.Journal, Names: &CountingNames{},
 	})
 }

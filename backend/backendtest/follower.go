@@ -23,7 +23,7 @@ type Follower struct {
 // Follow follows a library until the end of the test, after a cursor if that is not empty.
 func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
 	h.T.Helper()
-	f, err := h.Service.Follow(h.T.Context(), v, owner, CursorOf(after))
+	f, err := h.Feed.Follow(h.T.Context(), v, owner, CursorOf(after))
 	if err != nil {
 		h.T.Fatalf("%s follows %s: %v", v.User, owner, err)
 	}

@@ -26,21 +26,23 @@ type GatewayClock struct {
 
 // Held is a call of Wait that the test holds until it closes Free.
 type Held struct {
-	ctx         context.Context // of the call
-	Waits, Free chan struct{}   // Waits is closed when the call starts; the test closes Free
+	Waits, Free chan struct{} // Waits is closed when the call starts; the test closes Free
 }
 
-// Keep holds the next call of Wait with ctx, and returns it.
-func (d *GatewayClock) Keep(ctx context.Context) *Held {
-	k := &Held{ctx, make(chan struct{}), make(chan struct{})}
+// heldKey is the key of contexts for the call that is held.
+type heldKey struct{}
+
+// Keep returns a context for an operation, and holds the next call of Wait that the operation makes.
+func (d *GatewayClock) Keep(ctx context.Context) (context.Context, *Held) {
+	k := &Held{make(chan struct{}), make(chan struct{})}
 	d.kept.Store(k)
-	return k
+	return context.WithValue(ctx, heldKey{}, k), k
 }
 
 // Wait implements sched.Runtime.
 func (d *GatewayClock) Wait(ctx context.Context, l sched.Latch, within time.Duration) (bool, error) {
 	k := d.kept.Load()
-	if k == nil || k.ctx != ctx {
+	if k == nil || ctx.Value(heldKey{}) != k {
 		return d.Real.Wait(ctx, l, within)
 	}
 	d.kept.Store(nil)
@@ -97,7 +99,6 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 	if !mute {
 		c.Notifier = g.Notifier
 	}
-	services := OpenAll(g.T, c)
-	h.Service, h.Leases, h.Pages, h.Pastes = services.Library, services.Leases, services.Pages, services.Pastes
+	h.Services = Open(g.T, c)
 	return h, clock
 }

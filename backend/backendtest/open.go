@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"carrel/backend"
-	"carrel/library/repair"
 )
 
 // Tester is the part of testing.TB that fixtures need. A round of a random test implements it too.
@@ -19,14 +18,8 @@ type Tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// Open connects the domains on a store, and returns the Service of libraries.
-func Open(t Tester, c backend.Config) *repair.Service {
-	t.Helper()
-	return OpenAll(t, c).Library
-}
-
-// OpenAll connects the domains on a store.
-func OpenAll(t Tester, c backend.Config) *backend.Services {
+// Open connects the domains on a store.
+func Open(t Tester, c backend.Config) *backend.Services {
 	t.Helper()
 	services, err := backend.Open(t.Context(), c)
 	if err != nil {

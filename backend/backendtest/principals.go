@@ -12,7 +12,6 @@ import (
 
 	"carrel/backend"
 	"carrel/core/cursor"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -55,7 +54,7 @@ func EmailOf(p principal.ID) string {
 func (h *Fixture) UserNamed(id, name string, visibility principal.Visibility) {
 	h.T.Helper()
 	p := principal.ID(id)
-	_, err := h.Service.CreateUser(h.T.Context(), As(id), principal.CreateUser{
+	_, err := h.People.CreateUser(h.T.Context(), As(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: name, Email: EmailOf(p), Visibility: visibility,
 	})
 	if err != nil {
@@ -73,7 +72,7 @@ func (h *Fixture) User(id string, visibility principal.Visibility) {
 func (h *Fixture) Group(id, creator string, visibility principal.Visibility) {
 	h.T.Helper()
 	p := principal.ID(id)
-	_, err := h.Service.CreateGroup(h.T.Context(), As(creator), principal.CreateGroup{
+	_, err := h.People.CreateGroup(h.T.Context(), As(creator), principal.CreateGroup{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Visibility: visibility,
 	})
 	if err != nil {
@@ -87,7 +86,7 @@ func (h *Fixture) Set(v *principal.Viewer, group string, changes ...string) (*pr
 	for _, c := range changes {
 		in.Members = append(in.Members, GroupMemberChange(c))
 	}
-	return h.Service.SetGroupMembers(h.T.Context(), v, in)
+	return h.People.SetGroupMembers(h.T.Context(), v, in)
 }
 
 // GroupMemberChange parses one change in the format of Set.
@@ -163,7 +162,7 @@ func (h *Fixture) Header(id string) principal.Header {
 // Find returns the ids of the principals that v finds by a prefix, in order.
 func (h *Fixture) Find(v *principal.Viewer, tenant, prefix string) []string {
 	h.T.Helper()
-	c, err := h.Service.FindPrincipals(h.T.Context(), v, principal.Search{Tenant: tenant, Prefix: &prefix})
+	c, err := h.People.FindPrincipals(h.T.Context(), v, principal.Search{Tenant: tenant, Prefix: &prefix})
 	if err != nil {
 		h.T.Fatalf("finding %q: %v", prefix, err)
 	}
@@ -189,9 +188,9 @@ func (h *Fixture) WantFound(v *principal.Viewer, prefix string, want ...string) 
 }
 
 // Search returns a function that reads a page of the principals with a prefix.
-func Search(svc *repair.Service, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
+func Search(svc *backend.Services, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 	return func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
-		return svc.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
+		return svc.People.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
 	}
 }
 
@@ -201,7 +200,7 @@ func (h *Fixture) WalkFound(viewer func() *principal.Viewer, prefix string, size
 	var all []principal.ID
 	var from *string
 	for range 100 {
-		c, err := Search(h.Service, "acme", &prefix)(h.T.Context(), viewer(), cursor.PageArgs{First: &size, After: from})
+		c, err := Search(h.Services, "acme", &prefix)(h.T.Context(), viewer(), cursor.PageArgs{First: &size, After: from})
 		if err != nil {
 			h.T.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -26,7 +25,7 @@ type Rows struct {
 	Store   *pebblestore.Store
 	Clock   *WallClock
 	Repairs *RepairLog
-	Service *repair.Service
+	*backend.Services
 	// Outdated contains the names of items that have moved although the fan-out has not updated
 	// their entries.
 	Outdated map[string]bool
@@ -87,12 +86,12 @@ func NewRows(t testing.TB) *Rows {
 		}
 	})
 	r.Clock.Wall.Store(int64(RowsStart))
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	return r
 }
 
-// OpenProcess returns the Service of one more process on a store.
-func (r *Rows) OpenProcess(store backend.Store) *repair.Service {
+// OpenProcess returns the Services of one more process on a store.
+func (r *Rows) OpenProcess(store backend.Store) *backend.Services {
 	r.T.Helper()
 	return Open(r.T, backend.Config{Store: store, Runtime: r.Clock, Journal: r.Repairs})
 }
@@ -207,7 +206,7 @@ func ContentMember(p principal.ID, role library.ContentRole) library.Member {
 // Read reads a page of a library.
 func (r *Rows) Read(v *principal.Viewer, owner principal.ID, q library.LibraryQuery) *library.LibraryConnection {
 	r.T.Helper()
-	c, err := r.Service.Library(r.T.Context(), v, owner, q)
+	c, err := r.Listing.Library(r.T.Context(), v, owner, q)
 	if err != nil {
 		r.T.Fatalf("read the library of %s: %v", owner, err)
 	}

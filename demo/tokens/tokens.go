@@ -10,7 +10,6 @@ import (
 
 	"carrel/auth"
 	"carrel/demo"
-	"carrel/library/repair"
 	"carrel/principal"
 	"carrel/web"
 )
@@ -49,12 +48,12 @@ func (m *Minter) Menu() ([]web.Viewer, error) {
 
 // Text returns the tokens of the demo viewers that exist in the store, for a terminal.
 // It is a single text, so that no log line gets between them.
-func (m *Minter) Text(ctx context.Context, service *repair.Service, log *slog.Logger) (text []byte, err error) {
+func (m *Minter) Text(ctx context.Context, people *principal.Service, log *slog.Logger) (text []byte, err error) {
 	for _, v := range demo.Viewers() {
 		if v.Subject == "" {
 			continue
 		}
-		user, err := service.ViewerUser(ctx, &principal.Viewer{User: principal.ID(v.Subject)})
+		user, err := people.ViewerUser(ctx, &principal.Viewer{User: principal.ID(v.Subject)})
 		if err != nil {
 			if ctx.Err() == nil { // otherwise the process is ending
 				log.WarnContext(ctx, "the tokens of the demo viewers are not printed: the store does not answer", "error", err)

@@ -25,7 +25,6 @@ import (
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
 	"carrel/pebblestore"
@@ -50,7 +49,7 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 }
 
 // serviceOn returns the Service on the target of a copy.
-func serviceOn(t *testing.T, store backend.Store) *repair.Service {
+func serviceOn(t *testing.T, store backend.Store) *backend.Services {
 	t.Helper()
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
@@ -63,13 +62,13 @@ func serviceOn(t *testing.T, store backend.Store) *repair.Service {
 func noProgress(archive.Progress) {}
 
 // complete derives rows, audits and completes a copy, as the command does after copying the rows.
-func complete(t *testing.T, to *pebblestore.Store) *repair.Service {
+func complete(t *testing.T, to *pebblestore.Store) *backend.Services {
 	t.Helper()
 	svc := serviceOn(t, to)
-	if err := svc.DeriveAll(t.Context(), func(int, int) {}); err != nil {
+	if err := svc.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
 		t.Fatalf("writing derived rows: %v", err)
 	}
-	report, err := svc.Audit(t.Context())
+	report, err := svc.Repair.Audit(t.Context())
 	if err != nil || !report.Clean() {
 		t.Fatalf("the audit of the target found %+v, %v", report, err)
 	}
@@ -130,7 +129,7 @@ func finish(t *testing.T, store backend.Store) {
 	defer runtime.Close()
 	j := journal.New(t.Context(), store, runtime, nil)
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
-	if err := errors.Join(j.Recover(t.Context(), svc), j.Drain(t.Context(), svc)); err != nil {
+	if err := errors.Join(j.Recover(t.Context(), svc.Background()), j.Drain(t.Context(), svc.Background())); err != nil {
 		t.Fatalf("finishing the pending work: %v", err)
 	}
 }
@@ -165,27 +164,27 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	ann := backendtest.As("u:acme:ann")
 	key := backendtest.Ptr("a key of ann's")
 	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: principal.Public, IdempotencyKey: key}
-	created, err := h.Service.CreateContent(t.Context(), ann, create)
+	created, err := h.Library.CreateContent(t.Context(), ann, create)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(backendtest.Ptr("renamed")), IdempotencyKey: backendtest.Ptr("another")}
-	if _, err := h.Service.UpdateContent(t.Context(), ann, rename); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), ann, rename); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Service.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
+	if _, err := h.Library.DeleteContent(t.Context(), ann, library.DeleteContent{ID: "c:acme:n4"}); err != nil {
 		t.Fatal(err)
 	}
 	expires := clock.Of(h.Runtime.Now()).Add(time.Hour)
-	if _, err := h.Service.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := h.Service.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: backendtest.Ptr(2)}})
+	first, err := h.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: backendtest.Ptr(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := func(svc *repair.Service) []string {
-		rest, err := svc.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
+	rest := func(svc *backend.Services) []string {
+		rest, err := svc.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("continuing from a cursor: %v", err)
 		}
@@ -217,8 +216,8 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with two hints; a paste with its body and a hint.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 1, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with two hints and the list of its owner; a paste with its body and a hint.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
 	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
@@ -233,17 +232,17 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		t.Errorf("the claim of the lease's key is %+v, %v", c, err)
 	}
 	wantPaste(t, to, pasted, long)
-	if diff := cmp.Diff(rest(h.Service), rest(svc)); diff != "" {
+	if diff := cmp.Diff(rest(h.Services), rest(svc)); diff != "" {
 		t.Errorf("the cursor of the source has another position in the target:\n%s", diff)
 	}
-	again, err := svc.CreateContent(t.Context(), ann, create)
+	again, err := svc.Library.CreateContent(t.Context(), ann, create)
 	if err != nil || again.ID != created.ID {
 		t.Errorf("the repetition of a keyed creation: %v, %v", again, err)
 	}
-	if out, err := svc.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
+	if out, err := svc.Library.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
 		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
 	}
-	_, err = svc.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
+	_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
 	backendtest.WantFaults(t, err, "TAKEN name")
 	more, err := naming.New(to, "host", 10)
 	if err != nil {
@@ -381,7 +380,7 @@ func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body stri
 	t.Helper()
 	rt := sched.NewReal()
 	defer rt.Close()
-	services := backendtest.OpenAll(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, rt, nil), Names: &backendtest.CountingNames{}})
+	services := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, rt, nil), Names: &backendtest.CountingNames{}})
 	page, err := services.Pastes.Latest(t.Context(), backendtest.First(2))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.ID != made.Paste.ID {
 		t.Fatalf("the newest pastes are %+v, %v", page, err)

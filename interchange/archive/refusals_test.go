@@ -61,10 +61,10 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		h.Note("a", principal.Public)
 		h.Quiet()
 		half(t, h, to)
-		if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
 		h.Quiet()
@@ -112,7 +112,7 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 // Answered requests expire, even while a store is being copied.
 func TestCopy_IgnoresExpiredRows(t *testing.T) {
 	h := backendtest.Town(t)
-	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -23,72 +25,84 @@ type Sink interface {
 	Content(library.ImportContent) error
 	Members(library.ImportMembers) error
 	PageSink
+	Paste(paste.Import) error
 }
 
-// Pages is what package page does for exports.
+// Pages is what package page does for exports and imports.
 type Pages interface {
 	// ExportPage exports the branches, the revisions and the suggestions of an item, each after
 	// the objects that it refers to.
 	ExportPage(ctx context.Context, h *library.Header, to PageSink) error
 	// ExportDrafts exports the drafts of a user whose items exist, the oldest first.
 	ExportDrafts(ctx context.Context, user principal.ID, to PageSink) error
+
+	ImportBranch(ctx context.Context, in ImportBranch) (principal.ImportResult, error)
+	ImportRevision(ctx context.Context, in ImportRevision) (principal.ImportResult, error)
+	ImportSuggestion(ctx context.Context, in ImportSuggestion) (principal.ImportResult, error)
+	ImportDraft(ctx context.Context, in ImportDraft) (principal.ImportResult, error)
 }
 
-// Config contains what an Exporter needs.
+// Config contains what the Service needs.
 type Config struct {
-	Principals *principal.Service
-	People     principal.Store
+	Engine     *commit.Engine
+	People     *principal.Service
+	Principals principal.Store
 	Contents   library.ContentStore
+	Library    *library.Service
 	Pages      Pages
+	Pastes     *paste.Service
 	Runtime    sched.Runtime
 }
 
-// Exporter exports users, groups, items and their texts.
-type Exporter struct {
-	principals *principal.Service
-	people     principal.Store
+// Service exports users, groups, items, their texts, and pastes, and imports what was exported.
+type Service struct {
+	engine     *commit.Engine
+	people     *principal.Service
+	principals principal.Store
 	contents   library.ContentStore
+	library    *library.Service
 	pages      Pages
+	pastes     *paste.Service
 	rt         sched.Runtime
 }
 
-// New returns an Exporter.
-func New(c Config) *Exporter {
-	return &Exporter{principals: c.Principals, people: c.People, contents: c.Contents, pages: c.Pages, rt: c.Runtime}
+// New returns the Service of exports and imports.
+func New(c Config) *Service {
+	return &Service{engine: c.Engine, people: c.People, principals: c.Principals, contents: c.Contents, library: c.Library, pages: c.Pages, pastes: c.Pastes, rt: c.Runtime}
 }
 
-// Export writes users, groups, items, roles, and texts with their branches, revisions,
-// suggestions and drafts. Importing it into an empty store restores all of it, positions in
+// Export writes users, groups, items, roles, texts with their branches, revisions, suggestions and
+// drafts, and pastes without their secrets. Leases are not exported. Importing it into an empty store restores all of it, positions in
 // libraries included. It omits answered requests, the keys of cursors, deleted and expired items,
 // and the changes of libraries that subscriptions resume from.
 //
 // The same state is exported in the same way, each type in the order in which the store lists
 // ids, so that two exports can be compared. Export holds one page of items in memory, whatever
 // the size of the store. The result is one state of the store only if nobody writes meanwhile.
-func (x *Exporter) Export(ctx context.Context, to Sink) error {
-	if err := x.exportUsers(ctx, to); err != nil {
+func (s *Service) Export(ctx context.Context, to Sink) error {
+	if err := s.exportUsers(ctx, to); err != nil {
 		return fmt.Errorf("export the users: %w", err)
 	}
-	if err := x.exportGroups(ctx, x.exportGroup(to)); err != nil {
+	if err := s.exportGroups(ctx, s.exportGroup(to)); err != nil {
 		return fmt.Errorf("export the groups: %w", err)
 	}
-	if err := x.exportGroups(ctx, x.exportRestOfGroup(to)); err != nil {
+	if err := s.exportGroups(ctx, s.exportRestOfGroup(to)); err != nil {
 		return fmt.Errorf("export the members of groups: %w", err)
 	}
-	if err := x.exportContents(ctx, to); err != nil {
+	if err := s.exportContents(ctx, to); err != nil {
 		return fmt.Errorf("export the items: %w", err)
 	}
-	if err := x.exportPages(ctx, to); err != nil {
+	if err := s.exportPages(ctx, to); err != nil {
 		return fmt.Errorf("export the texts of items: %w", err)
 	}
-	if err := x.exportDrafts(ctx, to); err != nil {
+	if err := s.exportDrafts(ctx, to); err != nil {
 		return fmt.Errorf("exporting drafts: %w", err)
 	}
-	return nil
+	return s.pastes.Export(ctx, to.Paste)
 }
 
-func (x *Exporter) exportUsers(ctx context.Context, to Sink) error {
-	return x.principals.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+func (s *Service) exportUsers(ctx context.Context, to Sink) error {
+	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		u := principal.ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
@@ -97,16 +111,16 @@ func (x *Exporter) exportUsers(ctx context.Context, to Sink) error {
 	})
 }
 
-func (x *Exporter) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
-	return x.principals.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
+func (s *Service) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
+	return s.people.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
 }
 
 // exportGroup exports a group with those members that are users. Groups may contain each other,
 // so they can be named as members only after all of them were exported.
-func (x *Exporter) exportGroup(to Sink) func(context.Context, *principal.Header) error {
+func (s *Service) exportGroup(to Sink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
 		g := principal.ImportGroup{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
-		members, err := x.groupMembers(ctx, h.ID)
+		members, err := s.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
@@ -119,9 +133,9 @@ func (x *Exporter) exportGroup(to Sink) func(context.Context, *principal.Header)
 }
 
 // exportRestOfGroup exports the members that are not in the group's own line.
-func (x *Exporter) exportRestOfGroup(to Sink) func(context.Context, *principal.Header) error {
+func (s *Service) exportRestOfGroup(to Sink) func(context.Context, *principal.Header) error {
 	return func(ctx context.Context, h *principal.Header) error {
-		members, err := x.groupMembers(ctx, h.ID)
+		members, err := s.groupMembers(ctx, h.ID)
 		if err != nil {
 			return err
 		}
@@ -136,7 +150,7 @@ func (x *Exporter) exportRestOfGroup(to Sink) func(context.Context, *principal.H
 			}
 			own = members.follow
 		}
-		return x.membersOfGroup(h.ID).rest(ctx, own, write)
+		return s.membersOfGroup(h.ID).rest(ctx, own, write)
 	}
 }
 
@@ -148,12 +162,12 @@ type exportedMembers struct {
 	unmanaged bool
 }
 
-func (x *Exporter) groupMembers(ctx context.Context, group principal.ID) (m exportedMembers, err error) {
+func (s *Service) groupMembers(ctx context.Context, group principal.ID) (m exportedMembers, err error) {
 	var managed bool
-	if m.own, managed, err = x.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
+	if m.own, managed, err = s.membersOfGroup(group).first(ctx, principal.ID.IsUser); err != nil || managed {
 		return m, err
 	}
-	all, managed, err := x.membersOfGroup(group).first(ctx, principal.Any)
+	all, managed, err := s.membersOfGroup(group).first(ctx, principal.Any)
 	if managed {
 		m.follow = all
 	}
@@ -161,25 +175,25 @@ func (x *Exporter) groupMembers(ctx context.Context, group principal.ID) (m expo
 	return m, err
 }
 
-func (x *Exporter) exportContents(ctx context.Context, to Sink) error {
+func (s *Service) exportContents(ctx context.Context, to Sink) error {
 	var after library.ContentID
 	for {
-		ids, err := x.contents.ScanContents(ctx, after, scanPage)
+		ids, err := s.contents.ScanContents(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		after = ids[len(ids)-1]
 		items := make([]exportedItem, len(ids))
-		err = sched.ForEach(ctx, x.rt, len(ids), exportAtOnce, func(i int) error {
+		err = sched.ForEach(ctx, s.rt, len(ids), exportAtOnce, func(i int) error {
 			var err error
-			items[i], err = x.exportedItem(ctx, ids[i])
+			items[i], err = s.exportedItem(ctx, ids[i])
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		for i := range items {
-			if err := x.exportContent(ctx, &items[i], to); err != nil {
+			if err := s.exportContent(ctx, &items[i], to); err != nil {
 				return err
 			}
 		}
@@ -198,16 +212,16 @@ type exportedItem struct {
 	unmanaged bool
 }
 
-func (x *Exporter) exportedItem(ctx context.Context, id library.ContentID) (exportedItem, error) {
-	memberIterator := x.membersOfContent(id)
+func (s *Service) exportedItem(ctx context.Context, id library.ContentID) (exportedItem, error) {
+	memberIterator := s.membersOfContent(id)
 	own, managed, err := memberIterator.first(ctx, principal.Any)
-	if err != nil || !memberIterator.content.Exists(x.principals.Now()) {
+	if err != nil || !memberIterator.content.Exists(s.engine.Now()) {
 		return exportedItem{}, err
 	}
 	return exportedItem{header: memberIterator.content, own: own, unmanaged: !managed}, nil
 }
 
-func (x *Exporter) exportContent(ctx context.Context, item *exportedItem, to Sink) error {
+func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Sink) error {
 	h := item.header
 	if h == nil {
 		return nil
@@ -221,7 +235,7 @@ func (x *Exporter) exportContent(ctx context.Context, item *exportedItem, to Sin
 	if err != nil || h.Members <= len(item.own) {
 		return err
 	}
-	return x.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
+	return s.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
 		return to.Members(library.ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
 	})
 }

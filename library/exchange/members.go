@@ -20,9 +20,9 @@ type memberIterator struct {
 	content *library.Header
 }
 
-func (x *Exporter) membersOfGroup(id principal.ID) *memberIterator {
+func (s *Service) membersOfGroup(id principal.ID) *memberIterator {
 	return &memberIterator{page: func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := x.people.GroupMembersPage(ctx, id, after, input.MaxList, false)
+		page, err := s.principals.GroupMembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
@@ -35,15 +35,15 @@ func (x *Exporter) membersOfGroup(id principal.ID) *memberIterator {
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		hs, err = x.withoutDeleted(ctx, hs)
+		hs, err = s.withoutDeleted(ctx, hs)
 		return hs, last, err
 	}}
 }
 
-func (x *Exporter) membersOfContent(id library.ContentID) *memberIterator {
+func (s *Service) membersOfContent(id library.ContentID) *memberIterator {
 	r := &memberIterator{}
 	r.page = func(ctx context.Context, after principal.ID, hs []holder) ([]holder, principal.ID, error) {
-		page, err := x.contents.MembersPage(ctx, id, after, input.MaxList, false)
+		page, err := s.contents.MembersPage(ctx, id, after, input.MaxList, false)
 		if err != nil {
 			return nil, "", err
 		}
@@ -59,7 +59,7 @@ func (x *Exporter) membersOfContent(id library.ContentID) *memberIterator {
 		if len(page.Members) < input.MaxList {
 			last = ""
 		}
-		hs, err = x.withoutDeleted(ctx, hs)
+		hs, err = s.withoutDeleted(ctx, hs)
 		return hs, last, err
 	}
 	return r
@@ -126,12 +126,12 @@ func (r *memberIterator) rest(ctx context.Context, own []holder, write func([]ho
 
 // withoutDeleted returns the members that are not deleted. The rows of the others are being
 // removed.
-func (x *Exporter) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
+func (s *Service) withoutDeleted(ctx context.Context, hs []holder) ([]holder, error) {
 	ps := make([]principal.ID, len(hs))
 	for i, h := range hs {
 		ps[i] = h.principal
 	}
-	gone, err := x.principals.DeletedOf(ctx, ps)
+	gone, err := s.people.DeletedOf(ctx, ps)
 	if err != nil || len(gone) == 0 {
 		return hs, err
 	}

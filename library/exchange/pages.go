@@ -71,20 +71,20 @@ type PageSink interface {
 }
 
 // exportPages exports the pages of all items.
-func (x *Exporter) exportPages(ctx context.Context, to Sink) error {
+func (s *Service) exportPages(ctx context.Context, to Sink) error {
 	var after library.ContentID
 	for {
-		ids, err := x.contents.ScanContents(ctx, after, scanPage)
+		ids, err := s.contents.ScanContents(ctx, after, scanPage)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		rows, err := x.contents.ReadMany(ctx, ids, nil)
+		rows, err := s.contents.ReadMany(ctx, ids, nil)
 		if err != nil {
 			return err
 		}
 		for i := range rows {
-			if h := &rows[i].Header; h.Page != nil && h.Exists(x.principals.Now()) {
-				if err := x.pages.ExportPage(ctx, h, to); err != nil {
+			if h := &rows[i].Header; h.Page != nil && h.Exists(s.engine.Now()) {
+				if err := s.pages.ExportPage(ctx, h, to); err != nil {
 					return err
 				}
 			}
@@ -97,6 +97,6 @@ func (x *Exporter) exportPages(ctx context.Context, to Sink) error {
 }
 
 // exportDrafts exports the drafts of all users.
-func (x *Exporter) exportDrafts(ctx context.Context, to Sink) error {
-	return x.principals.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error { return x.pages.ExportDrafts(ctx, h.ID, to) })
+func (s *Service) exportDrafts(ctx context.Context, to Sink) error {
+	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error { return s.pages.ExportDrafts(ctx, h.ID, to) })
 }

@@ -32,7 +32,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	ben := backendtest.As("u:acme:ben")
 	h.Note("first", principal.Private, "u:acme:ben=VIEWER")
 	live := h.Follow(ben, "u:acme:ben", "")
-	page, err := h.Service.Library(t.Context(), ben, "u:acme:ben", library.LibraryQuery{})
+	page, err := h.Listing.Library(t.Context(), ben, "u:acme:ben", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	}
 	set := func(user string, changes ...string) {
 		t.Helper()
-		_, err := h.Service.SetContentMembers(t.Context(), backendtest.As(user), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges(changes...)})
+		_, err := h.Library.SetContentMembers(t.Context(), backendtest.As(user), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges(changes...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	want("+a", "SHARED ann")
 	set("u:acme:cleo", "u:acme:ben=EDITOR")
 	want("+a", "ROLE_CHANGED cleo")
-	if _, err := h.Service.UpdateContent(t.Context(), ben, library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a2"))}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), ben, library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("a2"))}); err != nil {
 		t.Fatal(err)
 	}
 	want("+a2", "UPDATED ben")
@@ -100,7 +100,7 @@ func TestCause_OfADeletionIsForMembers(t *testing.T) {
 	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER", "u:acme:cleo=VIEWER")
 	after := map[string]string{}
 	for _, user := range []string{"u:acme:ben", "u:acme:cleo"} {
-		page, err := h.Service.Library(t.Context(), backendtest.As(user), principal.ID(user), library.LibraryQuery{})
+		page, err := h.Listing.Library(t.Context(), backendtest.As(user), principal.ID(user), library.LibraryQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestCause_IsNotOfAnEarlierUpdate(t *testing.T) {
 	update := func(user, title string) {
 		t.Helper()
 		in := library.UpdateContent{ID: string(id), Title: input.Some(&title)}
-		if _, err := h.Service.UpdateContent(t.Context(), backendtest.As(user), in); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), backendtest.As(user), in); err != nil {
 			t.Fatal(err)
 		}
 	}

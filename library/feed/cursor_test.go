@@ -25,7 +25,7 @@ func openGateway(t *testing.T, store *simulator.Client, shared bool) *backendtes
 	if shared {
 		c.Notifier = store
 	}
-	h.Service = backendtest.OpenAll(t, c).Library
+	h.Services = backendtest.Open(t, c)
 	return h
 }
 
@@ -49,7 +49,7 @@ func continuesAfter(t *testing.T, shared bool, missed, returned int) {
 	ann := backendtest.As("u:acme:ann")
 	here.User("u:acme:ann", principal.Public)
 	here.Note("before", principal.Public)
-	page, err := here.Service.Library(t.Context(), ann, "u:acme:ann", library.LibraryQuery{})
+	page, err := here.Listing.Library(t.Context(), ann, "u:acme:ann", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

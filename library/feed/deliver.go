@@ -13,14 +13,14 @@ import (
 // bucket than at its start, because what it has is from the former bucket.
 func (f *Follower) reading(ctx context.Context) (*library.Reading, error) {
 	v := &principal.Viewer{User: f.user, Admin: f.admin, GlobalAdmin: f.global, Bill: &f.resolved}
-	if err := f.s.EndAdmin(ctx, v); err != nil {
+	if err := f.s.people.EndAdmin(ctx, v); err != nil {
 		return nil, err
 	}
-	h, err := f.s.VisiblePrincipal(ctx, v, f.owner)
+	h, err := f.s.people.VisiblePrincipal(ctx, v, f.owner)
 	if err != nil {
 		return nil, err
 	}
-	r, err := f.s.StartReading(ctx, v, h.ID, &library.LibraryQuery{})
+	r, err := f.s.library.StartReading(ctx, v, h.ID, &library.LibraryQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 		f.delivered.put(n.Content, delivery{placed: true, state: h.MTS, applied: max(n.MTS, was.applied)})
 		r.ReadAt = n.At // the time up to which changes were delivered
 		return &library.LibraryEntryPlaced{Cause: n.Cause.OfPlaced(), Edge: &library.LibraryEdge{Node: &h.Content, Role: rows[0].Members[0].Role, SealedCursor: &cursor.Sealed{
-			Sealer: f.s.Seals, Binding: r.Binding,
+			Sealer: f.s.library.Seals, Binding: r.Binding,
 			Position: cursor.Position{Order: cursor.AnyOrder, At: h.Position, ID: string(h.ID), Read: r.ReadAt},
 		}}}, nil
 	}

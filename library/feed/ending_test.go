@@ -40,7 +40,7 @@ func TestPublisher_ClosesWhileTheStoreIsDown(t *testing.T) {
 	here.User("u:acme:ann", principal.Public)
 	here.Note("a", principal.Private)
 	<-notifier.called
-	here.Service.End()
+	here.Engine.End()
 	notifier.ending.Store(true)
 	clock.Close()
 	if n := notifier.vain.Load(); n > 2 {

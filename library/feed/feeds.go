@@ -290,7 +290,7 @@ func (s *Service) firstLook(ctx context.Context, fd *libraryFeed) error {
 // late. A full look therefore starts ChangesOverlap before the last full look, and any other look
 // starts changesSoon before the last look.
 func (s *Service) look(ctx context.Context, fd *libraryFeed, full bool) error {
-	now, at := s.StoreNow(), s.rt.Elapsed()
+	now, at := s.engine.StoreNow(), s.rt.Elapsed()
 	fd.mu.Lock()
 	fd.correct(now, at)
 	from := fd.upTo.Add(-changesSoon)

@@ -52,7 +52,7 @@ func TestFollow_EventHasTheEdgeOfAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	edge := c.(*library.LibraryEntryPlaced).Edge
-	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
+	conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestFollow_EventHasTheEdgeOfAPage(t *testing.T) {
 	}
 	for _, descending := range []bool{false, true} {
 		q := library.LibraryQuery{PageArgs: backendtest.FirstAfter(5, backendtest.Ptr(edge.Cursor())), Descending: descending}
-		conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", q)
+		conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", q)
 		if want := map[bool]int{false: 1, true: 0}[descending]; err != nil || len(conn.Edges) != want {
 			t.Errorf("after the cursor, descending %v: %v, %v", descending, conn, err)
 		}
@@ -150,7 +150,7 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 	owner := "u:acme:ben"
 	a, b, c := h.Note("a", principal.Private, owner+"=VIEWER"), h.Note("b", principal.Private, owner+"=VIEWER"), h.Note("c", principal.Private, owner+"=VIEWER")
 	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: cursor.PageArgs{Last: backendtest.Ptr(1)}}} {
-		conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), q)
+		conn, err := h.Listing.Library(t.Context(), backendtest.As(owner), principal.ID(owner), q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestFollow_ResumesAfterACursor(t *testing.T) {
 		f.Want("+a", "+b", "+c")
 		f.Close()
 	}
-	conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	conn, err := h.Listing.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestFollow_HiddenChangesHaveNoEffect(t *testing.T) {
 	h := backendtest.Town(t)
 	const team, hidden = "g:acme:team", 1001
 	start := h.Note("start", principal.Public, team+"=VIEWER")
-	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), team, library.LibraryQuery{})
+	conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ben"), team, library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	h.Note("a", principal.Public, owner+"=VIEWER")
-	conn, err := h.Service.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	conn, err := h.Listing.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestFollow_UnusableCursorsAndOwnersAreRefused(t *testing.T) {
 		{"malformed", 0, backendtest.As(owner), "ben", "", []string{"BAD_USER_INPUT"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, err := h.ServiceAfter(c.after).Follow(t.Context(), c.v, c.owner, backendtest.CursorOf(c.cursor))
+			f, err := h.After(c.after).Feed.Follow(t.Context(), c.v, c.owner, backendtest.CursorOf(c.cursor))
 			if err == nil {
 				f.Close()
 			}
@@ -275,7 +275,7 @@ func TestFollow_ChecksRightsAtDelivery(t *testing.T) {
 	h.Note("d", principal.Public, "g:acme:team=VIEWER")
 	joins.Want("![RESYNC]")
 	sees := h.Follow(backendtest.As("u:beta:zed"), "u:acme:ben", "")
-	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.LoggedIn))}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.LoggedIn))}); err != nil {
 		t.Fatal(err)
 	}
 	h.Note("c", principal.Public, "u:acme:ben=VIEWER")
@@ -292,7 +292,7 @@ func TestFollow_SlowFollowerIsDisconnected(t *testing.T) {
 		fast.Want(fmt.Sprint("+n", n))
 	}
 	slow.Want("![SLOW_CONSUMER]")
-	conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
+	conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ben"), "u:acme:ben", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,10 +339,10 @@ func TestFollow_RepairsCauseNoEvents(t *testing.T) {
 	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
 	f := h.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", "")
 	entry := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: h.Content(id).Position, Content: id}}
-	if err := h.Service.RepairEntry(t.Context(), "u:acme:ben", entry); err != nil {
+	if err := h.Repair.RepairEntry(t.Context(), "u:acme:ben", entry); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.Service.Rebuild(t.Context(), "u:acme:ben"); err != nil {
+	if _, _, err := h.Repair.Rebuild(t.Context(), "u:acme:ben"); err != nil {
 		t.Fatal(err)
 	}
 	f.WantNothing(h, "u:acme:ben")

@@ -91,7 +91,7 @@ func TestFollow_ClocksMinutesApartLoseNoChange(t *testing.T) {
 	right.Note("a", principal.Private)
 	there.Want("+a")
 	here.Want("+a")
-	conn, err := ahead.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	conn, err := ahead.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,11 +108,11 @@ func TestFollow_CursorOfTheFutureIsRefused(t *testing.T) {
 	h := backendtest.Town(t)
 	owner := "u:acme:ben"
 	h.Note("a", principal.Public, owner+"=VIEWER")
-	conn, err := h.ServiceAfter(10*time.Minute).Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
+	conn, err := h.After(10*time.Minute).Listing.Library(t.Context(), backendtest.As(owner), principal.ID(owner), library.LibraryQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := h.Service.Follow(t.Context(), backendtest.As(owner), owner, backendtest.Ptr(conn.Edges[0].Cursor()))
+	f, err := h.Feed.Follow(t.Context(), backendtest.As(owner), owner, backendtest.Ptr(conn.Edges[0].Cursor()))
 	if err == nil {
 		f.Close()
 	}

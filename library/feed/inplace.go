@@ -69,7 +69,7 @@ func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 	if err != nil {
 		return fmt.Errorf("read an item: %w", err)
 	}
-	key := library.ChangeKey{At: s.feeds.stampNow(s.StoreNow()), Content: id, MTS: rows.Header.MTS}
+	key := library.ChangeKey{At: s.feeds.stampNow(s.engine.StoreNow()), Content: id, MTS: rows.Header.MTS}
 	pass := func(m library.Member) {
 		if fd := s.feeds.find(m.Principal); fd != nil && m.Active() {
 			fd.passUpdate(key, rows.Header.Visibility)

@@ -14,7 +14,7 @@ import (
 // there are followed libraries is looked up by its members, a page at a time.
 func TestUpdateInPlace_ReachesEveryMemberOfManyPages(t *testing.T) {
 	h := backendtest.Town(t)
-	h.Service = backendtest.Open(t, backend.Config{
+	h.Services = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		Tuning: library.Tuning{SnapshotPage: 1, HotMoves: 1, HotPause: time.Hour},
 	})

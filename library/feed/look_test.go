@@ -56,7 +56,7 @@ type begun struct {
 func beginFollowing(h *backendtest.Fixture, ctx context.Context, user string) <-chan begun {
 	came := make(chan begun, 1)
 	go func() {
-		f, err := h.Service.Follow(ctx, backendtest.As(user), user, nil)
+		f, err := h.Feed.Follow(ctx, backendtest.As(user), user, nil)
 		came <- begun{f, err}
 	}()
 	return came
@@ -74,7 +74,7 @@ func TestRead_LeavingFollowerDoesNotAffectOthers(t *testing.T) {
 	<-store.read
 	stays, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	k := clock.Keep(stays)
+	stays, k := clock.Keep(stays)
 	close(k.Free)
 	second := beginFollowing(here, stays, "u:acme:ann")
 	<-k.Waits
@@ -111,7 +111,7 @@ func TestRead_AbandonedDoesNotDelayClose(t *testing.T) {
 	if err := <-store.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the look ended with %v", err)
 	}
-	here.Service.End()
+	here.Engine.End()
 	clock.Close()
 }
 
@@ -126,7 +126,7 @@ func TestRead_FailureDoesNotAffectLaterFollowers(t *testing.T) {
 	<-store.read
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	k := clock.Keep(ctx)
+	ctx, k := clock.Keep(ctx)
 	second := beginFollowing(here, ctx, "u:acme:ann")
 	<-k.Waits
 	close(store.free)

@@ -48,7 +48,7 @@ type publisher struct {
 func newPublisher(s *Service) *publisher {
 	var id [16]byte
 	s.rt.Random(id[:])
-	return &publisher{s: s, process: commit.ListID(hex.EncodeToString(id[:])), born: s.Now(), bornAt: s.rt.Elapsed(),
+	return &publisher{s: s, process: commit.ListID(hex.EncodeToString(id[:])), born: s.engine.Now(), bornAt: s.rt.Elapsed(),
 		touches: map[principal.ID]clock.Instant{}, updates: map[library.ContentID]clock.Instant{}}
 }
 
@@ -95,7 +95,7 @@ func (a *publisher) note(add func(at clock.Instant)) {
 // down for hours. Other processes find by their next full look what was not announced.
 func (a *publisher) write() {
 	for {
-		last := a.s.Ending()
+		last := a.s.engine.Ending()
 		next, ok := a.take()
 		if !ok {
 			return
@@ -109,7 +109,7 @@ func (a *publisher) write() {
 		if a.tried(next, err == nil, last) {
 			return
 		}
-		pause := a.s.Pause
+		pause := a.s.engine.Pause
 		if last {
 			pause = a.s.rt.After // the process is ending already
 		}

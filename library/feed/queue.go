@@ -131,7 +131,7 @@ func (f *Follower) take() (pending, error) {
 func (f *Follower) Cursor() string {
 	read := f.feed.covered()
 	if read == 0 {
-		read = f.s.StoreNow()
+		read = f.s.engine.StoreNow()
 	}
 	f.mu.Lock()
 	oldest := f.taken
@@ -140,5 +140,5 @@ func (f *Follower) Cursor() string {
 	}
 	f.mu.Unlock()
 	read = min(read, oldest.Add(library.ChangesOverlap))
-	return f.s.Seals.Seal(f.binding(false), cursor.Position{Order: cursor.AnyOrder, At: read, Read: read})
+	return f.s.library.Seals.Seal(f.binding(false), cursor.Position{Order: cursor.AnyOrder, At: read, Read: read})
 }

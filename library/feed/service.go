@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
@@ -14,7 +15,10 @@ import (
 // Service delivers the changes of libraries to their followers in this process, and announces
 // to other processes what this one changes. It contains the Service of libraries.
 type Service struct {
-	*listing.Service
+	engine       *commit.Engine
+	people       *principal.Service
+	library      *library.Service
+	listing      *listing.Service
 	contents     library.ContentStore
 	libraries    library.LibraryStore
 	rt           sched.Runtime
@@ -31,7 +35,10 @@ type Service struct {
 
 // Config contains what the Service of feeds needs.
 type Config struct {
-	Library   *listing.Service
+	Engine    *commit.Engine
+	People    *principal.Service
+	Library   *library.Service
+	Listing   *listing.Service
 	Contents  library.ContentStore
 	Libraries library.LibraryStore
 	Runtime   sched.Runtime
@@ -48,14 +55,14 @@ type Config struct {
 // work gets the values of ctx, and does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
+		engine: c.Engine, people: c.People, library: c.Library, listing: c.Listing, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
 		snapshotPage: c.SnapshotPage, notifier: c.Notifier, life: c.Runtime.Detach(ctx),
 		feeds: feeds{open: map[principal.ID]*libraryFeed{}, updates: map[library.ContentID]bool{}},
 	}
 	if s.notifier != nil {
 		s.publisher = newPublisher(s)
 	}
-	s.PublishTo(s)
+	s.library.PublishTo(s)
 	return s
 }
 

@@ -77,17 +77,22 @@ type delivery struct {
 
 // Follow starts a subscription to a library: to the changes of the bucket that v reads, from
 // now on, or since a cursor of the library was read. Errors: BAD_USER_INPUT, NOT_FOUND,
-// BAD_CURSOR; RESYNC if what was missed is no longer known. The caller must close it.
+// BAD_CURSOR; RESYNC if what was missed is no longer known; UNAVAILABLE if the store does not answer
+// in time. The caller must close it.
 func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
+	return sched.InTime(ctx, s.rt, func(ctx context.Context) (library.Subscription, error) { return s.follow(ctx, v, globalID, after) })
+}
+
+func (s *Service) follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
 	owner, err := principal.ParseID(globalID)
 	if err != nil {
 		return nil, followsNobody(globalID)
 	}
-	h, err := s.VisiblePrincipal(ctx, v, owner)
+	h, err := s.people.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.StartReading(ctx, v, h.ID, &library.LibraryQuery{})
+	r, err := s.library.StartReading(ctx, v, h.ID, &library.LibraryQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -128,18 +133,18 @@ func resync(why string) *fault.Error {
 // cursor may be of a page in either order, with or without includeShared, or of an event.
 func (f *Follower) readAt(from string) (clock.Instant, error) {
 	s := f.s
-	p, err := s.Seals.OpenAny(f.binding(false), from)
+	p, err := s.library.Seals.OpenAny(f.binding(false), from)
 	if err != nil {
-		p, err = s.Seals.OpenAny(f.binding(true), from)
+		p, err = s.library.Seals.OpenAny(f.binding(true), from)
 	}
 	if err != nil {
 		return 0, err
 	}
-	now := s.StoreNow()
+	now := s.engine.StoreNow()
 	if p.Read == 0 {
 		return 0, resync("this cursor does not contain when the library was read")
 	}
-	if p.Read < s.ChangesSince() || p.Read < now.Add(-library.ResumeWithin-cursor.ReadUnit-library.FullLookEvery) {
+	if p.Read < s.library.ChangesSince() || p.Read < now.Add(-library.ResumeWithin-cursor.ReadUnit-library.FullLookEvery) {
 		return 0, resync("this cursor is too old to resume from")
 	}
 	if p.Read > now.Add(library.ChangesOverlap) {
@@ -175,7 +180,7 @@ func (f *Follower) join(ctx context.Context) error {
 	s := f.s
 	now := clock.Instant(0)
 	if s.notifier != nil {
-		now = s.StoreNow()
+		now = s.engine.StoreNow()
 	}
 	fd, first := s.feeds.join(f, now, s.rt.Elapsed(), s.rt.Latch())
 	f.feed = fd
@@ -306,7 +311,7 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 // follower could only do the same itself. Each try has the time limit of a query.
 func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
 	var refused error
-	err := f.s.Retry(ctx, func() error {
+	err := f.s.engine.Retry(ctx, func() error {
 		within, cancel := f.s.rt.Deadline(ctx, sched.QueryWithin)
 		defer cancel()
 		err := read(within)

@@ -24,7 +24,7 @@ func (c *counter) Delivered()    { c.events.Add(1) }
 func TestWatcher_CountsFollowersAndEvents(t *testing.T) {
 	h := backendtest.Town(t)
 	watch := &counter{}
-	h.Service = backendtest.Open(t, backend.Config{
+	h.Services = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Watch: watch,
 	})
 	want := func(followers, events int64) {

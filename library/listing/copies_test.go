@@ -16,7 +16,6 @@ import (
 	"carrel/core/input"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -126,7 +125,7 @@ func (c *copyCounts) CopyWrong() {
 // changes the originals.
 type copying struct {
 	*backendtest.Fixture // the other one
-	svc                  *repair.Service
+	svc                  *backend.Services
 	reads                *pageReads
 	counts               *copyCounts
 }
@@ -145,7 +144,7 @@ func newCopying(t *testing.T, c listing.HeaderCache) *copying {
 func (h *copying) page(v *principal.Viewer, q library.LibraryQuery) *library.LibraryConnection {
 	h.T.Helper()
 	q.PageArgs = backendtest.First(10)
-	conn, err := h.svc.Library(h.T.Context(), v, "u:acme:ann", q)
+	conn, err := h.svc.Listing.Library(h.T.Context(), v, "u:acme:ann", q)
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -202,7 +201,7 @@ func TestPages_ShowChangesInPlace(t *testing.T) {
 	title := h.Content(id).Title
 	h.want("the first page", []library.ContentID{id}, title)
 	expires := clock.Of(h.Runtime.Now().Add(time.Hour))
-	out, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+	out, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
 		ID: string(id), ExpiresAt: input.Optional[*clock.Instant]{Set: true, Value: &expires},
 	})
 	if err != nil || out.FanOut.Libraries != 1 || !out.FanOut.Complete {
@@ -214,7 +213,7 @@ func TestPages_ShowChangesInPlace(t *testing.T) {
 		t.Errorf("it expires at %v, want %v", edge.Node.ExpiresAt, expires)
 	}
 	const url = "https://example.com/a"
-	out, err = h.Service.MoveContent(t.Context(), backendtest.Ann(), library.MoveContent{
+	out, err = h.Library.MoveContent(t.Context(), backendtest.Ann(), library.MoveContent{
 		ID: string(id), URL: input.Optional[*string]{Set: true, Value: backendtest.Ptr(url)},
 	})
 	if err != nil || out.FanOut.Libraries != 1 {
@@ -281,7 +280,7 @@ func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 		v, q := backendtest.Anonymous(), library.LibraryQuery{Descending: tc.descending, PageArgs: backendtest.First(10)}
 		h.reads.take()
 		if tc.ahead {
-			h.svc.Prefetch(t.Context(), v, "u:acme:ann", q)
+			h.svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
 		}
 		if conn := h.page(v, q); len(conn.Edges) != 1 {
 			t.Errorf("%s: %d edges", tc.name, len(conn.Edges))
@@ -299,7 +298,7 @@ func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
 	h.WantNothingInFlight()
 	for owner, role := range map[principal.ID]library.ContentRole{"u:acme:ann": library.Manages, "u:acme:ben": library.Viewing} {
 		for range 2 {
-			conn, err := h.svc.Library(t.Context(), backendtest.Anonymous(), owner, library.LibraryQuery{})
+			conn, err := h.svc.Listing.Library(t.Context(), backendtest.Anonymous(), owner, library.LibraryQuery{})
 			if err != nil || len(conn.Edges) != 1 || conn.Edges[0].Role != role {
 				t.Errorf("the library of %s has %+v, %v; want the role %v", owner, conn.Edges, err, role)
 			}
@@ -315,7 +314,7 @@ func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
 	h := newCopying(t, listing.HeaderCache{Size: 3, AlwaysOn: true})
 	ids := []library.ContentID{h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")}
 	long := strings.Repeat("x", 1000)
-	if _, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+	if _, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
 		ID: string(ids[0]), Description: input.Optional[*string]{Set: true, Value: &long},
 	}); err != nil {
 		t.Fatal(err)
@@ -324,7 +323,7 @@ func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
 	for range 2 {
 		h.page(backendtest.Anonymous(), library.LibraryQuery{})
 	}
-	if st, _ := h.svc.CopyStats(); st.Copies != 1 {
+	if st, _ := h.svc.Listing.CopyStats(); st.Copies != 1 {
 		t.Errorf("%d copies are kept, want the long one or the short one", st.Copies)
 	}
 }
@@ -359,7 +358,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 				t.Errorf("with a cache %s the page reads %q, and the headers of %v, want that of %s", name, calls, read, id)
 			}
 		}
-		st, kept := h.svc.CopyStats()
+		st, kept := h.svc.Listing.CopyStats()
 		if kept != (c.Size > 0) || kept && (st.Copies != 1 || st.InUse) {
 			t.Errorf("a cache %s reports %+v, %v", name, st, kept)
 		}
@@ -383,7 +382,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 	h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) && t.Context().Err() == nil {
-		if st, _ := h.svc.CopyStats(); !st.InUse {
+		if st, _ := h.svc.Listing.CopyStats(); !st.InUse {
 			break
 		}
 		_ = h.Runtime.After(t.Context(), time.Millisecond)
@@ -409,7 +408,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	entry := library.Entry{Position: copied[0].Header.Position, Content: id, MTS: copied[0].Header.MTS, Role: library.Manages}
 	wrong := func(what string, want bool) {
 		t.Helper()
-		if got, err := h.svc.CopyIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
+		if got, err := h.svc.Listing.CopyIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}
@@ -437,7 +436,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.svc.DeriveContent(t.Context(), id); err != nil {
+	if err := h.svc.Library.DeriveContent(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	wrong("when it has reached the library", false)

@@ -32,7 +32,7 @@ func cursorFixture(t testing.TB) *backendtest.Rows {
 
 func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
 	q.PageArgs = backendtest.FirstAfter(20, &cursor)
-	return r.Service.Library(r.T.Context(), v, owner, q)
+	return r.Listing.Library(r.T.Context(), v, owner, q)
 }
 
 // TestCursor_IsBoundToItsConnection: a cursor works for viewers who read the same connection in the
@@ -69,13 +69,13 @@ func TestCursor_IsBoundToItsConnection(t *testing.T) {
 		})
 	}
 	t.Run("another kind of connection", func(t *testing.T) {
-		members, err := r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.First(1))
+		members, err := r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.First(1))
 		r.Must(err)
 		_, err = readAfter(r, backendtest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, backendtest.Ptr(members.Edges[0].Cursor())))
+		_, err = r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, backendtest.Ptr(members.Edges[0].Cursor())))
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Service.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.FirstAfter(1, &cursor))
+		_, err = r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.FirstAfter(1, &cursor))
 		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 	})
 }
@@ -124,7 +124,7 @@ func TestCursor_IsStable(t *testing.T) {
 	}
 	r := backendtest.NewRows(t)
 	r.Store = store
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 10)
 	q := library.LibraryQuery{Descending: true}
@@ -136,7 +136,7 @@ func TestCursor_IsStable(t *testing.T) {
 	}
 	defer func() { r.Must(store.Close()) }()
 	r.Store = store
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	after := r.Read(backendtest.Ann(), "u:acme:ann", q)
 	seen := map[string]bool{}
 	for i, e := range before.Edges {
@@ -236,7 +236,7 @@ func TestKeyRing_OlderKeysAreAccepted(t *testing.T) {
 		_, err = store.PutSettingIfAbsent(t.Context(), "cursor-keys", ring)
 		r.Must(err)
 		r.Store = store
-		r.Service = r.OpenProcess(store)
+		r.Services = r.OpenProcess(store)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
 		return r
@@ -259,7 +259,7 @@ func FuzzCursor(f *testing.F) {
 	r := cursorFixture(f)
 	given := map[string]bool{}
 	for range 2 {
-		conn, err := r.Service.Library(f.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+		conn, err := r.Listing.Library(f.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, from string) {
-		_, err := r.Service.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
+		_, err := r.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
 		if given[from] != (err == nil) {
 			t.Errorf("cursor %q, given out: %v: %v", from, given[from], err)
 		}

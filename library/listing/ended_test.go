@@ -32,7 +32,7 @@ func TestFilter_ComparesNothingAfterTheEnd(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	svc := r.OpenProcess(&leaving{r.Store, leave})
 	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("end")}}
-	if _, err := svc.Library(ctx, backendtest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
+	if _, err := svc.Listing.Library(ctx, backendtest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
 		t.Errorf("the page was searched to its end: %v", err)
 	}
 }

@@ -115,7 +115,7 @@ func (r *reading) applyFilter(ctx context.Context, c *conditions) error {
 	if c == nil || c.creator == "" {
 		return nil
 	}
-	found, err := r.s.Principals(ctx, r.v, []principal.ID{c.creator})
+	found, err := r.s.people.Principals(ctx, r.v, []principal.ID{c.creator})
 	if err != nil {
 		return err
 	}

@@ -102,9 +102,9 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 			}
 			// What the connection counts is not filtered.
 			plain, filtered := r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{}), r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{Filter: c.filter, IncludeShared: c.shared})
-			want, err := r.Service.LibraryCount(t.Context(), plain)
+			want, err := r.Listing.LibraryCount(t.Context(), plain)
 			r.Must(err)
-			got, err := r.Service.LibraryCount(t.Context(), filtered)
+			got, err := r.Listing.LibraryCount(t.Context(), filtered)
 			r.Must(err)
 			if got != want || filtered.Bucket != plain.Bucket {
 				t.Errorf("it counts %+v in %s, want %+v in %s", got, filtered.Bucket, want, plain.Bucket)
@@ -130,7 +130,7 @@ func TestFilter_InvalidIsRefused(t *testing.T) {
 		"the id of a user has the form u:<tenant>:<nam": {CreatedBy: ptr("u:acme:" + strings.Repeat("x", 129))},
 	} {
 		for _, q := range []library.LibraryQuery{{Filter: &f}, {Filter: &f, NoEntries: true}} {
-			_, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", q)
+			_, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", q)
 			backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 			if err != nil && (!strings.Contains(err.Error(), want) || len(err.Error()) > 300) {
 				t.Errorf("%s: %v", want, err)
@@ -138,12 +138,12 @@ func TestFilter_InvalidIsRefused(t *testing.T) {
 		}
 	}
 	// Errors of the filter come before those of the library.
-	_, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
+	_, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
 	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	for _, f := range []library.LibraryFilter{
 		{Kinds: slices.Repeat([]library.ContentKind{library.Note}, 10)}, {Text: ptr("a b c d e f g h i j")}, {Text: ptr(strings.Repeat("ä", 200))},
 	} {
-		if _, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: &f}); err != nil {
+		if _, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: &f}); err != nil {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestFilter_OfALostLibraryRebuildsIt(t *testing.T) {
 	o := newOpenings(r.Store)
 	o.lost = true
 	svc := r.OpenProcess(o)
-	_, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
+	_, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
 	if o.rebuilt == 0 && fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -254,8 +254,8 @@ func TestFilter_Prefetches(t *testing.T) {
 		o := newOpenings(r.Store)
 		svc := backendtest.Open(t, backend.Config{Store: o, Runtime: r.Clock, Journal: r.Repairs, Remote: true})
 		v := backendtest.Anonymous()
-		svc.Prefetch(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.begun})
-		conn, err := svc.Library(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.read})
+		svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.begun})
+		conn, err := svc.Listing.Library(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.read})
 		if err != nil {
 			t.Fatal(err)
 		}

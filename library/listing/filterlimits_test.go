@@ -139,13 +139,13 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
-			if _, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
+			if _, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	inUse := func() bool {
-		st, ok := svc.CopyStats()
+		st, ok := svc.Listing.CopyStats()
 		return ok && st.InUse
 	}
 	read(100, library.LibraryQuery{})
@@ -154,7 +154,7 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	}
 	read(1, library.LibraryQuery{Filter: anyLink()})
 	read(100, library.LibraryQuery{})
-	if st, _ := svc.CopyStats(); !st.InUse || st.Copies != listing.MaxFilterScan {
+	if st, _ := svc.Listing.CopyStats(); !st.InUse || st.Copies != listing.MaxFilterScan {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
@@ -169,7 +169,7 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies
 		q.PageArgs = backendtest.FirstAfter(100, q.After)
-		conn, err := svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q)
+		conn, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q)
 		if err != nil {
 			t.Fatal(err)
 		}

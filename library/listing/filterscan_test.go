@@ -55,7 +55,7 @@ func long(t *testing.T, n int, change func(i int, h *library.Header)) (*backendt
 		r.ApplyIndex(id, "u:acme:ann")
 	}
 	s := &scans{Store: r.Store}
-	r.Service = r.OpenProcess(s)
+	r.Services = r.OpenProcess(s)
 	return r, s
 }
 
@@ -91,7 +91,7 @@ func TestFilter_EndsWithItsRequest(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := r.Service.Library(ctx, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Listing.Library(ctx, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if s.slices != 3 || s.batches != 2 {

@@ -46,7 +46,7 @@ func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q li
 		w.Pages, w.More, w.Other = append(w.Pages, backendtest.NamesOf(conn)), append(w.More, more), append(w.Other, other)
 		if !more {
 			var err error
-			w.Count, err = r.Service.LibraryCount(r.T.Context(), conn)
+			w.Count, err = r.Listing.LibraryCount(r.T.Context(), conn)
 			r.Must(err)
 			w.Slices, w.Batches, w.Headers = s.slices, s.batches, s.headers
 			return w
@@ -92,7 +92,7 @@ func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
 			}
 		}
 		s := &scans{Store: r.Store}
-		r.Service = r.OpenProcess(s)
+		r.Services = r.OpenProcess(s)
 		all := map[string]walked{}
 		for name, viewer := range viewers {
 			for _, shared := range []bool{false, true} {

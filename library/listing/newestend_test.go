@@ -178,7 +178,7 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 				r.Principals("u:acme:ann")
 				addNumbered(r, c.items)
 				store := &interrupted{Store: r.Store}
-				r.Service = r.OpenProcess(store)
+				r.Services = r.OpenProcess(store)
 				c.set(r, store)
 				shown, more, next := readTowardsNewer(r, descending, c.size, nil)
 				wantSame(r, c.want, shown)
@@ -205,7 +205,7 @@ func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 	r.Principals("u:acme:ann")
 	addNumbered(r, 4)
 	store := &interrupted{Store: r.Store}
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	store.betweenReads = func() {
 		moveItem(r, numberedID(0), 700)
 		moveItem(r, numberedID(1), 800)
@@ -228,7 +228,7 @@ func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
 	r.Principals("u:acme:ann")
 	addNumbered(r, 5)
 	store := &interrupted{Store: r.Store}
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	// Four are read in place, and the fifth does not come.
 	store.beforeItems = func() { moveItem(r, numberedID(0), 900) }
 	shown, more, next := readTowardsNewer(r, false, 4, nil)
@@ -261,7 +261,7 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
 		store := &interrupted{Store: r.Store}
-		r.Service = r.OpenProcess(store)
+		r.Services = r.OpenProcess(store)
 		store.beforeItems = func() {
 			r.Change(numberedID(0), moveTo(800))
 			r.Change(numberedID(1), moveTo(900))
@@ -297,7 +297,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 		r.Change(numberedID(i), func(h *library.Header) { h.Visibility = principal.Private })
 	}
 	store := &interrupted{Store: r.Store}
-	r.Service = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store)
 	// The first page needs a second slice. Before it all but one of the remaining items move, so
 	// that the page reaches beyond the newest position of its start.
 	store.beforeSlice = func() {
@@ -390,7 +390,7 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 		wg.Go(func() {
 			for n := range updates {
 				title := fmt.Sprintf("%d by %d", n, w)
-				_, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{
+				_, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{
 					ID: string(ids[(n*writers+w)%items]), Title: input.Some(&title),
 				})
 				if err != nil {
@@ -412,7 +412,7 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 		if descending {
 			q.PageArgs = cursor.PageArgs{Last: &n}
 		}
-		conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
+		conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
 		if err != nil {
 			t.Fatal(err)
 		}

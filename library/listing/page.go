@@ -25,7 +25,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
-	if s.usesCopies() && !s.Shown(v, owner) {
+	if s.usesCopies() && !s.people.Shown(v, owner) {
 		// Prefetch reads the in-flight lists before the slice. Once they are read, the owner may be
 		// served from a copy.
 		s.Prefetch(ctx, v, owner, q)
@@ -36,7 +36,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 			return conn, err
 		}
 		// The page was chosen by the viewer's groups, which were read before it.
-		if still, err := s.StillIn(ctx, v, owner); err != nil || still {
+		if still, err := s.people.StillIn(ctx, v, owner); err != nil || still {
 			return conn, err
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 // libraryPage is one try of Library. asMember reports that the viewer reads the library as a member of the
 // owner.
 func (s *Service) libraryPage(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, filter *conditions, q *library.LibraryQuery) (conn *library.LibraryConnection, asMember bool, err error) {
-	h, err := s.VisiblePrincipal(ctx, v, owner)
+	h, err := s.people.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, false, err
 	}
@@ -138,7 +138,7 @@ type reading struct {
 // start determines which part of owner's library the viewer reads, and in which order. It reads no
 // entries.
 func (s *Service) start(ctx context.Context, v *principal.Viewer, owner principal.ID, q *library.LibraryQuery) (*reading, error) {
-	r, err := s.StartReading(ctx, v, owner, q)
+	r, err := s.library.StartReading(ctx, v, owner, q)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
 	if cursor == nil {
 		return nil, nil
 	}
-	p, err := r.s.Seals.Open(r.Binding, r.order, *cursor)
+	p, err := r.s.library.Seals.Open(r.Binding, r.order, *cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +365,7 @@ func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []
 	if r.until != nil && !unbounded {
 		p.Bounded, p.Bound, p.Moved = true, *r.until, r.moved
 	}
-	return r.s.Seals.AppendSeal(b, r.Binding, p)
+	return r.s.library.Seals.AppendSeal(b, r.Binding, p)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.

@@ -40,7 +40,7 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				conn, err := r.Service.Library(b.Context(), c.viewer(), "u:acme:ann", c.q)
+				conn, err := r.Listing.Library(b.Context(), c.viewer(), "u:acme:ann", c.q)
 				if err != nil || len(conn.Edges) != 20 {
 					b.Fatal(err)
 				}

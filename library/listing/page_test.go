@@ -68,7 +68,7 @@ func TestLibrary_BucketDependsOnTheViewer(t *testing.T) {
 			if conn.Bucket != c.bucket {
 				t.Errorf("bucket %v, want %v", conn.Bucket, c.bucket)
 			}
-			count, err := r.Service.LibraryCount(t.Context(), conn)
+			count, err := r.Listing.LibraryCount(t.Context(), conn)
 			if want := (library.Count{Value: c.count, Exact: true}); err != nil || count != want {
 				t.Errorf("count %v, %v; want %v", count, err, want)
 			}
@@ -105,7 +105,7 @@ func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
 		{"absent", backendtest.Globe(), "u:acme:nobody", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := r.Service.Library(t.Context(), c.viewer, c.owner, library.LibraryQuery{})
+			_, err := r.Listing.Library(t.Context(), c.viewer, c.owner, library.LibraryQuery{})
 			if c.found && err != nil {
 				t.Errorf("not read: %v", err)
 			}
@@ -200,7 +200,7 @@ func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
 				}
 			}
 			// PermissionsOf returns the same.
-			alone, err := r.Service.PermissionsOf(t.Context(), c.viewer, ids)
+			alone, err := r.Library.PermissionsOf(t.Context(), c.viewer, ids)
 			r.Must(err)
 			for i := range alone {
 				if *alone[i] != c.want[i] {
@@ -245,10 +245,10 @@ func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
 		{"garbage cursor", cursor.PageArgs{Before: from("garbage")}, fault.ReasonBadCursor, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
+			conn, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
 			if c.reason != "" {
 				backendtest.WantReason(t, err, fault.Invalid, c.reason)
-				_, err = r.Service.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
+				_, err = r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
 				backendtest.WantReason(t, err, fault.Invalid, c.reason)
 				return
 			}
@@ -269,12 +269,12 @@ func TestLibraryCount_StopsAtTheLimit(t *testing.T) {
 	if conn.Edges != nil {
 		t.Errorf("entries that were not requested: %v", backendtest.NamesOf(conn))
 	}
-	count, err := r.Service.LibraryCount(t.Context(), conn)
+	count, err := r.Listing.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount, Exact: true}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}
 	r.Item("c:acme:one-more", 1, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
-	count, err = r.Service.LibraryCount(t.Context(), conn)
+	count, err = r.Listing.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}

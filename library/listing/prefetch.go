@@ -23,7 +23,7 @@ import (
 // not used ends with ctx. It does nothing if the store is in this process, if Library will read no
 // entries or refuse, and in a process that is shutting down.
 func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
-	if !s.Prefetches() || q.NoEntries || s.Ending() {
+	if !s.Prefetches() || q.NoEntries || s.engine.Ending() {
 		return
 	}
 	args, err := q.Resolve()
@@ -41,7 +41,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	}
 	var reading *principal.InFlightReading
 	if s.usesCopies() {
-		reading = s.BeginInFlight(v)
+		reading = s.people.BeginInFlight(v)
 	}
 	s.rt.Go(func() {
 		defer p.done.Open()

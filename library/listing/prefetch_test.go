@@ -17,7 +17,6 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -155,7 +154,7 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 			} {
 				for page := range 3 {
 					store.take()
-					want, err := h.Service.Library(t.Context(), viewer(), owner, q)
+					want, err := h.Listing.Library(t.Context(), viewer(), owner, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -164,9 +163,9 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 						t.Fatalf("a page opens %d libraries", opened)
 					}
 					v := viewer()
-					h.Service.Prefetch(t.Context(), v, owner, q)
+					h.Listing.Prefetch(t.Context(), v, owner, q)
 					waitFor(t, store.begun, string(owner))
-					got, err := h.Service.Library(t.Context(), v, owner, q)
+					got, err := h.Listing.Library(t.Context(), v, owner, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -212,25 +211,25 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
-	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q) // it was started already
+	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
+	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q) // it was started already
 	waitFor(t, store.begun, "u:acme:ann")
-	if _, err := h.Service.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
+	if _, err := h.People.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
 	close(held)
-	if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+	if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.take(); n != 1 {
 		t.Errorf("it was opened %d times", n)
 	}
 	// A page without entries has no use for it.
-	h.Service.Prefetch(t.Context(), v, "u:acme:ann", q)
+	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
 	waitFor(t, store.begun, "u:acme:ann")
 	for _, entries := range []bool{false, true} {
 		q.NoEntries = !entries
-		if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+		if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -238,7 +237,7 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 		t.Errorf("for a page without entries it was opened %d times", n)
 	}
 	// It was for the one page that requested it.
-	if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+	if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
 		t.Fatal(err)
 	}
 	if n := store.take(); n != 1 {
@@ -262,14 +261,14 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	store.take()
 	v := backendtest.As("u:acme:ben")
 	q := library.LibraryQuery{PageArgs: backendtest.First(20)}
-	here.Service.Prefetch(t.Context(), v, v.User, q)
+	here.Listing.Prefetch(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ben")
 	clock.Set(g.Start.Add(2 * time.Minute))
 	here.TakeOut(gone, "u:acme:ben")
 	here.Note("late", principal.Private, "u:acme:ben=VIEWER")
 	here.Quiet()
 	clock.Set(g.Start.Add(20 * time.Minute)) // far more than resuming looks back
-	page, err := here.Service.Library(t.Context(), v, v.User, q)
+	page, err := here.Listing.Library(t.Context(), v, v.User, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,12 +295,12 @@ func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 	store.take()
 	q := library.LibraryQuery{PageArgs: backendtest.First(20), Descending: true}
 	v := backendtest.As("u:acme:ann")
-	h.Service.Prefetch(t.Context(), v, v.User, q)
+	h.Listing.Prefetch(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ann")
-	if _, err := h.Service.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
+	if _, err := h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
 		t.Fatal(err)
 	}
-	page, err := h.Service.Library(t.Context(), v, v.User, q)
+	page, err := h.Listing.Library(t.Context(), v, v.User, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,14 +317,14 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
 		store.take()
 		store.fail(fails)
-		h.Service.Prefetch(ctx, v, "u:acme:ann", q)
+		h.Listing.Prefetch(ctx, v, "u:acme:ann", q)
 		waitFor(t, store.begun, "u:acme:ann")
 	}
 	t.Run("an error", func(t *testing.T) {
 		v := backendtest.As("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
 		store.fail(nil)
-		if _, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
+		if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("the page answers %v", err)
 		}
 		if n := store.take(); n > 1 {
@@ -341,14 +340,14 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
-		page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q)
+		page, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q)
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a panic over the viewer's groups", func(t *testing.T) {
 		v := backendtest.As("u:acme:ben")
 		met := make(chan struct{})
 		store.set(func(o *openings) { o.confirms = func() { defer close(met); panic("of the driver") } })
-		h.Service.Prefetch(t.Context(), v, "g:acme:all", q)
+		h.Listing.Prefetch(t.Context(), v, "g:acme:all", q)
 		<-met
 		store.set(func(o *openings) { o.confirms = nil })
 		defer func() {
@@ -356,7 +355,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
-		page, err := h.Service.Library(t.Context(), v, "g:acme:all", q)
+		page, err := h.Listing.Library(t.Context(), v, "g:acme:all", q)
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a library that is being completed", func(t *testing.T) {
@@ -365,7 +364,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		begin(t.Context(), v, nil)
 		waitFor(t, store.read, "u:acme:ann")
 		store.set(func(o *openings) { o.lost = false })
-		if page, err := h.Service.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
+		if page, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
 			t.Errorf("the page answers %v, %v", page, err)
 		}
 		if store.rebuilt != 0 {
@@ -385,7 +384,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		if err := <-met; err != context.Canceled {
 			t.Errorf("the reading ended by %v", err)
 		}
-		if _, err := h.Service.Library(ctx, v, "u:acme:ann", q); err == nil {
+		if _, err := h.Listing.Library(ctx, v, "u:acme:ann", q); err == nil {
 			t.Error("the page was answered all the same")
 		}
 	})
@@ -399,10 +398,10 @@ func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 	for _, q := range []library.LibraryQuery{
 		{NoEntries: true}, {PageArgs: backendtest.First(-1)}, {PageArgs: backendtest.FirstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: backendtest.First(1).First, Last: backendtest.Last(1).Last}},
 	} {
-		h.Service.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
+		h.Listing.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
 	}
-	h.Service.End()
-	h.Service.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	h.Engine.End()
+	h.Listing.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 	h.Runtime.Close() // waits for the prefetches
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)
@@ -414,18 +413,18 @@ func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 	h, store := pagesOf(t)
 	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for name, c := range map[string]struct {
-		svc  *repair.Service
+		svc  *backend.Services
 		want bool
-	}{"remote": {h.Service, true}, "in this process": {local, false}} {
+	}{"remote": {h.Services, true}, "in this process": {local, false}} {
 		t.Run(name, func(t *testing.T) {
 			store.take()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			c.svc.Prefetch(ctx, backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c.svc.Listing.Prefetch(ctx, backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if c.want {
 				waitFor(t, store.read, "u:acme:ann")
 			}
-			if got := c.svc.Prefetches(); got != c.want || store.take() > 0 != c.want {
+			if got := c.svc.Listing.Prefetches(); got != c.want || store.take() > 0 != c.want {
 				t.Errorf("Prefetches reports %t, want %t, or Prefetch does not do so", got, c.want)
 			}
 		})

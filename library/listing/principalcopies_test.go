@@ -18,7 +18,6 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -26,7 +25,7 @@ import (
 // whose changes linger.
 type copyingPrincipals struct {
 	*copying
-	writer  *repair.Service
+	writer  *backend.Services
 	journal *journal.Journal
 }
 
@@ -36,7 +35,7 @@ func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipal
 	t.Helper()
 	h := &copyingPrincipals{copying: newCopying(t, c)}
 	for _, creator := range []*principal.Viewer{backendtest.As("u:acme:ben"), backendtest.As("u:acme:cleo")} {
-		_, err := h.Service.CreateContent(t.Context(), creator, library.CreateContent{
+		_, err := h.Library.CreateContent(t.Context(), creator, library.CreateContent{
 			Kind: library.Note, Title: "by " + string(creator.User), Visibility: principal.Public,
 			Members: backendtest.MemberChanges("u:acme:ann=VIEWER"),
 		})
@@ -55,7 +54,7 @@ func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipal
 // rename changes the name of a user through the other gateway.
 func (h *copyingPrincipals) rename(user, name string) {
 	h.T.Helper()
-	_, err := h.writer.UpdateUser(h.T.Context(), backendtest.As(user), principal.UpdateUser{ID: user, DisplayName: input.Some(&name)})
+	_, err := h.writer.People.UpdateUser(h.T.Context(), backendtest.As(user), principal.UpdateUser{ID: user, DisplayName: input.Some(&name)})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -65,12 +64,12 @@ func (h *copyingPrincipals) rename(user, name string) {
 func (h *copyingPrincipals) show(v *principal.Viewer) (names []string, err error) {
 	h.T.Helper()
 	q := library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)}
-	h.svc.Prefetch(h.T.Context(), v, "u:acme:ann", q)
-	owner, err := h.svc.Principals(h.T.Context(), v, []principal.ID{"u:acme:ann"})
+	h.svc.Listing.Prefetch(h.T.Context(), v, "u:acme:ann", q)
+	owner, err := h.svc.People.Principals(h.T.Context(), v, []principal.ID{"u:acme:ann"})
 	if err != nil || owner[0] == nil {
 		return nil, err
 	}
-	conn, err := h.svc.Library(h.T.Context(), v, "u:acme:ann", q)
+	conn, err := h.svc.Listing.Library(h.T.Context(), v, "u:acme:ann", q)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func (h *copyingPrincipals) show(v *principal.Viewer) (names []string, err error
 	for _, e := range conn.Edges {
 		creators = append(creators, e.Node.Creator)
 	}
-	found, err := h.svc.Principals(h.T.Context(), v, creators)
+	found, err := h.svc.People.Principals(h.T.Context(), v, creators)
 	names = []string{owner[0].Head().DisplayName}
 	for _, p := range found {
 		if p == nil {
@@ -124,12 +123,12 @@ func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
 	}
 	h.rename("u:acme:ann", "Anna")
 	h.wantShown("after the owner was renamed", []principal.ID{"u:acme:ann", "u:acme:cleo"}, "Anna", "Cleopatra", "ben")
-	if _, err := h.writer.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
+	if _, err := h.writer.People.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantShown("after a creator was deleted", everybody, "Anna", "Cleopatra", "")
 	private := principal.Private
-	_, err := h.writer.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
+	_, err := h.writer.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,10 +145,10 @@ func TestLibrary_OwnerIsServedFromACopy(t *testing.T) {
 			t.Errorf("%q are read, want %q", read, want)
 		}
 	}
-	if _, err := h.writer.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
+	if _, err := h.writer.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.svc.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+	_, err := h.svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the library of a deleted user is answered with %v", err)
 	}
@@ -187,7 +186,7 @@ func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
 	for range 2 {
 		h.wantShown("a page", everybody, "ann", "cleo", "ben")
 	}
-	if st, _ := h.svc.CopyStats(); st.Principals != 3 || st.InUse {
+	if st, _ := h.svc.Listing.CopyStats(); st.Principals != 3 || st.InUse {
 		t.Errorf("the statistics are %+v", st)
 	}
 }
@@ -202,11 +201,11 @@ func TestForget_DropsWhatWasInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "Cleopatra"
-	_, err := h.svc.UpdateUser(t.Context(), v, principal.UpdateUser{ID: "u:acme:cleo", DisplayName: input.Some(&name)})
+	_, err := h.svc.People.UpdateUser(t.Context(), v, principal.UpdateUser{ID: "u:acme:cleo", DisplayName: input.Some(&name)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := h.svc.Principals(t.Context(), v, []principal.ID{"u:acme:cleo"})
+	found, err := h.svc.People.Principals(t.Context(), v, []principal.ID{"u:acme:cleo"})
 	if err != nil || found[0].Head().DisplayName != name {
 		t.Errorf("after its change the request shows %+v, %v", found[0], err)
 	}
@@ -217,7 +216,7 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	ctx, name := t.Context(), "Benjamin"
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
-	_, err := h.Service.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+	_, err := h.People.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
 	if err = errors.Join(err, h.Journal.Beat(ctx)); err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +224,7 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 		t.Fatalf("the page shows %q, %v; want the former name, because the change did not linger", names, err)
 	}
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
-		if st, _ := h.svc.CopyStats(); !st.InUse {
+		if st, _ := h.svc.Listing.CopyStats(); !st.InUse {
 			break
 		}
 		_ = h.Runtime.After(ctx, time.Millisecond)
@@ -278,14 +277,14 @@ func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
 			}
 		}
 		name := "Benjamin"
-		_, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+		_, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
 		if err = errors.Join(err, h.Journal.Beat(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		rt.by.Add(int64(took))
 		close(slow.goOn)
 		rt.Close() // waits for the samples
-		if st, _ := h.svc.CopyStats(); st.InUse != (took == copies.MaxAge) {
+		if st, _ := h.svc.Listing.CopyStats(); st.InUse != (took == copies.MaxAge) {
 			t.Errorf("a sample that took %s: copies are in use: %v", took, st.InUse)
 		}
 	}

@@ -206,7 +206,7 @@ func (w *scan) skips(k library.EntryKey) bool {
 func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
 	if w.newer {
 		// Otherwise the page could show an item that is about to move to a position before the bound.
-		if err := r.s.AwaitDecided(ctx, es, r.bound(w)); err != nil {
+		if err := r.s.library.AwaitDecided(ctx, es, r.bound(w)); err != nil {
 			return 0, err
 		}
 	}

@@ -13,7 +13,9 @@ import (
 
 // Service reads the pages of libraries. It contains the Service of libraries.
 type Service struct {
-	*library.Service
+	engine    *commit.Engine
+	people    *principal.Service
+	library   *library.Service
 	contents  library.ContentStore
 	libraries library.LibraryStore
 	rt        sched.Runtime
@@ -29,6 +31,8 @@ type Service struct {
 
 // Config contains what the Service of pages needs.
 type Config struct {
+	Engine        *commit.Engine
+	People        *principal.Service
 	Library       *library.Service
 	Contents      library.ContentStore
 	Libraries     library.LibraryStore
@@ -47,7 +51,7 @@ type Config struct {
 // New returns the Service of pages. OnMissing must be called before the first request.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		Service: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, journal: c.Journal, log: c.Log, watch: c.Watch,
+		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, journal: c.Journal, log: c.Log, watch: c.Watch,
 		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding),
 	}
 	if s.copies != nil {
@@ -62,11 +66,10 @@ func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID
 	s.missing = rebuild
 }
 
-// CheckHooks returns an error if the Service, or one that it contains, lacks a function that it
-// needs and that another package registers.
+// CheckHooks returns an error if the Service lacks a function that it needs and that another package registers.
 func (s *Service) CheckHooks() error {
 	if s.missing == nil {
 		return errors.New("listing: OnMissing was not called")
 	}
-	return s.Service.CheckHooks()
+	return nil
 }

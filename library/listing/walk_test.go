@@ -21,7 +21,6 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -100,7 +99,7 @@ type changing struct {
 	store   *slow
 	runtime *sched.Real
 	journal *journal.Journal
-	*repair.Service
+	*backend.Services
 	ids     []library.ContentID
 	unmoved int // how many items did not move during a walk
 
@@ -126,11 +125,11 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 		}
 	})
 	w.journal = journal.New(t.Context(), w.store, w.runtime, nil)
-	w.Service = backendtest.Open(t, backend.Config{
+	w.Services = backendtest.Open(t, backend.Config{
 		Store: w.store, Runtime: w.runtime, Journal: w.journal, Names: &backendtest.CountingNames{},
 		Remote: c.Size > 0, HeaderCache: c, Tuning: tuning,
 	})
-	h := &backendtest.Fixture{T: t, Store: w.store, Runtime: w.runtime, Journal: w.journal, Service: w.Service}
+	h := &backendtest.Fixture{T: t, Store: w.store, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:ben", principal.Public)
 	h.User("u:beta:zoe", principal.Public)
@@ -141,7 +140,7 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 		}
 		for n := range hidden {
 			name := fmt.Sprintf("h%02d-%d", i, n)
-			_, err := w.Service.CreateContent(t.Context(), backendtest.As("u:beta:zoe"), library.CreateContent{
+			_, err := w.Library.CreateContent(t.Context(), backendtest.As("u:beta:zoe"), library.CreateContent{
 				Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private, Members: backendtest.MemberChanges("u:acme:ann=VIEWER"),
 			})
 			if err != nil {
@@ -160,7 +159,7 @@ func (w *changing) write(ctx context.Context, writer int) {
 		id := w.ids[w.store.draw(len(w.ids))]
 		title := fmt.Sprintf("n %d by %d", n, writer)
 		w.note(id, 1)
-		_, err := w.Service.UpdateContent(w.t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		_, err := w.Library.UpdateContent(w.t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil {
 			w.t.Errorf("updating: %v", err)
 		}
@@ -173,14 +172,20 @@ func (w *changing) note(id library.ContentID, changes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes[id] += changes
-	w.changed[id] = w.Service.Now()
+	w.changed[id] = w.Engine.Now()
+}
+
+// noting is the background work of the Services, and notes which items it moves.
+type noting struct {
+	backend.Background
+	w *changing
 }
 
 // RunDue makes a deferred move, for the journal.
-func (w *changing) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
-	w.note(library.ContentID(e.Key), 1)
-	defer w.note(library.ContentID(e.Key), -1)
-	return w.Service.RunDue(ctx, e)
+func (n noting) RunDue(ctx context.Context, e commit.Entry) (bool, error) {
+	n.w.note(library.ContentID(e.Key), 1)
+	defer n.w.note(library.ContentID(e.Key), -1)
+	return n.Background.RunDue(ctx, e)
 }
 
 // walk reads all pages of a library, and checks that none shows an item that was shown before.
@@ -188,13 +193,13 @@ func (w *changing) walk(viewer *principal.Viewer, owner string, q library.Librar
 	w.t.Helper()
 	var shown []library.ContentID
 	var cursor *string
-	began := w.Service.Now()
+	began := w.Engine.Now()
 	for pages := 0; ; pages++ {
 		q.PageArgs = backendtest.FirstAfter(size, cursor)
 		if q.Descending {
 			q.PageArgs = backendtest.LastBefore(size, cursor)
 		}
-		conn, err := w.Service.Library(w.t.Context(), &principal.Viewer{User: viewer.User, Admin: viewer.Admin}, principal.ID(owner), q)
+		conn, err := w.Listing.Library(w.t.Context(), &principal.Viewer{User: viewer.User, Admin: viewer.Admin}, principal.ID(owner), q)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -276,7 +281,7 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 					}
 					writers.Go(func() {
 						for ctx.Err() == nil {
-							if err := w.journal.DoDue(t.Context(), w); err != nil {
+							if err := w.journal.DoDue(t.Context(), noting{w.Background(), w}); err != nil {
 								t.Errorf("the moves that are due: %v", err)
 							}
 							_ = w.runtime.After(ctx, time.Millisecond)

@@ -135,7 +135,7 @@ func (s *Service) Audit(ctx context.Context) (*AuditReport, error) {
 
 // auditInFlightLists counts what is in flight, and returns which items have a deferred move.
 func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[library.ContentID]bool, error) {
-	lists, err := s.OpenLists(ctx)
+	lists, err := s.library.OpenLists(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[l
 	moving := map[library.ContentID]bool{}
 	for _, e := range lists.Entries {
 		moving[library.ContentID(e.Key)] = moving[library.ContentID(e.Key)] || e.Due != 0
-		if e.Due > s.Now() {
+		if e.Due > s.engine.Now() {
 			r.Deferred++
 		} else {
 			r.InFlight++

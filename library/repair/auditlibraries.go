@@ -18,7 +18,7 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 		var after principal.ID
 		members, managers := 0, 0
 		for {
-			page, err := s.people.GroupMembersPage(ctx, p, after, rebuildPage, false)
+			page, err := s.principals.GroupMembersPage(ctx, p, after, rebuildPage, false)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 	var after principal.ID
 	found := 0
 	for {
-		groups, err := s.people.Memberships(ctx, p, after, rebuildPage)
+		groups, err := s.principals.Memberships(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 		for i, m := range groups {
 			claims[i], after = principal.MemberOf{Group: m.Group, Member: p}, m.Group
 		}
-		rows, err := s.people.Confirm(ctx, claims)
+		rows, err := s.principals.Confirm(ctx, claims)
 		if err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p princi
 func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
 	var after principal.ID
 	for {
-		ids, err := s.people.ScanPrincipals(ctx, after, rebuildPage)
+		ids, err := s.principals.ScanPrincipals(ctx, after, rebuildPage)
 		if err != nil {
 			return err
 		}

@@ -21,9 +21,9 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 		}
 	}
 	found("its name or e-mail address", !h.Removed(), nil)
-	page, failed := s.people.GroupMembersPage(ctx, p, "", 1, false)
+	page, failed := s.principals.GroupMembersPage(ctx, p, "", 1, false)
 	found("rows of its members", page != nil && len(page.Members) > 0, failed)
-	groups, failed := s.people.Memberships(ctx, p, "", 1)
+	groups, failed := s.principals.Memberships(ctx, p, "", 1)
 	found("memberships in groups", len(groups) > 0, failed)
 	shared, failed := s.libraries.SharedWith(ctx, p, "", 1)
 	found("roles on items", len(shared) > 0, failed)
@@ -43,11 +43,11 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 // deletedAfter reads the next principals after one, and returns the headers of those that are
 // deleted.
 func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID, more bool, err error) {
-	ids, err := s.people.ScanPrincipals(ctx, after, rebuildPage)
+	ids, err := s.principals.ScanPrincipals(ctx, after, rebuildPage)
 	if err != nil || len(ids) == 0 {
 		return nil, "", false, err
 	}
-	headers, err := s.people.ReadPrincipals(ctx, ids)
+	headers, err := s.principals.ReadPrincipals(ctx, ids)
 	if err != nil {
 		return nil, "", false, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) auditDeleted(ctx context.Context, r *AuditReport, must ledger)
 // removeDeleted removes what is left of a deleted principal, unless its removal is in flight. It
 // reports whether the principal is deleted, and how many kinds of rows were left.
 func (s *Service) removeDeleted(ctx context.Context, p principal.ID) (deleted bool, found int, err error) {
-	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
+	headers, err := s.principals.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil || headers[0].State != commit.Deleted {
 		return false, 0, err
 	}
@@ -97,11 +97,11 @@ func (s *Service) removeDeleted(ctx context.Context, p principal.ID) (deleted bo
 	if err != nil || len(left) == 0 {
 		return true, 0, err
 	}
-	lists, err := s.OpenLists(ctx)
-	if err != nil || lists.MayHoldPrincipal(p, headers[0].MTS, s.Now()) {
+	lists, err := s.library.OpenLists(ctx)
+	if err != nil || lists.MayHoldPrincipal(p, headers[0].MTS, s.engine.Now()) {
 		return true, 0, err
 	}
-	return true, len(left), s.RemoveDeleted(ctx, p)
+	return true, len(left), s.people.RemoveDeleted(ctx, p)
 }
 
 // takeOutDeleted takes deleted members out of an item, unless their removal is in flight. It
@@ -116,17 +116,17 @@ func (s *Service) takeOutDeleted(ctx context.Context, h *library.Header, members
 			active = append(active, m.Principal)
 		}
 	}
-	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.LeaveItem(ctx, h.ID, p) })
+	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.library.LeaveItem(ctx, h.ID, p) })
 }
 
 // eachDeleted calls remove with each of ps that is deleted and whose removal is not in flight. It
 // returns how many there were.
 func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, remove func(principal.ID) error) (n int, err error) {
-	gone, err := s.DeletedOf(ctx, ps)
+	gone, err := s.people.DeletedOf(ctx, ps)
 	if err != nil || len(gone) == 0 {
 		return 0, err
 	}
-	lists, err := s.OpenLists(ctx)
+	lists, err := s.library.OpenLists(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) finishDeletions(ctx context.Context, report func(n int)) error
 			return err
 		}
 		for i := range deleted {
-			if err := s.RemoveDeleted(ctx, deleted[i].ID); err != nil {
+			if err := s.people.RemoveDeleted(ctx, deleted[i].ID); err != nil {
 				return err
 			}
 		}

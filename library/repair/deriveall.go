@@ -18,7 +18,7 @@ const deriveAtOnce = 16
 // finishes interrupted changes, and may be repeated. It calls report now and then with the
 // number of items and principals that are done.
 func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
-	asOf := s.Now()
+	asOf := s.engine.Now()
 	of, err := s.countAll(ctx)
 	if err != nil {
 		return fmt.Errorf("count items and principals: %w", err)
@@ -32,7 +32,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err = s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
@@ -97,7 +97,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 
 // deriveContent writes the derived rows of an item, and makes the claim of its URL.
 func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error {
-	if err := s.DeriveContent(ctx, id); err != nil {
+	if err := s.library.DeriveContent(ctx, id); err != nil {
 		return err
 	}
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
@@ -113,11 +113,11 @@ func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error
 func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	var after principal.ID
 	for p.IsGroup() {
-		rows, err := s.people.GroupMembersPage(ctx, p, after, rebuildPage, false)
+		rows, err := s.principals.GroupMembersPage(ctx, p, after, rebuildPage, false)
 		if err != nil {
 			return err
 		}
-		if err := s.ApplyMembers(ctx, rows); err != nil {
+		if err := s.people.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
 		if len(rows.Members) < rebuildPage {
@@ -128,5 +128,5 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 	if _, err := s.makeEmailClaim(ctx, p); err != nil {
 		return err
 	}
-	return s.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
+	return s.engine.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, asOf) })
 }

@@ -12,12 +12,12 @@ func (s *Service) repairDirectory(ctx context.Context, p principal.ID) error {
 	if err != nil || h.Seq == 0 {
 		return err
 	}
-	return s.ApplyDirectory(ctx, h, "")
+	return s.people.ApplyDirectory(ctx, h, "")
 }
 
 // headerOf reads one header; its ID is set even if there is none.
 func (s *Service) headerOf(ctx context.Context, p principal.ID, serial bool) (*principal.Header, error) {
-	rows, err := s.people.ReadPrincipal(ctx, p, principal.Query{Serial: serial})
+	rows, err := s.principals.ReadPrincipal(ctx, p, principal.Query{Serial: serial})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) repairIfMissing(ctx context.Context, p principal.ID) (int, err
 	if err != nil || missing == 0 {
 		return 0, err
 	}
-	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHoldPrincipal(p, h.MTS, s.Now()) {
+	if lists, err := s.library.OpenLists(ctx); err != nil || lists.MayHoldPrincipal(p, h.MTS, s.engine.Now()) {
 		return 0, err
 	}
 	if h, err = s.headerOf(ctx, p, true); err != nil {
@@ -71,13 +71,13 @@ func (s *Service) dropUnjustified(ctx context.Context, row principal.DirectoryRo
 	if err != nil || inDirectory(&row, h) {
 		return err
 	}
-	return s.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
+	return s.engine.Retry(ctx, func() error { return s.directory.DropDirectory(ctx, rows) })
 }
 
 // dropIfUnjustified removes a row that was found to be unjustified, if nothing of its principal
 // is in flight that would remove it. It returns the number of rows removed.
 func (s *Service) dropIfUnjustified(ctx context.Context, row principal.DirectoryRow) (int, error) {
-	lists, err := s.OpenLists(ctx)
+	lists, err := s.library.OpenLists(ctx)
 	if err != nil || lists.Principals[row.Principal] {
 		return 0, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) dropIfUnjustified(ctx context.Context, row principal.Directory
 		return 0, err
 	}
 	h, err := s.headerOf(ctx, row.Principal, true)
-	if err != nil || inDirectory(&row, h) || lists.MayHide(h.MTS, s.Now()) {
+	if err != nil || inDirectory(&row, h) || lists.MayHide(h.MTS, s.engine.Now()) {
 		return 0, err
 	}
 	return 1, s.dropUnjustified(ctx, row)

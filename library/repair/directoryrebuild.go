@@ -16,7 +16,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []principal.Header) error {
 		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
-			if s.Ending() {
+			if s.engine.Ending() {
 				return commit.ErrEnding
 			}
 			missing, err := s.missing(ctx, &hs[i])
@@ -50,7 +50,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error
 // eachHeaders calls see with the headers of the live principals, a page at a time.
 func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
 	page := make([]principal.Header, 0, rebuildPage)
-	err := s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err := s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if page = append(page, *h); len(page) < rebuildPage {
 			return nil
 		}
@@ -72,7 +72,7 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]principal.Direct
 		if err != nil {
 			return err
 		}
-		if s.Ending() {
+		if s.engine.Ending() {
 			return commit.ErrEnding
 		}
 		if err := see(rows, headers); err != nil || next == nil {
@@ -92,7 +92,7 @@ func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (
 	for i := range rows {
 		ids[i] = rows[i].Principal
 	}
-	headers, err = s.people.ReadPrincipals(ctx, ids)
+	headers, err = s.principals.ReadPrincipals(ctx, ids)
 	return rows, headers, next, err
 }
 
@@ -109,7 +109,7 @@ func inDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
 // auditDirectory checks every row, and that none is missing.
 func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 	want, found := 0, 0
-	err := s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err := s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		want += len(principal.DirectoryKeys(h))
 		return nil
 	})

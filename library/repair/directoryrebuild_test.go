@@ -31,12 +31,12 @@ func TestFind_IgnoresWrongRows(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:w"), "alfa")
 	h.WantFound(backendtest.As("u:acme:who"), "u")
 	h.WantNothingInFlight()
-	report, err := h.Service.Audit(t.Context())
+	report, err := h.Repair.Audit(t.Context())
 	// Two rows of the former name, the visibility in the row of the id, and a sum.
 	if err != nil || report.Mismatches != 4 || report.Directory != 4 {
 		t.Errorf("audit: %+v, %v", report, err)
 	}
-	if _, err := h.Service.RebuildDirectory(t.Context()); err != nil {
+	if _, err := h.Repair.RebuildDirectory(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:u"), "", "w", "u")
@@ -115,7 +115,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	h.WantFound(backendtest.As("u:acme:who"), "alfa", "u")
 	store.down.Store(true)
 	name := "Bravo"
-	if _, err := h.Service.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "alfa")
@@ -128,7 +128,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
 	store.down.Store(false)
-	if _, err := h.Service.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
+	if _, err := h.Engine.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "u")

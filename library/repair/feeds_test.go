@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/input"
 	"carrel/core/timeline"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -22,9 +22,9 @@ func feeds(h *backendtest.Fixture) *timeline.Timelines {
 }
 
 // wantNewest compares the titles of the newest content of a tenant.
-func wantNewest(t *testing.T, svc *repair.Service, want ...string) {
+func wantNewest(t *testing.T, svc *backend.Services, want ...string) {
 	t.Helper()
-	page, err := svc.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
+	page, err := svc.Library.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
 	if err != nil {
 		t.Fatalf("the newest content: %v", err)
 	}
@@ -67,13 +67,13 @@ func damage(t *testing.T, h *backendtest.Fixture) {
 func TestFeeds_AreRepaired(t *testing.T) {
 	for name, repairAll := range map[string]func(t *testing.T, h *backendtest.Fixture){
 		"by a rebuild": func(t *testing.T, h *backendtest.Fixture) {
-			r, err := h.ServiceAfter(0).RebuildAll(t.Context(), func(int, int) {})
+			r, err := h.After(0).Repair.RebuildAll(t.Context(), func(int, int) {})
 			if err != nil || r.Repaired != 3 {
 				t.Errorf("rebuilt: %+v, %v; want 3 repaired", r, err)
 			}
 		},
-		"by the scrubber of the same process": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.Service) },
-		"by the scrubber":                     func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.ServiceAfter(0)) },
+		"by the scrubber of the same process": func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.Services) },
+		"by the scrubber":                     func(t *testing.T, h *backendtest.Fixture) { scrubEverything(t, h.After(0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := backendtest.New(t, nil)
@@ -81,18 +81,18 @@ func TestFeeds_AreRepaired(t *testing.T) {
 			h.Note("public", principal.Public)
 			h.Note("private", principal.Private)
 			h.Quiet()
-			wantNewest(t, h.Service, "public")
+			wantNewest(t, h.Services, "public")
 			h.WantAudited()
 			damage(t, h)
 			h.WantNothingInFlight()
-			r, err := h.Service.Audit(t.Context())
+			r, err := h.Repair.Audit(t.Context())
 			// The entry of the private paste is reported twice: for the paste and for the feed.
 			if err != nil || r.Mismatches != 4 || r.Pastes != 2 {
 				t.Errorf("the audit: %+v, %v; want 4 mismatches", r, err)
 			}
 			repairAll(t, h)
 			h.WantAudited()
-			wantNewest(t, h.Service, "public")
+			wantNewest(t, h.Services, "public")
 			page, err := h.Pastes.Latest(t.Context(), backendtest.First(10))
 			if err != nil || len(page.Edges) != 1 {
 				t.Errorf("the newest pastes: %+v, %v", page, err)
@@ -116,8 +116,8 @@ func TestFeeds_ReadersRemoveWhatWasDeleted(t *testing.T) {
 	if err := feeds(h).Put(t.Context(), "content:acme", timeline.Entry{Created: item.CreatedAt, ID: string(item.ID)}, item.MTS); err != nil {
 		t.Fatal(err)
 	}
-	wantNewest(t, h.ServiceAfter(0)) // this process does not know the day
-	if err := h.Journal.DoDue(t.Context(), h.Service); err != nil {
+	wantNewest(t, h.After(0)) // this process does not know the day
+	if err := h.Journal.DoDue(t.Context(), h.Services.Background()); err != nil {
 		t.Fatal(err)
 	}
 	left, err := feeds(h).Since(t.Context(), "content:acme", timeline.Entry{Created: clock.Min}, 10)
@@ -133,12 +133,12 @@ func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
 	h.User("u:acme:ann", principal.Public)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
 	in := library.UpdateContent{ID: string(h.Note("ends", principal.Public)), ExpiresAt: input.Some(&end)}
-	if _, err := h.Service.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
 		t.Fatal(err)
 	}
-	wantNewest(t, h.Service, "ends")
-	wantNewest(t, h.ServiceAfter(59*time.Minute), "ends")
-	wantNewest(t, h.ServiceAfter(time.Hour))
+	wantNewest(t, h.Services, "ends")
+	wantNewest(t, h.After(59*time.Minute), "ends")
+	wantNewest(t, h.After(time.Hour))
 }
 
 // TestScrub_RemovesPastesWithoutHints: the scrubber ends a paste that has expired and whose hint
@@ -161,7 +161,7 @@ func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
 		rows  int
 		seq   int64
 	}{{0, 1, 1}, {time.Hour + 30*time.Second, 1, 1}, {time.Hour + 2*time.Minute, 1, 2}, {26 * time.Hour, 0, 0}} {
-		scrubEverything(t, h.ServiceAfter(c.after))
+		scrubEverything(t, h.After(c.after))
 		rows, err := h.Store.ScanPastes(t.Context(), "", 10)
 		if err != nil || len(rows) != c.rows || c.rows > 0 && rows[0].Seq != c.seq {
 			t.Errorf("after %s: %v, %v; want %d rows, of state %d", c.after, rows, err, c.rows, c.seq)

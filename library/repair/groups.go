@@ -9,12 +9,12 @@ import (
 
 // repairMembership updates the record of p's membership in a group from the group's own row.
 func (s *Service) repairMembership(ctx context.Context, group, p principal.ID) error {
-	rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}})
+	rows, err := s.principals.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}})
 	if err != nil || rows.Header.Seq == 0 {
 		return err
 	}
-	return s.Retry(ctx, func() error {
-		return s.people.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
+	return s.engine.Retry(ctx, func() error {
+		return s.principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &rows.Header, Rows: rows.Members})
 	})
 }
 
@@ -44,7 +44,7 @@ func (s *Service) recordedRole(ctx context.Context, p, group principal.ID) (prin
 func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([]principal.Membership) error) error {
 	var after principal.ID
 	for {
-		ms, err := s.people.Memberships(ctx, p, after, rebuildPage)
+		ms, err := s.principals.Memberships(ctx, p, after, rebuildPage)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (repair
 		for i, m := range ms {
 			claims[i] = principal.MemberOf{Group: m.Group, Member: p}
 		}
-		rows, err := s.people.Confirm(ctx, claims)
+		rows, err := s.principals.Confirm(ctx, claims)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (repair
 // repairMembers repairs the recorded memberships of a group's next members after one. It
 // returns the last of them, empty if there are no more, their number, and the number repaired.
 func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) (last principal.ID, members, repaired int, err error) {
-	page, err := s.people.GroupMembersPage(ctx, group, after, scrubLook, false)
+	page, err := s.principals.GroupMembersPage(ctx, group, after, scrubLook, false)
 	if err != nil {
 		return "", 0, 0, err
 	}
@@ -108,7 +108,7 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 			active = append(active, m.Principal)
 		}
 	}
-	left, err := s.eachDeleted(ctx, active, func(p principal.ID) error { return s.LeaveGroup(ctx, group, p) })
+	left, err := s.eachDeleted(ctx, active, func(p principal.ID) error { return s.people.LeaveGroup(ctx, group, p) })
 	if repaired += left; err != nil {
 		return "", members, repaired, err
 	}
@@ -121,12 +121,12 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 // repairIfWrong repairs a membership that is recorded wrongly, if the state of the group is
 // unchanged and nothing of the group is in flight. It returns 1 if it was repaired.
 func (s *Service) repairIfWrong(ctx context.Context, group, p principal.ID) (int, error) {
-	lists, err := s.OpenLists(ctx)
+	lists, err := s.library.OpenLists(ctx)
 	if err != nil || lists.Principals[group] {
 		return 0, err
 	}
-	rows, err := s.people.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: true})
-	if err != nil || lists.MayHide(rows.Header.MTS, s.Now()) {
+	rows, err := s.principals.ReadPrincipal(ctx, group, principal.Query{Members: []principal.ID{p}, Serial: true})
+	if err != nil || lists.MayHide(rows.Header.MTS, s.engine.Now()) {
 		return 0, err
 	}
 	recorded, err := s.recordedRole(ctx, p, group)

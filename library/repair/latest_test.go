@@ -34,7 +34,7 @@ func TestLatestContent_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 	hidden := h.Note("hidden", principal.Public, "u:acme:ann=MANAGER")
 	ends := h.Note("ends", principal.Public, "u:acme:ann=MANAGER")
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
-	if _, err := h.Service.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+	if _, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
 		ID: string(ends), ExpiresAt: input.Optional[*clock.Instant]{Set: true, Value: &end},
 	}); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestLatestContent_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 		}
 	}}
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	page, err := svc.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(2))
+	page, err := svc.Library.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(2))
 	if err != nil || reads != 2 {
 		t.Fatalf("the page took %d reads, want 2; %v", reads, err)
 	}

@@ -35,7 +35,7 @@ func (s *Service) makeClaim(ctx context.Context, k claim.Key, record string) (in
 	}
 	pointsTo, err := s.claims.Candidate(ctx, k)
 	if err == nil && pointsTo != record {
-		err = s.claims.Take(ctx, k, record, s.Now())
+		err = s.claims.Take(ctx, k, record, s.engine.Now())
 	}
 	switch {
 	case errors.Is(err, claim.ErrTaken):
@@ -53,7 +53,7 @@ func (s *Service) makeEmailClaim(ctx context.Context, p principal.ID) (int, erro
 	if !p.IsUser() {
 		return 0, nil
 	}
-	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
+	headers, err := s.principals.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, r
 
 // auditEmails checks the claims of all e-mail addresses.
 func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
-	return s.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	return s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		return s.auditClaim(ctx, r, emailOf(h), string(h.ID), "an e-mail address")
 	})
 }

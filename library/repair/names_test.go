@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/lease"
@@ -14,11 +15,11 @@ import (
 )
 
 // scrubEverything makes all steps of a scrubber until it is back at the beginning.
-func scrubEverything(t *testing.T, svc *repair.Service) (finished, mismatches int) {
+func scrubEverything(t *testing.T, svc *backend.Services) (finished, mismatches int) {
 	t.Helper()
 	var at repair.ScrubPosition
 	for range 10_000 {
-		r, err := svc.ScrubFrom(t.Context(), at, 3)
+		r, err := svc.Repair.ScrubFrom(t.Context(), at, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func named(t *testing.T) *backendtest.Fixture {
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
 	name, url := "one", "https://acme.example/one"
-	if _, err := h.Service.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+	if _, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: name, Visibility: principal.Public, URL: &url}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,17 +63,17 @@ func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 // A copied store has no claims until DeriveAll makes them. The scrubber and RebuildAll make lost ones
 // again, and the audit reports them.
 func TestNames_WithoutClaimsGetThem(t *testing.T) {
-	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service) int{
-		"scrubbing": func(t *testing.T, s *repair.Service) int { _, n := scrubEverything(t, s); return n },
-		"rebuilding": func(t *testing.T, s *repair.Service) int {
-			r, err := s.RebuildAll(t.Context(), func(int, int) {})
+	for name, repairAll := range map[string]func(t *testing.T, s *backend.Services) int{
+		"scrubbing": func(t *testing.T, s *backend.Services) int { _, n := scrubEverything(t, s); return n },
+		"rebuilding": func(t *testing.T, s *backend.Services) int {
+			r, err := s.Repair.RebuildAll(t.Context(), func(int, int) {})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return r.Repaired
 		},
-		"deriving": func(t *testing.T, s *repair.Service) int {
-			if err := s.DeriveAll(t.Context(), func(int, int) {}); err != nil {
+		"deriving": func(t *testing.T, s *backend.Services) int {
+			if err := s.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
 				t.Fatal(err)
 			}
 			return 3
@@ -81,15 +82,15 @@ func TestNames_WithoutClaimsGetThem(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := named(t)
 			dropAllClaims(t, h)
-			r, err := h.Service.Audit(t.Context())
+			r, err := h.Repair.Audit(t.Context())
 			if err != nil || r.Mismatches != 3 || r.Claims != 0 {
 				t.Fatalf("the audit found %+v, %v", r, err)
 			}
-			if n := repairAll(t, h.Service); n != 3 {
+			if n := repairAll(t, h.Services); n != 3 {
 				t.Errorf("%d claims were made, want 3", n)
 			}
 			h.WantClean()
-			if n := repairAll(t, h.Service); name != "deriving" && n != 0 {
+			if n := repairAll(t, h.Services); name != "deriving" && n != 0 {
 				t.Errorf("%d claims were made again", n)
 			}
 		})
@@ -108,8 +109,8 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 	if v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:bob", Base: bob.Seq, Header: after}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	scrubEverything(t, h.Service)
-	r, err := h.Service.Audit(t.Context())
+	scrubEverything(t, h.Services)
+	r, err := h.Repair.Audit(t.Context())
 	if err != nil || r.Mismatches != 1 || !strings.Contains(r.Details[0], "u:acme:bob has an e-mail address, which u:acme:ann has too") {
 		t.Errorf("the audit found %+v, %v", r, err)
 	}
@@ -130,12 +131,12 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	if err := claims.Take(t.Context(), key, "c:acme:one", claims.Until()); err != nil {
 		t.Fatal(err)
 	}
-	late := h.ServiceAfter(claim.TakenWithin + time.Second)
+	late := h.After(claim.TakenWithin + time.Second)
 	for _, step := range []struct {
-		svc             *repair.Service
+		svc             *backend.Services
 		stale, finished int
-	}{{h.Service, 0, 0}, {late, 1, 1}, {late, 0, 0}} {
-		if r, err := step.svc.Audit(t.Context()); err != nil || r.StaleClaims != step.stale || !r.Clean() {
+	}{{h.Services, 0, 0}, {late, 1, 1}, {late, 0, 0}} {
+		if r, err := step.svc.Repair.Audit(t.Context()); err != nil || r.StaleClaims != step.stale || !r.Clean() {
 			t.Errorf("the audit found %+v, %v, want %d stale claims", r, err, step.stale)
 		}
 		if finished, mismatches := scrubEverything(t, step.svc); finished != step.finished || mismatches != 0 {
@@ -151,20 +152,20 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 // TestNames_LeasesWithoutClaimsGetThem: lost claims are made again, for confirmed leases and
 // for pending ones. The audit reports the former.
 func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
-	for name, repairAll := range map[string]func(t *testing.T, s *repair.Service){
-		"scrubbing": func(t *testing.T, s *repair.Service) {
+	for name, repairAll := range map[string]func(t *testing.T, s *backend.Services){
+		"scrubbing": func(t *testing.T, s *backend.Services) {
 			if _, n := scrubEverything(t, s); n != 3 {
 				t.Errorf("%d claims were made, want 3", n)
 			}
 		},
-		"rebuilding": func(t *testing.T, s *repair.Service) {
-			r, err := s.RebuildAll(t.Context(), func(int, int) {})
+		"rebuilding": func(t *testing.T, s *backend.Services) {
+			r, err := s.Repair.RebuildAll(t.Context(), func(int, int) {})
 			if err != nil || r.Repaired != 3 {
 				t.Errorf("%+v, %v, want 3 claims", r, err)
 			}
 		},
-		"deriving": func(t *testing.T, s *repair.Service) {
-			if err := s.DeriveAll(t.Context(), func(int, int) {}); err != nil {
+		"deriving": func(t *testing.T, s *backend.Services) {
+			if err := s.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -195,11 +196,11 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r, err := h.Service.Audit(ctx)
+			r, err := h.Repair.Audit(ctx)
 			if err != nil || r.Mismatches != 2 || r.Leases != 2 || !strings.Contains(r.Details[0], confirmed.ID+" has a key without a claim") {
 				t.Errorf("the audit found %+v, %v, want the two claims of the confirmed lease missing", r, err)
 			}
-			repairAll(t, h.Service)
+			repairAll(t, h.Services)
 			for key, want := range map[string]string{"a": confirmed.ID, "b": confirmed.ID, "c": pending.ID, "d": ""} {
 				if c, err := h.Store.ReadClaim(ctx, claim.Leased("acme", key), true); err != nil || c.Record != want {
 					t.Errorf("the claim of %s: %+v, %v, want one of %q", key, c, err, want)
@@ -230,7 +231,7 @@ func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			scrubEverything(t, h.ServiceAfter(at))
+			scrubEverything(t, h.After(at))
 			row, err := h.Store.ReadLease(ctx, a.Lease.ID)
 			if err != nil || row.Seq != want[at] {
 				t.Errorf("claimed %t: after %s the lease has state %d, %v, want %d", claimed, at, row.Seq, err, want[at])

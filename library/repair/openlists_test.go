@@ -115,15 +115,15 @@ func TestScrub_UnreadableListDoesNotStopIt(t *testing.T) {
 			if n := scrubAll(h); n != 0 {
 				t.Errorf("%d rows were repaired that may be of changes in flight", n)
 			}
-			r, err := h.Service.Audit(t.Context())
+			r, err := h.Repair.Audit(t.Context())
 			if err != nil || r.Mismatches == 0 || !slices.Equal(r.UnreadableLists, []commit.ListID{"damaged"}) {
 				t.Errorf("the audit reports %+v, %v", r, err)
 			}
-			h.Service = h.ServiceAfter(11 * time.Minute)
+			h.Services = h.After(11 * time.Minute)
 			if n := scrubAll(h); n == 0 {
 				t.Error("what was changed long ago is not repaired")
 			}
-			if r, err = h.Service.Audit(t.Context()); err != nil || r.Mismatches != 0 || r.Clean() {
+			if r, err = h.Repair.Audit(t.Context()); err != nil || r.Mismatches != 0 || r.Clean() {
 				t.Errorf("afterwards the audit reports %+v, %v", r, err)
 			}
 			store.damaged = false
@@ -144,7 +144,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.damaged = true
-	h.Service = h.ServiceAfter(11 * time.Minute)
+	h.Services = h.After(11 * time.Minute)
 	if n := scrubAll(h); n != 0 {
 		t.Errorf("%d rows were repaired of an item with a change in flight", n)
 	}
@@ -158,7 +158,7 @@ func TestScrub_EndsIfListsCannotBeListed(t *testing.T) {
 	})
 	h.User("u:acme:ann", principal.Public)
 	store.broken = true
-	if _, err := h.Service.ScrubFrom(t.Context(), repair.ScrubPosition{}, 3); !errors.Is(err, errDamaged) {
+	if _, err := h.Repair.ScrubFrom(t.Context(), repair.ScrubPosition{}, 3); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)
 	}
 }

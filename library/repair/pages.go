@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/principal"
 )
 
@@ -20,11 +19,6 @@ type Pages interface {
 	// AuditDrafts calls wrong for each mistake in the drafts of a user, and returns their
 	// number.
 	AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error)
-
-	ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error)
-	ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error)
-	ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error)
-	ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error)
 }
 
 // texts removes texts that no row refers to.
@@ -43,7 +37,7 @@ func (c *scrubbing) texts(ctx context.Context, limit int) error {
 
 // auditDrafts checks the drafts of all users.
 func (s *Service) auditDrafts(ctx context.Context, r *AuditReport) error {
-	return s.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		drafts, err := s.pages.AuditDrafts(ctx, h.ID, func(format string, args ...any) {
 			r.mismatch("%s: "+format, append([]any{h.ID}, args...)...)
 		})

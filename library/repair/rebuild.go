@@ -23,18 +23,18 @@ func (s *Service) RebuildLibrary(ctx context.Context, v *principal.Viewer, owner
 	var faults fault.List
 	p, err := principal.ParseID(owner)
 	faults.Add(err, "principalId")
-	m, err := s.BeginAsActor(v, p.Tenant(), commit.Call{Name: "rebuildLibrary", Faults: faults})
+	m, err := s.people.BeginAsActor(v, p.Tenant(), commit.Call{Name: "rebuildLibrary", Faults: faults})
 	if err != nil {
 		return nil, err
 	}
-	headers, err := s.people.ReadPrincipals(ctx, []principal.ID{p})
+	headers, err := s.principals.ReadPrincipals(ctx, []principal.ID{p})
 	if err != nil {
 		return nil, err
 	}
 	if err := m.CheckActor(ctx); err != nil {
 		return nil, err
 	}
-	sees, err := s.Sees(ctx, v, p, &headers[0])
+	sees, err := s.people.Sees(ctx, v, p, &headers[0])
 	switch {
 	case err != nil:
 		return nil, err
@@ -65,7 +65,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 	var r *rebuild
 	pause := rebuildPause
 	for range rebuildTries {
-		if gone, err := s.DeletedOf(ctx, []principal.ID{p}); err != nil {
+		if gone, err := s.people.DeletedOf(ctx, []principal.ID{p}); err != nil {
 			return 0, 0, err
 		} else if len(gone) > 0 {
 			return 0, 0, principal.NoSuchPrincipal()
@@ -82,7 +82,7 @@ func (s *Service) Rebuild(ctx context.Context, p principal.ID) (restored, remove
 			return max(0, now-r.Before+r.Removed), r.Removed, err
 		}
 		// The library was deleted during the rebuild, or with a timestamp in the future.
-		if err := s.Pause(ctx, pause); err != nil {
+		if err := s.engine.Pause(ctx, pause); err != nil {
 			return 0, 0, err
 		}
 		pause *= 2
@@ -133,14 +133,14 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 	if !recorded && !r.Unrecorded {
 		return false, nil // a record that was lost meanwhile did not name all items
 	}
-	if err := r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
+	if err := r.s.engine.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, r.p, r.AsOf) }); err != nil {
 		return false, err
 	}
 	if complete, err = r.s.isComplete(ctx, r.p); err != nil {
 		return false, err
 	}
 	// If the library is not complete, there is nothing to continue.
-	return complete, r.s.Retry(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
+	return complete, r.s.engine.Retry(ctx, func() error { return r.s.libraries.DropRebuildNote(ctx, r.p, r.AsOf) })
 }
 
 // isComplete reports whether p's library and record are both marked as complete.
@@ -219,7 +219,7 @@ func (r *rebuild) repairHeld(ctx context.Context) error {
 func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 	s, p := r.s, r.p
 	return s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
-		if s.Ending() {
+		if s.engine.Ending() {
 			return commit.ErrEnding
 		}
 		dropped, err := s.dropStrays(ctx, p, b, entries, rows)

@@ -25,7 +25,7 @@ type RebuildReport struct {
 // those that say what else to rebuild. It may run while the store is in use. It calls report
 // now and then with the number of items and principals that are done.
 func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*RebuildReport, error) {
-	r := &rebuildAll{s: s, asOf: s.Now(), report: report}
+	r := &rebuildAll{s: s, asOf: s.engine.Now(), report: report}
 	of, err := s.countAll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count items and principals: %w", err)
@@ -143,8 +143,8 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 	}
 	// A deleted principal gets no mark. If it is deleted after this check, the store ignores the
 	// mark, which is older than the deletion.
-	if gone, err := r.s.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
+	if gone, err := r.s.people.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
 		return err
 	}
-	return r.s.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
+	return r.s.engine.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
 }

@@ -11,7 +11,6 @@ import (
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -35,9 +34,9 @@ func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 	store.mu.Lock()
 	store.hold = func() error { <-free; return nil }
 	store.mu.Unlock()
-	h.Service = impatientService(h)
+	h.Services = impatientService(h)
 	rebuild := func() (*library.RebuildOutcome, error) {
-		return h.Service.RebuildLibrary(t.Context(), backendtest.Admin("u:acme:ann"), "u:acme:ann")
+		return h.Repair.RebuildLibrary(t.Context(), backendtest.Admin("u:acme:ann"), "u:acme:ann")
 	}
 	rows, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 2})
 	if err != nil || len(rows) != 1 {
@@ -71,10 +70,10 @@ func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 }
 
 // impatientService is a Service of the fixture that does not wait.
-func impatientService(h *backendtest.Fixture) *repair.Service {
+func impatientService(h *backendtest.Fixture) *backend.Services {
 	h.T.Helper()
 	svc := backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: impatient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	h.T.Cleanup(svc.End)
+	h.T.Cleanup(svc.Engine.End)
 	return svc
 }
 
@@ -86,11 +85,11 @@ func TestLibraryCount_OfALostLibraryIsNotZero(t *testing.T) {
 	h.Note("one", principal.Private)
 	h.Quiet()
 	count := func() (library.Count, error) {
-		conn, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{NoEntries: true})
+		conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return h.Service.LibraryCount(t.Context(), conn)
+		return h.Listing.LibraryCount(t.Context(), conn)
 	}
 	store.lose("u:acme:ann")
 	if n, err := count(); err != nil || n.Value != 1 || store.isLost("u:acme:ann") {
@@ -122,7 +121,7 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	rebuild := func(v *principal.Viewer, p string) (*library.RebuildOutcome, error) {
-		return h.Service.RebuildLibrary(t.Context(), v, p)
+		return h.Repair.RebuildLibrary(t.Context(), v, p)
 	}
 	_, err = rebuild(&principal.Viewer{}, "u:acme:ben")
 	backendtest.WantFaults(t, err, "UNAUTHENTICATED")

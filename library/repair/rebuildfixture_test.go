@@ -13,7 +13,6 @@ import (
 	"carrel/core/clock"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -133,11 +132,11 @@ func newRebuildFixture(t *testing.T) *rebuildFixture {
 }
 
 // gateway is another process on the store.
-func (h *rebuildFixture) gateway(ahead time.Duration) (*repair.Service, *rebuilding) {
+func (h *rebuildFixture) gateway(ahead time.Duration) (*backend.Services, *rebuilding) {
 	h.T.Helper()
 	store := &rebuilding{losing: h.lost}
 	svc := backendtest.Open(h.T, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	h.T.Cleanup(svc.End)
+	h.T.Cleanup(svc.Engine.End)
 	return svc, store
 }
 
@@ -191,9 +190,9 @@ func (h *rebuildFixture) interrupt(at int, unrecorded bool) {
 }
 
 // fails runs a rebuild, which must fail.
-func (h *rebuildFixture) fails(svc *repair.Service) {
+func (h *rebuildFixture) fails(svc *backend.Services) {
 	h.T.Helper()
-	if _, _, err := svc.Rebuild(h.T.Context(), rebuildOwner); !errors.Is(err, backendtest.ErrDown) {
+	if _, _, err := svc.Repair.Rebuild(h.T.Context(), rebuildOwner); !errors.Is(err, backendtest.ErrDown) {
 		h.T.Fatalf("a rebuild that is interrupted: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRu
 	if run.err != nil {
 		s.log.ErrorContext(ctx, "a library could not be rebuilt", "principal", string(p), "error", run.err)
 		run.ended.Open()
-		_ = s.Pause(ctx, listing.RebuildRetryAfter*time.Second)
+		_ = s.engine.Pause(ctx, listing.RebuildRetryAfter*time.Second)
 	}
 	s.rebuilds.forget(p)
 	run.ended.Open()
@@ -136,7 +136,7 @@ func (s *Service) rebuildInTurn(ctx context.Context, p principal.ID) (restored, 
 		return 0, 0, err
 	}
 	defer s.rebuildTurns.Give()
-	if s.Ending() {
+	if s.engine.Ending() {
 		// Hundreds may wait for their turn, and each would read the store.
 		return 0, 0, commit.ErrEnding
 	}

@@ -59,7 +59,7 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	// The marks of completeness will be as of now: a later deletion by hand removes them too, even
 	// one that the next read sees. Now is the store's time, because a note dated by a clock that is
 	// ahead would survive a deletion.
-	asOf := s.StoreNow()
+	asOf := s.engine.StoreNow()
 	complete, err := s.isComplete(ctx, p)
 	if err != nil {
 		return nil, fmt.Errorf("read whether the library of %s is complete: %w", p, err)
@@ -102,13 +102,13 @@ func (s *Service) rebuildKept(ctx context.Context, p principal.ID) (*rebuildProg
 // write stores the progress. The step comes first, so that of two notes of one rebuild the
 // store keeps the one with more progress.
 func (r *rebuild) write(ctx context.Context) error {
-	r.At = r.s.StoreNow()
+	r.At = r.s.engine.StoreNow()
 	body, err := json.Marshal(&r.rebuildProgress)
 	if err != nil {
 		return fmt.Errorf("the progress of a rebuild: %w", err)
 	}
 	note := append(binary.BigEndian.AppendUint64(nil, r.Step), body...)
-	return r.s.Retry(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
+	return r.s.engine.Retry(ctx, func() error { return r.s.libraries.PutRebuildNote(ctx, r.p, r.AsOf, note) })
 }
 
 // passed records that everything up to an item is restored. n is the number of items that were

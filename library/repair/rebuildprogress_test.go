@@ -30,12 +30,12 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				if reader {
 					h.lost.lose(rebuildOwner)
 					first := 5
-					c, err := svc.Library(t.Context(), backendtest.As(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
+					c, err := svc.Listing.Library(t.Context(), backendtest.As(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
 					if err != nil || len(c.Edges) != first {
 						t.Fatalf("the reader's page: %v, %v", c, err)
 					}
 				} else {
-					out, err := svc.RebuildLibrary(t.Context(), backendtest.Admin(string(rebuildOwner)), string(rebuildOwner))
+					out, err := svc.Repair.RebuildLibrary(t.Context(), backendtest.Admin(string(rebuildOwner)), string(rebuildOwner))
 					if err != nil || out.Restored != 2 || out.Removed != rebuildStrays {
 						t.Errorf("the repetition returned %+v, %v", out, err)
 					}
@@ -67,7 +67,7 @@ func TestRebuild_IsContinuedWhereEverythingIsRestored(t *testing.T) {
 			store.sweeping = from(5) // four pages of the PRIVATE bucket
 			h.fails(svc)
 			svc, store = h.gateway(0)
-			restored, removed, err := svc.Rebuild(t.Context(), rebuildOwner)
+			restored, removed, err := svc.Repair.Rebuild(t.Context(), rebuildOwner)
 			if restored != 2 || removed != strays || err != nil {
 				t.Errorf("%d restored, %d removed: %v", restored, removed, err)
 			}
@@ -88,7 +88,7 @@ func TestRebuild_IsContinuedByAClockBehind(t *testing.T) {
 	store.at = from(150)
 	h.fails(svc)
 	svc, store = h.gateway(0)
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	if store.repaired != rebuildItems-200 {
@@ -112,7 +112,7 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 		}
 		return h.Store.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
 	}
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	if store.repaired < 250+rebuildItems {
@@ -129,7 +129,7 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	store := &rebuilding{losing: h.lost, at: from(150)}
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		Ahead: func() time.Duration { return ahead }})
-	t.Cleanup(svc.End)
+	t.Cleanup(svc.Engine.End)
 	h.fails(svc)
 	var kept struct{ AsOf, At clock.Instant }
 	if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
@@ -152,7 +152,7 @@ func TestRebuild_KeepsProgressAmongItemsOfOthers(t *testing.T) {
 	}
 	svc, store = h.gateway(0)
 	store.unrecorded, store.others = true, 1300
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	if store.scans != 7 {
@@ -169,14 +169,14 @@ func TestRebuild_MarksAsOfItsBeginning(t *testing.T) {
 	first.at = from(150)
 	h.fails(svc)
 	svc, second := h.gateway(0)
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Fatal(err)
 	}
 	if second.asOf > first.opened {
 		t.Errorf("a rebuild begun before %v marks as of %v", first.opened, second.asOf)
 	}
 	svc, third := h.gateway(0)
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Fatal(err)
 	}
 	if third.asOf > third.opened || third.asOf <= second.opened {
@@ -209,7 +209,7 @@ func TestRebuild_CanStartOver(t *testing.T) {
 		}},
 		{name: "the rebuild was completed", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			svc, _ := h.gateway(0)
-			_, _, err := svc.Rebuild(h.T.Context(), rebuildOwner)
+			_, _, err := svc.Repair.Rebuild(h.T.Context(), rebuildOwner)
 			return err
 		}},
 	} {
@@ -221,7 +221,7 @@ func TestRebuild_CanStartOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.damage(5, 320)
-			if restored, _, err := svc.Rebuild(t.Context(), rebuildOwner); restored != 2 || err != nil {
+			if restored, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); restored != 2 || err != nil {
 				t.Errorf("%d were restored: %v", restored, err)
 			}
 			if store.repaired != rebuildItems {

@@ -42,7 +42,7 @@ func TestRebuild_NoticesADeletionInTheMiddle(t *testing.T) {
 			}
 			store.at, store.sweeping = once(c.at), once(c.page)
 			// Nothing was missing before.
-			if restored, removed, err := svc.Rebuild(t.Context(), rebuildOwner); restored != 0 || removed != 0 || err != nil {
+			if restored, removed, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); restored != 0 || removed != 0 || err != nil {
 				t.Errorf("%d restored, %d removed: %v", restored, removed, err)
 			}
 			h.WantClean()
@@ -78,12 +78,12 @@ func TestRebuild_TwoGatewaysContinueOneRebuild(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := first.Rebuild(t.Context(), rebuildOwner)
+		_, _, err := first.Repair.Rebuild(t.Context(), rebuildOwner)
 		ended <- err
 	}()
 	<-reached
 	second, quick := h.gateway(0)
-	if _, _, err := second.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := second.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	if quick.repaired != rebuildItems-100 {
@@ -121,7 +121,7 @@ func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
 		h.damage(5)
 		return nil
 	}
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	if most := 200 + rebuildItems; store.repaired != most {
@@ -155,14 +155,14 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 		}
 	}}
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
-	t.Cleanup(svc.End)
+	t.Cleanup(svc.Engine.End)
 	counted.sweeping = func(page int) error {
 		if page == 1 {
 			h.move(7)
 		}
 		return nil
 	}
-	if _, _, err := svc.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
 	store.look()

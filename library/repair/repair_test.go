@@ -34,7 +34,7 @@ func losingFixture(t *testing.T) (*backendtest.Fixture, *losing) {
 		store = &losing{Store: s, lost: map[principal.ID]bool{}}
 		return store
 	})
-	t.Cleanup(func() { h.Service.End() })
+	t.Cleanup(func() { h.Engine.End() })
 	return h, store
 }
 
@@ -105,7 +105,7 @@ func TestRebuild_OfACompleteLibraryChangesNothing(t *testing.T) {
 	}
 	before := states()
 	for _, p := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:team", "u:acme:dora"} {
-		if restored, removed, err := h.Service.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
+		if restored, removed, err := h.Repair.Rebuild(t.Context(), p); restored != 0 || removed != 0 || err != nil {
 			t.Errorf("rebuilding %s: %d, %d, %v", p, restored, removed, err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestRebuild_OfACompleteLibraryChangesNothing(t *testing.T) {
 // scrubAll runs the scrubber over everything once.
 func scrubAll(h *backendtest.Fixture) int {
 	h.T.Helper()
-	_, mismatches := scrubEverything(h.T, h.Service)
+	_, mismatches := scrubEverything(h.T, h.Services)
 	return mismatches
 }
 
@@ -171,7 +171,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 			if err := c.do(t, h.Store, rows.Header, rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := h.Service.Audit(t.Context()); err != nil || r.Mismatches == 0 {
+			if r, err := h.Repair.Audit(t.Context()); err != nil || r.Mismatches == 0 {
 				t.Fatalf("the audit does not see it: %+v, %v", r, err)
 			}
 			if scrubAll(h) == 0 {
@@ -181,7 +181,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 			if err := c.do(t, h.Store, currentHeader(t, h, item), rows.Members[0]); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := h.Service.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired == 0 || r.Contents != 1 || r.Principals != 7 {
+			if r, err := h.Repair.RebuildAll(t.Context(), func(int, int) {}); err != nil || r.Repaired == 0 || r.Contents != 1 || r.Principals != 7 {
 				t.Errorf("rebuilding everything: %+v, %v", r, err)
 			}
 			h.WantClean()
@@ -258,7 +258,7 @@ func TestReaders_StartFewRebuildsAtATime(t *testing.T) {
 	var readers sync.WaitGroup
 	for _, p := range ids {
 		readers.Go(func() {
-			_, err := h.Service.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{})
+			_, err := h.Listing.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{})
 			if err != nil && fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("%s: %v", p, err)
 			}
@@ -274,7 +274,7 @@ func TestReaders_StartFewRebuildsAtATime(t *testing.T) {
 		t.Errorf("%d rebuilds ran at once", n)
 	}
 	for _, p := range ids {
-		if _, err := h.Service.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{}); err != nil {
+		if _, err := h.Listing.Library(t.Context(), backendtest.As(string(p)), p, library.LibraryQuery{}); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestReaders_DoNotRestartAFailedRebuild(t *testing.T) {
 		return backendtest.ErrDown
 	}
 	for range 3 {
-		_, err := h.Service.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		_, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != fault.Unavailable || e.RetryAfter == 0 {
 			t.Errorf("a reader gets %v", err)
@@ -325,7 +325,7 @@ func TestRepairEntry_DecidesByTheHeader(t *testing.T) {
 		t.Fatalf("the library of ben holds %v", right)
 	}
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		if err := h.Service.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
+		if err := h.Repair.RepairEntry(t.Context(), "u:acme:ben", library.BucketEntry{Bucket: b, Entry: right[0]}); err != nil {
 			t.Fatal(err)
 		}
 		if got := entries(); !slices.Equal(got, right) {

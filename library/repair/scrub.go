@@ -127,7 +127,7 @@ func (c *scrubbing) contents(ctx context.Context, limit int) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.lists, err = c.s.OpenLists(ctx); err != nil {
+	if c.lists, err = c.s.library.OpenLists(ctx); err != nil {
 		return err
 	}
 	if c.at.Member != "" {
@@ -183,9 +183,9 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	if c.report.Mismatches += taken; err != nil {
 		return "", err
 	}
-	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.Now() {
+	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.engine.Now() {
 		// The hint gets a timestamp newer than the state, so that no removal of the hint hides it.
-		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.MTS(h.MTS)}); err != nil {
+		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.engine.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
 	}
@@ -194,7 +194,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	// What a change has not finished yet is no mismatch. A mismatch is found twice, for the same
 	// state, with nothing in flight in between.
-	if lists, err := s.OpenLists(ctx); err != nil || lists.MayHold(id, h.MTS, s.Now()) {
+	if lists, err := s.library.OpenLists(ctx); err != nil || lists.MayHold(id, h.MTS, s.engine.Now()) {
 		return last, err
 	}
 	seq := h.Seq
@@ -207,7 +207,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	c.report.Mismatches += len(wrong)
 	c.report.Finished++
-	return last, s.RepeatWalk(ctx, id, h.Seq-1)
+	return last, s.library.RepeatWalk(ctx, id, h.Seq-1)
 }
 
 // compare reads some members of an item, and returns those whose libraries or records differ

@@ -16,7 +16,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 		}
 		c.report.Next = ScrubPosition{Owners: true, Owner: c.at.Owner}
 	}
-	ids, err := c.s.people.ScanPrincipals(ctx, c.at.Owner, limit)
+	ids, err := c.s.principals.ScanPrincipals(ctx, c.at.Owner, limit)
 	if err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func (c *scrubbing) record(ctx context.Context, p principal.ID, after library.Co
 // unjustified repairs an item in p's record that differs from the item's state, if no change in
 // flight would do so.
 func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.ContentID) error {
-	lists, err := c.s.OpenLists(ctx)
+	lists, err := c.s.library.OpenLists(ctx)
 	if err != nil || lists.Contents[id] {
 		return err
 	}
 	rows, err := c.s.contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
-	if err != nil || lists.MayHide(rows.Header.MTS, c.s.Now()) {
+	if err != nil || lists.MayHide(rows.Header.MTS, c.s.engine.Now()) {
 		return err
 	}
 	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
@@ -198,12 +198,12 @@ func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucke
 // and nothing is in flight that would drop it.
 func (c *scrubbing) stray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey, seq int64) error {
 	s := c.s
-	lists, err := s.OpenLists(ctx)
+	lists, err := s.library.OpenLists(ctx)
 	if err != nil || lists.Contents[at.Content] {
 		return err
 	}
 	rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Serial: true})
-	if err != nil || rows.Header.Seq != seq || lists.MayHide(rows.Header.MTS, s.Now()) {
+	if err != nil || rows.Header.Seq != seq || lists.MayHide(rows.Header.MTS, s.engine.Now()) {
 		return err
 	}
 	if _, found, err := s.entryAt(ctx, p, b, at); err != nil || !found {

@@ -8,8 +8,7 @@ import (
 	"carrel/core/sched"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/exchange"
-	"carrel/library/feed"
+	"carrel/library/listing"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -18,17 +17,19 @@ import (
 // wrong, libraries that are missing, the whole store step by step, and what an operator
 // requests. It contains the Service of libraries.
 type Service struct {
-	*feed.Service
+	engine        *commit.Engine
+	people        *principal.Service
+	library       *library.Service
+	listing       *listing.Service
 	contents      library.ContentStore
 	libraries     library.LibraryStore
-	people        principal.Store
+	principals    principal.Store
 	directory     principal.DirectoryStore
 	inFlightLists commit.JournalStore
 	claims        *claim.Claims
 	leases        *lease.Service
 	pastes        *paste.Service
 	pages         Pages
-	exports       *exchange.Exporter
 	rt            sched.Runtime
 	log           *slog.Logger
 
@@ -39,21 +40,21 @@ type Service struct {
 	scrubbed ScrubPosition
 }
 
-var _ library.API = (*Service)(nil)
-
 // Config contains what the Service of repairs needs.
 type Config struct {
-	Feed          *feed.Service
+	Engine        *commit.Engine
+	People        *principal.Service
+	Library       *library.Service
+	Listing       *listing.Service
 	Contents      library.ContentStore
 	Libraries     library.LibraryStore
-	People        principal.Store
+	Principals    principal.Store
 	Directory     principal.DirectoryStore
 	InFlightLists commit.JournalStore
 	Claims        *claim.Claims
 	Leases        *lease.Service
 	Pastes        *paste.Service
 	Pages         Pages
-	Exports       *exchange.Exporter
 	Runtime       sched.Runtime
 	Log           *slog.Logger
 }
@@ -62,12 +63,12 @@ type Config struct {
 // which call it for what they find to be missing or wrong.
 func New(c Config) *Service {
 	s := &Service{
-		Service: c.Feed, contents: c.Contents, libraries: c.Libraries, people: c.People, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
-		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, exports: c.Exports, rt: c.Runtime, log: c.Log,
+		engine: c.Engine, people: c.People, library: c.Library, listing: c.Listing, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
+		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}
-	s.OnMissing(s.rebuildMissing)
-	s.Repairs(commit.Content, s.repair)
+	s.listing.OnMissing(s.rebuildMissing)
+	s.engine.Repairs(commit.Content, s.repair)
 	return s
 }

@@ -80,7 +80,7 @@ func (g *gateway) newest(ctx context.Context, withCreators bool) func(owner prin
 		q := library.LibraryQuery{Descending: true}
 		q.First = &first
 		v := &principal.Viewer{User: owner}
-		conn, err := g.service.Library(ctx, v, owner, q)
+		conn, err := g.service.Listing.Library(ctx, v, owner, q)
 		if err == nil && len(conn.Edges) != pageSize {
 			err = fmt.Errorf("a page of %s has %d edges", owner, len(conn.Edges))
 		}
@@ -93,7 +93,7 @@ func (g *gateway) newest(ctx context.Context, withCreators bool) func(owner prin
 				ids = append(ids, e.Node.Creator)
 			}
 		}
-		_, err = g.service.Principals(ctx, v, ids)
+		_, err = g.service.People.Principals(ctx, v, ids)
 		return err
 	}
 }

@@ -135,7 +135,7 @@ func (g *gateway) beginWork(ctx context.Context) *work {
 	w := &work{stop: stop, now: new(done)}
 	owner := libraryOwner(0)
 	read := func(int) error {
-		_, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, library.LibraryQuery{Descending: true})
+		_, err := g.service.Listing.Library(ctx, &principal.Viewer{User: owner}, owner, library.LibraryQuery{Descending: true})
 		return err
 	}
 	change := func(n int) error { return g.retitle(ctx, owner, itemID(owner, n), n) }

@@ -34,7 +34,7 @@ func measureDeletion(ctx context.Context, o *options, t *table) error {
 	t.title("The deletion of a user until all its rows are removed (wall time)")
 	g.counts.reset()
 	begin := time.Now()
-	d, err := g.service.DeleteUser(ctx, &principal.Viewer{User: leaver}, principal.DeleteUser{ID: string(leaver)})
+	d, err := g.service.People.DeleteUser(ctx, &principal.Viewer{User: leaver}, principal.DeleteUser{ID: string(leaver)})
 	if err != nil {
 		return err
 	}

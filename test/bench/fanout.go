@@ -64,7 +64,7 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 		g.counts.reset()
 		begin := time.Now()
 		title := fmt.Sprintf("Changed at %s", begin)
-		outcome, err := g.service.UpdateContent(ctx, &principal.Viewer{User: mediumOwner}, library.UpdateContent{
+		outcome, err := g.service.Library.UpdateContent(ctx, &principal.Viewer{User: mediumOwner}, library.UpdateContent{
 			ID: string(item), Title: input.Some(&title),
 		})
 		if err != nil {
@@ -97,7 +97,7 @@ func (g *gateway) share(ctx context.Context, item library.ContentID, from, n int
 	for i := range n {
 		in.Principals = append(in.Principals, string(reader(from+i)))
 	}
-	outcome, err := g.service.ShareContent(ctx, &principal.Viewer{User: mediumOwner}, in)
+	outcome, err := g.service.Library.ShareContent(ctx, &principal.Viewer{User: mediumOwner}, in)
 	if err == nil && !outcome.FanOut.Complete {
 		err = errors.New("a share whose fan-out did not end")
 	}

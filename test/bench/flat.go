@@ -105,7 +105,7 @@ func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (
 	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}}
 	for left := (n - 1) * pageSize; left > 0; left -= size {
 		size = min(cursor.MaxPageSize, left)
-		page, err := g.service.Library(ctx, &principal.Viewer{User: owner}, owner, q)
+		page, err := g.service.Listing.Library(ctx, &principal.Viewer{User: owner}, owner, q)
 		if err != nil {
 			return "", err
 		}
@@ -218,7 +218,7 @@ func (o *options) measureUpdatedBy(ctx context.Context, t *table, untouched *gat
 // retitle updates an item.
 func (g *gateway) retitle(ctx context.Context, by principal.ID, item library.ContentID, n int) error {
 	title := fmt.Sprintf("The title after %d changes", n+1)
-	_, err := g.service.UpdateContent(ctx, &principal.Viewer{User: by}, library.UpdateContent{
+	_, err := g.service.Library.UpdateContent(ctx, &principal.Viewer{User: by}, library.UpdateContent{
 		ID: string(item), Title: input.Some(&title),
 	})
 	return err

@@ -15,7 +15,6 @@ import (
 	"carrel/edge"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
 	"carrel/pebblestore"
@@ -28,7 +27,7 @@ type gateway struct {
 	counts  *counting
 	runtime *sched.Real
 	journal *journal.Journal
-	service *repair.Service
+	service *backend.Services
 	pages   *page.Service
 	leases  *lease.Service
 	pastes  *paste.Service
@@ -59,7 +58,7 @@ func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, er
 	if err := g.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
-	g.runtime.Go(func() { g.journal.Run(ctx, g.service) })
+	g.runtime.Go(func() { g.journal.Run(ctx, g.service.Background()) })
 	return g, nil
 }
 
@@ -76,7 +75,7 @@ func (g *gateway) connect(ctx context.Context, c backend.Config) error {
 	if err != nil {
 		return err
 	}
-	g.service, g.pages, g.leases, g.pastes = services.Library, services.Pages, services.Leases, services.Pastes
+	g.service, g.pages, g.leases, g.pastes = services, services.Pages, services.Leases, services.Pastes
 	return nil
 }
 

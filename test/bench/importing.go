@@ -30,7 +30,7 @@ func measureImport(ctx context.Context, o *options, t *table) error {
 	defer g.close()
 	size := int64(file.Len())
 	begin, cpu := time.Now(), processCPU()
-	sum, err := interchange.Import(ctx, bytes.NewReader(file.Bytes()), size, g.service, interchange.Options{})
+	sum, err := interchange.Import(ctx, bytes.NewReader(file.Bytes()), size, g.service.Exchange, interchange.Options{})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (g *gateway) win(ctx context.Context, c *contention, random *rand.Rand) err
 
 // addWriter creates the user whose notes and leases are measured.
 func (g *gateway) addWriter(ctx context.Context) error {
-	_, err := g.service.CreateUser(ctx, asWriter(), principal.CreateUser{
+	_, err := g.service.People.CreateUser(ctx, asWriter(), principal.CreateUser{
 		Tenant: "bench", Name: "writer", DisplayName: "Writer", Email: "writer@bench.example", Visibility: principal.Public})
 	return err
 }

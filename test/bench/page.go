@@ -18,7 +18,6 @@ import (
 	"carrel/edge"
 	"carrel/graph"
 	"carrel/library"
-	"carrel/page"
 	"carrel/principal"
 	"carrel/resolvers"
 )
@@ -144,10 +143,10 @@ func (g *gateway) viaService(ctx context.Context, p pageSpec) func() error {
 	}
 	return func() error {
 		v := &principal.Viewer{User: owner}
-		if _, err := g.service.Principals(ctx, v, []principal.ID{owner}); err != nil {
+		if _, err := g.service.People.Principals(ctx, v, []principal.ID{owner}); err != nil {
 			return err
 		}
-		page, err := g.service.Library(ctx, v, owner, q)
+		page, err := g.service.Listing.Library(ctx, v, owner, q)
 		if err != nil {
 			return err
 		}
@@ -157,7 +156,7 @@ func (g *gateway) viaService(ctx context.Context, p pageSpec) func() error {
 			_ = e.Cursor()
 		}
 		_ = page.PageInfo.EndCursor()
-		people, err := g.service.Principals(ctx, v, authors)
+		people, err := g.service.People.Principals(ctx, v, authors)
 		if err == nil && (len(people) != pageSize || people[0] == nil) {
 			err = fmt.Errorf("a page of %d edges with %d creators", len(page.Edges), len(people))
 		}
@@ -205,7 +204,7 @@ func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error
 
 // schema returns the API on the gateway's Services, ready to execute.
 func (g *gateway) schema() graph.ExecutableSchema {
-	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{Library: g.service, Pages: page.API{Service: g.pages}, Pastes: g.pastes}})
+	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Pages: g.pages, Pastes: g.pastes}})
 }
 
 // parsedPage parses the query of the page once, and returns operations of it.

@@ -178,7 +178,7 @@ func comparePastePages(ctx context.Context, t *table, sizes []int, lists []*gate
 	subjects = append(subjects,
 		subject{"pastes without the package edge", func() error { _, err := lists[0].pastes.Latest(ctx, args); return err }},
 		subject{"a library without it", func() error {
-			_, err := lists[0].service.Library(ctx, asWriter(), writer, library.LibraryQuery{PageArgs: args})
+			_, err := lists[0].service.Listing.Library(ctx, asWriter(), writer, library.LibraryQuery{PageArgs: args})
 			return err
 		}})
 	costs, err := compare(subjects...)
@@ -321,7 +321,7 @@ func measurePasteCreation(ctx context.Context, o *options, t *table) error {
 	title := "A title"
 	costs, err := compare(
 		subject{"createContent", func() error {
-			_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public})
+			_, err := g.service.Library.CreateContent(ctx, asWriter(), library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public})
 			return err
 		}},
 		subject{"createPaste", func() error {

@@ -84,7 +84,7 @@ func (g *gateway) newNotes(ctx context.Context, n int) error {
 
 func (g *gateway) writeNote(ctx context.Context, n int) error {
 	name, url, body, locale := fmt.Sprintf("note%d", n), noteURL(n), "a text", "en"
-	_, err := g.service.CreateContent(ctx, asWriter(), library.CreateContent{
+	_, err := g.service.Library.CreateContent(ctx, asWriter(), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: "A note", Visibility: principal.Public, URL: &url, Body: &body, Locale: &locale})
 	return err
 }
@@ -171,7 +171,7 @@ func (g *gateway) measureSaves(ctx context.Context, t *table, revisions int, of 
 	update := func() error {
 		title++
 		changed := fmt.Sprintf("Title %d", title)
-		_, err := g.service.UpdateContent(ctx, asWriter(), library.UpdateContent{ID: noteID(0), Title: input.Some(&changed)})
+		_, err := g.service.Library.UpdateContent(ctx, asWriter(), library.UpdateContent{ID: noteID(0), Title: input.Some(&changed)})
 		return err
 	}
 	many := func() error { return g.save(ctx, 1) }

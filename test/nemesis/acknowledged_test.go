@@ -46,7 +46,7 @@ func TestMembership_AcknowledgedIsEffective(t *testing.T) {
 			} else {
 				defer d.close(t)
 			}
-			role, err := r.healthy.service.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
+			role, err := r.healthy.service.People.GroupRoleOf(t.Context(), &principal.Viewer{User: second}, principal.ID(c.group))
 			if err != nil || role != principal.GroupMember {
 				t.Errorf("the member was acknowledged, but its role is %d (error: %v)", role, err)
 			}

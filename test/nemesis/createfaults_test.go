@@ -35,7 +35,7 @@ func prepareCreator(ctx context.Context, r *fixture, id string) error {
 
 func createUnnamed(ctx context.Context, s *services, id string, key *string) error {
 	viewing := library.Viewing
-	_, err := s.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
+	_, err := s.Library.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
 		Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }
@@ -44,7 +44,7 @@ func createUnnamed(ctx context.Context, s *services, id string, key *string) err
 func (r *fixture) lookAtOnly(t *testing.T, id string) seen {
 	t.Helper()
 	creator := principal.ID(id)
-	page, err := r.healthy.service.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
+	page, err := r.healthy.service.Listing.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
 	if err != nil {
 		t.Fatal(err)
 	}

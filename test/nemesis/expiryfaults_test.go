@@ -24,7 +24,7 @@ var expiryOperations = []operation{
 
 func setExpiry(ctx context.Context, s *services, id string, key *string) error {
 	at := expiryOf(id)
-	_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: input.Some(&at), IdempotencyKey: key})
+	_, err := s.Library.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, ExpiresAt: input.Some(&at), IdempotencyKey: key})
 	return err
 }
 
@@ -69,7 +69,7 @@ func (r *fixture) expireAll(t *testing.T) {
 	}
 	d := openInstance(t, r.options(r.host), time.Until(afterAll), everyRule)
 	until(t, runWithin, "the end of all that expires", func() bool {
-		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
+		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
 		left, err := d.store.DueUntil(t.Context(), clock.Of(afterAll), 1)

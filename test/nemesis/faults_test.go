@@ -70,36 +70,36 @@ var operations = []operation{
 	{name: "update", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			title := "after"
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
+			_, err := s.Library.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Title: input.Some(&title), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Title = 2, "after" }},
 	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
-			_, err := s.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
+			_, err := s.Library.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Visibility = 2, principal.Private }},
 	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
-			_, err := s.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
+			_, err := s.Library.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
 	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
-			_, err := s.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
+			_, err := s.Library.SetContentMembers(ctx, ownerViewer(), library.SetContentMembers{Content: id,
 				Members: []library.ContentMemberChange{{Principal: string(first)}}, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "delete", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
-			_, err := s.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
+			_, err := s.Library.DeleteContent(ctx, ownerViewer(), library.DeleteContent{ID: id, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { *s = seen{} }},
 }
 
 func create(ctx context.Context, s *services, id string, key *string) error {
 	name, viewing := library.ContentID(id).Name(), library.Viewing
-	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: principal.Public,
+	_, err := s.Library.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: principal.Public,
 		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }
@@ -140,14 +140,14 @@ type seen struct {
 func (r *fixture) look(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), library.ContentID(name)
-	items, err := r.healthy.service.Contents(t.Context(), v, []library.ContentID{id})
+	items, err := r.healthy.service.Library.Contents(t.Context(), v, []library.ContentID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if items[0] == nil {
 		return seen{}
 	}
-	members, err := r.healthy.service.Members(t.Context(), v, id, cursor.PageArgs{})
+	members, err := r.healthy.service.Library.Members(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (s skewed) Now() time.Time { return s.Real.Now().Add(s.by) }
 
 // services are the services that mutations call.
 type services struct {
-	*repair.Service
+	*backend.Services
 	leases *lease.Service
 	pages  *page.Service
 	pastes *paste.Service
@@ -112,13 +112,13 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	withRetries(t, func() error {
 		all, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
-			d.service = &services{all.Library, all.Leases, all.Pages, all.Pastes}
+			d.service = &services{all, all.Leases, all.Pages, all.Pastes}
 		}
 		return err
 	})
-	d.finishes = d.service
+	d.finishes = d.service.Background()
 	if without == noFence {
-		d.finishes = unfenced{d.service.Service}
+		d.finishes = unfenced{d.service.Background()}
 	}
 	return d, life
 }
@@ -139,7 +139,7 @@ func withRetries(t *testing.T, do func() error) {
 // close ends the process without finishing anything.
 func (d *instance) close(t *testing.T) {
 	t.Helper()
-	d.service.End() // what goes on in the background until the store answers is given up
+	d.service.Engine.End() // what goes on in the background until the store answers is given up
 	d.stop()
 	<-d.stopped
 	d.runtime.Close()
@@ -199,7 +199,7 @@ func (d *instance) takeOver(t *testing.T, dead commit.ListID) {
 	if l == nil {
 		return
 	}
-	if err := d.journal.TakeOver(t.Context(), d.service, *l); err != nil {
+	if err := d.journal.TakeOver(t.Context(), d.service.Background(), *l); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -289,7 +289,7 @@ func (r *fixture) close(t *testing.T) {
 // makeUser creates a user, as that user.
 func makeUser(ctx context.Context, s *services, id string, key *string) error {
 	p := principal.ID(id)
-	_, err := s.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
+	_, err := s.People.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
 		Email: p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
 	return err
 }
@@ -313,7 +313,7 @@ func (r *fixture) audit(t *testing.T) *repair.AuditReport {
 	// A process that has just finished writes its empty list with its next heartbeat.
 	until(t, runWithin, "a clean audit", func() bool {
 		var err error
-		if report, err = r.healthy.service.Audit(t.Context()); err != nil {
+		if report, err = r.healthy.service.Repair.Audit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return report.InFlight == 0

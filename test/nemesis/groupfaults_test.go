@@ -28,14 +28,14 @@ var groupOperations = []operation{
 	{name: "hide", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
-			_, err := s.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
+			_, err := s.People.UpdateGroup(ctx, ownerViewer(), principal.UpdateGroup{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Visibility = principal.Private }},
 }
 
 func makeGroup(ctx context.Context, s *services, id string, key *string) error {
 	group := principal.ID(id)
-	_, err := s.CreateGroup(ctx, ownerViewer(), principal.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
+	_, err := s.People.CreateGroup(ctx, ownerViewer(), principal.CreateGroup{Tenant: group.Tenant(), Name: group.Name(), DisplayName: "before",
 		Visibility: principal.Public, IdempotencyKey: key})
 	return err
 }
@@ -53,7 +53,7 @@ func setMember(ctx context.Context, s *services, group string, member principal.
 	if role != principal.NotInGroup {
 		change.Role = &role
 	}
-	_, err := s.SetGroupMembers(ctx, ownerViewer(), principal.SetGroupMembers{Group: group, Members: []principal.GroupMemberChange{change}, IdempotencyKey: key})
+	_, err := s.People.SetGroupMembers(ctx, ownerViewer(), principal.SetGroupMembers{Group: group, Members: []principal.GroupMemberChange{change}, IdempotencyKey: key})
 	return err
 }
 
@@ -61,14 +61,14 @@ func setMember(ctx context.Context, s *services, group string, member principal.
 func (r *fixture) lookAtGroup(t *testing.T, name string) seen {
 	t.Helper()
 	v, id := ownerViewer(), principal.ID(name)
-	found, err := r.healthy.service.Principals(t.Context(), v, []principal.ID{id})
+	found, err := r.healthy.service.People.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found[0] == nil {
 		return seen{}
 	}
-	members, err := r.healthy.service.GroupMembers(t.Context(), v, id, cursor.PageArgs{})
+	members, err := r.healthy.service.People.GroupMembers(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,14 +61,14 @@ func createNamed(ctx context.Context, s *services, id string, key *string) error
 // createAt creates an item with a URL and a text.
 func createAt(ctx context.Context, s *services, id, url string, key *string) error {
 	name := library.ContentID(id).Name()
-	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before",
+	_, err := s.Library.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before",
 		Visibility: principal.Public, URL: &url, Body: &longText, IdempotencyKey: key})
 	return err
 }
 
 func moveToSecond(ctx context.Context, s *services, id string, key *string) error {
 	url := secondURL(id)
-	_, err := s.MoveContent(ctx, ownerViewer(), library.MoveContent{ID: id, URL: input.Some(&url), IdempotencyKey: key})
+	_, err := s.Library.MoveContent(ctx, ownerViewer(), library.MoveContent{ID: id, URL: input.Some(&url), IdempotencyKey: key})
 	return err
 }
 
@@ -105,7 +105,7 @@ func (r *fixture) lookAtNamed(t *testing.T, id string) seen {
 // itemAt returns the id of the item that a URL leads to, or "".
 func (r *fixture) itemAt(t *testing.T, url string) string {
 	t.Helper()
-	found, err := r.healthy.service.ContentByURL(t.Context(), ownerViewer(), url, nil)
+	found, err := r.healthy.service.Library.ContentByURL(t.Context(), ownerViewer(), url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ const scrubbedAfter = 2 * time.Hour
 func (d *instance) sweep(t *testing.T) {
 	t.Helper()
 	until(t, runWithin, "the end of all leases that are over", func() bool {
-		if err := d.journal.ExpireDue(t.Context(), d.service); err != nil {
+		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
 		left, err := d.store.DueUntil(t.Context(), clock.Of(time.Now().Add(scrubbedAfter)), 1)
@@ -256,7 +256,7 @@ func (d *instance) scrub(t *testing.T) (finished, mismatches int) {
 	t.Helper()
 	position := repair.ScrubPosition{Claims: true}
 	for {
-		report, err := d.service.ScrubFrom(t.Context(), position, scrubLimit)
+		report, err := d.service.Repair.ScrubFrom(t.Context(), position, scrubLimit)
 		if err != nil {
 			t.Fatal(err)
 		}

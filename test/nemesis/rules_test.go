@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/library/repair"
 )
 
 // rule is a rule of the write protocol that a process does not follow.
@@ -62,10 +62,10 @@ func (s newerDrops) DeleteInFlightList(ctx context.Context, id commit.ListID, st
 }
 
 // unfenced finishes changes as if they were decided, whatever their outcome.
-type unfenced struct{ *repair.Service }
+type unfenced struct{ backend.Background }
 
 // Resume implements journal.Service.
 func (s unfenced) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	e.Decided, e.Base = true, -1
-	return s.Service.Resume(ctx, e)
+	return s.Background.Resume(ctx, e)
 }

@@ -38,7 +38,7 @@ var textOperations = []operation{
 
 func createNote(ctx context.Context, s *services, id string, key *string) error {
 	name := library.ContentID(id).Name()
-	_, err := s.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before",
+	_, err := s.Library.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before",
 		Visibility: principal.Public, Body: &longText, IdempotencyKey: key})
 	return err
 }

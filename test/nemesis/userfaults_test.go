@@ -18,7 +18,7 @@ var userOperations = []operation{
 	{name: "hide a user", of: &users, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
-			_, err := s.UpdateUser(ctx, &principal.Viewer{User: principal.ID(id)},
+			_, err := s.People.UpdateUser(ctx, &principal.Viewer{User: principal.ID(id)},
 				principal.UpdateUser{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Visibility = principal.Private }},
@@ -30,7 +30,7 @@ func (r *fixture) lookAtUser(t *testing.T, name string) seen {
 	t.Helper()
 	id := principal.ID(name)
 	v := &principal.Viewer{User: id}
-	found, err := r.healthy.service.Principals(t.Context(), v, []principal.ID{id})
+	found, err := r.healthy.service.People.Principals(t.Context(), v, []principal.ID{id})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func (g *game) shareContents() {
 	if in.Principals = g.principalIDs(v); g.rarely(3) {
 		in.Role = library.Viewing
 	}
-	outs, err := g.svc.ShareContents(g.ctx, v.fresh(), in)
+	outs, err := g.svc.Library.ShareContents(g.ctx, v.fresh(), in)
 	g.bulk("shareContents", in, v, in.Contents, outs, err, func(id string) (faults, func()) {
 		one := library.ShareContent{Content: id, Principals: in.Principals, Role: in.Role}
 		_, want := g.w.shareContent(v, one, &request{v: v})
@@ -45,7 +45,7 @@ func (g *game) deleteContents() {
 		in.Items = append(in.Items, library.ContentDeletion{ID: id})
 	}
 	ids = ids[:len(in.Items)]
-	outs, err := g.svc.DeleteContents(g.ctx, v.fresh(), in)
+	outs, err := g.svc.Library.DeleteContents(g.ctx, v.fresh(), in)
 	g.bulk("deleteContents", in, v, ids, outs, err, func(id string) (faults, func()) {
 		_, want := g.w.deleteContent(v, library.DeleteContent{ID: id}, &request{v: v})
 		return want, func() { g.w.items[library.ContentID(id)].deleted = true }

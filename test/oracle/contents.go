@@ -111,7 +111,7 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "createContent", plain, func() { g.createContentAs(v, in) })
 	again, want := g.w.createContent(v, in, r)
-	out, err := g.svc.CreateContent(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.CreateContent(g.ctx, v.fresh(), in)
 	if !g.agrees("createContent", in, v, want, err) {
 		return
 	}
@@ -244,7 +244,7 @@ func (g *game) updateContentAs(v viewer, in library.UpdateContent) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateContent", plain, func() { g.updateContentAs(v, in) })
 	again, want := g.w.updateContent(v, in, r)
-	out, err := g.svc.UpdateContent(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.UpdateContent(g.ctx, v.fresh(), in)
 	if !g.agrees("updateContent", in, v, want, err) {
 		return
 	}
@@ -343,7 +343,7 @@ func (g *game) deleteContentAs(v viewer, in library.DeleteContent) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "deleteContent", plain, func() { g.deleteContentAs(v, in) })
 	again, want := g.w.deleteContent(v, in, r)
-	out, err := g.svc.DeleteContent(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.DeleteContent(g.ctx, v.fresh(), in)
 	if !g.agrees("deleteContent", in, v, want, err) {
 		return
 	}

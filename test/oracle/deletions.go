@@ -30,9 +30,9 @@ func (g *game) deletePrincipalAs(v viewer, id string, key *string) {
 	var d *principal.Deletion
 	var err error
 	if ofGroup {
-		d, err = g.svc.DeleteGroup(g.ctx, v.fresh(), principal.DeleteGroup{ID: id, IdempotencyKey: key})
+		d, err = g.svc.People.DeleteGroup(g.ctx, v.fresh(), principal.DeleteGroup{ID: id, IdempotencyKey: key})
 	} else {
-		d, err = g.svc.DeleteUser(g.ctx, v.fresh(), principal.DeleteUser{ID: id, IdempotencyKey: key})
+		d, err = g.svc.People.DeleteUser(g.ctx, v.fresh(), principal.DeleteUser{ID: id, IdempotencyKey: key})
 	}
 	if !g.agrees(mutation, id, v, want, err) {
 		return

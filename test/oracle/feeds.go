@@ -54,7 +54,7 @@ func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size i
 		}
 	}
 	g.walkFeed("latestContent", want, backwards, size, func(args cursor.PageArgs) ([]string, cursor.PageInfo, error) {
-		page, err := g.svc.LatestContent(g.ctx, v.fresh(), tenant, args)
+		page, err := g.svc.Library.LatestContent(g.ctx, v.fresh(), tenant, args)
 		if err != nil {
 			return nil, cursor.PageInfo{}, err
 		}

@@ -74,7 +74,7 @@ func (g *game) find(v viewer, tenant string, prefix [2]string, size int) {
 	q := principal.Search{Tenant: strings.ToUpper(tenant), Prefix: &prefix[0]}
 	for read, first := 0, true; first || read < len(want); first = false {
 		q.First = &size
-		page, err := g.svc.FindPrincipals(g.ctx, v.fresh(), q)
+		page, err := g.svc.People.FindPrincipals(g.ctx, v.fresh(), q)
 		if code := v.searchRefusal(tenant); code != 0 {
 			if fault.CodeOf(err) != code {
 				g.Fatalf("finding %q in %s by %+v: %v, want code %d", prefix, tenant, v, err, code)

@@ -106,7 +106,7 @@ func (g *game) connect(f *follower) {
 		return
 	}
 	resumes := f.cursor != nil
-	following, err := f.from.svc.Follow(g.ctx, f.v.fresh(), string(f.owner), f.cursor)
+	following, err := f.from.svc.Feed.Follow(g.ctx, f.v.fresh(), string(f.owner), f.cursor)
 	switch reason := fault.ReasonOf(err); {
 	case err == nil:
 		if f.f = following; !resumes {
@@ -126,7 +126,7 @@ func (g *game) connect(f *follower) {
 func (g *game) readHeld(f *follower) (ok bool) {
 	g.Helper()
 	size := cursor.MaxPageSize
-	conn, err := f.from.svc.Library(g.ctx, f.v.fresh(), f.owner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
+	conn, err := f.from.svc.Listing.Library(g.ctx, f.v.fresh(), f.owner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}})
 	if !g.w.sees(f.v, f.owner) {
 		g.agrees("library", f.owner, f.v, faults{"NOT_FOUND"}, err)
 		return false

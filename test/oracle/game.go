@@ -19,7 +19,6 @@ import (
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -93,7 +92,7 @@ type game struct {
 
 // gateway is one process of the store.
 type gateway struct {
-	svc     *repair.Service
+	svc     *backend.Services
 	pastes  *paste.Service
 	journal *journal.Journal
 }
@@ -173,7 +172,7 @@ func (g *game) serve(c backend.Config) {
 	if err != nil {
 		g.Fatalf("opening the Services: %v", err)
 	}
-	g.gateways = append(g.gateways, &gateway{services.Library, services.Pastes, j})
+	g.gateways = append(g.gateways, &gateway{services, services.Pastes, j})
 }
 
 // play runs the operations, compares reads in between, and compares everything at the end.
@@ -215,7 +214,7 @@ func (g *game) play(seeds []uint64) {
 	g.readEverything()
 	g.readAllPastes()
 	g.beat()
-	report, err := g.svc.Audit(g.ctx)
+	report, err := g.svc.Repair.Audit(g.ctx)
 	if err != nil || !report.Clean() {
 		g.Fatalf("audit: %+v, %v", report, err)
 	}
@@ -226,7 +225,7 @@ func (g *game) play(seeds []uint64) {
 func (g *game) close() {
 	g.closeFollowers()
 	for _, served := range g.gateways {
-		served.svc.End()
+		served.svc.Engine.End()
 	}
 	g.runtime.Close()
 }
@@ -291,7 +290,7 @@ func (g *game) passTime() {
 
 // expire makes the journal delete expired objects.
 func (g *game) expire() {
-	if err := g.journal.ExpireDue(g.ctx, g.svc); err != nil {
+	if err := g.journal.ExpireDue(g.ctx, g.svc.Background()); err != nil {
 		g.Fatalf("expiring: %v", err)
 	}
 	for _, c := range g.w.items {
@@ -307,7 +306,7 @@ func (g *game) doDeferred() {
 		g.tick(time.Minute + time.Millisecond)
 	}
 	for _, served := range g.gateways {
-		if err := served.journal.DoDue(g.ctx, served.svc); err != nil {
+		if err := served.journal.DoDue(g.ctx, served.svc.Background()); err != nil {
 			g.Fatalf("finish deferred work: %v", err)
 		}
 	}

@@ -23,7 +23,7 @@ func (g *game) createGroupAs(v viewer, in principal.CreateGroup) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "createGroup", plain, func() { g.createGroupAs(v, in) })
 	again, want := g.w.createGroup(v, id, in, r)
-	got, err := g.svc.CreateGroup(g.ctx, v.fresh(), in)
+	got, err := g.svc.People.CreateGroup(g.ctx, v.fresh(), in)
 	if !g.agrees("createGroup", in, v, want, err) {
 		return
 	}
@@ -78,7 +78,7 @@ func (g *game) updateGroupAs(v viewer, in principal.UpdateGroup) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateGroup", plain, func() { g.updateGroupAs(v, in) })
 	again, want := g.w.updateGroup(v, id, in, r)
-	got, err := g.svc.UpdateGroup(g.ctx, v.fresh(), in)
+	got, err := g.svc.People.UpdateGroup(g.ctx, v.fresh(), in)
 	if !g.agrees("updateGroup", in, v, want, err) {
 		return
 	}
@@ -140,7 +140,7 @@ func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain, func() { g.setGroupMembersAs(v, in) })
 	again, want := g.w.setGroupMembers(v, id, in, r)
-	got, err := g.svc.SetGroupMembers(g.ctx, v.fresh(), in)
+	got, err := g.svc.People.SetGroupMembers(g.ctx, v.fresh(), in)
 	if !g.agrees("setGroupMembers", in, v, want, err) {
 		return
 	}

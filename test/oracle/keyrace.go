@@ -12,7 +12,6 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -24,14 +23,14 @@ const keyRaces = 20
 func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	var services [2]*repair.Service
+	var services [2]*backend.Services
 	for n := range services {
 		names := &prefixedNames{prefix: fmt.Sprintf("race-%d", n)}
 		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
 			Journal: journal.New(t.Context(), store, runtime, nil)})
 	}
 	ann := principal.ID("u:" + tenant + ":ann")
-	_, err := services[0].CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",
+	_, err := services[0].People.CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",
 		DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public})
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +42,7 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 		var errs [2]error
 		for n, svc := range services {
 			wait.Go(func() {
-				outs[n], errs[n] = svc.CreateContent(t.Context(), &principal.Viewer{User: ann}, library.CreateContent{
+				outs[n], errs[n] = svc.Library.CreateContent(t.Context(), &principal.Viewer{User: ann}, library.CreateContent{
 					Kind: library.Note, Title: fmt.Sprint("input ", n), Visibility: principal.Private, IdempotencyKey: &key})
 			})
 		}

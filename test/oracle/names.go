@@ -87,7 +87,7 @@ func (g *game) moveContentAs(v viewer, in library.MoveContent) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "moveContent", plain, func() { g.moveContentAs(v, in) })
 	again, want := g.w.moveContent(v, in, r)
-	out, err := g.svc.MoveContent(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.MoveContent(g.ctx, v.fresh(), in)
 	if !g.agrees("moveContent", in, v, want, err) {
 		return
 	}
@@ -141,7 +141,7 @@ func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again
 // readByURL compares the item with a URL in a tenant.
 func (g *game) readByURL(v viewer, url, tenant string) {
 	g.Helper()
-	got, err := g.svc.ContentByURL(g.ctx, v.fresh(), url, &tenant)
+	got, err := g.svc.Library.ContentByURL(g.ctx, v.fresh(), url, &tenant)
 	if url == badURL {
 		if fault.ReasonOf(err) != fault.ReasonBadInput {
 			g.Fatalf("the invalid URL %s was not refused: %+v, %v", url, got, err)

@@ -52,7 +52,7 @@ func (g *game) createUserAs(v viewer, in principal.CreateUser) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "createUser", plain, func() { g.createUserAs(v, in) })
 	again, want := g.w.createUser(v, id, in, r)
-	got, err := g.svc.CreateUser(g.ctx, v.fresh(), in)
+	got, err := g.svc.People.CreateUser(g.ctx, v.fresh(), in)
 	if !g.agrees("createUser", in, v, want, err) {
 		return
 	}
@@ -214,7 +214,7 @@ func (g *game) updateUserAs(v viewer, in principal.UpdateUser) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "updateUser", plain, func() { g.updateUserAs(v, in) })
 	again, want := g.w.updateUser(v, id, in, r)
-	got, err := g.svc.UpdateUser(g.ctx, v.fresh(), in)
+	got, err := g.svc.People.UpdateUser(g.ctx, v.fresh(), in)
 	if !g.agrees("updateUser", in, v, want, err) {
 		return
 	}

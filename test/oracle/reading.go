@@ -74,9 +74,9 @@ func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery,
 		q.PageArgs = pageArgs(q.PageArgs, backwards, size, first)
 		as := v.fresh()
 		if g.rarely(2) {
-			g.svc.Prefetch(g.ctx, as, owner, q)
+			g.svc.Listing.Prefetch(g.ctx, as, owner, q)
 		}
-		page, err := g.svc.Library(g.ctx, as, owner, q)
+		page, err := g.svc.Listing.Library(g.ctx, as, owner, q)
 		if isBad(q.Filter) {
 			g.agrees("library", *q.Filter, v, faults{"BAD_USER_INPUT"}, err)
 			return
@@ -167,7 +167,7 @@ func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, ba
 
 func (g *game) sameCount(page *library.LibraryConnection, want int) {
 	g.Helper()
-	n, err := g.svc.LibraryCount(g.ctx, page)
+	n, err := g.svc.Listing.LibraryCount(g.ctx, page)
 	if err != nil || !n.Exact || n.Value != want {
 		g.Fatalf("the bucket %s of %s counts %+v, %v; want %d", page.Bucket, page.Owner, n, err, want)
 	}
@@ -187,11 +187,11 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 	g.Helper()
 	c := g.w.items[id]
 	sees := c != nil && g.w.reads(v, c)
-	got, err := g.svc.Contents(g.ctx, v.fresh(), []library.ContentID{id})
+	got, err := g.svc.Library.Contents(g.ctx, v.fresh(), []library.ContentID{id})
 	if err != nil || (got[0] != nil) != sees {
 		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
 	}
-	members, err := g.svc.Members(g.ctx, v.fresh(), id, cursor.PageArgs{})
+	members, err := g.svc.Library.Members(g.ctx, v.fresh(), id, cursor.PageArgs{})
 	if !sees {
 		g.agrees("members", id, v, faults{"NOT_FOUND"}, err)
 		return
@@ -200,7 +200,7 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 		g.Fatalf("members of %s by %+v: %v", id, v, err)
 	}
 	g.same("item", c.plain(), plainContent(got[0]))
-	permissions, err := g.svc.PermissionsOf(g.ctx, v.fresh(), []library.ContentID{id})
+	permissions, err := g.svc.Library.PermissionsOf(g.ctx, v.fresh(), []library.ContentID{id})
 	if err != nil {
 		g.Fatalf("permissions of %+v on %s: %v", v, id, err)
 	}
@@ -228,12 +228,12 @@ type listed struct {
 // readLists compares a principal, its groups or members, and the viewer's role.
 func (g *game) readLists(v viewer, id principal.ID) {
 	g.Helper()
-	role, err := g.svc.GroupRoleOf(g.ctx, v.fresh(), id)
+	role, err := g.svc.People.GroupRoleOf(g.ctx, v.fresh(), id)
 	if err != nil || role != g.w.groups(v.user)[id] {
 		g.Fatalf("%+v is %q in %s, but gets %q, %v", v, g.w.groups(v.user)[id], id, role, err)
 	}
 	sees := g.w.sees(v, id)
-	got, err := g.svc.Principals(g.ctx, v.fresh(), []principal.ID{id})
+	got, err := g.svc.People.Principals(g.ctx, v.fresh(), []principal.ID{id})
 	if err != nil || (got[0] != nil) != sees {
 		g.Fatalf("%+v sees %s: %t, but is shown %+v, %v", v, id, sees, got, err)
 	}
@@ -247,7 +247,7 @@ func (g *game) readLists(v viewer, id principal.ID) {
 		for _, m := range membersSeen(g.w, v, p.members) {
 			want = append(want, listed{m, p.members[m].String()})
 		}
-		members, err := g.svc.GroupMembers(g.ctx, v.fresh(), id, cursor.PageArgs{})
+		members, err := g.svc.People.GroupMembers(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("members of %s by %+v: %v", id, v, err)
 		}
@@ -264,7 +264,7 @@ func (g *game) readLists(v viewer, id principal.ID) {
 		for _, gid := range membersSeen(g.w, v, in) {
 			want = append(want, listed{gid, in[gid].String()})
 		}
-		groups, err := g.svc.Groups(g.ctx, v.fresh(), id, cursor.PageArgs{})
+		groups, err := g.svc.People.Groups(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("groups of %s by %+v: %v", id, v, err)
 		}

@@ -30,7 +30,7 @@ func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "shareContent", plain, func() { g.shareContentAs(v, in) })
 	again, want := g.w.shareContent(v, in, r)
-	out, err := g.svc.ShareContent(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.ShareContent(g.ctx, v.fresh(), in)
 	if !g.agrees("shareContent", in, v, want, err) {
 		return
 	}
@@ -133,7 +133,7 @@ func (g *game) setContentMembersAs(v viewer, in library.SetContentMembers) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "setContentMembers", plain, func() { g.setContentMembersAs(v, in) })
 	again, want := g.w.setContentMembers(v, in, r)
-	out, err := g.svc.SetContentMembers(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.SetContentMembers(g.ctx, v.fresh(), in)
 	if !g.agrees("setContentMembers", in, v, want, err) {
 		return
 	}
@@ -233,7 +233,7 @@ func (g *game) removeFromLibraryAs(v viewer, in library.RemoveFromLibrary) {
 	plain.IdempotencyKey = nil
 	r := g.request(v, in.IdempotencyKey, "removeFromLibrary", plain, func() { g.removeFromLibraryAs(v, in) })
 	again, want := g.w.removeFromLibrary(v, in, r)
-	out, err := g.svc.RemoveFromLibrary(g.ctx, v.fresh(), in)
+	out, err := g.svc.Library.RemoveFromLibrary(g.ctx, v.fresh(), in)
 	if !g.agrees("removeFromLibrary", in, v, want, err) {
 		return
 	}
@@ -305,7 +305,7 @@ func (g *game) rebuildLibrary() {
 	case !v.administers(p.Tenant()):
 		want.add(true, "FORBIDDEN")
 	}
-	out, err := g.svc.RebuildLibrary(g.ctx, v.fresh(), id)
+	out, err := g.svc.Repair.RebuildLibrary(g.ctx, v.fresh(), id)
 	if g.agrees("rebuildLibrary", id, v, want, err) && (out.Restored != 0 || out.Removed != 0) {
 		g.Fatalf("there was nothing to repair in the library of %s, but %d were restored and %d removed", id, out.Restored, out.Removed)
 	}

@@ -44,7 +44,7 @@ func (r *run) compare() {
 	done := false
 	p.a.Spawn(nil, func() {
 		defer func() { done = true }()
-		rep, err := p.svc.Audit(r.ctx)
+		rep, err := p.svc.Repair.Audit(r.ctx)
 		switch wrong := r.seen(wrongLibrary, leftOver); {
 		case err != nil:
 			r.report(disagreement, "the audit fails: %v", err)
@@ -88,7 +88,7 @@ func (r *run) expiring() bool {
 func (r *run) readAll(p *process) {
 	for _, owner := range r.w.principals {
 		if r.st.deleted(owner) {
-			_, err := p.api.Library(r.ctx, &principal.Viewer{User: boss, GlobalAdmin: true}, owner, library.LibraryQuery{})
+			_, err := p.page(r.ctx, &principal.Viewer{User: boss, GlobalAdmin: true}, owner, library.LibraryQuery{})
 			if fault.CodeOf(err) != fault.NotFound {
 				r.report(wrongPage, "the library of %s, which was deleted, is read with %v", owner, err)
 			}

@@ -83,7 +83,7 @@ func (r *run) copyOnce(a *Actor, from, to *Client) error {
 	if err := p.boot(r.ctx, r.tune); err != nil {
 		return err
 	}
-	if err := p.svc.DeriveAll(r.ctx, func(int, int) {}); err != nil {
+	if err := p.svc.Repair.DeriveAll(r.ctx, func(int, int) {}); err != nil {
 		return err
 	}
 	to.calm = true // a copy that has ended cannot be made again

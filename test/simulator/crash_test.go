@@ -84,7 +84,7 @@ func scenarios() []Scenario {
 	}
 	hot := library.Tuning{HotMoves: 1, HotPause: 2 * time.Second}
 	again := func(ctx context.Context, p *process) error {
-		_, _, err := p.svc.Rebuild(ctx, bob)
+		_, _, err := p.svc.Repair.Rebuild(ctx, bob)
 		return err
 	}
 	return []Scenario{

@@ -94,7 +94,7 @@ func (r *run) connect(ctx context.Context, f *follower) bool {
 	if !f.synced {
 		after = nil
 	}
-	following, err := svc.Follow(ctx, &principal.Viewer{User: f.viewer}, string(f.owner), after)
+	following, err := svc.Feed.Follow(ctx, &principal.Viewer{User: f.viewer}, string(f.owner), after)
 	if err != nil {
 		return r.connectionEnded(f, err)
 	}
@@ -145,7 +145,7 @@ func (r *run) readWhole(ctx context.Context, f *follower) error {
 	q := library.LibraryQuery{Descending: r.s.chance(512)}
 	size := cursor.MaxPageSize
 	q.First = &size
-	conn, err := f.p.svc.Library(ctx, &principal.Viewer{User: f.viewer}, f.owner, q)
+	conn, err := f.p.svc.Listing.Library(ctx, &principal.Viewer{User: f.viewer}, f.owner, q)
 	if err != nil {
 		if fault.CodeOf(err) == fault.NotFound {
 			f.blind = true

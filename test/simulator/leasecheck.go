@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/lease"
@@ -265,7 +266,7 @@ func madeBy(l *leaseHistory, s *leaseState) string {
 // checks what remains: the confirmed leases with their claims, and nothing else.
 func (r *run) sweepAll(ctx context.Context, p *process) error {
 	r.s.now = max(r.s.now, r.lastDeadline()) + 2*time.Minute
-	if err := p.j.ExpireDue(ctx, p.svc); err != nil {
+	if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
 		return err
 	}
 	if err := scrubAll(ctx, p.svc); err != nil {
@@ -277,7 +278,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 		}
 	}
 	r.s.now += day
-	if err := p.j.ExpireDue(ctx, p.svc); err != nil {
+	if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
 		return err
 	}
 	if err := scrubAll(ctx, p.svc); err != nil {
@@ -317,10 +318,10 @@ func (r *run) lastDeadline() (last time.Duration) {
 }
 
 // scrubAll has the scrubber look at everything.
-func scrubAll(ctx context.Context, svc *repair.Service) error {
+func scrubAll(ctx context.Context, svc *backend.Services) error {
 	var at repair.ScrubPosition
 	for {
-		found, err := svc.ScrubFrom(ctx, at, 50)
+		found, err := svc.Repair.ScrubFrom(ctx, at, 50)
 		if err != nil || found.Next == (repair.ScrubPosition{}) {
 			return err
 		}

@@ -56,7 +56,7 @@ func (r *run) newestOf(ctx context.Context, p *process, tenant string) ([]librar
 		if backward {
 			args = cursor.PageArgs{Last: &size, Before: from}
 		}
-		page, err := p.svc.LatestContent(ctx, &principal.Viewer{}, tenant, args)
+		page, err := p.svc.Library.LatestContent(ctx, &principal.Viewer{}, tenant, args)
 		if err != nil {
 			return nil, err
 		}

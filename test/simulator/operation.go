@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
 )
 
@@ -179,70 +179,70 @@ func outcomeOfError(err error) opOutcome {
 	return refused
 }
 
-func (o *Operation) do(ctx context.Context, svc *repair.Service) (*library.ContentOutcome, error) {
+func (o *Operation) do(ctx context.Context, svc *backend.Services) (*library.ContentOutcome, error) {
 	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opVisibility:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opExpire:
-		return svc.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: input.Some(&o.expires), IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: input.Some(&o.expires), IdempotencyKey: o.key})
 	case opShare:
 		in := library.ShareContent{Content: string(o.content), Role: o.members[0].Role, IdempotencyKey: o.key}
 		for _, m := range o.members {
 			in.Principals = append(in.Principals, string(m.Principal))
 		}
-		return svc.ShareContent(ctx, v, in)
+		return svc.Library.ShareContent(ctx, v, in)
 	case opMembers:
-		return svc.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(o.content), Members: o.changes(), IdempotencyKey: o.key})
+		return svc.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(o.content), Members: o.changes(), IdempotencyKey: o.key})
 	case opRemove:
-		return svc.RemoveFromLibrary(ctx, v, library.RemoveFromLibrary{Principal: string(o.members[0].Principal), Content: string(o.content), IdempotencyKey: o.key})
+		return svc.Library.RemoveFromLibrary(ctx, v, library.RemoveFromLibrary{Principal: string(o.members[0].Principal), Content: string(o.content), IdempotencyKey: o.key})
 	case opDelete:
-		return svc.DeleteContent(ctx, v, library.DeleteContent{ID: string(o.content), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.Library.DeleteContent(ctx, v, library.DeleteContent{ID: string(o.content), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opCreate:
 		name := o.content.Name()
 		link := "https://example.com/"
-		return svc.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
+		return svc.Library.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
 			URL: o.uniqueOrNil(), Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
 	case opMove:
-		return svc.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()), IdempotencyKey: o.key})
+		return svc.Library.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()), IdempotencyKey: o.key})
 	}
 	return nil, o.doOther(ctx, svc, v)
 }
 
 // doOther makes the calls that are not about an item.
-func (o *Operation) doOther(ctx context.Context, svc *repair.Service, v *principal.Viewer) error {
+func (o *Operation) doOther(ctx context.Context, svc *backend.Services, v *principal.Viewer) error {
 	var err error
 	switch id := o.group; o.kind {
 	case opImport:
 		link := "https://example.com/"
-		_, err = svc.ImportContent(ctx, library.ImportContent{ID: string(o.content), Kind: library.Link, Link: &link, Title: o.title,
+		_, err = svc.Exchange.ImportContent(ctx, library.ImportContent{ID: string(o.content), Kind: library.Link, Link: &link, Title: o.title,
 			Visibility: o.visibility, Members: o.changes(), CreatedAt: &o.expires, LastModified: &o.expires})
 	case opImportMembers:
-		_, err = svc.ImportMembers(ctx, library.ImportMembers{ID: string(o.content), Content: o.changes()})
+		_, err = svc.Exchange.ImportMembers(ctx, library.ImportMembers{ID: string(o.content), Content: o.changes()})
 	case opRead:
-		_, err = svc.Library(ctx, v, id, library.LibraryQuery{})
+		_, err = svc.Listing.Library(ctx, v, id, library.LibraryQuery{})
 	case opRebuild:
-		_, err = svc.RebuildLibrary(ctx, v, string(id))
+		_, err = svc.Repair.RebuildLibrary(ctx, v, string(id))
 	case opCreateUser:
-		_, err = svc.CreateUser(ctx, v, principal.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+		_, err = svc.People.CreateUser(ctx, v, principal.CreateUser{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
 			Email: cmp.Or(o.unique, id.Name()+"@example.com"), Visibility: principal.Public, IdempotencyKey: o.key})
 	case opUpdateUser:
-		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
+		_, err = svc.People.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	case opMail:
-		_, err = svc.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), Email: input.Some(&o.unique), IdempotencyKey: o.key})
+		_, err = svc.People.UpdateUser(ctx, v, principal.UpdateUser{ID: string(id), Email: input.Some(&o.unique), IdempotencyKey: o.key})
 	case opCreateGroup:
-		_, err = svc.CreateGroup(ctx, v, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
+		_, err = svc.People.CreateGroup(ctx, v, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: o.title,
 			Visibility: principal.Public, IdempotencyKey: o.key})
 	case opDeleteUser:
-		err = o.deleted(svc.DeleteUser(ctx, v, principal.DeleteUser{ID: string(id), IdempotencyKey: o.key}))
+		err = o.deleted(svc.People.DeleteUser(ctx, v, principal.DeleteUser{ID: string(id), IdempotencyKey: o.key}))
 	case opDeleteGroup:
-		err = o.deleted(svc.DeleteGroup(ctx, v, principal.DeleteGroup{ID: string(id), IdempotencyKey: o.key}))
+		err = o.deleted(svc.People.DeleteGroup(ctx, v, principal.DeleteGroup{ID: string(id), IdempotencyKey: o.key}))
 	case opUpdateGroup:
-		_, err = svc.UpdateGroup(ctx, v, principal.UpdateGroup{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
+		_, err = svc.People.UpdateGroup(ctx, v, principal.UpdateGroup{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	default:
-		_, err = svc.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
+		_, err = svc.People.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
 	}
 	return err
 }

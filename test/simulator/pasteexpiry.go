@@ -19,7 +19,7 @@ func (r *run) expirePastes(ctx context.Context, p *process) error {
 	r.s.now += 2 * time.Hour
 	for _, more := range []time.Duration{0, day + 2*time.Minute} {
 		r.s.now += more
-		if err := p.j.ExpireDue(ctx, p.svc); err != nil {
+		if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
 			return err
 		}
 		for range 20 {

@@ -131,5 +131,5 @@ func readPastesAgain(ctx context.Context, p *process) error {
 	if _, err := p.pastes.Latest(ctx, cursor.PageArgs{}); err != nil {
 		return err
 	}
-	return p.j.DoDue(ctx, p.svc)
+	return p.j.DoDue(ctx, p.svc.Background())
 }

@@ -11,9 +11,9 @@ import (
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/listing"
-	"carrel/library/repair"
 	"carrel/page"
 	"carrel/paste"
+	"carrel/principal"
 )
 
 // process is a simulated gateway: the product's Service and journal, wired as
@@ -21,11 +21,10 @@ import (
 type process struct {
 	a      *Actor
 	c      *Client
-	svc    *repair.Service
+	svc    *backend.Services
 	leases *lease.Service
 	pages  *page.Service
 	pastes *paste.Service
-	api    library.API // svc, with time limits on reads
 	j      *journal.Journal
 	// started opens when it has started, or failed to.
 	started sched.Latch
@@ -63,12 +62,22 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 		p.failed = err
 		return err
 	}
-	svc := services.Library
-	p.svc, p.api, p.leases, p.pages = svc, library.Bounded(svc, p.a), services.Leases, services.Pages
-	p.pastes = services.Pastes
-	p.a.Go(func() { p.j.Run(ctx, svc) })
+	p.svc, p.leases, p.pages, p.pastes = services, services.Leases, services.Pages, services.Pastes
+	p.a.Go(func() { p.j.Run(ctx, services.Background()) })
 	return nil
 }
 
 // takeOver takes over all lists but its own, whether their owners are dead or not.
-func (p *process) takeOver(ctx context.Context) error { return p.j.Recover(ctx, p.svc) }
+func (p *process) takeOver(ctx context.Context) error { return p.j.Recover(ctx, p.svc.Background()) }
+
+// page reads a page of a library, as inTime does.
+func (p *process) page(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	return inTime(ctx, p, func(ctx context.Context) (*library.LibraryConnection, error) {
+		return p.svc.Listing.Library(ctx, v, owner, q)
+	})
+}
+
+// inTime ends a query that takes too long, as the edge of a gateway does.
+func inTime[T any](ctx context.Context, p *process, query func(context.Context) (T, error)) (T, error) {
+	return sched.InTime(ctx, p.a, query)
+}

@@ -33,7 +33,7 @@ func (r *run) drain() {
 		}
 		p.drains = true
 		p.a.Spawn(nil, func() {
-			if err := p.j.Drain(r.ctx, p.svc); err != nil {
+			if err := p.j.Drain(r.ctx, p.svc.Background()); err != nil {
 				r.report(noEnd, "%s does not drain: %v", p.a.name, err)
 			}
 			p.a.Crash()

@@ -112,10 +112,10 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		shown := readPage{view: r.view, start: p.a.s.steps, from: p.a.clock()}
 		if len(r.pages)%2 == 0 {
 			// Resolvers do so for every page whose owner is still to be read.
-			p.svc.Prefetch(ctx, v, r.owner, q)
+			p.svc.Listing.Prefetch(ctx, v, r.owner, q)
 		}
 		clockSet := p.a.setBack
-		conn, err := p.api.Library(ctx, v, r.owner, q)
+		conn, err := p.page(ctx, v, r.owner, q)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 			shown.from = time.Time{}
 		}
 		if r.bucket = conn.Bucket; r.counts && len(r.pages) == 0 {
-			if r.count, err = p.api.LibraryCount(ctx, conn); err != nil {
+			if r.count, err = inTime(ctx, p, func(ctx context.Context) (library.Count, error) { return p.svc.Listing.LibraryCount(ctx, conn) }); err != nil {
 				return err
 			}
 		}
@@ -164,7 +164,7 @@ func readPeople(ctx context.Context, p *process, v *principal.Viewer) ([]shownPr
 		return nil, nil
 	}
 	ids := []principal.ID{ann, bob}
-	found, err := p.api.Principals(ctx, v, ids)
+	found, err := inTime(ctx, p, func(ctx context.Context) ([]principal.Principal, error) { return p.svc.People.Principals(ctx, v, ids) })
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) boo
 	if r.descending {
 		order = cursor.Descending
 	}
-	position, err := p.svc.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
+	position, err := p.svc.Library.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
 	return err == nil && !position.Bounded
 }
 

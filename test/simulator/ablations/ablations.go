@@ -50,7 +50,7 @@ var protocol = []Ablation{
 		{"core/commit/decide.go", "g.attempt(ctx, early, began, a)", "g.attempt(withTry(ctx, try), early, began, a)"},
 	}},
 	{"new-member-not-read-again", "a change that adds a member does not check whether the member was deleted meanwhile", Libraries, []Patch{
-		{"library/removal.go", "\tgone, err := w.s.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.DeletedOf(ctx, w.joined)\n"},
+		{"library/removal.go", "\tgone, err := w.s.people.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.people.DeletedOf(ctx, w.joined)\n"},
 	}},
 	{"removal-without-entry", "a deletion leaves the in-flight list before everything is removed", Libraries, []Patch{
 		{"principal/removal.go", "\t\terr := s.removals.Take(detached)\n", "\t\tif commit.Ablated(\"removal-without-entry\") {\n\t\t\ts.journal.End(e.ID)\n\t\t}\n\t\terr := s.removals.Take(detached)\n"},
@@ -113,7 +113,7 @@ var protocol = []Ablation{
 		{"lease/service.go", "s.store.CommitLease(ctx, row)", "s.ablatedCommit(ctx, l, row)"},
 	}},
 	{"lease-confirmed-late", "a lease is confirmed after its deadline", Leases, []Patch{
-		{"lease/change.go", "\t\tcase before.overdue(s.Now()):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n", "\t\tcase before.overdue(s.Now()) && commit.Ablated(\"lease-expired-unwritten\"):\n\t\t\treturn before, (&Lease{State: Expired}).notPending()\n\t\tcase before.overdue(s.Now()) && !commit.Ablated(\"lease-confirmed-late\"):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n"},
+		{"lease/change.go", "\t\tcase before.overdue(s.engine.Now()):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n", "\t\tcase before.overdue(s.engine.Now()) && commit.Ablated(\"lease-expired-unwritten\"):\n\t\t\treturn before, (&Lease{State: Expired}).notPending()\n\t\tcase before.overdue(s.engine.Now()) && !commit.Ablated(\"lease-confirmed-late\"):\n\t\t\treturn before.ended(Expired), nil\n\t\tcase before.State != Pending:\n"},
 	}},
 	{"lease-expired-unwritten", "EXPIRED is answered before the lease has expired in the store", Leases, nil},
 	{"lease-after-claims", "the row of a lease is written after its claims", Leases, []Patch{

@@ -25,7 +25,7 @@ func (s *Service) ablatedCommit(ctx context.Context, p *Paste, row Row) (Row, er
 // ablatedMTS returns the current time instead of that of the state.
 func (s *Service) ablatedMTS(p *Paste) clock.Instant {
 	if ablated("entry-at-wall-clock") {
-		return s.Now()
+		return s.engine.Now()
 	}
 	return p.MTS
 }
@@ -57,6 +57,6 @@ func (f *Follower) ablatedBegin(ctx context.Context) (err error) {
 		return nil
 	}
 	f.page, err = f.s.feeds.Since(ctx, feedName, f.position, maxMissed)
-	f.position = timeline.Entry{Created: f.s.Now().Add(24 * time.Hour)}
+	f.position = timeline.Entry{Created: f.s.engine.Now().Add(24 * time.Hour)}
 	return err
 }
