@@ -78,7 +78,7 @@ func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r
 	if err != nil {
 		return false, faults{err.Error()}
 	}
-	f.add(!again && v.user != id && !v.administers(id.Tenant()), "FORBIDDEN")
+	f.add(!again && v.user != id && (!v.administers(id.Tenant()) || w.gone[v.user]), "FORBIDDEN")
 	if f != nil || again {
 		return again, f
 	}
@@ -186,9 +186,9 @@ func wrong(o input.Optional[*string], bad func(string) bool) bool {
 	return o.Set && (o.Value == nil || bad(*o.Value))
 }
 
-// actor returns FORBIDDEN for viewers that neither exist nor administer the tenant.
+// actor returns FORBIDDEN for viewers that neither exist nor administer the tenant, and for deleted ones.
 func (w *world) actor(v viewer, tenant string) faults {
-	if w.stored(v) || v.administers(tenant) {
+	if w.stored(v) || v.administers(tenant) && !w.gone[v.user] {
 		return nil
 	}
 	return faults{"FORBIDDEN"}
