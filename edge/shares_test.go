@@ -202,11 +202,14 @@ func TestBodies_WaitingMessagesAreCounted(t *testing.T) {
 // TestSubscriptions_HoldTheirVariables: by every transport, for as long as they run. Beyond its
 // share an account is refused, and others are not.
 func TestSubscriptions_HoldTheirVariables(t *testing.T) {
-	body, err := json.Marshal(map[string]any{"query": `subscription($t:String){ticks(text:$t)}`, "variables": map[string]any{"t": strings.Repeat("t", 500_000)}})
+	body, err := json.Marshal(map[string]any{"query": `subscription($t:String){ticks(text:$t)}`, "variables": map[string]any{"t": strings.Repeat("t", 524_000)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const each = 500_000 + 32 + 256 + 17
+	const each = 524_000 + 32 + 256 + 17
+	// A message is held in a buffer of 512 KiB until its variables are. Four subscriptions and a buffer fit into the
+	// share, and five subscriptions do not.
+	const share = 4*each + 512<<10 + 8
 	byEvents := func(version string) func(t *testing.T, addr string, header ...string) (first func() string, leave func()) {
 		return func(t *testing.T, addr string, header ...string) (func() string, func()) {
 			c := dial(t, addr)
@@ -225,7 +228,7 @@ func TestSubscriptions_HoldTheirVariables(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, e := newTickingEdge(t, func(c *Config) { c.Limits.BodyMemory = 8 << 20 }) // a share of 2 MiB
+			_, e := newTickingEdge(t, func(c *Config) { c.Limits.BodyMemory = 4 * share })
 			addr := start(t, e.handler, DefaultLimits())
 			var leaves []func()
 			for n := range 4 {

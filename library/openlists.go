@@ -87,8 +87,9 @@ func (s *Service) fannedOut(ctx context.Context, id ContentID, seq int64) bool {
 		if err != nil {
 			return false
 		}
-		// Its followers are notified by the process that finishes the change.
-		if err := (&walk{s: s, entry: e, serial: true, quiet: true}).run(bounded); err != nil {
+		// Followers are notified, because the walk also removes the rows of members who have left. The process that
+		// finishes the change may not know any more what has left the libraries.
+		if err := (&walk{s: s, entry: e, serial: true}).run(bounded); err != nil {
 			return false
 		}
 	}

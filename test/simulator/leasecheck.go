@@ -200,13 +200,15 @@ func (r *run) checkLeases() {
 	r.checkKeyed()
 }
 
-// checkFences checks that each owner of a key has a larger fencing number than the owners before it.
+// checkFences checks that each owner of a key has a larger fencing number than the owners before it. A lease
+// that has ended owns nothing: a repetition that read it earlier may still put its claim.
 func (r *run) checkFences() {
 	for _, c := range r.hist.claims {
 		before := &leaseHistory{}
 		for _, at := range c.states {
 			l := r.hist.ofLease(at.record)
-			if l.id == "" || l == before || !l.answered {
+			lives := func(s leaseState) bool { return s.state == lease.Pending || s.state == lease.Confirmed }
+			if l.id == "" || l == before || !l.answered || !slices.ContainsFunc(l.during(at.step, at.step), lives) {
 				continue
 			}
 			if l.fence() <= before.fence() {
