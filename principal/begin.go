@@ -33,8 +33,9 @@ func (s *Service) BeginAsUser(ctx context.Context, v *Viewer, c commit.Call) (co
 
 // BeginAsActor is BeginSignedIn for a mutation that changes something in a tenant. Its CheckActor
 // returns FORBIDDEN for viewers whose user is not stored. Administrators of that tenant need no stored
-// user, but it must not be deleted; administrators of other tenants do. CheckActor also drops what was read for the viewer, so that
-// each try decides the viewer's rights by what it reads after the state that they protect.
+// user, but it must not be deleted; administrators of other tenants do. CheckActor also drops what was
+// read for the viewer, so that each try decides the viewer's rights by what it reads after the state
+// that they protect.
 func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.Mutation, error) {
 	m, err := s.BeginSignedIn(v, c)
 	if err != nil {

@@ -179,8 +179,8 @@ func (fd *libraryFeed) pass(c library.Change) {
 	}
 }
 
-// passUpdate passes on an update in place of an item with a visibility. No library shows it, so the change that later moves the
-// item is not compared with it.
+// passUpdate passes on an update in place of an item with a visibility. No library shows it, so the
+// change that later moves the item is not compared with it.
 func (fd *libraryFeed) passUpdate(key library.ChangeKey, visibility principal.Visibility) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
