@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	_ "embed" // for clientSchema
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ import (
 	"carrel/resolvers"
 	"carrel/web"
 )
+
+// clientSchema is the schema without the fields of federation, for tools that generate code.
+//
+//go:embed clients/schema.graphql
+var clientSchema string
 
 // runServer serves the API with cfg until ctx ends, and then finishes the running requests. The
 // first line on out is JSON with the addresses. The following lines are the log and, in
@@ -250,6 +256,10 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	s.metrics.Streams(s.api.Open)
 	s.metrics.Answers(s.api.AnswerBytes)
+	schema := ""
+	if s.cfg.Dev || s.cfg.Introspection {
+		schema = clientSchema
+	}
 	var demoMenu func() ([]web.Viewer, error)
 	if minter := s.demoTokens(); minter != nil {
 		demoMenu = minter.Menu
@@ -258,6 +268,7 @@ func (s *server) handler() (http.Handler, error) {
 		GraphQL: s.api,
 		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: demoMenu}),
 		Raw:     s.api.Raw(s.gateway.Pastes.Text),
+		Schema:  schema,
 		Ready:   s.ready,
 		Sites:   s.access.sites,
 	}), nil
@@ -351,7 +362,9 @@ type access struct {
 func openAccess(ctx context.Context, cfg *config.Config, log *slog.Logger) (*access, error) {
 	a := &access{done: make(chan struct{})}
 	var err error
-	if a.sites, err = edge.NewCrossOrigin(cfg.CORSOrigin, cfg.CORSCredentials); err != nil {
+	if a.sites, err = edge.NewCrossOrigin(edge.CrossOriginConfig{
+		Origins: cfg.CORSOrigin, Headers: cfg.CORSHeader, Credentials: cfg.CORSCredentials, Log: log,
+	}); err != nil {
 		return nil, config.NewUsageError("cors-origin: " + err.Error())
 	}
 	if cfg.AuthHS256File != "" {

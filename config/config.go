@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/net/http/httpguts"
 )
 
 // Config holds the settings of `carrel serve`. Each field is a flag, a variable in the environment
@@ -42,8 +43,27 @@ type Config struct {
 	HTTPProfile     string        `name:"http-profile" help:"Status codes of GraphQL over HTTP: default, as today's clients expect them, or draft, as in the 2026 draft." enum:"default,draft" default:"default" placeholder:"default|draft"`
 	Documents       string        `help:"Manifest of persisted documents; no other documents are answered." placeholder:"FILE"`
 	CORSOrigin      Origins       `name:"cors-origin" help:"Site whose pages may call the gateway, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
+	CORSHeader      HeaderNames   `name:"cors-header" help:"Header that pages of those sites may send, besides those that clients and tracing usually add; repeatable." placeholder:"NAME"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
 	TelemetryFlags
+}
+
+// HeaderNames holds the values of --cors-header.
+type HeaderNames []string
+
+// Decode implements kong.MapperValue. It refuses malformed names and the wildcard *.
+func (h *HeaderNames) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("NAME", &text); err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "*" || !httpguts.ValidHeaderFieldName(name) {
+			return WrongUsage("cors-header", text, "the name of a header, such as X-Tenant")
+		}
+		*h = append(*h, name)
+	}
+	return nil
 }
 
 // Origins holds the values of --cors-origin.
@@ -142,7 +162,7 @@ func (c *Config) LogValue() slog.Value {
 		slog.Duration("drain_delay", c.DrainDelay),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
 		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
-		slog.Any("cors_origin", c.CORSOrigin), slog.Bool("cors_credentials", c.CORSCredentials),
+		slog.Any("cors_origin", c.CORSOrigin), slog.Any("cors_header", c.CORSHeader), slog.Bool("cors_credentials", c.CORSCredentials),
 		slog.String("otlp_endpoint", withoutUser(c.OTLPEndpoint)), slog.String("otlp_headers_file", c.OTLPHeadersFile),
 		slog.Float64("trace_ratio", c.TraceRatio), slog.Duration("otlp_metrics_every", c.OTLPMetricsEvery),
 		slog.Int("header_cache", c.HeaderCache),

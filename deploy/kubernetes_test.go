@@ -163,7 +163,7 @@ func TestKubernetes_SettingsAreAcceptedByTheBinary(t *testing.T) {
 // TestKubernetes_ProbesUseServedPaths compares the paths of the probes with the routes of the
 // gateway.
 func TestKubernetes_ProbesUseServedPaths(t *testing.T) {
-	sites, err := edge.NewCrossOrigin(nil, false)
+	sites, err := edge.NewCrossOrigin(edge.CrossOriginConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}

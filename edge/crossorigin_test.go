@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,22 +20,22 @@ func TestOrigins_InvalidAreRefused(t *testing.T) {
 		{"https://example.org#", false}, {"ftp://example.org", false}, {"file://", false}, {"https://a b", false}, {"https://example.org,https://b.org", false},
 		{"//example.org", false}, {"https:example.org", false},
 	} {
-		if _, err := NewCrossOrigin([]string{"https://good.org", c.origin}, c.credentials); err == nil || !strings.Contains(err.Error(), c.origin) {
+		if _, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://good.org", c.origin}, Credentials: c.credentials}); err == nil || !strings.Contains(err.Error(), c.origin) {
 			t.Errorf("%q: %v", c.origin, err)
 		}
 	}
-	if _, err := NewCrossOrigin(nil, true); err == nil {
+	if _, err := NewCrossOrigin(CrossOriginConfig{Credentials: true}); err == nil {
 		t.Error("credentials without origins: no error")
 	}
 	for _, origin := range []string{"*", "https://example.org", "http://localhost:3000", "https://*.example.org", "https://*.example.org:8443", "http://[::1]:3000", "HTTPS://Example.org"} {
-		if _, err := NewCrossOrigin([]string{origin}, false); err != nil {
+		if _, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{origin}}); err != nil {
 			t.Errorf("%q: %v", origin, err)
 		}
 	}
 }
 
 func TestPreflight_AllowsConfiguredOriginsOnly(t *testing.T) {
-	sites, err := NewCrossOrigin([]string{"https://app.example.org", "https://*.example.com"}, true)
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org", "https://*.example.com"}, Credentials: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,15 +82,15 @@ func TestPreflight_AllowsConfiguredOriginsOnly(t *testing.T) {
 // TestCrossOrigin_EveryAnswerVariesByOrigin, whichever sites may call and whether or not the
 // request has an Origin.
 func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
-	everybody, err := NewCrossOrigin([]string{"*"}, false)
+	everybody, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
+	one, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}, Credentials: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, sites := range map[string]*CrossOrigin{"none": sameOriginOnly(), "all": everybody, "one": one} {
+	for name, sites := range map[string]*CrossOrigin{"none": sameOriginOnly(nil), "all": everybody, "one": one} {
 		h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
 		for _, request := range []string{"GET /graphql?query={__typename}", "GET /graphql", "POST /graphql", "OPTIONS /graphql", "PUT /graphql"} {
 			for _, origin := range []string{"", "https://app.example.org", "https://evil.example"} {
@@ -109,7 +111,7 @@ func TestCrossOrigin_EveryAnswerVariesByOrigin(t *testing.T) {
 }
 
 func TestPreflight_ManyCommasAreCheap(t *testing.T) {
-	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +127,11 @@ func TestPreflight_ManyCommasAreCheap(t *testing.T) {
 }
 
 func TestCrossOrigin_CookiesOfOtherSitesAreRefused(t *testing.T) {
-	trusting, err := NewCrossOrigin([]string{"https://app.example.org"}, true)
+	trusting, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}, Credentials: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	everybody, err := NewCrossOrigin([]string{"*"}, false)
+	everybody, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,4 +160,69 @@ func TestCrossOrigin_CookiesOfOtherSitesAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPreflight_AllowsTheHeadersOfClients: those that the gateway reads, those of tracing and of
+// clients, and those of the flag.
+func TestPreflight_AllowsTheHeadersOfClients(t *testing.T) {
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}, Headers: []string{"X-Tenant"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
+	for header, allowed := range map[string]bool{
+		"authorization": true, "content-type": true, "accept": true, "x-request-id": true,
+		"traceparent": true, "tracestate": true, "baggage": true, "sentry-trace": true,
+		"apollographql-client-name": true, "apollographql-client-version": true,
+		"apollo-require-preflight": true, "x-apollo-operation-name": true, "x-apollo-operation-id": true,
+		"x-tenant": true, "x-other": false, "cookie": false,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, preflight("https://app.example.org", header))
+		if got := w.Header().Get("Access-Control-Allow-Headers") != ""; got != allowed {
+			t.Errorf("%s: allowed is %v, want %v", header, got, allowed)
+		}
+	}
+}
+
+// TestCrossOrigin_LogsEachRefusalOnce with the flag that would allow it, and a bounded number.
+func TestCrossOrigin_LogsEachRefusalOnce(t *testing.T) {
+	var out strings.Builder
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "flag" || a.Key == "value" {
+			return a
+		}
+		return slog.Attr{}
+	}}))
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Sites: sites})
+	for range 2 {
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://other.example", "content-type"))
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://app.example.org", "content-type, X-Mine"))
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://app.example.org", "traceparent,authorization"))
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://app.example.org", strings.Repeat("x", maxAsked+1)))
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://app.example.org", "x y,\"y\""))
+		h.ServeHTTP(httptest.NewRecorder(), preflight("https://user:secret@app.example.org", "accept"))
+	}
+	if want := "flag=--cors-origin value=https://other.example\nflag=--cors-header value=x-mine\n"; out.String() != want {
+		t.Errorf("logged\n%s\nwant\n%s", out.String(), want)
+	}
+	for i := range 100 {
+		h.ServeHTTP(httptest.NewRecorder(), preflight(fmt.Sprintf("https://%d.%s.example", i, strings.Repeat("x", 1000)), "accept"))
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != maxRefusals || out.Len() > maxRefusals*(maxRefused+100) {
+		t.Errorf("%d lines and %d bytes are logged, want %d lines", lines, out.Len(), maxRefusals)
+	}
+}
+
+// preflight returns the request by which a browser asks whether a page may send a POST with headers.
+func preflight(origin, headers string) *http.Request {
+	r := httptest.NewRequest(http.MethodOptions, "/graphql", nil)
+	r.Header.Set("Origin", origin)
+	r.Header.Set("Access-Control-Request-Method", "POST")
+	r.Header.Set("Access-Control-Request-Headers", headers)
+	return r
 }

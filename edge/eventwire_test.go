@@ -44,7 +44,7 @@ func (s *ticking) ticks(t *testing.T, answer *http.Response) {
 // after the request is not run.
 func TestEvents_RequestsBehindASubscriptionAreNotRun(t *testing.T) {
 	s, e := newTickingEdge(t, nil)
-	mux := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly()})
+	mux := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly(nil)})
 	conn := dial(t, start(t, mux, DefaultLimits()))
 	ask := fmt.Sprintf(askTicks, 1)
 	if _, err := conn.Write([]byte(ask + ask)); err != nil {

@@ -109,7 +109,7 @@ func New(c Config) (*Handler, error) {
 		h.closed = func(string) {}
 	}
 	if h.sites == nil {
-		h.sites = sameOriginOnly()
+		h.sites = sameOriginOnly(nil)
 	}
 	h.compiler = newCompiler(h.schema, &h.limits, h.introspects, c.Development)
 	h.persisted = newPersisted(c.Documents, &h.limits)

@@ -173,7 +173,7 @@ func TestCompress_AssetsButNotPages(t *testing.T) {
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
 		_, _ = io.WriteString(w, strings.Repeat("x", 2*zipFrom))
 	})
-	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Page: page, Sites: sameOriginOnly()})
+	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Page: page, Sites: sameOriginOnly(nil)})
 	for media, want := range map[string]string{"text/javascript; charset=utf-8": "gzip", "text/css": "gzip", "text/html": "", "application/json": "", "font/woff2": ""} {
 		r := httptest.NewRequest(http.MethodGet, "/x", nil)
 		r.URL.RawQuery = "type=" + strings.ReplaceAll(media, ";", "%3B")

@@ -19,10 +19,13 @@ type RawText func(ctx context.Context, id string) (*string, error)
 const rawBytes = 512 << 10
 
 // Raw serves the texts of pastes as plain text that browsers do not execute, sniff or cache. It
-// sets no cookie and requires no authentication. A text costs the address one point.
+// sets no cookie and requires no authentication, so that pages of all sites may read it. A text
+// costs the address one point.
 func (h *Handler) Raw(read RawText) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
+		w.Header()["Access-Control-Allow-Origin"] = everySite
+		w.Header()["Access-Control-Expose-Headers"] = retryAfter
 		code := h.serveRaw(w, r, read)
 		h.observe("", code, time.Since(began))
 	})

@@ -35,7 +35,7 @@ func TestRaw_ServesTextsAsPlainText(t *testing.T) {
 	e := newEdge(t, func(c *Config) {
 		c.Observe = func(_, code string, _ time.Duration) { codes = append(codes, code) }
 	})
-	h := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly(), Raw: e.handler.Raw(rawText)})
+	h := Mux(Routes{GraphQL: e.handler, Sites: sameOriginOnly(nil), Raw: e.handler.Raw(rawText)})
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -56,6 +56,9 @@ func TestRaw_ServesTextsAsPlainText(t *testing.T) {
 			t.Errorf("%s %s: %d %q, want %d %q", c.method, c.path, w.Code, w.Body, c.status, c.body)
 		}
 		head := w.Header()
+		if got := head.Get("Access-Control-Allow-Origin"); c.status != 405 && !strings.HasSuffix(c.path, "other") && got != "*" {
+			t.Errorf("%s %s: pages of the sites %q may read it", c.method, c.path, got)
+		}
 		if c.status == 405 || strings.HasSuffix(c.path, "other") {
 			continue
 		}

@@ -22,6 +22,8 @@ type Routes struct {
 	Page    http.Handler // served at /; if nil, nothing is
 	// Raw serves the texts of pastes by the path value "id". If nil, they are not served.
 	Raw http.Handler
+	// Schema is the text that /schema.graphql serves. If empty, it is not served.
+	Schema string
 	// Ready returns nil, or the reason why the process should receive no requests. Clients see the
 	// reason only if it is a NotReady.
 	Ready func(ctx context.Context) error
@@ -55,6 +57,11 @@ func Mux(r Routes) http.Handler {
 	if r.Raw != nil {
 		mux.Handle("GET /p/{id}/raw", r.Raw)
 	}
+	if r.Schema != "" {
+		mux.Handle("GET /schema.graphql", r.Sites.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			plain(w, http.StatusOK, r.Schema)
+		})))
+	}
 	if r.Page != nil {
 		mux.Handle("/", compressAssets(r.Page))
 	}
@@ -74,6 +81,8 @@ var (
 	ownSite     = []string{"same-origin"}
 	noReferrer  = []string{"no-referrer"}
 	httpsAlways = []string{"max-age=31536000"}
+	everySite   = []string{"*"}
+	retryAfter  = []string{"Retry-After"}
 )
 
 // secure adds the headers of an answer that is not a page: browsers must not execute, frame or

@@ -19,7 +19,7 @@ import (
 func TestHealth_ShowsNoReasonButNotReady(t *testing.T) {
 	var down error
 	h := Mux(Routes{
-		GraphQL: newEdge(t, nil).handler, Sites: sameOriginOnly(),
+		GraphQL: newEdge(t, nil).handler, Sites: sameOriginOnly(nil),
 		Ready: func(context.Context) error { return down },
 	})
 	get := func(path string) *httptest.ResponseRecorder {
@@ -207,7 +207,7 @@ func TestServer_PanicOutsideGraphQLIsLogged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lines := make(lineLog, 10)
 			h := Mux(Routes{
-				GraphQL: http.NotFoundHandler(), Sites: sameOriginOnly(),
+				GraphQL: http.NotFoundHandler(), Sites: sameOriginOnly(nil),
 				Ready: func(context.Context) error { panic("the page is broken") },
 			})
 			server := httptest.NewUnstartedServer(h)

@@ -320,7 +320,7 @@ func TestDrain_EndsSubscriptionsOfSockets(t *testing.T) {
 }
 
 func TestSocket_FromOtherSitesIsRefused(t *testing.T) {
-	sites, err := NewCrossOrigin([]string{"https://app.example.org"}, false)
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}})
 	if err != nil {
 		t.Fatal(err)
 	}

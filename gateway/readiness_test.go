@@ -42,7 +42,7 @@ func TestReadiness_ShowsOnlyPublicReasons(t *testing.T) {
 		{"no answer in time", context.DeadlineExceeded, 503, "not ready: the store does not answer\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			sites, err := edge.NewCrossOrigin(nil, false)
+			sites, err := edge.NewCrossOrigin(edge.CrossOriginConfig{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -53,11 +53,14 @@ func hostileDocuments() []row {
 			if r := serve(t).send("POST", "/graphql", question(circular)); r.code() != "DEPTH_LIMIT" {
 				t.Errorf("in development: %.300s", r.body)
 			}
+			if r := serve(t).send("GET", "/schema.graphql", ""); r.Status != 200 || !bytes.Contains(r.body, []byte("\ntype Query {")) {
+				t.Errorf("the schema in development: %d %.300s", r.Status, r.body)
+			}
 		}},
 		{9, "introspection and the page in production", func(t *testing.T, w *world) {
 			w.refused("{__schema{types{name}}}", "INTROSPECTION_DISABLED")
 			w.refused(`{__type(name:"User"){name}}`, "INTROSPECTION_DISABLED")
-			for _, path := range []string{"/", "/index.html", "/dev/viewers", "/graphiql", "/assets/"} {
+			for _, path := range []string{"/", "/index.html", "/dev/viewers", "/graphiql", "/assets/", "/schema.graphql"} {
 				if r := w.send("GET", path, ""); r.Status != 404 {
 					t.Errorf("%s: %d", path, r.Status)
 				}
