@@ -1228,6 +1228,8 @@ type UserError {
   field: [String!]
   "The kind of the error."
   code: UserErrorCode!
+  "For INVALID, what is wrong with the value; a client can translate it. Null for all other errors."
+  reason: InvalidReason
   "For CONFLICT, the current version of the item, draft or paste, which differs from expectedVersion; 0 for a draft that is not stored. Null for all other errors, and for a suggestion."
   currentVersion: Int
 }
@@ -1260,6 +1262,22 @@ enum UserErrorCode {
   WRONG_SECRET
   "The current revision is not the one that the text is based on."
   REVISION_CONFLICT
+}
+
+"What is wrong with an INVALID value. Later versions may add reasons: show those that you do not know as MALFORMED."
+enum InvalidReason {
+  "The value is not of the form that the message describes."
+  MALFORMED
+  "The value is missing, null, or has nothing that can be seen."
+  EMPTY
+  "The value has more characters, bytes or entries than its limit."
+  TOO_LONG
+  "A number or a time is outside its limits."
+  OUT_OF_RANGE
+  "A list names the same thing twice."
+  REPEATED
+  "The value is not allowed for this object, or beside another value of the input."
+  NOT_APPLICABLE
 }
 
 "Whether a change is complete."
@@ -3778,6 +3796,8 @@ func (ec *executionContext) childFields_UserError(ctx context.Context, field gra
 		return ec.fieldContext_UserError_field(ctx, field)
 	case "code":
 		return ec.fieldContext_UserError_code(ctx, field)
+	case "reason":
+		return ec.fieldContext_UserError_reason(ctx, field)
 	case "currentVersion":
 		return ec.fieldContext_UserError_currentVersion(ctx, field)
 	}
@@ -17281,6 +17301,29 @@ func (ec *executionContext) fieldContext_UserError_code(_ context.Context, field
 	return graphql.NewScalarFieldContext("UserError", field, false, false, errors.New("field of type UserErrorCode does not have child fields"))
 }
 
+func (ec *executionContext) _UserError_reason(ctx context.Context, field graphql.CollectedField, obj *UserError) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UserError_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *InvalidReason) graphql.Marshaler {
+			return ec.marshalOInvalidReason2ᚖcarrelᚋgraphᚐInvalidReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UserError_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UserError", field, false, false, errors.New("field of type InvalidReason does not have child fields"))
+}
+
 func (ec *executionContext) _UserError_currentVersion(ctx context.Context, field graphql.CollectedField, obj *UserError) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26998,6 +27041,11 @@ func (ec *executionContext) _UserError(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "reason":
+			out.Values[i] = ec._UserError_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "currentVersion":
 			out.Values[i] = ec._UserError_currentVersion(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -29478,6 +29526,22 @@ func (ec *executionContext) marshalOInt2ᚖint(ctx context.Context, sel ast.Sele
 	_ = ctx
 	res := MarshalInt(*v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOInvalidReason2ᚖcarrelᚋgraphᚐInvalidReason(ctx context.Context, v any) (*InvalidReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(InvalidReason)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOInvalidReason2ᚖcarrelᚋgraphᚐInvalidReason(ctx context.Context, sel ast.SelectionSet, v *InvalidReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOKeyedObject2carrelᚋgraphᚐKeyedObject(ctx context.Context, sel ast.SelectionSet, v KeyedObject) graphql.Marshaler {

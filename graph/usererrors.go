@@ -11,8 +11,20 @@ type UserError struct {
 	Message string
 	Field   []string // nil if the error is not about one field
 	Code    UserErrorCode
+	Reason  *InvalidReason // of INVALID; nil for other errors
 	// CurrentVersion is the current version if it is not the expected one; nil for other errors.
 	CurrentVersion *int
+}
+
+// InvalidReason says what is wrong with an INVALID value; its names are those of the contract.
+type InvalidReason fault.Detail
+
+// MarshalGQL writes the reason.
+func (r InvalidReason) MarshalGQL(w io.Writer) { name(r).MarshalGQL(w) }
+
+// UnmarshalGQL is required by the binding. The reason is never an input.
+func (r *InvalidReason) UnmarshalGQL(any) error {
+	return fault.BadInputf("a reason is not an input")
 }
 
 // UserErrorCode is the code of a UserError in the contract.
@@ -63,6 +75,10 @@ func UserErrors(err error) ([]UserError, error) {
 			return nil, err
 		}
 		shown[i] = UserError{Message: f.Msg, Field: f.Path, Code: code, CurrentVersion: f.Version}
+		if f.Detail != "" {
+			reason := InvalidReason(f.Detail)
+			shown[i].Reason = &reason
+		}
 	}
 	return shown, nil
 }

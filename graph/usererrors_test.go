@@ -19,13 +19,23 @@ func TestUserErrors_ShowWhatAUserCanCorrect(t *testing.T) {
 		return &fault.Error{Code: fault.Conflict, Reason: r, Path: path, Msg: "m"}
 	}
 	shown := func(code UserErrorCode) []UserError { return []UserError{{Message: "m", Field: path, Code: code}} }
+	reason := func(d fault.Detail) *InvalidReason { r := InvalidReason(d); return &r }
+	invalid := func(d fault.Detail) []UserError {
+		return []UserError{{Message: "m", Field: path, Code: CodeInvalid, Reason: reason(d)}}
+	}
+	malformed := reason(fault.DetailMalformed)
 	seven := 7
 	cases := []struct {
 		name string
 		err  error
 		want []UserError // nil: a top-level error
 	}{
-		{"invalid", fault.Invalidf(path, "m"), shown(CodeInvalid)},
+		{"malformed", fault.Invalidf(path, "m"), invalid("MALFORMED")},
+		{"empty", fault.Emptyf(path, "m"), invalid("EMPTY")},
+		{"too long", fault.TooLongf(path, "m"), invalid("TOO_LONG")},
+		{"out of range", fault.OutOfRangef(path, "m"), invalid("OUT_OF_RANGE")},
+		{"repeated", fault.Repeatedf(path, "m"), invalid("REPEATED")},
+		{"not applicable", fault.NotApplicablef(path, "m"), invalid("NOT_APPLICABLE")},
 		{"not found", fault.NotFoundf(path, "m"), shown(CodeNotFound)},
 		{"forbidden", fault.Forbiddenf(path, "m"), shown(CodeForbidden)},
 		{"too many", fault.TooManyf(path, "m"), shown(CodeTooMany)},
@@ -37,10 +47,10 @@ func TestUserErrors_ShowWhatAUserCanCorrect(t *testing.T) {
 		{"expired", conflict(fault.ReasonExpired), shown(CodeExpired)},
 		{"cancelled before", conflict(fault.ReasonCancelled), shown(CodeCancelled)},
 		{"confirmed before", conflict(fault.ReasonConfirmed), shown(CodeConfirmed)},
-		{"wrapped", fmt.Errorf("update: %w", fault.Invalidf(path, "m")), shown(CodeInvalid)},
-		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{Message: "m", Code: CodeInvalid}}},
+		{"wrapped", fmt.Errorf("update: %w", fault.Invalidf(path, "m")), invalid("MALFORMED")},
+		{"the fault of the whole input", fault.Invalidf(nil, "m"), []UserError{{Message: "m", Code: CodeInvalid, Reason: malformed}}},
 		{"several", fault.List{fault.Invalidf(path, "m"), fault.Invalidf(nil, "n")},
-			[]UserError{{Message: "m", Field: path, Code: CodeInvalid}, {Message: "n", Code: CodeInvalid}}},
+			[]UserError{{Message: "m", Field: path, Code: CodeInvalid, Reason: malformed}, {Message: "n", Code: CodeInvalid, Reason: malformed}}},
 
 		{"bad input", fault.BadInputf("m"), nil},
 		{"bad cursor", &fault.Error{Code: fault.Invalid, Reason: fault.ReasonBadCursor}, nil},
@@ -73,6 +83,20 @@ func TestUserErrors_ShowWhatAUserCanCorrect(t *testing.T) {
 	}
 	if got, err := UserErrors(nil); got != nil || err != nil {
 		t.Errorf("no error: got %v, %v", got, err)
+	}
+}
+
+// TestInvalidReason_HasTheDetailsOfTheDomain: a detail without a value of the enum would break an
+// answer.
+func TestInvalidReason_HasTheDetailsOfTheDomain(t *testing.T) {
+	want := []fault.Detail{fault.DetailMalformed, fault.DetailEmpty, fault.DetailTooLong, fault.DetailOutOfRange,
+		fault.DetailRepeated, fault.DetailNotApplicable}
+	var got []fault.Detail
+	for _, value := range parsedSchema.Types["InvalidReason"].EnumValues {
+		got = append(got, fault.Detail(value.Name))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the schema's reasons (-want +got):\n%s", diff)
 	}
 }
 

@@ -57,10 +57,10 @@ func (in *Acquire) check() fault.List {
 	var faults fault.List
 	faults = append(faults, checkDocuments(in.Documents)...)
 	if ms := in.TTLMs; ms != nil && (int64(*ms) < MinTTL.Milliseconds() || int64(*ms) > MaxTTL.Milliseconds()) {
-		faults = append(faults, fault.Invalidf([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed", MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
+		faults = append(faults, fault.OutOfRangef([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed", MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
 	}
 	if ms := in.WaitMs; ms != nil && (*ms < 0 || int64(*ms) > MaxWait.Milliseconds()) {
-		faults = append(faults, fault.Invalidf([]string{"waitMs"}, "acquireLease waits for 0 to %d ms", MaxWait.Milliseconds()))
+		faults = append(faults, fault.OutOfRangef([]string{"waitMs"}, "acquireLease waits for 0 to %d ms", MaxWait.Milliseconds()))
 	}
 	return faults
 }
@@ -69,7 +69,7 @@ func checkDocuments(documents []Document) fault.List {
 	const field = "documents"
 	switch n := len(documents); {
 	case n == 0:
-		return fault.List{fault.Invalidf([]string{field}, "name at least one key")}
+		return fault.List{fault.Emptyf([]string{field}, "name at least one key")}
 	case n > MaxDocuments:
 		return fault.List{fault.TooManyf([]string{field}, "a lease takes at most %d keys", MaxDocuments)}
 	}
@@ -80,7 +80,7 @@ func checkDocuments(documents []Document) fault.List {
 		at := strconv.Itoa(i)
 		err := checkKey(d.Key)
 		if err == nil && seen[d.Key] {
-			err = fault.Invalidf(nil, "this key is named twice")
+			err = fault.Repeatedf(nil, "this key is named twice")
 		}
 		faults.Add(err, field, at, "key")
 		seen[d.Key] = true
@@ -92,15 +92,21 @@ func checkDocuments(documents []Document) fault.List {
 		}
 	}
 	if size > MaxValues {
-		faults = append(faults, fault.Invalidf([]string{field}, "the values of a lease have at most %d bytes together; these have %d", MaxValues, size))
+		faults = append(faults, fault.TooLongf([]string{field}, "the values of a lease have at most %d bytes together; these have %d", MaxValues, size))
 	}
 	return faults
 }
 
 // checkKey checks the form of a key. Its error has code Invalid.
 func checkKey(key string) error {
-	if len(key) < 1 || len(key) > MaxKey || !utf8.ValidString(key) {
-		return fault.Invalidf(nil, "a key has 1 to %d bytes of valid UTF-8", MaxKey)
+	const form = "a key has 1 to %d bytes of valid UTF-8"
+	switch {
+	case key == "":
+		return fault.Emptyf(nil, form, MaxKey)
+	case len(key) > MaxKey:
+		return fault.TooLongf(nil, form, MaxKey)
+	case !utf8.ValidString(key):
+		return fault.Invalidf(nil, form, MaxKey)
 	}
 	return nil
 }

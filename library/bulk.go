@@ -109,7 +109,7 @@ func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change 
 	defer v.Forget()
 	switch {
 	case len(b.ids) == 0:
-		b.call.Faults = append(b.call.Faults, fault.Invalidf([]string{b.list}, "name at least one item"))
+		b.call.Faults = append(b.call.Faults, fault.Emptyf([]string{b.list}, "name at least one item"))
 	case len(b.ids) > input.MaxList:
 		b.call.Faults = append(b.call.Faults, fault.TooManyf([]string{b.list}, "at most %d items at once; send the rest in further calls", input.MaxList))
 	}
@@ -121,7 +121,7 @@ func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change 
 	first := make(map[string]int, len(b.ids))
 	for i, id := range b.ids {
 		if before, named := first[id]; named {
-			outs[i].Err = fault.Invalidf(b.path(i, []string{b.id}), "this item is named twice, first at %d", before)
+			outs[i].Err = fault.Repeatedf(b.path(i, []string{b.id}), "this item is named twice, first at %d", before)
 			continue
 		}
 		first[id] = i

@@ -118,9 +118,9 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 	}
 	switch {
 	case in.Kind == Link && in.Link == nil:
-		faults = append(faults, fault.Invalidf([]string{"link"}, "a LINK needs a link"))
+		faults = append(faults, fault.Emptyf([]string{"link"}, "a LINK needs a link"))
 	case in.Kind == Note && in.Link != nil:
-		faults = append(faults, fault.Invalidf([]string{"link"}, "a NOTE has no link"))
+		faults = append(faults, fault.NotApplicablef([]string{"link"}, "a NOTE has no link"))
 	case in.Kind == Link:
 		faults.Add(checkLink(*in.Link), "link")
 	case in.Kind != Note:
@@ -147,7 +147,7 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 // again, even if the instant has passed since.
 func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	if at != nil && *at <= now {
-		return fault.Invalidf([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
+		return fault.OutOfRangef([]string{"expiresAt"}, "expiresAt must lie in the future; to take an item away now, delete it")
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 	const field = "members"
 	var faults fault.List
 	if len(changes) == 0 && !creation {
-		return nil, fault.List{fault.Invalidf([]string{field}, "name at least one principal")}
+		return nil, fault.List{fault.Emptyf([]string{field}, "name at least one principal")}
 	}
 	if len(changes) > most {
 		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
@@ -129,14 +129,14 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 		p, err := principal.ParseID(c.Principal)
 		faults.Add(err, field, at, "principalId")
 		if err == nil && seen[p] {
-			faults = append(faults, fault.Invalidf([]string{field, at, "principalId"}, "this principal is named twice"))
+			faults = append(faults, fault.Repeatedf([]string{field, at, "principalId"}, "this principal is named twice"))
 		}
 		seen[p] = true
 		row := Member{Principal: p}
 		if c.Role != nil {
 			row.Role = *c.Role
 		} else if creation {
-			faults = append(faults, fault.Invalidf([]string{field, at, "role"}, "a role is needed: the item has no members yet whose role could be removed"))
+			faults = append(faults, fault.Emptyf([]string{field, at, "role"}, "a role is needed: the item has no members yet whose role could be removed"))
 		}
 		rows = append(rows, row)
 	}

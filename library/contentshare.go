@@ -67,7 +67,7 @@ func checkTargets(principals []string, role ContentRole, most int) (ps []princip
 		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
 	if len(principals) == 0 {
-		faults = append(faults, fault.Invalidf([]string{"principalIds"}, "name at least one principal to share with"))
+		faults = append(faults, fault.Emptyf([]string{"principalIds"}, "name at least one principal to share with"))
 	}
 	if len(principals) > most {
 		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))

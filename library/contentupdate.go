@@ -41,13 +41,13 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 		faults.Add(input.Required(in.Link.Value, "a link", checkLink), "link")
 	}
 	if in.Visibility.Set && (in.Visibility.Value == nil || !in.Visibility.Value.Valid()) {
-		faults = append(faults, fault.Invalidf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
+		faults = append(faults, fault.Emptyf([]string{"visibility"}, "a visibility cannot be null: leave it out to keep it"))
 	}
 	if in.IdempotencyKey == nil {
 		faults.Add(checkExpiry(in.ExpiresAt.Value, now))
 	}
 	if !in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set {
-		faults = append(faults, fault.Invalidf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
+		faults = append(faults, fault.Emptyf(nil, "nothing to change: give at least one of title, description, link, visibility and expiresAt"))
 	}
 	return id, faults
 }
@@ -124,7 +124,7 @@ func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *targe
 func (in *UpdateContent) fits(h *Header, now clock.Instant) error {
 	var faults fault.List
 	if in.Link.Set && h.Kind == Note {
-		faults = append(faults, fault.Invalidf([]string{"link"}, "a NOTE has no link"))
+		faults = append(faults, fault.NotApplicablef([]string{"link"}, "a NOTE has no link"))
 	}
 	faults.Add(checkExpiry(in.ExpiresAt.Value, now))
 	return faults.OrNil()

@@ -134,11 +134,11 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 	switch {
 	case len(more) > 0:
 	case in.Unmanaged && h.Creator != "":
-		faults = append(faults, fault.Invalidf([]string{"unmanaged"}, "the content has a MANAGER"))
+		faults = append(faults, fault.NotApplicablef([]string{"unmanaged"}, "the content has a MANAGER"))
 	case in.Unmanaged && in.CreatedBy == nil:
-		faults = append(faults, fault.Invalidf([]string{"createdBy"}, "a content that nobody manages needs createdBy"))
+		faults = append(faults, fault.Emptyf([]string{"createdBy"}, "a content that nobody manages needs createdBy"))
 	case h.Creator == "" && !in.Unmanaged:
-		faults = append(faults, fault.Invalidf([]string{"members"}, "a content needs at least one MANAGER"))
+		faults = append(faults, fault.Emptyf([]string{"members"}, "a content needs at least one MANAGER"))
 	}
 	if in.CreatedBy != nil {
 		// A group is a valid creator: the item may have been imported without an author and
@@ -157,10 +157,10 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		h.Version = *in.Version
 	}
 	if h.CreatedAt > now || h.LastModified > now || h.LastModified < h.CreatedAt {
-		faults = append(faults, fault.Invalidf([]string{"lastModified"}, "createdAt and lastModified must be in the past, in this order"))
+		faults = append(faults, fault.OutOfRangef([]string{"lastModified"}, "createdAt and lastModified must be in the past, in this order"))
 	}
 	if h.Version < 1 {
-		faults = append(faults, fault.Invalidf([]string{"version"}, "a version is at least 1"))
+		faults = append(faults, fault.OutOfRangef([]string{"version"}, "a version is at least 1"))
 	}
 	h.Position, h.Widest = h.LastModified, h.Visibility
 	return h, members, faults.OrNil()

@@ -34,7 +34,7 @@ func (s *Service) KeepPages(p Pages) { s.pages = p }
 func (in *CreateContent) checkText(faults *fault.List) {
 	if in.Body != nil {
 		if in.Kind == Link {
-			*faults = append(*faults, fault.Invalidf([]string{"body"}, "a LINK has no text: create a NOTE, or leave the body out"))
+			*faults = append(*faults, fault.NotApplicablef([]string{"body"}, "a LINK has no text: create a NOTE, or leave the body out"))
 		}
 		faults.Add(CheckBody(*in.Body), "body")
 	}
@@ -42,7 +42,7 @@ func (in *CreateContent) checkText(faults *fault.List) {
 		return
 	}
 	if in.Body == nil {
-		*faults = append(*faults, fault.Invalidf([]string{"locale"}, "a locale is that of a body: give a body too, or leave the locale out"))
+		*faults = append(*faults, fault.NotApplicablef([]string{"locale"}, "a locale is that of a body: give a body too, or leave the locale out"))
 	}
 	locale, err := urlname.Locale(*in.Locale)
 	if err != nil {

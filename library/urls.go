@@ -32,6 +32,10 @@ type MoveContent struct {
 func checkURL(url string) (string, error) {
 	canonical, err := urlname.Canonical(url)
 	if err != nil {
+		var e *urlname.Error
+		if errors.As(err, &e) && e.TooLong {
+			return "", fault.TooLongf(nil, "%s", err)
+		}
 		return "", fault.Invalidf(nil, "%s", err)
 	}
 	return canonical, nil
@@ -45,7 +49,7 @@ func (in *MoveContent) check() (ContentID, fault.List) {
 	faults.Add(err, "id")
 	switch {
 	case !in.URL.Set:
-		faults = append(faults, fault.Invalidf([]string{"url"}, "give the url to move to, or null to remove the url"))
+		faults = append(faults, fault.Emptyf([]string{"url"}, "give the url to move to, or null to remove the url"))
 	case in.URL.Value != nil:
 		in.url, err = checkURL(*in.URL.Value)
 		faults.Add(err, "url")

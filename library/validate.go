@@ -25,7 +25,7 @@ const MaxBody = 512 << 10
 // CheckBody checks the text of a revision, which may be empty. Its error has code Invalid.
 func CheckBody(s string) error {
 	if len(s) > MaxBody {
-		return fault.Invalidf(nil, "a text has at most %d KiB; this one has %d bytes", MaxBody>>10, len(s))
+		return fault.TooLongf(nil, "a text has at most %d KiB; this one has %d bytes", MaxBody>>10, len(s))
 	}
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "a text must be valid UTF-8")
@@ -58,7 +58,7 @@ func checkLinkHost(host string) error {
 // stored as written.
 func checkLink(s string) error {
 	if input.TooLong(s, maxLink) {
-		return fault.Invalidf(nil, "a link has at most %d characters; this one has %d", maxLink, utf8.RuneCountInString(s))
+		return fault.TooLongf(nil, "a link has at most %d characters; this one has %d", maxLink, utf8.RuneCountInString(s))
 	}
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "a link must be valid UTF-8")
@@ -86,7 +86,7 @@ func checkLink(s string) error {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return fault.Invalidf(nil, "the port of a link must be between 1 and 65535")
+			return fault.OutOfRangef(nil, "the port of a link must be between 1 and 65535")
 		}
 	}
 	return nil

@@ -152,7 +152,7 @@ func (s *Service) shownBy(ctx context.Context, t *library.ItemReading, branch in
 		return nil, nil, err
 	}
 	if !slices.ContainsFunc(localeRows, func(l storedLocale) bool { return l.Current != None }) {
-		return nil, nil, fault.Invalidf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
+		return nil, nil, fault.Emptyf([]string{"branch"}, "branch %d is empty: publish a revision in it first", branch)
 	}
 	own, err := decodeLocaleRow(t.Rows[0].Value)
 	if err != nil || own.Current == None {

@@ -121,7 +121,7 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 	}
 	if in.BaseRevision != nil {
 		if row.Base = *in.BaseRevision; row.Base < 0 || row.Base > l.Last {
-			return nil, fault.Invalidf([]string{"baseRevision"}, "there is no revision %d in this locale of branch %d", row.Base, at.Branch)
+			return nil, fault.OutOfRangef([]string{"baseRevision"}, "there is no revision %d in this locale of branch %d", row.Base, at.Branch)
 		}
 	}
 	d := DraftRow{User: user, Name: name, Token: newTextID(stored, s.rt.Random)}

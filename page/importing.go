@@ -44,7 +44,7 @@ func (f *lineChecker) past(given *clock.Instant, field string) clock.Instant {
 		return f.now
 	}
 	if *given > f.now {
-		f.List = append(f.List, fault.Invalidf([]string{field}, "it must be in the past"))
+		f.List = append(f.List, fault.OutOfRangef([]string{field}, "it must be in the past"))
 	}
 	return *given
 }
@@ -68,7 +68,7 @@ func (f *lineChecker) text(title, body string, untitled bool) {
 // order returns an error if a number is greater than last+1, so that numbers have no gaps.
 func order(given, last int, what string) error {
 	if given > last+1 {
-		return fault.Invalidf([]string{"number"}, "%s %d must come after %s %d; that needs a line before this one", what, given, what, given-1)
+		return fault.OutOfRangef([]string{"number"}, "%s %d must come after %s %d; that needs a line before this one", what, given, what, given-1)
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 	id, locale := f.item(in.Content), checkLocale(&f.List, in.Locale)
 	f.text(in.Title, in.Body, false)
 	if in.Number < 0 {
-		f.List = append(f.List, fault.Invalidf([]string{"number"}, "revisions are numbered from 0"))
+		f.List = append(f.List, fault.OutOfRangef([]string{"number"}, "revisions are numbered from 0"))
 	}
 	row := revisionRow{Title: in.Title, Author: f.principal(in.Author, "author"), CreatedAt: f.past(in.CreatedAt, "createdAt"), Base: f.number(in.BaseRevision)}
 	if in.Suggestion != nil {
@@ -260,10 +260,10 @@ func (f *lineChecker) suggestion(in *exchange.ImportSuggestion) suggestionRow {
 		row.DecidedBy = f.principal(*in.DecidedBy, "decidedBy")
 	}
 	if (row.State == Open) != (in.DecidedBy == nil) {
-		f.List = append(f.List, fault.Invalidf([]string{"decidedBy"}, "it is required for suggestions that are not OPEN, and not allowed for OPEN ones"))
+		f.List = append(f.List, fault.Emptyf([]string{"decidedBy"}, "it is required for suggestions that are not OPEN, and not allowed for OPEN ones"))
 	}
 	if (row.State == Accepted) != (in.Revision != nil) {
-		f.List = append(f.List, fault.Invalidf([]string{"revision"}, "it is required for suggestions that are ACCEPTED, and not allowed for others"))
+		f.List = append(f.List, fault.Emptyf([]string{"revision"}, "it is required for suggestions that are ACCEPTED, and not allowed for others"))
 	}
 	return row
 }

@@ -180,7 +180,7 @@ func decodeAnswer(b []byte) (a answer, err error) {
 // headOf returns the head of an item that has a page. It returns an error for a LINK, which has none.
 func headOf(h *library.Header) (Head, error) {
 	if h.Kind != library.Note {
-		return Head{}, fault.Invalidf([]string{"contentId"}, "a LINK has no text; only a NOTE has branches and revisions")
+		return Head{}, fault.NotApplicablef([]string{"contentId"}, "a LINK has no text; only a NOTE has branches and revisions")
 	}
 	return DecodeHead(h.Page)
 }

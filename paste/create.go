@@ -79,7 +79,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author p
 		}
 		now := s.engine.Now()
 		if in.ExpiresAt != nil && *in.ExpiresAt <= now {
-			return nil, fault.List{fault.Invalidf([]string{"expiresAt"}, "expiresAt must be in the future")}
+			return nil, fault.List{fault.OutOfRangef([]string{"expiresAt"}, "expiresAt must be in the future")}
 		}
 		p = &Paste{
 			ID: id, Seq: 1, State: commit.Live, MTS: now, Secret: sha256.Sum256([]byte(secret)), Author: author, IsPrivate: in.IsPrivate,

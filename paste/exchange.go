@@ -39,11 +39,11 @@ func (in *Import) check(now clock.Instant) (ID, fault.List) {
 		field string
 	}{{in.CreatedAt, "createdAt"}, {in.ModifiedAt, "modifiedAt"}} {
 		if t.at != nil && *t.at > now {
-			faults = append(faults, fault.Invalidf([]string{t.field}, "%s must not be in the future", t.field))
+			faults = append(faults, fault.OutOfRangef([]string{t.field}, "%s must not be in the future", t.field))
 		}
 	}
 	if in.ModifiedAt != nil && (in.CreatedAt == nil || *in.ModifiedAt < *in.CreatedAt) {
-		faults = append(faults, fault.Invalidf([]string{"modifiedAt"}, "modifiedAt must not be before createdAt"))
+		faults = append(faults, fault.OutOfRangef([]string{"modifiedAt"}, "modifiedAt must not be before createdAt"))
 	}
 	return id, faults
 }

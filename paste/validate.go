@@ -74,12 +74,12 @@ func (in *Update) check(now clock.Instant) (ID, fault.List) {
 	}
 	if in.ExpiresAt.Set {
 		if in.ClearExpiry {
-			faults = append(faults, fault.Invalidf([]string{"clearExpiry"}, "expiresAt and clearExpiry exclude each other"))
+			faults = append(faults, fault.NotApplicablef([]string{"clearExpiry"}, "expiresAt and clearExpiry exclude each other"))
 		}
 		faults.Add(checkExpiry(in.ExpiresAt.Value, now), "expiresAt")
 	}
 	if !in.Title.Set && !in.Body.Set && !in.IsPrivate.Set && !in.ExpiresAt.Set && !in.ClearExpiry {
-		faults = append(faults, fault.Invalidf(nil, "name at least one field to change"))
+		faults = append(faults, fault.Emptyf(nil, "name at least one field to change"))
 	}
 	return id, faults
 }
@@ -89,9 +89,9 @@ func checkTitle(s string) error { return input.CheckText(s, "title", MaxTitle, "
 func checkBody(s string) error {
 	switch {
 	case s == "":
-		return fault.Invalidf(nil, "body needs at least one character")
+		return fault.Emptyf(nil, "body needs at least one character")
 	case len(s) > MaxBody:
-		return fault.Invalidf(nil, "body has at most %d bytes; this one has %d", MaxBody, len(s))
+		return fault.TooLongf(nil, "body has at most %d bytes; this one has %d", MaxBody, len(s))
 	case !utf8.ValidString(s):
 		return fault.Invalidf(nil, "body must be valid UTF-8")
 	}
@@ -100,7 +100,7 @@ func checkBody(s string) error {
 
 func checkExpiry(at *clock.Instant, now clock.Instant) error {
 	if at != nil && *at <= now {
-		return fault.Invalidf(nil, "expiresAt must be in the future")
+		return fault.OutOfRangef(nil, "expiresAt must be in the future")
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ func parseOf(kind id.Kind, globalID string) (ID, error) {
 	case err != nil:
 		return "", err
 	case kind == id.User && !p.IsUser():
-		return "", fault.Invalidf(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
+		return "", fault.NotApplicablef(nil, "this is the id of a group; a user is needed: u:<tenant>:<name>")
 	case kind == id.Group && !p.IsGroup():
-		return "", fault.Invalidf(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
+		return "", fault.NotApplicablef(nil, "this is the id of a user; a group is needed: g:<tenant>:<name>")
 	}
 	return p, nil
 }

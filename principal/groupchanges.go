@@ -89,7 +89,7 @@ func (in *UpdateGroup) check() (group ID, change headerChange, faults fault.List
 		visibility:  input.Needed(&faults, in.Visibility, checkVisibility, "visibility"),
 	}
 	if !in.DisplayName.Set && !in.Visibility.Set {
-		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName and visibility"))
+		faults.Add(fault.Emptyf(nil, "there is nothing to change: give at least one of displayName and visibility"))
 	}
 	return group, change, faults
 }

@@ -62,7 +62,7 @@ type memberChange struct {
 func parseMemberChanges(group ID, list []GroupMemberChange, limit int, faults *fault.List) []memberChange {
 	switch {
 	case len(list) == 0:
-		faults.Add(fault.Invalidf(nil, "name at least one member to change"), "members")
+		faults.Add(fault.Emptyf(nil, "name at least one member to change"), "members")
 		return nil
 	case len(list) > limit:
 		faults.Add(fault.TooManyf(nil, "at most %d members are changed at once; this names %d", limit, len(list)), "members")
@@ -77,9 +77,9 @@ func parseMemberChanges(group ID, list []GroupMemberChange, limit int, faults *f
 		case err != nil:
 			faults.Add(err, "members", at, "principalId")
 		case named[p]:
-			faults.Add(fault.Invalidf(nil, "%s is named twice; name it once, with the role that it should have", p), "members", at, "principalId")
+			faults.Add(fault.Repeatedf(nil, "%s is named twice; name it once, with the role that it should have", p), "members", at, "principalId")
 		case p == group:
-			faults.Add(fault.Invalidf(nil, "a group cannot be a member of itself"), "members", at, "principalId")
+			faults.Add(fault.NotApplicablef(nil, "a group cannot be a member of itself"), "members", at, "principalId")
 		}
 		named[p] = true
 		changes[i].principal = p

@@ -78,7 +78,7 @@ func (s *Service) checkImported(h *Header, createdAt *clock.Instant) (faults fau
 	h.CreatedAt = s.engine.Now()
 	if createdAt != nil {
 		if *createdAt > h.CreatedAt {
-			faults = append(faults, fault.Invalidf([]string{"createdAt"}, "createdAt is in the future"))
+			faults = append(faults, fault.OutOfRangef([]string{"createdAt"}, "createdAt is in the future"))
 		}
 		h.CreatedAt = *createdAt
 	}
@@ -103,11 +103,11 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	}
 	switch {
 	case in.MembersFollow && len(in.Members) > 0:
-		faults = append(faults, fault.Invalidf([]string{"members"}, "a group whose members follow has none in its own line"))
+		faults = append(faults, fault.NotApplicablef([]string{"members"}, "a group whose members follow has none in its own line"))
 	case in.Unmanaged && (h.Managers > 0 || in.MembersFollow):
-		faults = append(faults, fault.Invalidf([]string{"unmanaged"}, "a group without a manager has no MANAGER among its members, and none that follow"))
+		faults = append(faults, fault.NotApplicablef([]string{"unmanaged"}, "a group without a manager has no MANAGER among its members, and none that follow"))
 	case h.Managers == 0 && !in.MembersFollow && !in.Unmanaged:
-		faults = append(faults, fault.Invalidf([]string{"members"}, "a group needs at least one MANAGER"))
+		faults = append(faults, fault.Emptyf([]string{"members"}, "a group needs at least one MANAGER"))
 	}
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
@@ -131,9 +131,9 @@ func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow,
 		switch {
 		case err != nil:
 		case p == group:
-			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "a group cannot be a member of itself"))
+			faults = append(faults, fault.NotApplicablef([]string{"members", at, "principalId"}, "a group cannot be a member of itself"))
 		case slices.ContainsFunc(rows, func(m GroupMemberRow) bool { return m.Principal == p }):
-			faults = append(faults, fault.Invalidf([]string{"members", at, "principalId"}, "this principal is named twice"))
+			faults = append(faults, fault.Repeatedf([]string{"members", at, "principalId"}, "this principal is named twice"))
 		case c.Role == nil || *c.Role == NotInGroup:
 			faults = append(faults, fault.Invalidf([]string{"members", at, "role"}, "a role is MEMBER or MANAGER"))
 		default:

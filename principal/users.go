@@ -102,7 +102,7 @@ func (in *UpdateUser) check() (user ID, change headerChange, faults fault.List) 
 		change.email = &email
 	}
 	if !in.DisplayName.Set && !in.Visibility.Set && !in.Email.Set {
-		faults.Add(fault.Invalidf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
+		faults.Add(fault.Emptyf(nil, "there is nothing to change: give at least one of displayName, email and visibility"))
 	}
 	return user, change, faults
 }

@@ -37,7 +37,7 @@ func normalizeEmail(s string) (string, error) {
 		s = strings.TrimSpace(s)
 	}
 	if input.TooLong(s, maxEmail) {
-		return "", fault.Invalidf(nil, "an e-mail address has at most %d characters", maxEmail)
+		return "", fault.TooLongf(nil, "an e-mail address has at most %d characters", maxEmail)
 	}
 	if !utf8.ValidString(s) {
 		return "", fault.Invalidf(nil, "an e-mail address must be valid UTF-8")
@@ -61,7 +61,7 @@ func normalizeEmail(s string) (string, error) {
 		return "", fault.Invalidf(nil, "the part after the @ of an e-mail address is the name of a domain, such as example.com")
 	}
 	if len(local)+1+len(ascii) > maxEmail {
-		return "", fault.Invalidf(nil, "an e-mail address has at most %d characters, its domain in ASCII form", maxEmail)
+		return "", fault.TooLongf(nil, "an e-mail address has at most %d characters, its domain in ASCII form", maxEmail)
 	}
 	return local + "@" + ascii, nil
 }

@@ -1,6 +1,7 @@
 package resolvers_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,49 @@ func TestMutation_RefusalIsAUserError(t *testing.T) {
 				if object != nil {
 					t.Errorf("%s is %v with userErrors, want null", field, object)
 				}
+			}
+		})
+	}
+}
+
+// TestMutation_SaysWhatIsInvalid: a client can translate the reason of each INVALID error.
+func TestMutation_SaysWhatIsInvalid(t *testing.T) {
+	g := newGateway(t)
+	g.people("root", "ann")
+	g.link(as("u:acme:ann"), "page")
+	long := strings.Repeat("x", 100_000)
+	for name, c := range map[string]struct {
+		mutation string
+		want     []any
+	}{
+		"texts":        {`createContent(input: {kind: LINK, title: " ", link: "ftp://x", description: "` + long + `"})`, []any{"EMPTY", "TOO_LONG", "MALFORMED"}},
+		"kind":         {`createContent(input: {kind: NOTE, title: "t", link: "https://example.com"})`, []any{"NOT_APPLICABLE"}},
+		"missing link": {`createContent(input: {kind: LINK, title: "t"})`, []any{"EMPTY"}},
+		"url":          {`createContent(input: {kind: NOTE, title: "t", url: "https://example.com/` + long + `"})`, []any{"TOO_LONG"}},
+		"name":         {`createContent(input: {kind: NOTE, title: "t", name: "` + long + `"})`, []any{"TOO_LONG"}},
+		"past":         {`updateContent(input: {id: "c:acme:page", expiresAt: "2001-01-01T00:00:00Z"})`, []any{"OUT_OF_RANGE"}},
+		"null":         {`updateContent(input: {id: "c:acme:page", visibility: null})`, []any{"EMPTY"}},
+		"nothing":      {`updateContent(input: {id: "c:acme:page"})`, []any{"EMPTY"}},
+		"twice":        {`setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:root", role: VIEWER}, {principalId: "u:acme:root", role: EDITOR}]})`, []any{"REPEATED"}},
+		"another kind": {`createGroup(input: {tenant: "acme", name: "g", displayName: "G"}) { userErrors { reason } } n: updateGroup(input: {id: "u:acme:ann", displayName: "x"})`, []any{"NOT_APPLICABLE"}},
+		"not invalid":  {`deleteContent(input: {id: "c:acme:none"})`, []any{nil}},
+		"lease key":    {`acquireLease(input: {documents: [{key: ""}, {key: "` + long + `"}], ttlMs: 1})`, []any{"EMPTY", "TOO_LONG", "OUT_OF_RANGE"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := g.do(as("u:acme:ann"), "mutation { m: "+c.mutation+" { userErrors { reason } } }")
+			if len(a.errs) > 0 {
+				t.Fatalf("top-level errors: %v", a.errs)
+			}
+			at := "m"
+			if name == "another kind" {
+				at = "n"
+			}
+			var got []any
+			for _, e := range a.at(at, "userErrors").([]any) {
+				got = append(got, e.(map[string]any)["reason"])
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -92,7 +92,7 @@ func Parse(s string) (Instant, error) {
 	}
 	i := Of(at.Add(-offset))
 	if i < Min || i > Max {
-		return 0, fault.Invalidf(nil, "a date and time lies between the years 1 and 9999")
+		return 0, fault.OutOfRangef(nil, "a date and time lies between the years 1 and 9999")
 	}
 	return i, nil
 }

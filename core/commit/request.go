@@ -26,10 +26,15 @@ func checkKey(caller string, key *string) error {
 	if key == nil {
 		return nil
 	}
+	const form = "an idempotency key has 1 to %d characters of valid UTF-8"
 	n := utf8.RuneCountInString(*key)
 	switch {
-	case n < 1 || n > maxIdempotencyKey || !utf8.ValidString(*key):
-		return fault.Invalidf(nil, "an idempotency key has 1 to %d characters of valid UTF-8", maxIdempotencyKey)
+	case n < 1:
+		return fault.Emptyf(nil, form, maxIdempotencyKey)
+	case n > maxIdempotencyKey:
+		return fault.TooLongf(nil, form, maxIdempotencyKey)
+	case !utf8.ValidString(*key):
+		return fault.Invalidf(nil, form, maxIdempotencyKey)
 	case caller == "" && n < minAnonymousKey:
 		return fault.Invalidf(nil, "the idempotency key of an anonymous caller is too short: it has at least %d random characters, and this one has %d",
 			minAnonymousKey, n)

@@ -50,11 +50,25 @@ const (
 	ReasonFull                Reason = "STORE_FULL"    // the store has no room for more
 )
 
+// Detail says what is wrong with a value that is Invalid. The list is closed: clients translate it.
+type Detail string
+
+// The details.
+const (
+	DetailMalformed     Detail = "MALFORMED"      // not of the form that the message describes
+	DetailEmpty         Detail = "EMPTY"          // missing, null, or nothing that can be seen
+	DetailTooLong       Detail = "TOO_LONG"       // more characters, bytes or entries than the limit
+	DetailOutOfRange    Detail = "OUT_OF_RANGE"   // a number or a time outside its limits
+	DetailRepeated      Detail = "REPEATED"       // named twice in one list
+	DetailNotApplicable Detail = "NOT_APPLICABLE" // not allowed for this object, or beside another field
+)
+
 // Error is the error type of the domains. The faults of a mutation's input that a person can
 // correct are returned together, as a List.
 type Error struct {
 	Code   Code
 	Reason Reason
+	Detail Detail   // of an Invalid value; empty for all others
 	Path   []string // into the input; list positions in decimal
 	Msg    string   // safe to show: never a secret, a host or a statement
 	Err    error    // the cause; never shown
@@ -147,9 +161,39 @@ func ReasonOf(err error) Reason {
 	return fs[0].Reason
 }
 
-// Invalidf returns an error of code Invalid.
+// Invalidf returns the error of a value that is malformed.
 func Invalidf(path []string, format string, args ...any) *Error {
-	return &Error{Code: Invalid, Path: path, Msg: fmt.Sprintf(format, args...)}
+	return invalid(DetailMalformed, path, format, args)
+}
+
+// Emptyf returns the error of a value that is missing, null, or shows nothing.
+func Emptyf(path []string, format string, args ...any) *Error {
+	return invalid(DetailEmpty, path, format, args)
+}
+
+// TooLongf returns the error of a value with more characters, bytes or entries than its limit.
+func TooLongf(path []string, format string, args ...any) *Error {
+	return invalid(DetailTooLong, path, format, args)
+}
+
+// OutOfRangef returns the error of a number or a time outside its limits.
+func OutOfRangef(path []string, format string, args ...any) *Error {
+	return invalid(DetailOutOfRange, path, format, args)
+}
+
+// Repeatedf returns the error of a value that a list names twice.
+func Repeatedf(path []string, format string, args ...any) *Error {
+	return invalid(DetailRepeated, path, format, args)
+}
+
+// NotApplicablef returns the error of a value that is not allowed for this object, or beside
+// another one.
+func NotApplicablef(path []string, format string, args ...any) *Error {
+	return invalid(DetailNotApplicable, path, format, args)
+}
+
+func invalid(d Detail, path []string, format string, args []any) *Error {
+	return &Error{Code: Invalid, Detail: d, Path: path, Msg: fmt.Sprintf(format, args...)}
 }
 
 // BadInputf returns an error in the caller's program: BAD_USER_INPUT, not a userError.

@@ -67,7 +67,7 @@ func Parse(s string) (Kind, error) {
 		return Malformed, nil
 	}
 	if len(s) > maxLength {
-		return Malformed, fault.Invalidf(nil, "an id has at most %d characters", maxLength)
+		return Malformed, fault.TooLongf(nil, "an id has at most %d characters", maxLength)
 	}
 	for _, k := range kinds {
 		letter, text := s[:1], s
@@ -142,8 +142,12 @@ func CheckTenant(t string) error {
 // CheckName checks the form of a name, 1 to 128 of A-Za-z0-9._~@/-. Its error has
 // code Invalid.
 func CheckName(n string) error {
-	if n == "" || len(n) > MaxNameLength {
-		return fault.Invalidf(nil, "a name has 1 to 128 characters")
+	const length = "a name has 1 to 128 characters"
+	if n == "" {
+		return fault.Emptyf(nil, length)
+	}
+	if len(n) > MaxNameLength {
+		return fault.TooLongf(nil, length)
 	}
 	for i := 0; i < len(n); i++ {
 		c := n[i]

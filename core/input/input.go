@@ -18,7 +18,7 @@ const MaxList = 100
 // Required checks a field that must not be null.
 func Required(value *string, what string, check func(string) error) error {
 	if value == nil {
-		return fault.Invalidf(nil, "%s cannot be null: leave it out to keep it", what)
+		return fault.Emptyf(nil, "%s cannot be null: leave it out to keep it", what)
 	}
 	return check(*value)
 }
@@ -30,7 +30,7 @@ func Needed[T any](faults *fault.List, field Optional[*T], check func(T) error, 
 	case !field.Set:
 		return nil
 	case field.Value == nil:
-		faults.Add(fault.Invalidf(nil, "%s cannot be null: leave it out to keep it as it is", path), path)
+		faults.Add(fault.Emptyf(nil, "%s cannot be null: leave it out to keep it as it is", path), path)
 		return nil
 	}
 	if err := check(*field.Value); err != nil {

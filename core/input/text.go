@@ -15,7 +15,7 @@ func CheckLine(s, what string, limit int) error {
 		return err
 	}
 	if strings.TrimFunc(s, invisible) == "" {
-		return fault.Invalidf(nil, "%s needs at least one visible character", what)
+		return fault.Emptyf(nil, "%s needs at least one visible character", what)
 	}
 	return nil
 }
@@ -24,7 +24,7 @@ func CheckLine(s, what string, limit int) error {
 // those allowed. Marks of writing direction are allowed.
 func CheckText(s, what string, limit int, allowed string) error {
 	if TooLong(s, limit) {
-		return fault.Invalidf(nil, "%s has at most %d characters; this one has %d", what, limit, utf8.RuneCountInString(s))
+		return fault.TooLongf(nil, "%s has at most %d characters; this one has %d", what, limit, utf8.RuneCountInString(s))
 	}
 	if !utf8.ValidString(s) {
 		return fault.Invalidf(nil, "%s must be valid UTF-8", what)

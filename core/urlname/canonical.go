@@ -31,13 +31,20 @@ const maxHost = 4 * 253
 
 // Error says why a URL, a locale or a key is malformed. Msg is a clause in English for
 // people. It does not contain the input.
-type Error struct{ Msg string }
+type Error struct {
+	Msg     string
+	TooLong bool // the text is longer than its limit, and nothing else is known of it
+}
 
 // Error implements error.
 func (e *Error) Error() string { return e.Msg }
 
 func malformed(format string, args ...any) error {
-	return &Error{fmt.Sprintf(format, args...)}
+	return &Error{Msg: fmt.Sprintf(format, args...)}
+}
+
+func tooLong(format string, args ...any) error {
+	return &Error{Msg: fmt.Sprintf(format, args...), TooLong: true}
 }
 
 // Canonical returns the canonical form of an absolute http or https URL. URLs with the
@@ -74,7 +81,7 @@ func Canonical(s string) (string, error) {
 	}
 	canonical := scheme + "://" + authority + path + query
 	if len(canonical) > MaxURL {
-		return "", malformed("a URL has at most %d bytes in its canonical form; this one has %d", MaxURL, len(canonical))
+		return "", tooLong("a URL has at most %d bytes in its canonical form; this one has %d", MaxURL, len(canonical))
 	}
 	return canonical, nil
 }
@@ -82,7 +89,7 @@ func Canonical(s string) (string, error) {
 // checkLength refuses a text that is too long for every URL and key.
 func checkLength(s string) error {
 	if len(s) > MaxText {
-		return malformed("a URL or a key has at most %d bytes as it is written; this one has %d", MaxText, len(s))
+		return tooLong("a URL or a key has at most %d bytes as it is written; this one has %d", MaxText, len(s))
 	}
 	return nil
 }
@@ -189,7 +196,7 @@ func canonicalHost(s string) (string, error) {
 // is an *Error.
 func Domain(s string) (string, error) {
 	if len(s) > maxHost {
-		return "", malformed("the name of a host has at most 253 characters")
+		return "", tooLong("the name of a host has at most 253 characters")
 	}
 	domain, err := hostNames.ToASCII(s)
 	if err != nil {
@@ -220,7 +227,7 @@ func checkDomain(domain string) error {
 		return malformed("a URL names a host, such as https://example.com/page")
 	}
 	if len(domain) > 253 {
-		return malformed("the host of a URL has at most 253 bytes")
+		return tooLong("the host of a URL has at most 253 bytes")
 	}
 	for label := range strings.SplitSeq(domain, ".") {
 		if label == "" || len(label) > 63 {
