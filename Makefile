@@ -243,16 +243,12 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: ## measure pages, searches, texts, leases, updates, start, memory and import, next to the targets
+bench: build ## measure pages, searches, a feed, updates, start, memory and hostile requests, next to what is wanted
 	go run ./test/bench
 
 .PHONY: bench-cassandra
-bench-cassandra: ## measure pages, updates, texts, leases and a node that hangs on a real Cassandra (needs Java 17 and Maven; half an hour)
+bench-cassandra: ## measure pages, a feed, updates and a node that hangs on a real Cassandra (needs Java 17 and Maven)
 	go run ./test/bench -cluster
-
-.PHONY: bench-edge
-bench-edge: build ## measure the transport, the cost of hostile requests, and subscriptions
-	go run ./test/bench -edge
 
 .PHONY: bench-peers
 bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare pages with Mercurius, GraphQL Yoga, Apollo Server and gqlgen (needs npm, taskset and two idle cores; three minutes)

@@ -40,7 +40,7 @@ func hostileBodies(t testing.TB) map[string][]byte {
 	return bodies
 }
 
-// BenchmarkHostile is for profiling what `make bench-edge` measures.
+// BenchmarkHostile is for profiling what `make bench` measures.
 func BenchmarkHostile(b *testing.B) {
 	e := newEdge(b, func(c *Config) { c.Limits.AddressPoints = 0 })
 	for name, body := range hostileBodies(b) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,19 +21,11 @@ import (
 func clusterSections() []section {
 	return []section{
 		{"page", measureClusterPages},
-		{"copies", measureClusterCopies},
+		{"feed", measureClusterFeed},
 		{"update", measureClusterUpdates},
-		{"text", measureClusterTexts},
-		{"lease", measureClusterLeases},
-		{"paste", measureClusterPastes},
-		{"flat", measureClusterUpdated},
 		{"hung", measureHungNode},
-		{"scale", measureClusterScale},
 	}
 }
-
-// clusterUpdates is how often one item is updated before its page is read again.
-const clusterUpdates = 50_000
 
 // startCluster starts a node, or uses the cluster of CASSANDRA_HOSTS.
 func (o *options) startCluster(ctx context.Context) (stop func() error, err error) {
@@ -42,7 +33,7 @@ func (o *options) startCluster(ctx context.Context) (stop func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	o.hosts, o.node = strings.Join(c.Hosts, ","), c
+	o.hosts = strings.Join(c.Hosts, ",")
 	return c.Stop, nil
 }
 
@@ -96,7 +87,7 @@ func (o *options) newKeyspace(ctx context.Context, what string) (string, error) 
 }
 
 func (o *options) clusterOptions(keyspace string, counts *tally) session.Options {
-	c := session.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": cmp.Or(o.replicas, 1)}}
+	c := session.Options{Hosts: strings.Split(o.hosts, ","), Keyspace: keyspace, Replication: map[string]int{"": 1}}
 	if counts != nil {
 		c.Observe = counts.observe
 	}

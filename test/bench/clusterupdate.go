@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"carrel/core/commit"
-	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -128,63 +127,11 @@ func (g *gateway) idle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wantedUpdated is how much more a page may cost after updates of one of its items.
-const wantedUpdated = 1.3
-
-// measureClusterUpdated compares the newest pages of two equal libraries. In one of them, one item
-// was updated very often.
-func measureClusterUpdated(ctx context.Context, o *options, t *table) error {
-	keyspace, err := o.newKeyspace(ctx, "flat")
-	if err != nil {
-		return err
-	}
-	g, err := o.openCluster(ctx, keyspace, nil, library.Tuning{})
-	if err != nil {
-		return err
-	}
-	defer g.close()
-	if err := errors.Join(g.createLibrary(ctx, libraryOwner(0), librarySize), g.createLibrary(ctx, libraryOwner(1), librarySize)); err != nil {
-		return err
-	}
-	begin := time.Now()
-	for n := range o.updates {
-		if err := g.retitleAgain(ctx, libraryOwner(0), itemID(libraryOwner(0), librarySize-1), n); err != nil {
-			return err
-		}
-	}
-	took := time.Since(begin)
-	var pages []subject
-	for n, name := range []string{"updated", "untouched"} {
-		once, err := g.viaEdge(ctx, pageSpec{owner: libraryOwner(n), descending: true})
-		if err != nil {
-			return err
-		}
-		pages = append(pages, subject{name, once})
-	}
-	costs, err := compareBy(func(c cost) time.Duration { return c.wall }, pages...)
-	if err != nil {
-		return err
-	}
-	t.title("The newest page on Cassandra after updates of one item in it (wall time, one client)")
-	t.figure("of a library without updates", micros(costs[1].wall))
-	t.ratio(fmt.Sprintf("after %d updates", o.updates), micros(costs[0].wall), float64(costs[0].wall)/float64(costs[1].wall), wantedUpdated)
-	t.figure("  an update", micros(took/time.Duration(o.updates)))
-	return nil
-}
-
-// retitleTries is how often an update is tried on a cluster that is too slow because
-// other programs use the machine.
-const retitleTries = 10
-
-// retitleAgain updates an item, with retries on a slow cluster.
-func (g *gateway) retitleAgain(ctx context.Context, by principal.ID, item library.ContentID, n int) (err error) {
-	for range retitleTries {
-		if err = g.retitle(ctx, by, item, n); fault.CodeOf(err) != fault.Unavailable {
-			return err
-		}
-		if stop := g.runtime.After(ctx, time.Second); stop != nil {
-			return stop
-		}
-	}
+// retitle updates an item.
+func (g *gateway) retitle(ctx context.Context, by principal.ID, item library.ContentID, n int) error {
+	title := fmt.Sprintf("The title after %d changes", n+1)
+	_, err := g.service.Library.UpdateContent(ctx, &principal.Viewer{User: by}, library.UpdateContent{
+		ID: string(item), Title: input.Some(&title),
+	})
 	return err
 }

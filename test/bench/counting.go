@@ -5,28 +5,21 @@ import (
 	"sync/atomic"
 
 	"carrel/backend"
-	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
 )
 
-// counting is a store that counts the operations of a change of content.
+// counting is a store that counts what a change of content reads and writes.
 type counting struct {
 	backend.Store
 
-	commits       atomic.Int64 // conditional writes, each synced
-	inFlightLists atomic.Int64 // writes of the in-flight list
-	indexWrites   atomic.Int64 // calls
-	indexedRows   atomic.Int64 // member rows for which the index was updated
-	cleanups      atomic.Int64
-	pages         atomic.Int64 // of member rows
-	rows          atomic.Int64 // single rows read, without pages of member rows
+	indexedRows atomic.Int64 // member rows for which the index was updated
+	rows        atomic.Int64 // single rows read, without pages of member rows
 }
 
 func (c *counting) reset() {
-	for _, n := range []*atomic.Int64{&c.commits, &c.inFlightLists, &c.indexWrites, &c.indexedRows, &c.cleanups, &c.pages, &c.rows} {
-		n.Store(0)
-	}
+	c.indexedRows.Store(0)
+	c.rows.Store(0)
 }
 
 // Read implements library.ContentStore.
@@ -41,35 +34,10 @@ func (c *counting) ReadMany(ctx context.Context, ids []library.ContentID, member
 	return c.Store.ReadMany(ctx, ids, members)
 }
 
-// MembersPage implements library.ContentStore.
-func (c *counting) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
-	c.pages.Add(1)
-	return c.Store.MembersPage(ctx, id, after, limit, serial)
-}
-
-// Commit implements library.ContentStore.
-func (c *counting) Commit(ctx context.Context, commit *library.ContentCommit) (commit.Verdict, error) {
-	c.commits.Add(1)
-	return c.Store.Commit(ctx, commit)
-}
-
 // ApplyIndex implements library.ContentStore.
 func (c *counting) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
-	c.indexWrites.Add(1)
 	c.indexedRows.Add(int64(len(e.Rows)))
 	return c.Store.ApplyIndex(ctx, e)
-}
-
-// CleanUp implements library.ContentStore.
-func (c *counting) CleanUp(ctx context.Context, s *library.Cleanup) error {
-	c.cleanups.Add(1)
-	return c.Store.CleanUp(ctx, s)
-}
-
-// PutInFlightList implements commit.JournalStore.
-func (c *counting) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
-	c.inFlightLists.Add(1)
-	return c.Store.PutInFlightList(ctx, l)
 }
 
 // PageLibrary implements library.LibraryStore.
@@ -77,15 +45,6 @@ func (c *counting) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 	es, err := c.Store.PageLibrary(ctx, s)
 	c.rows.Add(int64(len(es)))
 	return es, err
-}
-
-// OpenLibrary implements library.LibraryStore.
-func (c *counting) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
-	o, err := c.Store.OpenLibrary(ctx, s, newest)
-	if err == nil {
-		c.rows.Add(int64(len(o.Entries) + 2))
-	}
-	return o, err
 }
 
 // Roles implements library.LibraryStore.

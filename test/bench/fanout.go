@@ -18,11 +18,10 @@ const (
 	wantedUpdate = time.Second
 	mostMembers  = 10_000
 	updatesEach  = 5
-	sharedWith   = 100
 )
 
 // measureFanOut times updates of items with few and with many members until every library
-// is updated, counts the operations of the store, and times a share.
+// is updated, and counts the operations of the store.
 func measureFanOut(ctx context.Context, o *options, t *table) error {
 	// The answer waits for the whole fan-out, so its time is the time to measure.
 	g, err := o.fresh(ctx, filepath.Join(o.dir, "fanout"), library.Tuning{AnswerWithin: time.Minute, HotMoves: 1 << 20})
@@ -42,7 +41,7 @@ func measureFanOut(ctx context.Context, o *options, t *table) error {
 			return err
 		}
 	}
-	return g.measureShare(ctx, t)
+	return nil
 }
 
 func reader(n int) principal.ID {
@@ -87,7 +86,6 @@ func (g *gateway) measureUpdate(ctx context.Context, t *table, n, members int) e
 	t.required("  library writes a member", fmt.Sprintf("%.2f", written), "1", written == 1)
 	// Only the item and its actor are read, however many members there are.
 	t.required("  rows read one by one, for all members together", fmt.Sprint(read), "<= 20", read <= 20)
-	t.figure("  synced writes, batches of libraries, pages of members", fmt.Sprintf("%d, %d, %d", c.commits.Load(), c.indexWrites.Load(), c.pages.Load()))
 	return nil
 }
 
@@ -102,23 +100,4 @@ func (g *gateway) share(ctx context.Context, item library.ContentID, from, n int
 		err = errors.New("a share whose fan-out did not end")
 	}
 	return err
-}
-
-func (g *gateway) measureShare(ctx context.Context, t *table) error {
-	var times []time.Duration
-	for n := range updatesEach {
-		number := 100 + n
-		if err := g.item(ctx, mediumOwner, number); err != nil {
-			return err
-		}
-		begin := time.Now()
-		if err := g.share(ctx, itemID(mediumOwner, number), 0, sharedWith); err != nil {
-			return err
-		}
-		times = append(times, time.Since(begin))
-	}
-	slices.Sort(times)
-	t.title("A share until all libraries are up to date (wall time, median of %d)", updatesEach)
-	t.figure(fmt.Sprintf("with %d", sharedWith), millis(times[len(times)/2]))
-	return nil
 }

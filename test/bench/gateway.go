@@ -13,9 +13,7 @@ import (
 	"carrel/core/naming"
 	"carrel/core/sched"
 	"carrel/edge"
-	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -28,8 +26,6 @@ type gateway struct {
 	runtime *sched.Real
 	journal *journal.Journal
 	service *backend.Services
-	pages   *page.Service
-	leases  *lease.Service
 	pastes  *paste.Service
 	stop    context.CancelFunc
 }
@@ -75,7 +71,7 @@ func (g *gateway) connect(ctx context.Context, c backend.Config) error {
 	if err != nil {
 		return err
 	}
-	g.service, g.pages, g.leases, g.pastes = services, services.Pages, services.Leases, services.Pastes
+	g.service, g.pastes = services, services.Pastes
 	return nil
 }
 

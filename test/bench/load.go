@@ -26,7 +26,7 @@ const (
 // serveLarge serves the floor and the gateway on one store, by the same net/http server, for
 // another process to measure. It prints its address and a token.
 func serveLarge(ctx context.Context, o *options) error {
-	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	g, err := open(ctx, storeIn(o.largeDir()), library.Tuning{})
 	if err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 		func() (*http.Request, error) { return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil) },
 		func() (*http.Request, error) { return newPageRequest(ctx, "http://"+address+"/graphql", token, body) },
 	}
-	all, err := inTurns(medianRounds, len(requests), func(i int) (cost, error) { return child.load(ctx, requests[i]) })
+	all, err := inTurns(rounds, len(requests), func(i int) (cost, error) { return child.load(ctx, requests[i]) })
 	if err != nil {
 		return err
 	}
 	floor, page := all[0], all[1]
 	t.title("The same over HTTP, with %d connections from another process (CPU of the gateway, median of %d rounds in turns)",
-		clients, medianRounds)
+		clients, rounds)
 	t.figure("floor", floor.micros(cpu).in("%.1f us"))
 	t.figure("floor, pages a second on the machine of its clients", floor.perSecond().in("%.0f/s"))
 	t.ratio("the gateway", page.micros(cpu).in("%.1f us"), page.times(floor, cpu), wantedOverNet)

@@ -1,11 +1,9 @@
-// Command bench measures the speed and memory that README and the issues promise, and
-// prints each figure next to the requirement: `make bench`, and for the edge `make
-// bench-edge`.
+// Command bench measures speed and memory, and prints each figure next to what is wanted: `make
+// bench`, `make bench-cassandra` and `make bench-peers`.
 //
 // Most figures are the CPU time of a process. Operations that are compared take turns for several
-// rounds, and the cheapest round of each or the median counts, so that a busy machine changes
-// ratios little. The bench does not decide whether a build is good: it is not a test, and does not
-// fail because a machine is slow.
+// rounds, and the median counts, so that a busy machine changes ratios little. The bench does not
+// decide whether a build is good: it is not a test, and does not fail because a machine is slow.
 package main
 
 import (
@@ -20,7 +18,6 @@ import (
 	"runtime/pprof"
 	"strings"
 
-	"carrel/cassandra/cassandratest"
 	"carrel/heap"
 )
 
@@ -29,18 +26,13 @@ type options struct {
 	dir     string // of the stores
 	binary  string // of the gateway, for start and memory
 	entries int    // of the large library
-	updates int    // of one item, before the page is measured again
 	only    string
-	edge    bool
 	cluster bool
 	peers   bool
 	// peersDir is the directory of the other servers.
 	peersDir string
-	// replicas is the number of nodes that have each row; 0 means 1.
-	replicas int
 	// hosts and keyspace tell the process to be measured where its cluster is.
 	hosts, keyspace string
-	node            *cassandratest.Cluster // that the bench has started
 	profile         string
 }
 
@@ -50,22 +42,14 @@ type section struct {
 	measure func(ctx context.Context, o *options, t *table) error
 }
 
-// embeddedUpdates is how often one item is updated before its page is read again.
-const embeddedUpdates = 100_000
-
 func sections() []section {
 	return []section{
 		{"page", measurePages},
-		{"flat", measureFlatness},
 		{"search", measureSearch},
-		{"text", measureTexts},
-		{"lease", measureLeases},
-		{"paste", measurePastes},
+		{"feed", measureFeed},
 		{"update", measureFanOut},
-		{"delete", measureDeletion},
-		{"import", measureImport},
 		{"start", measureStart},
-		{"scale", measureScale},
+		{"hostile", measureHostile},
 	}
 }
 
@@ -76,11 +60,9 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "where the stores are created; a temporary folder by default. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
-	flag.IntVar(&o.updates, "updates", 0, "updates of one item; 100,000 on the embedded store and 50,000 on a cluster by default")
-	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,flat,search,text,lease,paste,update,delete,import,start,scale")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,search,feed,update,start,hostile; with -cluster page,feed,update,hung")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
-	flag.BoolVar(&o.edge, "edge", false, "measure the cost of the edge instead; sections: transport,compression,hostile,idle,event,followers")
-	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead; sections: page,copies,update,text,lease,paste,flat,hung,scale")
+	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead")
 	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other projects instead")
 	flag.StringVar(&o.peersDir, "peers-dir", "test/bench/peers", "with -peers: the folder of these servers")
 	flag.StringVar(&o.hosts, "hosts", "", "with -cluster -serve: the cluster's nodes")
@@ -129,20 +111,14 @@ func run(ctx context.Context, o *options) (err error) {
 		return measurePeers(ctx, o, t)
 	}
 	t.head()
-	chosen, updates := sections(), embeddedUpdates
-	switch {
-	case o.edge:
-		chosen = edgeSections()
-	case o.cluster:
-		chosen, updates = clusterSections(), clusterUpdates
+	chosen := sections()
+	if o.cluster {
+		chosen = clusterSections()
 		stop, failed := o.startCluster(ctx)
 		if failed != nil {
 			return failed
 		}
 		defer func() { err = errors.Join(err, stop()) }()
-	}
-	if o.updates == 0 {
-		o.updates = updates
 	}
 	for _, s := range chosen {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
@@ -160,5 +136,5 @@ func note(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 }
 
-// largeDir returns the directory of the store with the large library.
+// largeDir returns the directory of the large library, with its store and its secret.
 func (o *options) largeDir() string { return filepath.Join(o.dir, "large") }

@@ -13,16 +13,11 @@ import (
 
 // How long and how often each operation is measured. The subjects of a comparison take
 // turns, so that other load on the machine affects all of them alike. A round is long
-// enough for several garbage collections.
-//
-// The section page prints the median of medianRounds rounds and how far the furthest is from it.
-// The other sections with a comparison in this process count the cheapest round of each: other load
-// only ever adds to the cost, so ratios of the cheapest rounds change least on a shared machine,
-// and they can be compared with the figures of earlier versions, which are such ratios.
+// enough for several garbage collections. The median of the rounds counts, and how far the
+// furthest is from it.
 const (
-	rounds       = 9
-	medianRounds = 5
-	roundFor     = 400 * time.Millisecond
+	rounds   = 5
+	roundFor = 400 * time.Millisecond
 )
 
 // A cost is the cost of one operation.
@@ -45,26 +40,8 @@ func cpu(c cost) time.Duration { return c.cpu }
 // wall returns the wall time, which is what counts on a cluster: most work is not done by this process.
 func wall(c cost) time.Duration { return c.wall }
 
-// compare measures the subjects in turns and returns the lowest cost of each.
-func compare(subjects ...subject) ([]cost, error) {
-	return compareBy(cpu, subjects...)
-}
-
-// compareBy is compare with another measure of cost.
-func compareBy(of func(cost) time.Duration, subjects ...subject) ([]cost, error) {
-	all, err := compareInTurns(rounds, subjects...)
-	if err != nil {
-		return nil, err
-	}
-	least := make([]cost, len(subjects))
-	for i, s := range all {
-		least[i] = s.least(of)
-	}
-	return least, nil
-}
-
-// compareInTurns measures the subjects in turns and returns the costs of each in all rounds.
-func compareInTurns(rounds int, subjects ...subject) ([]series, error) {
+// compare measures the subjects in turns and returns the costs of each in all rounds.
+func compare(subjects ...subject) ([]series, error) {
 	return inTurns(rounds, len(subjects), func(i int) (cost, error) {
 		runtime.GC()
 		c, err := repeat(subjects[i].once)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +40,12 @@ const (
 	wantedOverNet = 1.35
 )
 
+const (
+	// wantedFlat is the highest cost of a page deep in a large library, in first pages of a smaller one.
+	wantedFlat = 1.2
+	deepPage   = 5000
+)
+
 // measurePages compares the ways to read a page, from the bare store to the whole
 // gateway, in one process and without a network; then the first and the last of them over
 // HTTP, with another process as the client.
@@ -48,7 +53,7 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
 	}
-	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	g, err := open(ctx, storeIn(o.largeDir()), library.Tuning{})
 	if err != nil {
 		return err
 	}
@@ -65,17 +70,26 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	all, err := compareInTurns(medianRounds,
+	at, err := g.cursorBefore(ctx, largeOwner, min(deepPage, o.entries/pageSize-2))
+	if err != nil {
+		return err
+	}
+	deep, err := g.viaEdge(ctx, pageSpec{owner: largeOwner, after: at})
+	if err != nil {
+		return err
+	}
+	all, err := compare(
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
 		subject{"service", g.viaService(ctx, pageSpec{owner: mediumOwner})},
 		subject{"executor", inside},
 		subject{"plan", planned},
 		subject{"edge", whole},
+		subject{"deep", deep},
 	)
 	if err != nil {
 		return err
 	}
-	printPages(t, all)
+	printPages(t, all, o.entries)
 	if err := g.close(); err != nil {
 		return err
 	}
@@ -83,23 +97,23 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 }
 
 // printPages prints the costs of the ways to read a page, of which the first is the floor.
-func printPages(t *table, all []series) {
-	t.title("A page of 20 edges with creator, in one process (CPU a page, median of %d rounds in turns)", medianRounds)
-	floor, edge := all[0], all[4]
+func printPages(t *table, all []series, entries int) {
+	t.title("A page of 20 edges with creator, in one process (CPU a page, median of %d rounds in turns)", rounds)
+	floor, edge, deep := all[0], all[4], all[5]
 	text := func(s series) string { return s.micros(cpu).in("%.1f us") }
 	t.figure("floor: a handler written by hand for this page", text(floor))
 	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
 		t.ratio(name, text(all[i+1]), all[i+1].times(floor, cpu), 0)
 	}
 	t.ratio("the package edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
-	t.figure("allocations: the floor", floor.least(cpu).allocated())
-	t.figure("allocations: the package edge", edge.least(cpu).allocated())
+	t.ratio(fmt.Sprintf("page %d of a library of %d, compared with page 1 of %d", deepPage, entries, mediumSize),
+		text(deep), deep.times(edge, cpu), wantedFlat)
+	t.figure("allocations: the floor", floor[0].allocated())
+	t.figure("allocations: the package edge", edge[0].allocated())
 }
 
 // allocated formats how often memory is allocated, and how much.
 func (c cost) allocated() string { return fmt.Sprintf("%d, %.1f KB", c.allocs, float64(c.bytes)/1000) }
-
-func ratio(a, b cost) float64 { return float64(a.cpu) / float64(b.cpu) }
 
 // A sink is a ResponseWriter that keeps the response, and is reused.
 type sink struct {
@@ -204,7 +218,7 @@ func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error
 
 // schema returns the API on the gateway's Services, ready to execute.
 func (g *gateway) schema() graph.ExecutableSchema {
-	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Pages: g.pages, Pastes: g.pastes}})
+	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Pages: g.service.Pages, Pastes: g.pastes}})
 }
 
 // parsedPage parses the query of the page once, and returns operations of it.
@@ -243,6 +257,45 @@ func (g *gateway) viaEdge(ctx context.Context, p pageSpec) (func() error, error)
 	}, nil
 }
 
+// viaQuery sends a query through the package edge as the viewer; the response must contain want.
+func (g *gateway) viaQuery(ctx context.Context, viewer principal.ID, query, want string) (func() error, error) {
+	h, token, err := g.handler(viewer)
+	if err != nil {
+		return nil, err
+	}
+	text, w := string(body(query, nil)), newSink()
+	return func() error {
+		r, err := newPageRequest(ctx, "http://gateway/graphql", token, text)
+		if err != nil {
+			return err
+		}
+		w.reset()
+		h.ServeHTTP(w, r)
+		if got := w.body.Bytes(); w.status != http.StatusOK || !bytes.Contains(got, []byte(want)) || bytes.Contains(got, []byte(`"errors"`)) {
+			return fmt.Errorf("status %d, not %s: %.300s", w.status, want, got)
+		}
+		return nil
+	}, nil
+}
+
+// cursorBefore returns the cursor after which the n-th page starts.
+func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (string, error) {
+	size := cursor.MaxPageSize
+	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}}
+	for left := (n - 1) * pageSize; left > 0; left -= size {
+		size = min(cursor.MaxPageSize, left)
+		page, err := g.service.Listing.Library(ctx, &principal.Viewer{User: owner}, owner, q)
+		if err != nil {
+			return "", err
+		}
+		q.After = page.PageInfo.EndCursor()
+	}
+	if q.After == nil {
+		return "", nil
+	}
+	return *q.After, nil
+}
+
 // pageBody returns the request for a page.
 func pageBody(p pageSpec) string {
 	variables := map[string]any{"owner": p.owner}
@@ -252,11 +305,7 @@ func pageBody(p pageSpec) string {
 	if p.descending {
 		variables["order"] = map[string]string{"field": "LAST_MODIFIED", "direction": "DESC"}
 	}
-	b, err := json.Marshal(map[string]any{"query": pageQuery, "variables": variables})
-	if err != nil {
-		panic(err) // strings are always encoded
-	}
-	return string(b)
+	return string(body(pageQuery, variables))
 }
 
 func newPageRequest(ctx context.Context, url, token, body string) (*http.Request, error) {

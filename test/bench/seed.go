@@ -45,10 +45,7 @@ func seedLarge(ctx context.Context, o *options) error {
 	if had, err := os.ReadFile(done); err == nil && string(had) == want {
 		return nil
 	}
-	if err := os.RemoveAll(o.largeDir()); err != nil {
-		return err
-	}
-	g, err := open(ctx, o.largeDir(), library.Tuning{})
+	g, err := o.fresh(ctx, storeIn(o.largeDir()), library.Tuning{})
 	if err != nil {
 		return err
 	}

@@ -3,13 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -26,29 +21,20 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
 	}
-	secret := filepath.Join(o.dir, "secret")
-	if err := os.WriteFile(secret, bytes.Repeat([]byte("bench"), 10), 0o600); err != nil {
-		return err
-	}
-	token, err := exec.CommandContext(ctx, o.binary, "token", "--hs256-file", secret, "--sub", string(largeOwner)).Output()
-	if err != nil {
-		return fmt.Errorf("%s token: %w (make build makes it)", o.binary, err)
-	}
-	p, err := start(ctx, o.binary, "serve", "--listen", "127.0.0.1:0", "--store", "pebble:"+o.largeDir(),
-		"--auth-hs256-file", secret, "--rate-limit", "0")
+	p, err := o.serveAgain(ctx, o.largeDir())
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	var started struct{ Addr string }
-	if err := json.Unmarshal([]byte(p.first), &started); err != nil {
-		return fmt.Errorf("the first line of the gateway is %q: %v", p.first, err)
+	token, err := p.token(ctx, largeOwner)
+	if err != nil {
+		return err
 	}
 	idle, _, err := residentOf(p.command.Process.Pid)
 	if err != nil {
 		return err
 	}
-	if err := readPages(ctx, started.Addr, strings.TrimSpace(string(token))); err != nil {
+	if err := readPages(ctx, p.address, token); err != nil {
 		return err
 	}
 	now, peak, err := residentOf(p.command.Process.Pid)

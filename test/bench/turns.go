@@ -1,9 +1,6 @@
 package main
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // A series is the costs of one operation, one for each round of a comparison.
 type series []cost
@@ -24,11 +21,6 @@ func inTurns(rounds, subjects int, measure func(subject int) (cost, error)) ([]s
 		}
 	}
 	return all, nil
-}
-
-// least returns the cost in the cheapest round.
-func (s series) least(of func(cost) time.Duration) cost {
-	return slices.MinFunc(s, func(a, b cost) int { return int(of(a) - of(b)) })
 }
 
 // micros returns the median cost in microseconds.
