@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 )
 
@@ -76,15 +75,4 @@ func takesGzip(h http.Header) bool {
 		}
 	}
 	return gzipped > 0 && gzipped >= plain
-}
-
-// compressAssets compresses scripts, styles, fonts and SVG images. It does not compress pages,
-// because they contain a nonce.
-func compressAssets(next http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(zipFrom),
-		gzhttp.ContentTypes([]string{"text/javascript", "application/javascript", "text/css", "font/ttf", "image/svg+xml"}))
-	if err != nil { // the options are constant and valid
-		return next
-	}
-	return wrap(next)
 }

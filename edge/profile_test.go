@@ -168,24 +168,6 @@ func TestCompress_LeavesEventsAlone(t *testing.T) {
 	}
 }
 
-func TestCompress_AssetsButNotPages(t *testing.T) {
-	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
-		_, _ = io.WriteString(w, strings.Repeat("x", 2*zipFrom))
-	})
-	h := Mux(Routes{GraphQL: newEdge(t, nil).handler, Page: page, Sites: sameOriginOnly(nil)})
-	for media, want := range map[string]string{"text/javascript; charset=utf-8": "gzip", "text/css": "gzip", "text/html": "", "application/json": "", "font/woff2": ""} {
-		r := httptest.NewRequest(http.MethodGet, "/x", nil)
-		r.URL.RawQuery = "type=" + strings.ReplaceAll(media, ";", "%3B")
-		r.Header.Set("Accept-Encoding", "gzip")
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, r)
-		if got := w.Header().Get("Content-Encoding"); got != want {
-			t.Errorf("%s: encoded %q", media, got)
-		}
-	}
-}
-
 func TestLimits_HaveNames(t *testing.T) {
 	l := DefaultLimits()
 	for _, name := range l.Names() {

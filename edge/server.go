@@ -63,7 +63,7 @@ func Mux(r Routes) http.Handler {
 		})))
 	}
 	if r.Page != nil {
-		mux.Handle("/", compressAssets(r.Page))
+		mux.Handle("/", r.Page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.TLS != nil {

@@ -12,6 +12,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"embed"
 	"encoding/json"
@@ -88,7 +89,7 @@ func Handler(opts Options) http.Handler {
 // handler is Handler with the build as a parameter, for tests.
 func handler(opts Options, built fs.FS) http.Handler {
 	opts.GraphiQL = opts.GraphiQL || opts.Dev
-	s := &site{files: map[string][]byte{}}
+	s := &site{files: map[string]file{}}
 	// A file that cannot be read is skipped: it is then answered with 404, as if the build had not
 	// made it.
 	_ = fs.WalkDir(built, ".", func(name string, e fs.DirEntry, err error) error {
@@ -103,7 +104,8 @@ func handler(opts Options, built fs.FS) http.Handler {
 			return nil
 		}
 		if b, err := fs.ReadFile(built, name); err == nil {
-			s.files["/"+name] = b
+			plain, zipped := strings.CutSuffix("/"+name, ".gz")
+			s.files[plain] = file{b, zipped}
 		}
 		return nil
 	})
@@ -132,14 +134,32 @@ func (s *site) takePage(name, otherwise string) string {
 		return otherwise
 	}
 	delete(s.files, name)
-	return string(page)
+	return string(page.content)
 }
 
 // site has the pages and the files that they load.
 type site struct {
-	graphiql, app string            // empty: not served
-	files         map[string][]byte // by path
+	graphiql, app string          // empty: not served
+	files         map[string]file // by path
 	viewers       func() ([]Viewer, error)
+}
+
+// file is a file as it is embedded. web/compress.mjs compresses most of them when they are built.
+type file struct {
+	content []byte
+	zipped  bool // content is compressed with gzip
+}
+
+// plain returns the content without compression.
+func (f file) plain() ([]byte, error) {
+	if !f.zipped {
+		return f.content, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(f.content))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // inApp reports whether a path belongs to the reference client.
@@ -218,7 +238,9 @@ func servePage(w http.ResponseWriter, r *http.Request, page string, policy func(
 
 // serveFile writes an asset. Files in a folder assets have a hash of their content in the name,
 // so the content of a name never changes.
-func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
+//
+// A compressed file is written as it is, if the client takes gzip. Ranges are of the plain content.
+func serveFile(w http.ResponseWriter, r *http.Request, f file) {
 	h := w.Header()
 	// This policy applies to a worker if the file is its script, and to an image that is opened as a
 	// page. Neither needs to load anything.
@@ -228,7 +250,34 @@ func serveFile(w http.ResponseWriter, r *http.Request, file []byte) {
 	if strings.HasPrefix(strings.TrimPrefix(r.URL.Path, appRoot), "/assets/") {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	serveContent(w, r, file)
+	if f.zipped {
+		h.Set("Vary", "Accept-Encoding")
+	}
+	if f.zipped && r.Header["Range"] == nil && takesGzip(r.Header) {
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(f.content)))
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(f.content) // an error means that the client has gone
+		}
+		return
+	}
+	content, err := f.plain()
+	if err != nil {
+		http.Error(w, "the file is damaged", http.StatusInternalServerError)
+		return
+	}
+	serveContent(w, r, content)
+}
+
+// takesGzip reports whether the client accepts gzip: it is listed, with a quality other than 0.
+func takesGzip(h http.Header) bool {
+	for part := range strings.SplitSeq(strings.Join(h["Accept-Encoding"], ","), ",") {
+		if name, quality, _ := strings.Cut(part, ";"); strings.TrimSpace(name) == "gzip" {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(quality), "q="), 64)
+			return err != nil || q > 0
+		}
+	}
+	return false
 }
 
 // serveContent writes a file, or the one range of it that was requested. It answers

@@ -200,7 +200,6 @@ var libraries = []struct {
 	{"github.com/alecthomas/kong", []string{"cli", "config"}},
 	{"github.com/rs/cors", []string{"edge"}},
 	{"github.com/coder/websocket", []string{"edge", "test/scenario", "test/bench"}},
-	{"github.com/klauspost/compress/gzhttp", []string{"edge"}},
 	{"github.com/klauspost/compress/gzip", []string{"edge"}},
 	{"golang.org/x/time/rate", []string{"edge", "observe"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},
