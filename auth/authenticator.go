@@ -51,7 +51,7 @@ type Authenticator struct {
 	issuer   string
 	audience string
 	now      func() time.Time
-	known    *verified
+	known    verified
 }
 
 // New returns an Authenticator.
@@ -106,7 +106,7 @@ func (a *Authenticator) Token(ctx context.Context, token string) (Caller, error)
 		if id, err = a.verify(ctx, token); err != nil {
 			return Caller{}, err
 		}
-		a.known.put(digest, id)
+		a.known.Put(digest, id)
 	}
 	// The times are checked each time, even for a token that was verified before.
 	now := a.now()

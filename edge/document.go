@@ -1,10 +1,8 @@
 package edge
 
 import (
-	"container/list"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -13,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"carrel/core/lru"
 	"carrel/edge/validation"
 	"carrel/graph"
 )
@@ -60,7 +59,7 @@ type compiler struct {
 	rules         *rules.Rules
 	limits        *Limits
 	introspection bool
-	cache         *documentCache
+	cache         *lru.Cache[string, *document] // by text
 }
 
 // newCompiler returns a compiler. With suggestions, errors suggest names of the schema, which
@@ -79,7 +78,7 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 	}
 	return &compiler{
 		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection,
-		cache: newDocumentCache(limits.CachedDocuments, limits.CachedBytes),
+		cache: lru.New[string](limits.CachedDocuments, limits.CachedBytes, (*document).weight),
 	}
 }
 
@@ -103,14 +102,14 @@ func fewErrors(all *rules.Rules, most int) *rules.Rules {
 // document returns the document for a text, cached or compiled. Only valid documents are cached.
 // Refusing an invalid one again costs little, and many of them cannot evict others.
 func (c *compiler) document(text string) (*document, *refusal) {
-	if d := c.cache.get(text); d != nil {
+	if d, ok := c.cache.Get(text); ok {
 		return d, nil
 	}
 	d, r := c.compile(text)
 	if r != nil {
 		return nil, r
 	}
-	c.cache.put(d)
+	c.cache.Put(text, d)
 	return d, nil
 }
 
@@ -256,47 +255,4 @@ func (d *document) weight() int {
 		weight += graph.PlanBytes*len(d.text) + 1024
 	}
 	return weight
-}
-
-// documentCache keeps the most recently used documents, limited by number and bytes.
-type documentCache struct {
-	maxDocuments, maxBytes int
-
-	mu    sync.Mutex
-	byKey map[string]*list.Element // of *document
-	order *list.List               // most recently used first
-	bytes int
-}
-
-func newDocumentCache(maxDocuments, maxBytes int) *documentCache {
-	return &documentCache{maxDocuments: maxDocuments, maxBytes: maxBytes, byKey: map[string]*list.Element{}, order: list.New()}
-}
-
-// get returns a document, or nil if it is not cached.
-func (c *documentCache) get(text string) *document {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.byKey[text]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(*document)
-}
-
-// put adds d and evicts the least recently used documents.
-func (c *documentCache) put(d *document) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.byKey[d.text]; ok {
-		return
-	}
-	c.byKey[d.text] = c.order.PushFront(d)
-	c.bytes += d.weight()
-	for c.order.Len() > c.maxDocuments || c.bytes > c.maxBytes {
-		last := c.order.Back()
-		old := c.order.Remove(last).(*document)
-		delete(c.byKey, old.text)
-		c.bytes -= old.weight()
-	}
 }

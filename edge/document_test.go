@@ -8,47 +8,24 @@ import (
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/google/go-cmp/cmp"
 
 	"carrel/graph"
 	"carrel/principal"
 )
 
-func kept(c *documentCache) []string {
-	var texts []string
-	for e := c.order.Front(); e != nil; e = e.Next() {
-		texts = append(texts, e.Value.(*document).text)
-	}
-	return texts
-}
-
-func TestDocumentCache_EvictsLeastRecentlyUsed(t *testing.T) {
-	c := newDocumentCache(3, 1<<30)
-	for _, text := range []string{"a", "b", "c"} {
-		c.put(&document{text: text})
-	}
-	c.get("a")
-	c.put(&document{text: "d"})
-	c.put(&document{text: "d"})
-	if diff := cmp.Diff([]string{"d", "a", "c"}, kept(c)); diff != "" {
-		t.Error(diff)
-	}
-	if c.get("b") != nil {
-		t.Error("b was not evicted")
-	}
-}
-
-func TestDocumentCache_IsBoundedByBytes(t *testing.T) {
-	c := newDocumentCache(1000, 100_000)
-	for i := range 100 {
-		c.put(&document{text: fmt.Sprint(i, strings.Repeat("x", 500))})
-	}
-	if c.bytes > 100_000 || c.order.Len() != len(c.byKey) || c.order.Len() < 5 {
-		t.Errorf("%d bytes, %d documents, %d keys", c.bytes, c.order.Len(), len(c.byKey))
-	}
-	c.put(&document{text: strings.Repeat("y", 1_000_000)})
-	if c.order.Len() != 0 || c.bytes != 0 {
-		t.Errorf("after a document that is too large: %d documents, %d bytes", c.order.Len(), c.bytes)
+func TestDocumentCache_IsBounded(t *testing.T) {
+	for name, limits := range map[string]func(*Limits){
+		"documents": func(l *Limits) { l.CachedDocuments = 5 }, "bytes": func(l *Limits) { l.CachedBytes = 20_000 },
+	} {
+		e := newEdge(t, func(c *Config) { limits(&c.Limits) })
+		for i := range 100 {
+			if _, r := e.handler.compiler.document(fmt.Sprintf("{a%d:__typename}", i)); r != nil {
+				t.Fatal(r.errs)
+			}
+		}
+		if n, bytes := e.handler.compiler.cache.Size(); n < 5 || name == "documents" && n > 5 || name == "bytes" && bytes > 20_000 {
+			t.Errorf("%s: %d documents with %d bytes are cached", name, n, bytes)
+		}
 	}
 }
 
@@ -120,7 +97,7 @@ func TestDocumentCache_DoesNotKeepInvalidDocuments(t *testing.T) {
 			t.Errorf("%s: accepted", text)
 		}
 	}
-	if n := e.handler.compiler.cache.order.Len(); n != 0 {
+	if n, _ := e.handler.compiler.cache.Size(); n != 0 {
 		t.Errorf("%d documents are cached", n)
 	}
 }

@@ -68,7 +68,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		return nil, refused
 	}
 	if keep != "" {
-		h.persisted.keep(keep, doc.text)
+		h.persisted.sent.Put(keep, doc.text)
 	}
 	def, refused := doc.operation(p.operationName)
 	if refused != nil {

