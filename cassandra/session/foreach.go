@@ -2,8 +2,8 @@ package session
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // ForEach calls do for 0 to n-1, at most width at a time, and returns the first error,
@@ -12,26 +12,13 @@ func ForEach(ctx context.Context, n, width int, do func(ctx context.Context, i i
 	if n == 1 {
 		return do(ctx, 0)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		next  atomic.Int64
-		tasks sync.WaitGroup
-		once  sync.Once
-		first error
-	)
-	for range min(n, width) {
-		tasks.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				_, err := recoverPanic(func() (struct{}, error) { return struct{}{}, do(ctx, int(i)) })
-				if err != nil {
-					once.Do(func() { first = wrapPanic(err) })
-					cancel()
-					return
-				}
-			}
+	tasks, ctx := errgroup.WithContext(ctx)
+	tasks.SetLimit(width)
+	for i := range n {
+		tasks.Go(func() error {
+			_, err := recoverPanic(func() (struct{}, error) { return struct{}{}, do(ctx, i) })
+			return wrapPanic(err)
 		})
 	}
-	tasks.Wait()
-	return first
+	return tasks.Wait()
 }

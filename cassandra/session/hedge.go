@@ -97,7 +97,6 @@ type hedgedCall struct {
 
 // work makes first attempts, one after the other.
 func (g *group[T]) work() {
-	growStack()
 	for i := int(g.next.Add(1) - 1); i < len(g.calls); i = int(g.next.Add(1) - 1) {
 		t := &attempt{Context: g.ctx}
 		g.mu.Lock()
