@@ -26,6 +26,7 @@ import (
 	"carrel/edge/certificate"
 	"carrel/gateway"
 	"carrel/graph"
+	"carrel/heap"
 	"carrel/observe"
 	"carrel/resolvers"
 	"carrel/web"
@@ -53,6 +54,7 @@ func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error
 	if err != nil {
 		return err
 	}
+	heap.LimitMemory(heap.Memory())
 	access, err := openAccess(ctx, &cfg, log)
 	if err != nil {
 		return err

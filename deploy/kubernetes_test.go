@@ -208,25 +208,6 @@ func TestKubernetes_OnlyMonitoringReadsMetrics(t *testing.T) {
 	}
 }
 
-// TestKubernetes_MemoryLimits: the limit of the Go runtime is a little below that of the container.
-func TestKubernetes_MemoryLimits(t *testing.T) {
-	all := objects(t)
-	c := all["Deployment"].Spec.Template.Spec.Containers[0]
-	bytes := func(text, unit string, size float64) float64 {
-		number, ok := strings.CutSuffix(text, unit)
-		n, err := strconv.ParseFloat(number, 64)
-		if !ok || err != nil {
-			t.Fatalf("%q is not a number of %s", text, unit)
-		}
-		return n * size
-	}
-	soft := bytes(c.environment(t, all)["GOMEMLIMIT"], "MiB", 1<<20)
-	hard := bytes(c.Resources.Limits.Memory, "Gi", 1<<30)
-	if share := soft / hard; share < 0.85 || share > 0.95 {
-		t.Errorf("GOMEMLIMIT is %.2f of the memory limit", share)
-	}
-}
-
 func TestKubernetes_ObjectsReferToEachOther(t *testing.T) {
 	all := objects(t)
 	for kind, version := range map[string]string{"ConfigMap": "v1", "Job": "batch/v1", "Deployment": "apps/v1", "Service": "v1", "PodDisruptionBudget": "policy/v1"} {

@@ -68,9 +68,6 @@ func settings(t *testing.T, args []string, env map[string]string, secrets map[st
 	t.Helper()
 	known := flagVariables(t, args[0])
 	for name, value := range env {
-		if name == "GOMEMLIMIT" { // of the Go runtime
-			continue
-		}
 		if !strings.HasPrefix(name, "CARREL_") || !slices.Contains(known, name) {
 			t.Errorf("%s: the variable %s belongs to no flag", args[0], name)
 		}

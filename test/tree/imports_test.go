@@ -205,6 +205,7 @@ var libraries = []struct {
 	{"github.com/coder/websocket", []string{"edge", "test/scenario", "test/bench"}},
 	{"github.com/klauspost/compress/gzip", []string{"edge"}},
 	{"github.com/hashicorp/golang-lru/v2/simplelru", []string{"core/lru"}},
+	{"github.com/KimMachineGun/automemlimit/memlimit", []string{"heap"}},
 	{"golang.org/x/sync/errgroup", []string{"cassandra/session"}},
 	{"golang.org/x/time/rate", []string{"edge", "observe"}},
 	{"github.com/schollz/progressbar/v3", []string{"progress"}},
