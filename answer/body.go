@@ -80,6 +80,15 @@ func (b *Body) Count(n int) {
 	}
 }
 
+// Size returns the bytes of the answer: those that were written, or the lower bound if that is more,
+// as for an answer that has failed. It is called when nobody writes.
+func (b *Body) Size() int {
+	if b == nil {
+		return 0
+	}
+	return int(max(b.counted.Load(), b.size))
+}
+
 // Hold reserves memory for n more bytes. The answer fails if they are not free.
 func (b *Body) Hold(n int) {
 	if b != nil && b.held.Add(int64(n)) > b.reserved.Load() {

@@ -22,6 +22,8 @@ type params struct {
 	hash string
 	// cost reports that the client requests extensions.cost in the answer.
 	cost bool
+	// size is the length of the body or message.
+	size int
 	// language is the Accept-Language header of the request.
 	language []string
 }
@@ -30,6 +32,7 @@ type params struct {
 // case-sensitive, unknown members are ignored, and of duplicate members the last one counts, in
 // every check. The refusals never quote the body.
 func decodeBody(body []byte, l *Limits) (params, *refusal) {
+	size := len(body)
 	body = bytes.Trim(body, jsontext.Space)
 	switch jsontext.Check(body, l.Values) {
 	case jsontext.TooMuch:
@@ -64,7 +67,9 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	if len(m.query) > escapedChar*l.QueryChars {
 		return params{}, tooLong(l)
 	}
-	return m.decode()
+	p, refused := m.decode()
+	p.size = size
+	return p, refused
 }
 
 func tooManyValues(l *Limits) *refusal {

@@ -62,6 +62,9 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 			return nil, nil
 		}
 	}
+	for _, arg := range field.Args {
+		op.texts.Add(int64(argumentBytes(arg)))
+	}
 	res, err := op.count(ctx, next)
 	op.body.Hold(fieldBytes)
 	op.body.Count(len(field.Field.Alias) + minBytes(res))
@@ -83,6 +86,20 @@ func minBytes(value any) int {
 		}
 	}
 	return len(`"":0,`)
+}
+
+// argumentBytes returns the length of an argument that is a text. The texts in the inputs of mutations
+// are charged before.
+func argumentBytes(arg any) int {
+	switch arg := arg.(type) {
+	case string:
+		return len(arg)
+	case *string:
+		if arg != nil {
+			return len(*arg)
+		}
+	}
+	return 0
 }
 
 // outcome returns the result of an operation, or the reason why its answer cannot be sent.

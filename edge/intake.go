@@ -49,14 +49,14 @@ func (b *bodies) reuse(buf []byte) {
 type intake struct {
 	buf     []byte
 	bodies  *bodies
-	account string
+	account account
 	held    int // bytes of memory: the capacity of buf
 }
 
 // read reads all of r, or one byte more than the largest body allowed. The account holds the memory
-// for it until reset.
-func (in *intake) read(r io.Reader, b *bodies, account string) error {
-	in.bodies, in.account = b, account
+// for it until reset, and then pays for the bytes.
+func (in *intake) read(r io.Reader, b *bodies, a account) error {
+	in.bodies, in.account = b, a
 	if !in.hold(cap(in.buf)) {
 		return errNoRoom
 	}
@@ -84,7 +84,7 @@ func (in *intake) read(r io.Reader, b *bodies, account string) error {
 }
 
 func (in *intake) hold(n int) bool {
-	if !in.bodies.Hold(in.account, n) {
+	if !in.bodies.Hold(in.account.holder(), n) {
 		return false
 	}
 	in.held += n
@@ -94,12 +94,13 @@ func (in *intake) hold(n int) bool {
 // bytes returns what was read. It is valid until reset.
 func (in *intake) bytes() []byte { return in.buf }
 
-// reset clears the content, frees its memory, and keeps a short buffer.
+// reset charges for the content and clears it, frees its memory, and keeps a short buffer.
 func (in *intake) reset() {
 	if in.bodies == nil { // nothing was read
 		return
 	}
-	in.bodies.Free(in.account, in.held)
+	in.account.bill(priceOf(len(in.buf)))
+	in.bodies.Free(in.account.holder(), in.held)
 	if cap(in.buf) > keptBytes {
 		in.bodies.reuse(in.buf)
 		in.buf = nil

@@ -33,6 +33,8 @@ type operation struct {
 	keys atomic.Int64
 	// guesses counts the wrong secrets and the taken names that its mutations got.
 	guesses atomic.Int64
+	// texts counts the bytes of the texts in the arguments of its fields.
+	texts atomic.Int64
 	// started lists the mutations that were executed, by their response names.
 	started []string
 	// pages holds the plans of the document. If nil, each operation has its own.
@@ -45,6 +47,8 @@ type operation struct {
 	keeps int
 	// resolving is the price of the groups that were resolved for the viewer.
 	resolving int
+	// received is the price of the bytes of the request.
+	received int
 }
 
 // libraryCount is implemented by payloads of mutations that fan out to libraries.
@@ -82,7 +86,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages,
+	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages, received: priceOf(p.size),
 		keeps: sizeOf(values) + max(0, doc.weight()-usualDocument)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		return nil, refused
@@ -229,9 +233,11 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	}
 	ctx = auth.WithViewer(ctx, caller.Viewer())
 	viewer := auth.ViewerFrom(ctx)
+	defer func() {
+		op.resolving = resolvingPrice(viewer)
+		op.account.bill(op.afterwards())
+	}()
 	resp := h.execute(ctx, op)
-	op.resolving = resolvingPrice(viewer)
-	op.account.bill(op.afterwards())
 	if resp == nil { // ctx ended before it was run
 		return nil, timedOut()
 	}
@@ -248,8 +254,11 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 
 // afterwards returns the part of the price that is only known when the operation has ended.
 func (op *operation) afterwards() int {
-	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.guesses.Load())*guessPrice + op.resolving
+	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.guesses.Load())*guessPrice + op.resolving + op.bytes()
 }
+
+// bytes returns the price of the texts in its arguments and of its answer, or of its last event.
+func (op *operation) bytes() int { return priceOf(int(op.texts.Load()) + op.body.Size()) }
 
 // resolvingPrice returns the price of the groups that were resolved for a viewer.
 func resolvingPrice(v *principal.Viewer) int {
@@ -282,7 +291,7 @@ func (op *operation) reportCost(limit int) *costReported {
 	if !op.wantsCost {
 		return nil
 	}
-	t := &costReported{Operation: op.cost, Limit: limit, Points: float64(op.price+op.afterwards()) / point}
+	t := &costReported{Operation: op.cost, Limit: limit, Points: float64(op.price+op.received+op.afterwards()) / point}
 	if op.account.ledger != nil {
 		left := op.account.balance()
 		t.PointsLeft = &left

@@ -26,6 +26,7 @@ const (
 	guessPrice    = 9 * mutationPrice // of a wrong secret or a taken name, in addition to its mutation
 	pastePrice    = point             // of one paste that is created or changed, in an account for pastes
 	textPrice     = point             // of textUnit bytes of text in the arguments of a mutation
+	bytesPrice    = point             // of bytesUnit bytes of a request, of its arguments and its answer, or of an event
 	roundPrice    = point             // of one round of reads that resolves groups
 	groupPrice    = point / 20        // of one group that is read for it
 	resumePrice   = 10 * point        // of reading what a resumed subscription has missed, in addition to its own price
@@ -33,6 +34,13 @@ const (
 
 // textUnit is what textPrice pays for. With the points of a minute, a viewer stores some 30 MB.
 const textUnit = 1 << 10
+
+// bytesUnit is what bytesPrice pays for. Decoding, normalizing and writing that many bytes takes up to
+// half a millisecond, as long as what a point of cost pays for. Most requests and answers are shorter.
+const bytesUnit = 16 << 10
+
+// priceOf returns the price of bytes that are read or written.
+func priceOf(bytes int) int { return bytes / bytesUnit * bytesPrice }
 
 // refill is the time in which an empty account is filled. An account that was not used for that
 // long is full, and need not be kept.

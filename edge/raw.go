@@ -20,7 +20,7 @@ const rawBytes = 512 << 10
 
 // Raw serves the texts of pastes as plain text that browsers do not execute, sniff or cache. It
 // sets no cookie and requires no authentication, so that pages of all sites may read it. A text
-// costs the address one point.
+// costs the address one point, and its bytes as those of an answer.
 func (h *Handler) Raw(read RawText) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -42,6 +42,7 @@ func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText)
 		return refuseRaw(w, refused)
 	}
 	defer h.memory.Free(a.holder(), len(text))
+	a.bill(priceOf(len(text)))
 	head := w.Header()
 	head["Content-Type"] = []string{"text/plain; charset=utf-8"}
 	head["Cache-Control"] = []string{"no-store"}

@@ -66,8 +66,9 @@ func (r *results) next() *executed {
 	r.handler.begin(r.op, stop)
 	r.op.share()
 	ctx = r.handler.collectErrors(auth.WithViewer(ctx, r.caller.Viewer()))
+	r.op.texts.Store(0)
 	resp := r.subscription.Next(ctx, r.pay)
-	r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
+	defer func() { r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)) + r.op.bytes()) }()
 	switch {
 	case r.unpaid != nil:
 		r.ended = true

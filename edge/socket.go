@@ -209,7 +209,7 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 		h.intakes.Put(in)
 	}()
 	late := time.AfterFunc(h.limits.Read, func() { s.close(websocket.StatusPolicyViolation, "The message took too long to arrive") })
-	err = in.read(message, h.bodies, s.account.holder())
+	err = in.read(message, h.bodies, s.account)
 	late.Stop()
 	switch {
 	case errors.Is(err, errNoRoom):

@@ -154,16 +154,18 @@ func (e *edgeUnderTest) startResults(ctx context.Context, t *testing.T) *results
 // ends the subscription, says when it is half full, and returns a cursor to resume after.
 func TestResults_EachEventIsPaid(t *testing.T) {
 	for name, c := range map[string]struct {
-		cost, events int
-		retryAfter   any
+		cost, bytes, events int
+		retryAfter          any
 	}{
-		"a small event":                      {1, 100, 30},
-		"events of 15 points":                {150, 6, 36}, // 10 points are left, and four more and a resumption cost 70
-		"events that cost the whole account": {4000, 1, 60},
+		"a small event":                      {1, 0, 100, 30},
+		"events of 15 points":                {150, 0, 6, 36}, // 10 points are left, and four more and a resumption cost 70
+		"events that cost the whole account": {4000, 0, 1, 60},
+		"long events, of 21 points":          {1, 20 * bytesUnit, 5, 33}, // 5 points are missing
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, e := newTickingEdge(t, func(c *Config) { c.Limits.ViewerPoints = 100 })
+				s.blank = c.bytes
 				r := e.startResults(t.Context(), t)
 				defer func() { r.end(); <-s.ended }()
 				r.op.account, r.op.price = e.handler.rates.viewers.account("u:acme:ann"), max(minPrice, c.cost*costPrice)

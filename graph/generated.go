@@ -1204,7 +1204,7 @@ type Limits {
   pingSeconds: Int!
   "The estimated bytes of memory of the cache of validated documents."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, or 10 for each item if it takes several, or a tenth of its cost if that is more. It also takes a hundredth of the number of libraries that it concerns, 1 for each key that it leases or gives up, and 1 for each KiB of text in its arguments; a wrong secret of a paste takes 90 more. A subscription takes a tenth of its cost once; its events take only what resolving groups costs. Each operation takes at least 1. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
+  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, or 10 for each item if it takes several, or a tenth of its cost if that is more. It also takes a hundredth of the number of libraries that it concerns, 1 for each key that it leases or gives up, and 1 for each KiB of text in its arguments; a wrong secret of a paste takes 90 more. A subscription takes a tenth of its cost once, and again for each event. Each operation takes at least 1, and 1 for each full 16 KiB of its request, and of its answer. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
   viewerPointsPerMinute: Int
   "The same for the anonymous requests of one address."
   addressPointsPerMinute: Int
