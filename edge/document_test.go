@@ -177,3 +177,26 @@ func FuzzDocument(f *testing.F) {
 		}
 	})
 }
+
+// TestCompile_ChainsOfFragmentsTakeLinearWork: the comparison of selections ends at its limit, and does not
+// walk the rest of a chain again for each of its fragments.
+func TestCompile_ChainsOfFragmentsTakeLinearWork(t *testing.T) {
+	e := newEdge(t, nil)
+	allocations := func(fragments int, op string) float64 {
+		text := op
+		for i := range fragments {
+			text += fmt.Sprintf(" fragment F%d on Query{...F%d}", i, i+1)
+		}
+		text += fmt.Sprintf(" fragment F%d on Query{viewer{id}}", fragments)
+		return testing.AllocsPerRun(5, func() {
+			if _, r := e.handler.compiler.compile(text); fragments > 200 && (r == nil || firstCode(r.errs) != codeDuplicateLimit) {
+				t.Errorf("%d fragments: %v", fragments, r)
+			}
+		})
+	}
+	for _, op := range []string{"{...F0}", "{viewer{id}}"} {
+		if short, long := allocations(120, op), allocations(240, op); long > 2.5*short {
+			t.Errorf("%s: %g allocations for 120 fragments, %g for 240", op, short, long)
+		}
+	}
+}

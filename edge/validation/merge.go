@@ -113,8 +113,11 @@ func Overlaps(doc *ast.QueryDocument, limit int) bool {
 	return o.work > limit
 }
 
-// count adds the comparisons of sets.
+// count adds the comparisons of sets, unless the limit is exceeded already.
 func (o *overlap) count(sets []ast.SelectionSet) {
+	if o.work > o.limit {
+		return
+	}
 	groups, spread := map[string]*fieldGroup{}, map[string]bool{}
 	parts := o.gather(sets, groups, spread)
 	if o.work += len(spread) * (parts + len(spread)/2); o.work > o.limit {
@@ -126,7 +129,7 @@ func (o *overlap) count(sets []ast.SelectionSet) {
 		}
 	}
 	for _, g := range groups {
-		if len(g.below) > 0 && o.work <= o.limit {
+		if len(g.below) > 0 {
 			o.count(g.below)
 		}
 	}
