@@ -8,20 +8,21 @@ import (
 )
 
 // streams are the open event streams and sockets. Their number is limited, in total and for each
-// caller, and drain closes them when the process ends.
+// caller, and drain closes them when the process ends. What a /64 network holds its /48 network holds
+// too, which may hold networkShare times as much.
 type streams struct {
 	limits *Limits
 
 	mu      sync.Mutex
 	open    map[stream]string // the owner: a viewer's id, an address, or unowned
 	sockets int               // how many of open are sockets
-	// pending are the sockets of each address that have no owner yet, because their connection_init
-	// was not accepted yet. The oldest is first.
+	// pending are the sockets of each address and network that have no owner yet, because their
+	// connection_init was not accepted yet. The oldest is first.
 	pending map[string][]*socket
 	closed  bool
 	empty   chan struct{} // closed as soon as the field closed is set and no stream is open
-	// held is the number of streams of each owner, and subscriptions the number of subscriptions
-	// that run over them.
+	// held is the number of streams of each owner and network, and subscriptions the number of
+	// subscriptions that run over them.
 	held, subscriptions map[string]int
 }
 
@@ -55,17 +56,55 @@ const unowned = ""
 func (s *streams) enterPending(so *socket) *refusal {
 	s.mu.Lock()
 	refused := s.add(so, unowned)
-	if refused == nil {
-		s.pending[so.from] = append(s.pending[so.from], so)
+	var crowds [][]*socket // of the address, and of its network
+	for _, of := range holders(so.from) {
+		if refused == nil {
+			s.pending[of] = append(s.pending[of], so)
+		}
+		crowds = append(crowds, slices.Clone(s.pending[of]))
 	}
+	s.mu.Unlock()
 	// Sockets that are being closed stay in the list until they are gone, and there may be as many
 	// of them again. Beyond that they are closed without a close handshake.
-	sockets, most := slices.Clone(s.pending[so.from]), s.limits.PendingSockets
-	s.mu.Unlock()
-	for i, oldest := range sockets[:max(0, len(sockets)-most)] {
-		oldest.displace(i < len(sockets)-2*most)
+	most := s.limits.PendingSockets
+	for _, sockets := range crowds {
+		for i, oldest := range sockets[:max(0, len(sockets)-most)] {
+			oldest.displace(i < len(sockets)-2*most)
+		}
+		most *= networkShare
 	}
 	return refused
+}
+
+// holders returns an owner, and its /48 network if it is a /64 network.
+func holders(owner string) []string {
+	if network := networkOf(owner); network != "" {
+		return []string{owner, network}
+	}
+	return []string{owner}
+}
+
+// take counts one more of an owner. It returns false if the owner or its network has too many.
+func take(counts map[string]int, owner string, most int) bool {
+	all := holders(owner)
+	for i, of := range all {
+		if i == 0 && counts[of] >= most || i == 1 && counts[of] >= networkShare*most {
+			return false
+		}
+	}
+	for _, of := range all {
+		counts[of]++
+	}
+	return true
+}
+
+// release undoes take.
+func release(counts map[string]int, owner string) {
+	for _, of := range holders(owner) {
+		if counts[of]--; counts[of] == 0 {
+			delete(counts, of)
+		}
+	}
 }
 
 // add adds a stream, unless there are too many or the process is ending. The lock is held.
@@ -82,10 +121,9 @@ func (s *streams) add(st stream, owner string) *refusal {
 
 // hold counts a stream of an owner. The lock is held.
 func (s *streams) hold(owner string) *refusal {
-	if s.held[owner] >= s.limits.StreamsPerViewer {
+	if !take(s.held, owner, s.limits.StreamsPerViewer) {
 		return refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many connections are kept open; close one of them first.", 1)
 	}
-	s.held[owner]++
 	return nil
 }
 
@@ -112,9 +150,11 @@ func (s *streams) uncount(st stream, owner string) {
 		return
 	}
 	so := st.(*socket)
-	waiting := slices.DeleteFunc(s.pending[so.from], func(other *socket) bool { return other == so })
-	if s.pending[so.from] = waiting; len(waiting) == 0 {
-		delete(s.pending, so.from)
+	for _, of := range holders(so.from) {
+		waiting := slices.DeleteFunc(s.pending[of], func(other *socket) bool { return other == so })
+		if s.pending[of] = waiting; len(waiting) == 0 {
+			delete(s.pending, of)
+		}
 	}
 }
 
@@ -134,13 +174,6 @@ func (s *streams) leave(st stream) {
 	s.signalEmpty()
 }
 
-// release decrements a count and deletes it at 0.
-func release(counts map[string]int, owner string) {
-	if counts[owner]--; counts[owner] == 0 {
-		delete(counts, owner)
-	}
-}
-
 // signalEmpty notifies drain if no stream is open. The lock is held.
 func (s *streams) signalEmpty() {
 	if s.closed && len(s.open) == 0 {
@@ -156,10 +189,9 @@ func (s *streams) signalEmpty() {
 func (s *streams) subscribe(owner string) (done func(), r *refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.subscriptions[owner] >= s.limits.Subscriptions {
+	if !take(s.subscriptions, owner, s.limits.Subscriptions) {
 		return nil, refuseUntil(http.StatusTooManyRequests, codeRateLimited, "Too many subscriptions are open; end one of them first.", 1)
 	}
-	s.subscriptions[owner]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

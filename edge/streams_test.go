@@ -241,3 +241,56 @@ func TestStreams_EndedAreNotCounted(t *testing.T) {
 		t.Errorf("still counted: %v, %v pending, %d event streams and %d sockets open", s.held, s.pending, events, sockets)
 	}
 }
+
+// TestStreams_OfANetworkAreBounded: all /64 networks of a /48 network together may have 16 times what one
+// of them may: event streams and sockets, subscriptions, and sockets that have not initialised.
+func TestStreams_OfANetworkAreBounded(t *testing.T) {
+	l := DefaultLimits()
+	l.StreamsPerViewer, l.Subscriptions, l.PendingSockets = 2, 2, 2
+	s := newStreams(&l)
+	host := func(n int) string { return fmt.Sprintf("2001:db8:1:%x::/64", n) }
+	const elsewhere, most = "2001:db8:2::/64", 2 * networkShare
+	var open []stream
+	var ends []func()
+	var waiting []*socket
+	for n := range 2 * most {
+		st := &socket{}
+		refused := s.enter(st, host(n))
+		done, unsubscribed := s.subscribe(host(n))
+		if (refused != nil) != (n >= most) || (unsubscribed != nil) != (n >= most) {
+			t.Fatalf("network %d: %v, %v", n, refused, unsubscribed)
+		}
+		if open = append(open, st); done != nil {
+			ends = append(ends, done)
+		}
+		pending := &socket{from: host(n)}
+		waiting = append(waiting, pending)
+		if refused := s.enterPending(pending); refused != nil {
+			t.Fatal(refused.errs)
+		}
+	}
+	for n, so := range waiting {
+		if so.crowded != (n < most) {
+			t.Errorf("waiting socket %d: displaced %t", n, so.crowded)
+		}
+	}
+	far, near := &socket{}, &socket{}
+	if s.enter(far, elsewhere) != nil || s.enter(near, host(0)) == nil {
+		t.Error("another network is refused, or a full one is not")
+	}
+	if s.leave(open[0]); s.enter(near, host(1)) != nil || s.enter(&socket{}, host(2)) == nil {
+		t.Error("a place that is free again is not taken, or twice")
+	}
+	for _, st := range append(open, far, near) {
+		s.leave(st)
+	}
+	for _, so := range waiting {
+		s.leave(so)
+	}
+	for _, done := range ends {
+		done()
+	}
+	if len(s.held)+len(s.subscriptions)+len(s.pending)+len(s.open) != 0 {
+		t.Errorf("still counted: %v, %v, %v", s.held, s.subscriptions, s.pending)
+	}
+}
