@@ -92,15 +92,16 @@ func (b *Body) Size() int {
 // Hold reserves memory for n more bytes. The answer fails if they are not free.
 func (b *Body) Hold(n int) {
 	if b != nil && b.held.Add(int64(n)) > b.reserved.Load() {
-		b.reserve()
+		b.Reserve(0)
 	}
 }
 
-// reserve reserves memory for the held bytes, in multiples of step.
-func (b *Body) reserve() {
+// Reserve reserves memory for the held bytes, and for the first n of them before they are held. The
+// answer fails if it is not free.
+func (b *Body) Reserve(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	missing := roundUp(b.held.Load()) - b.reserved.Load()
+	missing := roundUp(max(int64(n), b.held.Load())) - b.reserved.Load()
 	if b.released || missing <= 0 {
 		return
 	}

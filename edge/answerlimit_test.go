@@ -380,3 +380,62 @@ func TestLongAnswers_ArriveWholeOverEveryTransport(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswerMemory_IsReservedBeforeAnythingIsRead: as much as an operation of its cost may read, up to the limit
+// of an answer. Without it nothing is executed.
+func TestAnswerMemory_IsReservedBeforeAnythingIsRead(t *testing.T) {
+	const page = `{user(id:"x"){library(first:%d){edges{node{id}}}}}` // costs 2, and 2 for each entry
+	for _, c := range []struct{ first, reserves, most int }{
+		{1, 64 << 10, 8 << 20}, {11, 24 * readBytes, 8 << 20}, {99, 25 * (64 << 10), 8 << 20}, {99, 1 << 20, 1 << 20},
+	} {
+		held := int64(0)
+		e := newEdge(t, limitedTo(c.most, 256<<20))
+		e.onUser = func(context.Context, string) (*principal.User, error) {
+			held = e.handler.AnswerBytes()
+			return nil, nil
+		}
+		if a := e.query(t, fmt.Sprintf(page, c.first), nil); a.code() != "" || held != int64(c.reserves) {
+			t.Errorf("first: %d: %d bytes are reserved, want %d: %s", c.first, held, c.reserves, a.Body)
+		}
+		e = newEdge(t, limitedTo(c.most, 256<<20))
+		if !e.handler.memory.Hold("192.0.2.1", 64<<20-c.reserves+1) {
+			t.Fatal("the share is another one")
+		}
+		if a := e.query(t, fmt.Sprintf(page, c.first), nil); a.code() != "UNAVAILABLE" || e.calls.Load() != 0 {
+			t.Errorf("first: %d: %d calls without memory: %s", c.first, e.calls.Load(), a.Body)
+		}
+	}
+}
+
+// TestAnswerMemory_IsReservedForEachEvent, when it is there: a subscription that waits holds none. One without
+// memory ends, and the event is not charged.
+func TestAnswerMemory_IsReservedForEachEvent(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	r := e.startResults(t.Context(), t)
+	defer func() { r.end(); <-s.ended }()
+	r.op.account, r.op.cost, r.op.price = e.handler.rates.viewers.account("u:acme:ann"), 512, 50*point
+	if !e.handler.memory.Hold("u:acme:ann", 64<<20-512*readBytes) {
+		t.Fatal("the share is another one")
+	}
+	waiting := e.handler.AnswerBytes()
+	go func() {
+		eventually(t, func() bool { return e.handler.AnswerBytes() == waiting })
+		s.events <- 1
+	}()
+	if done := r.next(); len(done.errors) > 0 {
+		t.Fatal(done.errors)
+	}
+	r.op.release()
+	if !e.handler.memory.Hold("u:acme:ann", 1) {
+		t.Fatal("more is held")
+	}
+	before := r.op.account.balance()
+	go func() { s.events <- 2 }()
+	done := r.next()
+	if len(done.errors) != 1 || done.errors[0].Extensions["code"] != codeUnavailable || r.op.account.balance() < before {
+		t.Errorf("got %v, and %d points of %d are left", done.errors, r.op.account.balance(), before)
+	}
+	if again := r.next(); again != nil {
+		t.Errorf("after the end: %v", again)
+	}
+}

@@ -103,6 +103,9 @@ func (c *costing) field(f *ast.Field) price {
 	case isConnection(typ.Name()):
 		below := c.set(f.SelectionSet)
 		scanned, _ := c.size(f.Arguments.ForName("filter"))
+		if f.ObjectDefinition.Name == "Query" { // such a page is read even if no entry is selected
+			below.each = max(1, below.each)
+		}
 		return price{each: plus(1+below.once+scanned, times(c.pageSize(f), below.each))}
 	case typ.Elem != nil && !isConnection(f.ObjectDefinition.Name):
 		below := c.set(f.SelectionSet)

@@ -27,11 +27,23 @@ type executed struct {
 	size   int      // of the data, in bytes
 }
 
+// readBytes is the memory that is reserved for a unit of an operation's cost before anything is read:
+// for a small object. What long texts take in addition is reserved when they have been read, before the
+// answer has more than 8 MiB, because an account may not have more memory than for one answer.
+const readBytes = 8 << 10
+
 // begin gives the operation a new Body, replacing that of the previous event. stop is called if the
 // answer cannot be sent, to end the work for it.
 func (h *Handler) begin(op *operation, stop func()) {
 	op.release()
 	op.body = answer.New(h.limits.AnswerBytes, h.memory, op.account.holder(), stop)
+}
+
+// reserve reserves the memory for what the operation, or its event, reads at most. It returns the error
+// of the answer if it is not free.
+func (h *Handler) reserve(op *operation) error {
+	op.body.Reserve(min(times(readBytes, max(1, op.cost)), h.limits.AnswerBytes))
+	return op.body.Err()
 }
 
 // release frees the memory of the answer. It may be called several times.

@@ -227,8 +227,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	defer cancel()
 	op.ctx = ctx
 	h.begin(op, cancel)
-	op.body.Hold(1)
-	if err := op.body.Err(); err != nil { // nothing was executed yet
+	if err := h.reserve(op); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
 	}
 	ctx = auth.WithViewer(ctx, caller.Viewer())

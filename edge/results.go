@@ -73,6 +73,9 @@ func (r *results) next() *executed {
 	case r.unpaid != nil:
 		r.ended = true
 		return r.outOfPoints()
+	case resp == nil && errors.Is(r.op.body.Err(), answer.ErrNoMemory):
+		r.ended = true
+		return r.handler.unsentEvent(r.op, answer.ErrNoMemory)
 	case resp == nil:
 		return nil
 	}
@@ -88,8 +91,12 @@ func (r *results) next() *executed {
 	return done
 }
 
-// pay charges an event as much as the same query. It returns false if the account has too few points.
+// pay reserves the memory for an event, and charges as much as for the same query. It returns false if
+// there is no memory, or if the account has too few points.
 func (r *results) pay() bool {
+	if r.handler.reserve(r.op) != nil {
+		return false
+	}
 	r.unpaid = r.op.account.event(r.op.price)
 	return r.unpaid == nil
 }

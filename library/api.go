@@ -62,6 +62,14 @@ func (c *LibraryConnection) Nodes() []*Content {
 	return nodes
 }
 
+// Bytes returns the length of the texts of the items, which were read whether they are selected or not.
+func (c *LibraryConnection) Bytes() (n int) {
+	for _, e := range c.Edges {
+		n += e.Node.Bytes()
+	}
+	return n
+}
+
 // LibraryEdge is an item in a library.
 type LibraryEdge struct {
 	Node *Content

@@ -98,6 +98,18 @@ type Content struct {
 // Tenant returns the item's tenant.
 func (c *Content) Tenant() string { return c.ID.Tenant() }
 
+// Bytes returns the length of its texts, and so about the memory that it takes.
+func (c *Content) Bytes() int {
+	n := len(c.Title) + len(c.CanonicalURL) + len(c.Page)
+	if c.Description != nil {
+		n += len(*c.Description)
+	}
+	if c.Link != nil {
+		n += len(*c.Link)
+	}
+	return n
+}
+
 // expired reports whether the item has expired at now. Then nobody sees it.
 func (c *Content) expired(now clock.Instant) bool { return c.ExpiresAt != nil && *c.ExpiresAt <= now }
 

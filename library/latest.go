@@ -28,6 +28,14 @@ func (c *FeedConnection) Nodes() []*Content {
 	return nodes
 }
 
+// Bytes returns the length of the texts of the items, which were read whether they are selected or not.
+func (c *FeedConnection) Bytes() (n int) {
+	for _, e := range c.Edges {
+		n += e.Node.Bytes()
+	}
+	return n
+}
+
 // FeedEdge is an item with its position in the feed.
 type FeedEdge struct {
 	Node *Content

@@ -3,6 +3,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"carrel/auth"
 	"carrel/dataloader"
 	"carrel/graph"
@@ -16,8 +18,15 @@ func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryCo
 	if err != nil {
 		return nil, err
 	}
+	hold(ctx, conn.Bytes())
 	dataloader.From(ctx).Page(conn.Edges)
 	return conn, nil
+}
+
+// hold reserves memory of the answer for bytes that were read, whether they are selected or not. The
+// answer fails if it is not free.
+func hold(ctx context.Context, bytes int) {
+	graph.BodyOf(graphql.GetOperationContext(ctx)).Hold(bytes)
 }
 
 // Count counts the entries of the bucket. It is a resolver, so that they are only counted if the

@@ -5,6 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"carrel/answer"
 	"carrel/auth"
 	"carrel/core/id"
 	"carrel/dataloader"
@@ -20,7 +21,7 @@ func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, 
 	if p == nil || ctx.Err() != nil {
 		return false, nil
 	}
-	r := &reading{Root: s.root, op: req.Op, plan: p, viewer: auth.ViewerFrom(ctx)}
+	r := &reading{Root: s.root, op: req.Op, body: req.Body, plan: p, viewer: auth.ViewerFrom(ctx)}
 	if !r.begin(ctx) {
 		return false, nil
 	}
@@ -38,6 +39,7 @@ func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, 
 type reading struct {
 	*Root
 	op     *graphql.OperationContext
+	body   *answer.Body
 	plan   *graph.OperationPlan
 	viewer *principal.Viewer
 	// What is read: the object with an id, and a page of its library.
@@ -168,6 +170,7 @@ func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
 			return err
 		}
 		r.outcomes.page.value = conn
+		r.body.Hold(conn.Bytes())
 		if len(r.request.Plan.Texts) > 0 { // their arguments are read from the operation
 			ctx = graphql.WithOperationContext(ctx, r.op)
 			dataloader.From(ctx).Page(conn.Edges)

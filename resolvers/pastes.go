@@ -24,8 +24,14 @@ func (q queries) Paste(ctx context.Context, id string) (*paste.Paste, error) {
 // LatestPastes returns a page of the public pastes.
 func (q queries) LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error) {
 	found, err := q.Pastes.Latest(ctx, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
-	if err != nil || !slices.ContainsFunc(found.Edges, isNotLoaded) || !graph.SelectsBodies(ctx) {
-		return found, err
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found.Edges {
+		hold(ctx, len(e.Node.Body.Text))
+	}
+	if !slices.ContainsFunc(found.Edges, isNotLoaded) || !graph.SelectsBodies(ctx) {
+		return found, nil
 	}
 	// All are read before any is written: a paste that has ended meanwhile is left out, and does not
 	// make the page fail.
@@ -50,6 +56,7 @@ func (q queries) LatestContent(ctx context.Context, tenant string, first *int, a
 	if err != nil {
 		return nil, err
 	}
+	hold(ctx, found.Bytes())
 	dataloader.From(ctx).Items(found.Nodes()...)
 	return found, nil
 }

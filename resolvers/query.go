@@ -45,7 +45,13 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 
 // Nodes returns objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
-	return q.nodes(ctx, ids, q.prefetch)
+	nodes, err := q.nodes(ctx, ids, q.prefetch)
+	for _, n := range nodes {
+		if c, ok := n.(*library.Content); ok && c != nil {
+			hold(ctx, c.Bytes())
+		}
+	}
+	return nodes, err
 }
 
 func (q queries) nodes(ctx context.Context, ids []string, prefetch prefetching) ([]library.Node, error) {
