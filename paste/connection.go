@@ -5,7 +5,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/cursor"
-	"carrel/core/sched"
 	"carrel/core/timeline"
 )
 
@@ -53,9 +52,7 @@ func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection
 	if err != nil {
 		return nil, err
 	}
-	page, err := sched.InTime(ctx, s.rt, func(ctx context.Context) (*timeline.Page[Paste], error) {
-		return timeline.Read(ctx, s.feeds, feedName, q, s.shown)
-	})
+	page, err := timeline.Read(ctx, s.feeds, feedName, q, s.shown)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *Service) Export(ctx context.Context, write func(Import) error) error {
 		if !p.readable(s.engine.Now()) {
 			return nil
 		}
-		bodies, err := s.presentBodies(ctx, []*Paste{p})
+		bodies, err := s.Bodies(ctx, []*Paste{p})
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"carrel/core/fault"
 	"carrel/core/id"
-	"carrel/core/sched"
 )
 
 // Paste returns a public or private paste, or nil if there is none.
@@ -53,7 +52,7 @@ func (s *Service) Pastes(ctx context.Context, ids []ID) ([]*Paste, error) {
 	for i, id := range ids {
 		refs[i].ID = id
 	}
-	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*Paste, error) { return s.readPastes(ctx, refs) })
+	return s.readPastes(ctx, refs)
 }
 
 // readPastes returns the pastes that are visible to readers, and nil for others.
@@ -82,11 +81,6 @@ func (s *Service) readPastes(ctx context.Context, refs []Ref) ([]*Paste, error) 
 // Bodies returns the bodies of pastes that were read before, in their order. If a paste has been
 // changed since, its current body may be returned; nil if it has ended.
 func (s *Service) Bodies(ctx context.Context, ps []*Paste) ([]*string, error) {
-	return sched.InTime(ctx, s.rt, func(ctx context.Context) ([]*string, error) { return s.presentBodies(ctx, ps) })
-}
-
-// presentBodies returns the current bodies of pastes, and nil for those that have ended.
-func (s *Service) presentBodies(ctx context.Context, ps []*Paste) ([]*string, error) {
 	bodies, err := s.readBodies(ctx, ps)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/input"
-	"carrel/core/sched"
 )
 
 // List is a connection of principals. Members of an item or of a group and groups of a user are in
@@ -107,14 +106,12 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 	if l.total != nil {
 		return l.total, nil
 	}
-	return sched.InTime(ctx, l.s.rt, func(ctx context.Context) (*int, error) {
-		found, _, cut, err := l.scan(ctx, "", listBudget+1)
-		if err != nil || cut {
-			return nil, err
-		}
-		n := len(found)
-		return &n, nil
-	})
+	found, _, cut, err := l.scan(ctx, "", listBudget+1)
+	if err != nil || cut {
+		return nil, err
+	}
+	n := len(found)
+	return &n, nil
 }
 
 // scan finds rows that the viewer may see, until it has as many as wanted, the list ends or the

@@ -13,7 +13,7 @@ import (
 const QueryWithin = 5 * time.Second
 
 // InTime runs a query with a deadline of QueryWithin. It returns UNAVAILABLE if the query takes
-// longer.
+// longer. It is for the start of a subscription: the edge limits the time of queries itself.
 func InTime[T any](ctx context.Context, rt Runtime, query func(context.Context) (T, error)) (T, error) {
 	bounded, cancel := rt.Deadline(ctx, QueryWithin)
 	defer cancel()

@@ -101,12 +101,16 @@ func (o *Operation) askPastes(ctx context.Context, p *process) (err error) {
 	case opLatest:
 		err = o.readLatest(ctx, p)
 	default:
-		if c.got, err = p.pastes.Paste(ctx, string(c.of.id)); err == nil && c.got != nil {
-			var bodies []*string
-			if bodies, err = p.pastes.Bodies(ctx, []*paste.Paste{c.got}); err == nil {
-				c.body = bodies[0]
+		c.body, err = inTime(ctx, p, func(ctx context.Context) (body *string, err error) {
+			if c.got, err = p.pastes.Paste(ctx, string(c.of.id)); err != nil || c.got == nil {
+				return nil, err
 			}
-		}
+			bodies, err := p.pastes.Bodies(ctx, []*paste.Paste{c.got})
+			if err != nil {
+				return nil, err
+			}
+			return bodies[0], nil
+		})
 	}
 	return err
 }
@@ -157,7 +161,7 @@ func (o *Operation) readLatest(ctx context.Context, p *process) error {
 			args = cursor.PageArgs{Last: &c.size, Before: from}
 		}
 		start, began := s.steps, clock.Of(p.a.clock())
-		page, err := p.pastes.Latest(ctx, args)
+		page, err := inTime(ctx, p, func(ctx context.Context) (*paste.Connection, error) { return p.pastes.Latest(ctx, args) })
 		if err != nil {
 			return err
 		}
