@@ -36,8 +36,12 @@ func (s *Service) Confirm(ctx context.Context, in End) (*Lease, error) {
 		case before.State != Pending:
 			return before, before.notPending()
 		}
-		switch err := s.enlist(ctx, before, 0, "id"); {
-		case errors.Is(err, errOwnerGone):
+		gone, err := s.ownerGone(ctx, before)
+		if err == nil && !gone {
+			err = s.enlist(ctx, before, 0, "id")
+		}
+		switch {
+		case gone || errors.Is(err, errOwnerGone):
 			return before.ended(Cancelled), nil
 		case err != nil:
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -275,4 +276,33 @@ func TestDeleteUser_GoesOnEndingLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"k0": true, "k1": true, "k2": true})
+}
+
+// While a deletion goes on, the leases of the user are CANCELLED for whoever reads them, and none can be confirmed.
+func TestDeleteUser_ItsLeasesEndAtOnce(t *testing.T) {
+	h, f := newFaulty(t)
+	kept, err := h.confirm(h.Leases, h.ann, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, late := h.acquire(h.Leases, h.ann, hour, "b"), h.acquire(h.Leases, h.ann, hour, "c")
+	f.set(func() { // the list of the user cannot be closed
+		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
+			if strings.HasPrefix(string(r.ID), "h:") {
+				return lease.Row{}, backendtest.ErrDown
+			}
+			return next()
+		}
+	})
+	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
+		t.Fatalf("deleting: %+v, %v", d, err)
+	}
+	for name, a := range map[string]*lease.Acquired{"pending": read, "confirmed": kept} {
+		if l, err := h.Leases.Lease(t.Context(), string(a.Lease.ID), a.Token); err != nil || l.State != lease.Cancelled || l.Documents[0].Value != nil {
+			t.Errorf("the %s lease: %+v, %v", name, l, err)
+		}
+	}
+	f.set(func() { f.commitLease = nil })
+	_, err = h.Leases.Confirm(t.Context(), end(late))
+	backendtest.WantFaults(t, err, "CANCELLED")
 }

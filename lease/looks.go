@@ -29,7 +29,7 @@ type looks struct {
 type look struct {
 	done sched.Latch
 	l    *Lease
-	// ownerGone is whether the lease would hold keys if its owner had not been deleted.
+	// ownerGone is whether the lease has not ended, although its owner was deleted.
 	ownerGone bool
 	err       error
 }
@@ -67,7 +67,12 @@ func (s *Service) look(ctx context.Context, id ID) (*look, error) {
 // fill does the reads of a look.
 func (s *Service) fill(ctx context.Context, k *look, id ID) (err error) {
 	if k.l, err = s.read(ctx, id); err == nil && k.l != nil && !k.l.Ended() {
-		k.ownerGone, err = s.people.IsDeleted(ctx, &principal.Viewer{User: k.l.Owner})
+		k.ownerGone, err = s.ownerGone(ctx, k.l)
 	}
 	return err
+}
+
+// ownerGone reports whether the owner of a lease was deleted.
+func (s *Service) ownerGone(ctx context.Context, l *Lease) (bool, error) {
+	return s.people.IsDeleted(ctx, &principal.Viewer{User: l.Owner})
 }

@@ -9,7 +9,8 @@ import (
 	"carrel/principal"
 )
 
-// Lease returns a lease to a caller with its token, or nil if there is none.
+// Lease returns a lease to a caller with its token, or nil if there is none. It ends the lease of a
+// deleted user.
 //
 // Errors: BAD_USER_INPUT if globalID is not an id; FORBIDDEN for another token.
 func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, error) {
@@ -20,18 +21,20 @@ func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, er
 	default:
 		return nil, nil
 	}
-	var l *Lease
+	var seen *look
 	err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) (err error) {
-		l, err = s.read(ctx, ID(globalID))
+		seen, err = s.look(ctx, ID(globalID))
 		return err
 	})
 	switch {
-	case err != nil || l == nil:
+	case err != nil || seen.l == nil:
 		return nil, err
-	case !l.opens(token):
+	case !seen.l.opens(token):
 		return nil, fault.Forbiddenf(nil, "this is not the token of the lease")
+	case seen.ownerGone:
+		return s.change(ctx, seen.l.ID, s.revoke)
 	}
-	return s.expireIfOverdue(ctx, l)
+	return s.expireIfOverdue(ctx, seen.l)
 }
 
 // KeyAvailable reports whether a viewer could lease a key of its tenant now.
