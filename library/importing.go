@@ -224,7 +224,7 @@ func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, p
 		if err != nil || edit == nil {
 			return nothingToChange, err
 		}
-		a, _ := s.planEdit(&read.Header, edit, nil)
+		a, _ := s.planEdit(&read.Header, Manages, edit, nil)
 		return a, nil
 	})
 	if err != nil || !ok {
