@@ -13,9 +13,16 @@ import (
 	"carrel/principal"
 )
 
+// Two interfaces with the name Store, for a type that embeds both.
+type (
+	pastes = paste.Store
+	people = principal.Store
+)
+
 // deadlines is a store that notes which reads had a deadline.
 type deadlines struct {
-	backend.Store
+	pastes
+	people
 	mu    sync.Mutex
 	reads map[string]bool
 }
@@ -29,23 +36,25 @@ func (d *deadlines) note(ctx context.Context, call string) {
 
 func (d *deadlines) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	d.note(ctx, "ReadPastes")
-	return d.Store.ReadPastes(ctx, refs)
+	return d.pastes.ReadPastes(ctx, refs)
 }
 
 func (d *deadlines) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
 	d.note(ctx, "ReadBodies")
-	return d.Store.ReadBodies(ctx, refs)
+	return d.pastes.ReadBodies(ctx, refs)
 }
 
 func (d *deadlines) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	d.note(ctx, "GroupMembersPage")
-	return d.Store.GroupMembersPage(ctx, group, after, limit, serial)
+	return d.people.GroupMembersPage(ctx, group, after, limit, serial)
 }
 
 // TestQueries_OnlyTheCallerLimitsTheirTime: a query that is slow takes as long as the edge allows.
 func TestQueries_OnlyTheCallerLimitsTheirTime(t *testing.T) {
 	store := &deadlines{reads: map[string]bool{}}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store.pastes, store.people, s.Pastes, s.Principals = s.Pastes, s.Principals, store, store
+	})
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
 	h.Group("g:acme:team", "u:acme:ann", principal.Public)

@@ -66,9 +66,9 @@ func newSmallDisk(t *testing.T) *smallDisk {
 			t.Error(err)
 		}
 	})
-	d.Fixture = &backendtest.Fixture{T: t, Store: d.store, Runtime: runtime, Journal: journal.New(t.Context(), d.store, rt, nil)}
+	d.Fixture = &backendtest.Fixture{T: t, Store: d.store.Store, Runtime: runtime, Journal: journal.New(t.Context(), d.store.Journal, rt, nil)}
 	services := backendtest.Open(t, backend.Config{
-		Store: d.store, Runtime: rt, Journal: d.Journal, Names: &backendtest.CountingNames{}, Room: d.store.Room,
+		Store: d.store.Store, Runtime: rt, Journal: d.Journal, Names: &backendtest.CountingNames{}, Room: d.store.Room,
 	})
 	d.Services = services
 	return d
@@ -319,14 +319,14 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 			t.Errorf("%s on an almost full disk: %v", c.name, err)
 		}
 	}
-	rows, err := d.store.ReadMany(ctx, []library.ContentID{d.doomed, d.other}, nil)
+	rows, err := d.store.Contents.ReadMany(ctx, []library.ContentID{d.doomed, d.other}, nil)
 	if err != nil || rows[0].Header.State != commit.Deleted || rows[1].Header.State != commit.Deleted {
 		t.Errorf("the items that were deleted or have expired: %+v, %v", rows, err)
 	}
 	if p, err := d.Pastes.Paste(ctx, string(d.third.Paste.ID)); err != nil || p != nil {
 		t.Errorf("the expired paste: %+v, %v", p, err)
 	}
-	if bodies, err := d.store.ListBodies(ctx, d.third.Paste.ID); err != nil || len(bodies) > 0 {
+	if bodies, err := d.store.Pastes.ListBodies(ctx, d.third.Paste.ID); err != nil || len(bodies) > 0 {
 		t.Errorf("the expired paste has %d bodies, %v", len(bodies), err)
 	}
 	if n := strings.Count(d.log.String(), "the disk of the store is almost full"); n != 1 {

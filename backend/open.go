@@ -72,47 +72,47 @@ type Services struct {
 // those that are missing. If Open fails, it may be called again.
 func Open(ctx context.Context, c Config) (*Services, error) {
 	c = c.withDefaults()
-	cursors, err := cursor.NewSealer(ctx, c.Store, c.Runtime)
+	cursors, err := cursor.NewSealer(ctx, c.Store.Registers, c.Runtime)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
 	engine := commit.NewEngine(commit.Config{
-		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
+		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store.Registers, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
 	})
-	claims := claim.New(c.Store, c.Runtime)
+	claims := claim.New(c.Store.Claims, c.Runtime)
 	people := principal.New(principal.Config{
-		Engine: engine, Store: c.Store, Directory: c.Store, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+		Engine: engine, Store: c.Store.Principals, Directory: c.Store.Directory, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
 	})
 	leases := lease.New(lease.Config{
-		Engine: engine, People: people, Store: c.Store, Dues: c.Store, Claims: claims, Runtime: c.Runtime, Log: c.Log,
+		Engine: engine, People: people, Store: c.Store.Leases, Dues: c.Store.Journal, Claims: claims, Runtime: c.Runtime, Log: c.Log,
 		ConfirmedKeys: c.ConfirmedKeys,
 	})
-	feeds := timeline.New(timeline.Config{Store: c.Store, Runtime: c.Runtime, Remote: c.Remote})
+	feeds := timeline.New(timeline.Config{Store: c.Store.Feeds, Runtime: c.Runtime, Remote: c.Remote})
 	pastes := paste.New(ctx, paste.Config{
-		Engine: engine, People: people, Store: c.Store, Dues: c.Store, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
+		Engine: engine, People: people, Store: c.Store.Pastes, Dues: c.Store.Journal, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
 		Runtime: c.Runtime, Log: c.Log, Shared: c.Notifier != nil,
 	})
 	libraries, err := library.New(ctx, library.Config{
-		Engine: engine, People: people, Contents: c.Store, Libraries: c.Store, Principals: c.Store, InFlightLists: c.Store, Registers: c.Store, Claims: claims,
+		Engine: engine, People: people, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Principals: c.Store.Principals, InFlightLists: c.Store.Journal, Registers: c.Store.Registers, Claims: claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
 		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning,
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages := page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: c.Store, Store: c.Store, Runtime: c.Runtime, Cursors: cursors})
+	pages := page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: c.Store.Contents, Store: c.Store.Texts, Runtime: c.Runtime, Cursors: cursors})
 	listings := listing.New(ctx, listing.Config{
-		Engine: engine, People: people, Library: libraries, Contents: c.Store, Libraries: c.Store, InFlightLists: c.Store,
+		Engine: engine, People: people, Library: libraries, Contents: c.Store.Contents, Libraries: c.Store.Libraries, InFlightLists: c.Store.Journal,
 		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, HeaderCache: c.HeaderCache,
 	})
 	following := feed.New(ctx, feed.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store, Libraries: c.Store, Notifier: c.Notifier,
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
-	exports := exchange.New(exchange.Config{Engine: engine, People: people, Principals: c.Store, Contents: c.Store, Library: libraries, Pages: pages, Pastes: pastes, Runtime: c.Runtime})
+	exports := exchange.New(exchange.Config{Engine: engine, People: people, Principals: c.Store.Principals, Contents: c.Store.Contents, Library: libraries, Pages: pages, Pastes: pastes, Runtime: c.Runtime})
 	repairs := repair.New(repair.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store, Libraries: c.Store, Principals: c.Store, Directory: c.Store, InFlightLists: c.Store, Claims: claims,
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Principals: c.Store.Principals, Directory: c.Store.Directory, InFlightLists: c.Store.Journal, Claims: claims,
 		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
 	})
 	for _, check := range []func() error{people.CheckHooks, libraries.CheckHooks, listings.CheckHooks} {

@@ -47,8 +47,8 @@ func newStore(t *testing.T) (*pebblestore.Store, *sched.Real) {
 func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 	store, runtime := newStore(t)
 	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
-	j := journal.New(ctx, store, runtime, nil)
-	cursors, err := cursor.NewSealer(ctx, store, runtime)
+	j := journal.New(ctx, store.Journal, runtime, nil)
+	cursors, err := cursor.NewSealer(ctx, store.Registers, runtime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,30 +59,30 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 		}
 	}
 
-	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store})
-	claims := claim.New(store, runtime)
+	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store.Registers})
+	claims := claim.New(store.Claims, runtime)
 	people := principal.New(principal.Config{
-		Engine: engine, Store: store, Directory: store, Claims: claims, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
+		Engine: engine, Store: store.Principals, Directory: store.Directory, Claims: claims, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
 	})
 	want("OnCreated", people.CheckHooks())
 	libraries, err := library.New(ctx, library.Config{
-		Engine: engine, People: people, Contents: store, Libraries: store, Principals: store, InFlightLists: store, Registers: store, Claims: claims,
+		Engine: engine, People: people, Contents: store.Contents, Libraries: store.Libraries, Principals: store.Principals, InFlightLists: store.Journal, Registers: store.Registers, Claims: claims,
 		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want("PublishTo", libraries.CheckHooks())
-	listings := listing.New(ctx, listing.Config{Engine: engine, People: people, Library: libraries, Contents: store, Libraries: store, Runtime: runtime, Log: log})
-	feed.New(ctx, feed.Config{Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store, Libraries: store, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
+	listings := listing.New(ctx, listing.Config{Engine: engine, People: people, Library: libraries, Contents: store.Contents, Libraries: store.Libraries, Runtime: runtime, Log: log})
+	feed.New(ctx, feed.Config{Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store.Contents, Libraries: store.Libraries, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
 	want("KeepPages", libraries.CheckHooks())
-	page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: store, Store: store, Runtime: runtime, Cursors: cursors})
+	page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: store.Contents, Store: store.Texts, Runtime: runtime, Cursors: cursors})
 	want("OnMissing", listings.CheckHooks())
 	listings.OnMissing(func(context.Context, principal.ID) error { return nil })
 	want("repairs", libraries.CheckHooks())
 	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
 	repair.New(repair.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store, Libraries: store, Principals: store, Directory: store, InFlightLists: store, Runtime: runtime, Log: log,
+		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store.Contents, Libraries: store.Libraries, Principals: store.Principals, Directory: store.Directory, InFlightLists: store.Journal, Runtime: runtime, Log: log,
 	})
 	if err := errors.Join(people.CheckHooks(), libraries.CheckHooks(), listings.CheckHooks()); err != nil {
 		t.Errorf("all domains are connected: %v", err)
@@ -93,7 +93,7 @@ func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
 func TestOpen_ServicesShareTheStore(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil),
+		Store: store.Store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestOpen_ServicesShareTheStore(t *testing.T) {
 func TestOpen_RemoteStoreIsReadConcurrently(t *testing.T) {
 	store, runtime := newStore(t)
 	services, err := backend.Open(t.Context(), backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil), Remote: true,
+		Store: store.Store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil), Remote: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,17 +11,17 @@ import (
 	"carrel/principal"
 )
 
-// Store is the interface of a store for all domains. Each domain declares its own part.
-type Store interface {
-	commit.JournalStore
-	commit.RegisterStore
-	claim.Store
-	lease.Store
-	principal.Store
-	principal.DirectoryStore
-	library.ContentStore
-	library.LibraryStore
-	page.Store
-	paste.Store
-	timeline.Store
+// Store is an open store: for each domain the part that it declares.
+type Store struct {
+	Journal    commit.JournalStore
+	Registers  commit.RegisterStore
+	Claims     claim.Store
+	Principals principal.Store
+	Directory  principal.DirectoryStore
+	Contents   library.ContentStore
+	Libraries  library.LibraryStore
+	Texts      page.Store
+	Pastes     paste.Store
+	Feeds      timeline.Store
+	Leases     lease.Store
 }

@@ -16,7 +16,7 @@ import (
 	"carrel/interchange/archive"
 )
 
-var _ archive.Source = (*Store)(nil)
+var _ archive.Store = (*Store)(nil)
 
 // ReadRows reads partitions in the order of their tokens, in which a cluster stores them, and the
 // rows of a partition in their order. This order is stable and the same for every process, so any

@@ -235,7 +235,7 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	}
 	after := header
 	after.Seq, after.MTS, after.Title = 8, 8, "Changed"
-	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: commit.EntryID{8}}); err != nil || !v.Applied {
+	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: commit.EntryID{8}}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	if got, err := s.ReserveBlock(t.Context(), "host-1", 5); err != nil || got != 10 {
@@ -249,7 +249,7 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	late(nextBlock, int64(10), "host-1", int64(10))
 	late(putCopyNote, first, nil)
 	late(putCopyNote, again, first)
-	rows, err := s.Read(t.Context(), header.ID, library.ContentQuery{})
+	rows, err := s.Contents.Read(t.Context(), header.ID, library.ContentQuery{})
 	if err != nil || rows.Header.Title != "Changed" || rows.Header.Seq != 8 {
 		t.Errorf("the item is %+v, %v", rows.Header, err)
 	}

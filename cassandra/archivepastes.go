@@ -62,5 +62,5 @@ func (w *restorePaste) put(ctx context.Context, s *Store) error {
 }
 
 func (w *restoreBody) put(ctx context.Context, s *Store) error {
-	return s.PutBody(ctx, w.BodyRef, w.Text)
+	return s.Pastes.PutBody(ctx, w.BodyRef, w.Text)
 }

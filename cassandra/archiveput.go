@@ -220,7 +220,7 @@ type restoreTable struct {
 func contentTable() *restoreTable {
 	return &restoreTable{name: "content", doing: "put a content", restore: restoreContent, hold: holdContent,
 		seq: func(ctx context.Context, s *Store, id string) (int64, error) {
-			rows, err := s.Read(ctx, library.ContentID(id), library.ContentQuery{})
+			rows, err := s.Contents.Read(ctx, library.ContentID(id), library.ContentQuery{})
 			if err != nil {
 				return 0, err
 			}
@@ -231,7 +231,7 @@ func contentTable() *restoreTable {
 func principalTable() *restoreTable {
 	return &restoreTable{name: "principal", doing: "put a principal", restore: restorePrincipal, hold: holdPrincipal,
 		seq: func(ctx context.Context, s *Store, id string) (int64, error) {
-			rows, err := s.ReadPrincipal(ctx, principal.ID(id), principal.Query{})
+			rows, err := s.Principals.ReadPrincipal(ctx, principal.ID(id), principal.Query{})
 			if err != nil {
 				return 0, err
 			}
@@ -289,13 +289,15 @@ type (
 	restoreLease    lease.Row
 )
 
-func (w *restoreText) put(ctx context.Context, s *Store) error { return s.PutText(ctx, page.Text(*w)) }
+func (w *restoreText) put(ctx context.Context, s *Store) error {
+	return s.Texts.PutText(ctx, page.Text(*w))
+}
 
 func (w *restoreDraft) put(ctx context.Context, s *Store) error {
 	d := page.DraftRow(*w)
 	var over *page.TextID
 	for range restoreTries {
-		there, err := s.PutDraft(ctx, d, over)
+		there, err := s.Texts.PutDraft(ctx, d, over)
 		if err != nil || there.Token == d.Token && bytes.Equal(there.Value, d.Value) {
 			return err
 		}
@@ -309,7 +311,7 @@ func (w *restoreDraft) put(ctx context.Context, s *Store) error {
 func (w *restoreSetting) put(ctx context.Context, s *Store) error {
 	const doing = "put a setting"
 	for range restoreTries {
-		stored, err := s.PutSettingIfAbsent(ctx, w.Name, w.Value)
+		stored, err := s.Registers.PutSettingIfAbsent(ctx, w.Name, w.Value)
 		if err != nil || bytes.Equal(stored, w.Value) {
 			return err
 		}
@@ -357,7 +359,7 @@ func (w *restoreCreation) put(ctx context.Context, s *Store) error {
 	c := commit.Creation(*w)
 	var replace *commit.Creation
 	for range restoreTries {
-		stored, err := s.PutCreationIfAbsent(ctx, c, replace)
+		stored, err := s.Registers.PutCreationIfAbsent(ctx, c, replace)
 		if err != nil || stored == c {
 			return err
 		}

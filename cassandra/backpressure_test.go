@@ -135,12 +135,12 @@ func TestBackpressure_SlowClusterGetsNoMoreRequests(t *testing.T) {
 	o.MaxInFlight, o.MaxWaiting, o.Patience, o.Timeout = slots, most, time.Hour, time.Minute
 	s := open(t, o)
 	page := func() error {
-		_, err := s.OpenLibrary(t.Context(), library.Slice{Owner: "u:t:reader", Bucket: principal.Private, Limit: 20}, false)
+		_, err := s.Libraries.OpenLibrary(t.Context(), library.Slice{Owner: "u:t:reader", Bucket: principal.Private, Limit: 20}, false)
 		return err
 	}
 	itemOf := func(n int) library.ContentID { return library.ContentID(fmt.Sprintf("c:t:slow%03d", n)) }
 	commit := func(n int) error {
-		v, err := s.Commit(t.Context(), creation(itemOf(n), someTime))
+		v, err := s.Contents.Commit(t.Context(), creation(itemOf(n), someTime))
 		if err == nil && !v.Applied {
 			err = fmt.Errorf("%s was refused", itemOf(n))
 		}
@@ -190,7 +190,7 @@ func TestBackpressure_SlowClusterGetsNoMoreRequests(t *testing.T) {
 		t.Errorf("a page afterwards: %v", err)
 	}
 	for n := 1; n < callers; n += 2 {
-		rows, err := s.Read(t.Context(), itemOf(n), library.ContentQuery{Serial: true})
+		rows, err := s.Contents.Read(t.Context(), itemOf(n), library.ContentQuery{Serial: true})
 		if err != nil {
 			t.Fatal(err)
 		}

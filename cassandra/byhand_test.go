@@ -40,12 +40,12 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	d := &fixture{t: t, store: open(t, options(t))}
 	rt := sched.NewReal()
-	d.journal = journal.New(t.Context(), d.store, rt, nil)
+	d.journal = journal.New(t.Context(), d.store.Journal, rt, nil)
 	names, err := naming.New(d.store, "host-1", naming.DefaultBlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.svc = backendtest.Open(t, backend.Config{Store: d.store, Runtime: rt, Journal: d.journal, Names: names})
+	d.svc = backendtest.Open(t, backend.Config{Store: d.store.Store, Runtime: rt, Journal: d.journal, Names: names})
 	t.Cleanup(func() {
 		d.svc.Engine.End()
 		rt.Close()
@@ -323,7 +323,7 @@ func TestRebuildAll_RepairsItemsAfterManualChanges(t *testing.T) {
 	d.seed(9)
 	before := d.everything()
 	position := func(id library.ContentID) int64 {
-		rows, err := d.store.Read(t.Context(), id, library.ContentQuery{})
+		rows, err := d.store.Contents.Read(t.Context(), id, library.ContentQuery{})
 		d.ok(err)
 		return int64(rows.Header.Position)
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // Changes implements library.LibraryStore: one clustering slice.
-func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (s libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	if limit <= 0 {
 		return nil, nil
 	}

@@ -22,8 +22,11 @@ const (
 	scanClaimsAfter = `SELECT space, name, record, claim_token, until FROM claim WHERE token(space, name) >= token(?, ?) LIMIT ?`
 )
 
+// claims implements claim.Store.
+type claims struct{ *Store }
+
 // ReadClaim implements claim.Store.
-func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
+func (s claims) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	const doing = "read a claim"
 	var current claim.Claim
 	malformed := false
@@ -51,7 +54,7 @@ func (s *Store) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.
 
 // PutClaim implements claim.Store. A refused insertion returns the existing row. A refused
 // replacement returns only the token, so the row is read.
-func (s *Store) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
+func (s claims) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
 	const doing = "put a claim"
 	if over != nil {
 		applied, _, err := s.session.DecideOne(ctx, doing, replaceClaim, c.Record, c.Token[:], int64(c.Until), c.Space, c.Name, over[:])
@@ -87,7 +90,7 @@ func claimRow(doing string, k claim.Key, row map[string]any) (claim.Claim, error
 }
 
 // DropClaim implements claim.Store.
-func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+func (s claims) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
 	const doing = "drop a claim"
 	var err error
 	if token == nil {
@@ -99,7 +102,7 @@ func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token
 }
 
 // ScanClaims implements claim.Store, in order of the keys' tokens.
-func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+func (s claims) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
 	const doing = "list claims"
 	if limit <= 0 {
 		return nil, nil

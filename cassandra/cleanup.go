@@ -38,7 +38,7 @@ const (
 // CleanUp implements library.ContentStore with conditional batches of at most cleanUpRows member
 // rows, or purgeRows rows of a deleted item. A batch is sent again only if rows have changed since
 // they were read.
-func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) error {
+func (s contents) CleanUp(ctx context.Context, t *library.Cleanup) error {
 	if t.Purge || t.Final {
 		return s.purge(ctx, t)
 	}
@@ -66,7 +66,7 @@ func onlyLeaving(rows []library.Member) []library.Member {
 
 // cleanUp removes positions and rows in one decision. If it is refused because a row has changed, it
 // is tried again without such rows.
-func (s *Store) cleanUp(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
+func (s contents) cleanUp(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
 	const doing = "clean up"
 	for range cleanUpTries {
 		var ch session.Batch
@@ -121,7 +121,7 @@ func instants(is []clock.Instant) []int64 {
 
 // purge removes rows of a deleted item if t.Purge is set. If t.Final is set, it then removes all columns
 // of the header but seq, mts, state and writers. It changes nothing if the item is not deleted.
-func (s *Store) purge(ctx context.Context, t *library.Cleanup) error {
+func (s contents) purge(ctx context.Context, t *library.Cleanup) error {
 	var rows []rowKey
 	if t.Purge {
 		for _, m := range t.Leaving {

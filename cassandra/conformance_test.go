@@ -13,27 +13,27 @@ func TestConformance(t *testing.T) {
 	if _, err := shared.Register(t.Context(), "host", "test", nil); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Run(t, func(*testing.T) backend.Store { return shared })
+	storetest.Run(t, func(*testing.T) backend.Store { return shared.Store })
 }
 
 func TestConformance_Archive(t *testing.T) {
 	t.Parallel()
 	shared := open(t, options(t))
-	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
+	storetest.RunArchive(t, func(*testing.T) (backend.Store, storetest.Archive) { return shared.Store, shared })
 }
 
 // TestConformance_DurableArchive runs under the same conditions as TestConformance_Durable.
 func TestConformance_DurableArchive(t *testing.T) {
 	t.Parallel()
 	o := options(t)
-	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
+	storetest.RunDurableArchive(t, func(t *testing.T) (backend.Store, storetest.Archive, func() (backend.Store, storetest.Archive)) {
 		store := open(t, o)
-		return store, func() storetest.ArchiveStore {
+		return store.Store, store, func() (backend.Store, storetest.Archive) {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
 			store = open(t, o)
-			return store
+			return store.Store, store
 		}
 	})
 }
@@ -45,12 +45,12 @@ func TestConformance_Durable(t *testing.T) {
 	o := options(t)
 	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
 		store := open(t, o)
-		return store, func() backend.Store {
+		return store.Store, func() backend.Store {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
 			store = open(t, o)
-			return store
+			return store.Store
 		}
 	})
 }

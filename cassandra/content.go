@@ -103,8 +103,11 @@ func (r *contentRow) member() library.Member {
 
 const selectContentRows = `SELECT ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) IN ?`
 
+// contents implements library.ContentStore.
+type contents struct{ *Store }
+
 // Read implements library.ContentStore.
-func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+func (s contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
 	if err := s.readContent(ctx, "read a content", id, q, rows); err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (s *Store) Read(ctx context.Context, id library.ContentID, q library.Conten
 }
 
 // readContent reads rows of one partition in one statement, so that they come from one state.
-func (s *Store) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
+func (s contents) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
 	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
 	rows.Members = noMembers(q.Members)
 	rows.Rows = noRows(q.Rows)
@@ -137,7 +140,7 @@ func (s *Store) readContent(ctx context.Context, doing string, id library.Conten
 }
 
 // eachContentRow runs a SELECT of contentColumns. The row that it passes to see is reused.
-func (s *Store) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow)) error {
+func (s contents) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow)) error {
 	row := new(contentRow)
 	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
 }
@@ -147,7 +150,7 @@ const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE cont
 
 // MembersPage implements library.ContentStore. Header and rows come from one statement, and so from
 // one state.
-func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
 	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial, Args: []any{string(id), string(after), max(limit, 0) + 1}}
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
@@ -185,7 +188,7 @@ const (
 
 // Commit implements library.ContentStore: one conditional batch on the item's
 // partition.
-func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
+func (s contents) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	if c.Header.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(c.Header.Seq, c.Base)
 	}

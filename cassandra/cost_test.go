@@ -103,9 +103,9 @@ func newCostFixtureWith(t *testing.T, o session.Options, runtime sched.Runtime) 
 		}
 	})
 	// There is no background work: the journal does only what changes need.
-	b.journal = journal.New(t.Context(), b.store, runtime, nil)
+	b.journal = journal.New(t.Context(), b.store.Journal, runtime, nil)
 	services := backendtest.Open(t, backend.Config{
-		Store: b.store, Runtime: runtime, Journal: b.journal, Names: noNames{}, Remote: true,
+		Store: b.store.Store, Runtime: runtime, Journal: b.journal, Names: noNames{}, Remote: true,
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
 	b.service, b.pastes = services, services.Pastes
@@ -158,7 +158,7 @@ func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, me
 	c.Header.Seq--
 	// A busy node may not take 10,000 writes at once in time.
 	err := b.store.withRetries(b.t.Context(), func() error {
-		return b.store.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true})
+		return b.store.Contents.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true})
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -50,9 +50,12 @@ const (
 	dropName = `DELETE FROM principal_names USING TIMESTAMP ? WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 )
 
+// directory implements principal.DirectoryStore.
+type directory struct{ *Store }
+
 // ApplyDirectory implements principal.DirectoryStore. It writes one mutation per row, with the
 // timestamp of the state.
-func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+func (s directory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	const doing = "update the directory"
 	h := e.Header
 	id, mts := string(h.ID), int64(h.MTS)
@@ -76,7 +79,7 @@ const (
 
 // PageDirectory implements principal.DirectoryStore. It reads the first rows of the slice from each
 // shard and merges them.
-func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
+func (s directory) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	if p.Limit <= 0 {
 		return nil, ctx.Err()
 	}
@@ -127,7 +130,7 @@ func beyond(prefix string) (until string, bounded bool) {
 const selectName = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND name = ? AND principal_id = ?`
 
 // ReadDirectory implements principal.DirectoryStore.
-func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	rows := make([]principal.DirectoryRow, len(keys))
 	err := session.ForEach(ctx, len(keys), session.Width, func(ctx context.Context, i int) error {
 		k := keys[i]
@@ -143,7 +146,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 }
 
 // names runs a SELECT of nameColumns.
-func (s *Store) names(ctx context.Context, r session.Query) ([]principal.DirectoryRow, error) {
+func (s directory) names(ctx context.Context, r session.Query) ([]principal.DirectoryRow, error) {
 	var (
 		rows       []principal.DirectoryRow
 		n          directoryPartition
@@ -174,7 +177,7 @@ const (
 
 // ScanDirectory implements principal.DirectoryStore. It reads the partitions in the order of their
 // tokens. The position is the last row that was read.
-func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
+func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	const doing = "scan the directory"
 	if limit <= 0 {
 		return nil, after, ctx.Err()
@@ -207,7 +210,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 
 // partsOfToken returns a partition and those that follow it with the same token, which hardly ever
 // exist.
-func (s *Store) partsOfToken(ctx context.Context, at directoryPartition) ([]directoryPartition, error) {
+func (s directory) partsOfToken(ctx context.Context, at directoryPartition) ([]directoryPartition, error) {
 	var parts []directoryPartition
 	var n directoryPartition
 	r := session.Query{Operation: "scan the directory", Stmt: selectSameToken, Args: []any{at.tenant, at.initial, at.shard}}
@@ -252,7 +255,7 @@ func directoryRowOf(position []byte) (r principal.DirectoryRow, err error) {
 
 // DropDirectory implements principal.DirectoryStore. It deletes with the timestamps of the rows, so
 // that newer writes stay.
-func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
+func (s directory) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
 		n := directoryPartitionOf(r.DirectoryKey, r.Principal)

@@ -19,8 +19,11 @@ const (
 	dropDraft    = `DELETE FROM draft WHERE user_id = ? AND name = ? IF draft_token = ?`
 )
 
+// texts implements page.Store.
+type texts struct{ *Store }
+
 // ListDrafts implements page.Store.
-func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
 	const doing = "list drafts"
 	var (
 		drafts    []page.DraftRow
@@ -47,7 +50,7 @@ func (s *Store) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draft
 }
 
 // ReadDrafts implements page.Store.
-func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
+func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	drafts := make([]page.DraftRow, len(names))
 	if len(names) == 0 {
 		return drafts, nil
@@ -64,7 +67,7 @@ func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []strin
 
 // readDraft reads a draft. It returns a zero row if there is none. A serial read completes a write
 // in progress.
-func (s *Store) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (page.DraftRow, error) {
+func (s texts) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (page.DraftRow, error) {
 	const doing = "read a draft"
 	var d page.DraftRow
 	malformed := false
@@ -88,7 +91,7 @@ func (s *Store) readDraft(ctx context.Context, user principal.ID, name string, s
 }
 
 // PutDraft implements page.Store. If the statement is refused, it reads the current row.
-func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
 	stmt, args := insertDraft, []any{string(d.User), d.Name, d.Token[:], notNull(d.Value)}
 	if over != nil {
 		stmt, args = replaceDraft, []any{d.Token[:], notNull(d.Value), string(d.User), d.Name, over[:]}
@@ -104,7 +107,7 @@ func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID
 }
 
 // DropDraft implements page.Store.
-func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
 	_, _, err := s.session.DecideOne(ctx, "drop a draft", dropDraft, string(user), name, token[:])
 	return err
 }

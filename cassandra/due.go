@@ -57,7 +57,7 @@ func shardOf(row string) int8 {
 }
 
 // PutDue implements commit.JournalStore.
-func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
+func (s journalStore) PutDue(ctx context.Context, d commit.Due) error {
 	const doing = "write a hint"
 	hour := hourOf(d.At)
 	return session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
@@ -70,13 +70,13 @@ func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
 }
 
 // DropDue implements commit.JournalStore.
-func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
+func (s journalStore) DropDue(ctx context.Context, d commit.Due) error {
 	return s.session.WriteStamped(ctx, "remove a hint", dropDue, int64(d.MTS), hourOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 }
 
 // DueUntil implements commit.JournalStore. It reads hour by hour, the shards of an hour at the same
 // time, and forgets hours that are over and have no hints.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
+func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	ctx, cancel := context.WithTimeout(ctx, dueScanWithin)
 	defer cancel()
 	hours, err := s.dueHours(ctx, until)
@@ -129,7 +129,7 @@ func (s *Store) dueHours(ctx context.Context, until clock.Instant) (hours []dueH
 
 // duesOf reads the earliest hints of an hour until an instant. If some shards cannot be read, it
 // returns the hints of the others together with the error.
-func (s *Store) duesOf(ctx context.Context, hour int64, until clock.Instant, limit int) ([]commit.Due, error) {
+func (s journalStore) duesOf(ctx context.Context, hour int64, until clock.Instant, limit int) ([]commit.Due, error) {
 	var (
 		found [dueShards][]commit.Due
 		errs  [dueShards]error
@@ -146,7 +146,7 @@ func (s *Store) duesOf(ctx context.Context, hour int64, until clock.Instant, lim
 }
 
 // readDues reads the earliest hints of a partition until an instant.
-func (s *Store) readDues(ctx context.Context, hour int64, shard int8, until clock.Instant, limit int) (dues []commit.Due, err error) {
+func (s journalStore) readDues(ctx context.Context, hour int64, shard int8, until clock.Instant, limit int) (dues []commit.Due, err error) {
 	var (
 		at, mts int64
 		row     string

@@ -40,7 +40,7 @@ func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, n i
 func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) commit.Due {
 	t.Helper()
 	d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: at - 1}
-	if err := s.PutDue(t.Context(), d); err != nil {
+	if err := s.Journal.PutDue(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -49,7 +49,7 @@ func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) comm
 // wantDues compares the hints that are due.
 func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...commit.Due) {
 	t.Helper()
-	got, err := s.DueUntil(t.Context(), until, 100)
+	got, err := s.Journal.DueUntil(t.Context(), until, 100)
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
@@ -88,7 +88,7 @@ func TestDue_UnreadablePartitionHidesNoOthers(t *testing.T) {
 	slices.SortFunc(want, func(a, b commit.Due) int { return strings.Compare(a.Row(), b.Row()) })
 	want = append(want, hintAt(t, s, first.Add(time.Hour), bad)) // in the next hour
 	for _, when := range []time.Duration{2 * time.Hour, 3 * time.Hour} {
-		got, err := s.DueUntil(t.Context(), first.Add(when), 100)
+		got, err := s.Journal.DueUntil(t.Context(), first.Add(when), 100)
 		if err == nil {
 			t.Error("no error for the partition that cannot be read")
 		}
@@ -96,7 +96,7 @@ func TestDue_UnreadablePartitionHidesNoOthers(t *testing.T) {
 			t.Errorf("the hints returned with the error:\n%s", diff)
 		}
 		for _, d := range want { // so that the hour has no hint that can be read
-			if err := s.DropDue(t.Context(), d); err != nil {
+			if err := s.Journal.DropDue(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -118,7 +118,7 @@ func TestDue_FindsHintsOfOtherProcesses(t *testing.T) {
 	wantDues(t, s, "at the start", now, stored)
 	late := hintAt(t, other, first.Add(2*time.Hour), "c:t:late")
 	wantDues(t, s, "a hint of another process", now, stored, late)
-	if err := other.DropDue(t.Context(), late); err != nil {
+	if err := other.Journal.DropDue(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	wantDues(t, s, "a hint that another process has removed", now, stored)
@@ -139,7 +139,7 @@ func TestDue_ListsTheEarliestUntilTheyAreDropped(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range 40 {
-		got, err := s.DueUntil(t.Context(), first.Add(20*time.Hour), 5)
+		got, err := s.Journal.DueUntil(t.Context(), first.Add(20*time.Hour), 5)
 		if err != nil || len(got) == 0 || len(got) > 5 || !slices.Contains(got, stays) && len(seen) >= len(all)/2 {
 			t.Fatalf("%v, %v", got, err)
 		}
@@ -154,7 +154,7 @@ func TestDue_ListsTheEarliestUntilTheyAreDropped(t *testing.T) {
 				t.Errorf("%s was listed after it was dropped", d.Key)
 			}
 			seen[d.Key] = true
-			if err := s.DropDue(t.Context(), d); err != nil {
+			if err := s.Journal.DropDue(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -185,7 +185,7 @@ func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
 	if n := until(first.Add(200*day), old)["read hints ok"]; n != 1+dueShards {
 		t.Errorf("%d reads for one hour with a hint within 200 days", n)
 	}
-	if err := s.DropDue(t.Context(), old); err != nil {
+	if err := s.Journal.DropDue(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	if n := until(first.Add(time.Hour) - 1)["forget an hour ok"]; n != 0 {
@@ -197,7 +197,7 @@ func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
 	if n := until(first.Add(299 * day))["read hints ok"]; n != 1 {
 		t.Errorf("%d reads for 299 days without hints", n)
 	}
-	if err := s.DropDue(t.Context(), late); err != nil {
+	if err := s.Journal.DropDue(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
 	// The hint of a past hour may arrive a little later than the note.

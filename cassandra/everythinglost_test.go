@@ -39,9 +39,9 @@ func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			for _, p := range []principal.ID{ann, bob, crew} {
-				built, err := d.store.Built(t.Context(), p)
+				built, err := d.store.Libraries.Built(t.Context(), p)
 				d.ok(err)
-				recorded, err := d.store.Recorded(t.Context(), p)
+				recorded, err := d.store.Libraries.Recorded(t.Context(), p)
 				d.ok(err)
 				if !built || !recorded {
 					t.Errorf("%s: built %v, recorded %v", p, built, recorded)

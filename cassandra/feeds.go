@@ -41,8 +41,11 @@ func dateOf(day timeline.Day) time.Time {
 	return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
 }
 
+// feeds implements timeline.Store.
+type feeds struct{ *Store }
+
 // RecordBucket implements timeline.Store.
-func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	const doing = "record a day of a feed"
 	applied, _, err := s.session.DecideOne(ctx, doing, insertBucket, string(feed), dateOf(b.Day), int8(b.Shards))
 	if err != nil || applied {
@@ -61,7 +64,7 @@ func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline
 }
 
 // ListBuckets implements timeline.Store.
-func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
+func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
 	var all []timeline.Bucket
 	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(feed)}, PageSize: daysPage}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -80,14 +83,14 @@ func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline
 }
 
 // PutEntry implements timeline.Store.
-func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
+func (s feeds) PutEntry(ctx context.Context, c timeline.Change) error {
 	p, e := c.Partition, c.Entry
 	return s.session.WriteStamped(ctx, "add to a feed", putFeedEntry,
 		string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID, int64(e.Until), int64(c.MTS))
 }
 
 // DropEntry implements timeline.Store.
-func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
+func (s feeds) DropEntry(ctx context.Context, c timeline.Change) error {
 	p, e := c.Partition, c.Entry
 	return s.session.WriteStamped(ctx, "remove from a feed", dropFeedEntry,
 		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
@@ -96,7 +99,7 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 // ListEntries implements timeline.Store with one SELECT. If a node refuses it because of too many
 // tombstones, ListEntries reads parts of the slice. If a node refuses a slice or a part of at most
 // one microsecond, ListEntries returns the error.
-func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	if slice.Limit <= 0 {
 		return nil, nil
 	}

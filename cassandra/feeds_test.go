@@ -54,21 +54,21 @@ func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	to := feedEntry(limit / 10 * 12)
 	want := []timeline.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
 	for _, e := range append(slices.Clone(want), to) {
-		if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
+		if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	older, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &to, Limit: 3})
+	older, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &to, Limit: 3})
 	if diff := cmp.Diff(want, older); err != nil || diff != "" {
 		t.Errorf("the older ones: %v (-want +got):\n%s", err, diff)
 	}
-	newer, err := s.ListEntries(t.Context(), p, timeline.Slice{Newer: true, Limit: 9})
+	newer, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Newer: true, Limit: 9})
 	slices.Reverse(want)
 	if diff := cmp.Diff(append(want, to), newer); err != nil || diff != "" {
 		t.Errorf("from the oldest on: %v (-want +got):\n%s", err, diff)
 	}
 	from := feedEntry(4)
-	near, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &from, Limit: 2})
+	near, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &from, Limit: 2})
 	if diff := cmp.Diff([]timeline.Entry{feedEntry(3), feedEntry(1)}, near); err != nil || diff != "" {
 		t.Errorf("a slice that passes none: %v (-want +got):\n%s", err, diff)
 	}
@@ -96,10 +96,10 @@ func TestFeeds_FewReadsAreRefused(t *testing.T) {
 		return e
 	}, 0, entries)
 	last := feedEntry(0)
-	if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: last, MTS: last.Created}); err != nil {
+	if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: last, MTS: last.Created}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.ListEntries(t.Context(), p, timeline.Slice{Limit: 2})
+	l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Limit: 2})
 	if diff := cmp.Diff([]timeline.Entry{last}, l); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -123,7 +123,7 @@ func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	for instant := range 3 {
 		for _, id := range []string{"a", "c", "x", "z"} {
 			e := at(instant, id)
-			if err := s.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
+			if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -132,14 +132,14 @@ func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	older, newer := at(0, "b"), at(2, "y")
 	want := []timeline.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
 	for _, limit := range []int{99, 10, 7, 6} { // with 7, the limit is reached at the end of a part
-		l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &newer, To: &older, Limit: limit})
+		l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &newer, To: &older, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l); err != nil || diff != "" {
 			t.Errorf("newest first, limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
 	}
 	slices.Reverse(want)
 	for _, limit := range []int{99, 10, 7, 6} {
-		l, err := s.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: limit})
+		l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l); err != nil || diff != "" {
 			t.Errorf("oldest first, limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
@@ -153,7 +153,7 @@ func TestFeeds_TooManyTombstonesOfOneInstantAreAnError(t *testing.T) {
 	removeEntries(t, s, p, func(n int) timeline.Entry {
 		return timeline.Entry{Created: feedEntry(0).Created, ID: fmt.Sprint(n)}
 	}, 0, node.Tombstones(t)/10*11)
-	if _, err := s.ListEntries(t.Context(), p, timeline.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable || !session.TooManyTombstones(err) {
+	if _, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable || !session.TooManyTombstones(err) {
 		t.Errorf("%v, want UNAVAILABLE because of tombstones", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestFeeds_NewestPageBehindTombstones(t *testing.T) {
 	s := open(t, options(t))
 	rt := sched.NewReal()
 	defer rt.Close()
-	feeds := timeline.New(timeline.Config{Store: s, Runtime: rt, Remote: true})
+	feeds := timeline.New(timeline.Config{Store: s.Feeds, Runtime: rt, Remote: true})
 	const entries = 400
 	for n := range entries {
 		if err := feeds.Put(t.Context(), "pastes", feedEntry(n), feedEntry(n).Created); err != nil {

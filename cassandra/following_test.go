@@ -30,11 +30,11 @@ func TestConformance_Notifier(t *testing.T) {
 func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 	s := open(t, options(t))
 	c := creation("c:t:changed", someTime)
-	if v, err := s.Commit(t.Context(), c); err != nil || !v.Applied {
+	if v, err := s.Contents.Commit(t.Context(), c); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	e := &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}}, Reverse: true, At: someTime + 5}
-	if err := s.ApplyIndex(t.Context(), e); err != nil {
+	if err := s.Contents.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	var entry, change, left int64
@@ -60,8 +60,8 @@ func serve(t *testing.T, o session.Options) *gateway {
 	store := open(t, o)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	j := journal.New(t.Context(), store, rt, nil)
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: j, Names: unnamed{}, Notifier: store})
+	j := journal.New(t.Context(), store.Journal, rt, nil)
+	svc := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: j, Names: unnamed{}, Notifier: store})
 	return &gateway{t, svc}
 }
 

@@ -59,7 +59,7 @@ func appendRows(b *session.Batch, id library.ContentID, rows []library.Row) {
 }
 
 // PageRows implements library.ContentStore.
-func (s *Store) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+func (s contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
 	if q.Limit <= 0 {
 		return nil, nil
 	}

@@ -15,9 +15,12 @@ import (
 const selectGroupMembersPage = `SELECT ` + principalColumns + ` FROM principal
  WHERE principal_id = ? AND kind IN (0, 1) AND key > ? LIMIT ?`
 
+// principals implements principal.Store.
+type principals struct{ *Store }
+
 // GroupMembersPage implements principal.Store. Header and rows come from one statement, and so from
 // one state.
-func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	rows := new(principal.Rows)
 	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial, Args: []any{string(group), string(after), max(limit, 0) + 1}}
 	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
@@ -36,7 +39,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 
 // Confirm implements principal.Store with one read for each group, or several if more than
 // maxInList of its members are asked for.
-func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+func (s principals) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
@@ -87,7 +90,7 @@ const (
 
 // ApplyGroupIndex implements principal.Store. It writes one mutation per member with the timestamp
 // of the state.
-func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+func (s principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	mts, id := int64(e.Header.MTS), string(e.Header.ID)
 	return s.session.WriteEach(ctx, len(e.Rows), func(ctx context.Context, i int) error {
 		const doing = "update memberships"
@@ -104,7 +107,7 @@ const dropLeavingMember = `DELETE FROM principal WHERE principal_id = ? AND kind
 // CleanUpGroup implements principal.Store with conditional batches of at most cleanUpRows rows, or
 // purgeRows rows of a deleted group. A batch is sent again only if rows have changed since they
 // were read.
-func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
+func (s principals) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) error {
 	if t.Purge {
 		return s.purgeMembers(ctx, t)
 	}
@@ -132,7 +135,7 @@ const (
 
 // purgeMembers removes member rows of a deleted group. It changes nothing if the group is not
 // deleted.
-func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupCleanup) error {
+func (s principals) purgeMembers(ctx context.Context, t *principal.GroupCleanup) error {
 	for rows := range slices.Chunk(t.Leaving, purgeRows) {
 		var ch session.Batch
 		ch.Append(whileGroupDeleted, string(t.ID))
@@ -147,7 +150,7 @@ func (s *Store) purgeMembers(ctx context.Context, t *principal.GroupCleanup) err
 	return nil
 }
 
-func (s *Store) cleanUpGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
+func (s principals) cleanUpGroup(ctx context.Context, id principal.ID, leaving []principal.GroupMemberRow) error {
 	const doing = "clean up a group"
 	for range cleanUpTries {
 		if len(leaving) == 0 {
@@ -182,7 +185,7 @@ func (s *Store) cleanUpGroup(ctx context.Context, id principal.ID, leaving []pri
 const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`
 
 // Memberships implements principal.Store.
-func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
+func (s principals) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -190,7 +193,7 @@ func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit in
 }
 
 // memberships reads the rows of a SELECT of group_id and role.
-func (s *Store) memberships(ctx context.Context, stmt string, args ...any) ([]principal.Membership, error) {
+func (s principals) memberships(ctx context.Context, stmt string, args ...any) ([]principal.Membership, error) {
 	var (
 		all   []principal.Membership
 		group string
@@ -212,7 +215,7 @@ const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHE
 
 // MembershipsOf implements principal.Store with one read for each principal, session.Width of them
 // at a time.
-func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
+func (s principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
@@ -240,7 +243,7 @@ func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery)
 
 // quotaOf reads p's memberships within both limits. One statement is nearly always enough: only if
 // p has more memberships than it reads are those in p's own tenant read separately from the others.
-func (s *Store) quotaOf(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
+func (s principals) quotaOf(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
 	all, err := s.Memberships(ctx, p, "", own+others+1)
 	if err != nil {
 		return nil, err
@@ -267,7 +270,7 @@ func (s *Store) quotaOf(ctx context.Context, p principal.ID, own, others int) ([
 
 // membershipsByTenant reads the groups before those of p's tenant, those of its
 // tenant, and those after it, each range up to its limit.
-func (s *Store) membershipsByTenant(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
+func (s principals) membershipsByTenant(ctx context.Context, p principal.ID, own, others int) ([]principal.Membership, error) {
 	from, to := principal.OwnGroups(p)
 	ranges := []struct {
 		after, before principal.ID

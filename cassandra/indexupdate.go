@@ -9,7 +9,7 @@ import (
 
 // ApplyIndexBatch implements library.ContentStore. A mutation writes the rows of one principal; the
 // caller decides how many mutations are in flight.
-func (s *Store) ApplyIndexBatch() int { return 1 }
+func (s contents) ApplyIndexBatch() int { return 1 }
 
 // Every derived row carries the mts of its state as its timestamp. So an older state never undoes
 // what a newer one wrote, even if it is written late.
@@ -24,7 +24,7 @@ const (
 
 // ApplyIndex implements library.ContentStore. It writes one mutation per principal without reading.
 // All three tables have the principal as their partition key, so their rows can be in one mutation.
-func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	var d library.Derived
 	h := e.Header
 	mts, id := int64(h.MTS), string(h.ID)

@@ -21,14 +21,17 @@ const (
 	selectInFlightLists = `SELECT process, block, writetime(block) FROM inflight WHERE part = 0`
 )
 
+// journalStore implements commit.JournalStore.
+type journalStore struct{ *Store }
+
 // PutInFlightList implements commit.JournalStore. It writes one row with the stamp as its
 // timestamp.
-func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+func (s journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	return s.session.WriteStamped(ctx, "write the in-flight list", putInFlightList, string(l.ID), notNull(l.Block), l.Stamp)
 }
 
 // DeleteInFlightList implements commit.JournalStore.
-func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+func (s journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
 	return s.session.WriteStamped(ctx, "drop an in-flight list", deleteInFlightList, stamp, string(id))
 }
 
@@ -37,7 +40,7 @@ var errApart = errors.New("gateways of several data centres decide independently
 
 // InFlight implements commit.JournalStore: one statement. It needs a replica that the read and the
 // writes of all processes have in common.
-func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+func (s journalStore) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	if s.apart {
 		return nil, errApart
 	}
@@ -45,7 +48,7 @@ func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 }
 
 // InFlightLists implements commit.JournalStore.
-func (s *Store) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+func (s journalStore) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	return s.readInFlightLists(ctx, "read in-flight lists", listsPage)
 }
 
@@ -57,7 +60,7 @@ const (
 )
 
 // readInFlightLists reads all lists, ordered by id, in pages of size rows.
-func (s *Store) readInFlightLists(ctx context.Context, doing string, size int) ([]commit.InFlightList, error) {
+func (s journalStore) readInFlightLists(ctx context.Context, doing string, size int) ([]commit.InFlightList, error) {
 	var (
 		lists []commit.InFlightList
 		id    string

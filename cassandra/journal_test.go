@@ -29,7 +29,7 @@ func exec(t *testing.T, s *Store, stmt string, args ...any) {
 // wantLists checks which in-flight lists are stored.
 func wantLists(t *testing.T, s *Store, want ...commit.InFlightList) {
 	t.Helper()
-	inFlightLists, err := s.InFlightLists(t.Context())
+	inFlightLists, err := s.Journal.InFlightLists(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,17 +48,17 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 		if n > 6 {
 			l.Block = nil
 		}
-		if err := s.PutInFlightList(t.Context(), l); err != nil {
+		if err := s.Journal.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, l)
 	}
 	wantLists(t, s, want...)
-	if found, err := s.InFlight(t.Context()); err != nil || len(found) != len(want) {
+	if found, err := s.Journal.InFlight(t.Context()); err != nil || len(found) != len(want) {
 		t.Errorf("%d lists are in flight, %v; want %d", len(found), err, len(want))
 	}
 	for _, l := range want[1:] {
-		if err := s.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
+		if err := s.Journal.DeleteInFlightList(t.Context(), l.ID, l.Stamp); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	b := newCostFixture(t)
 	put := func(id commit.ListID, block []byte) {
 		t.Helper()
-		if err := b.store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: int64(someTime), Block: block}); err != nil {
+		if err := b.store.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: int64(someTime), Block: block}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	put(damaged, []byte{9, 9})
 	wantStored := func(want []commit.OpenList) {
 		t.Helper()
-		got, err := commit.OpenLists(t.Context(), b.store)
+		got, err := commit.OpenLists(t.Context(), b.store.Journal)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
@@ -148,7 +148,7 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 // TestInFlight_UnknownIfDataCentresDecideApart: one read of the lists may then miss changes.
 func TestInFlight_UnknownIfDataCentresDecideApart(t *testing.T) {
 	s := &Store{apart: true}
-	if _, err := s.InFlight(t.Context()); !errors.Is(err, errApart) {
+	if _, err := s.Journal.InFlight(t.Context()); !errors.Is(err, errApart) {
 		t.Errorf("it returns %v", err)
 	}
 }

@@ -20,8 +20,11 @@ const (
 	scanLeasesAfter = `SELECT lease_id, seq, data FROM lease WHERE token(lease_id) >= token(?) LIMIT ?`
 )
 
+// leases implements lease.Store.
+type leases struct{ *Store }
+
 // ReadLease implements lease.Store.
-func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+func (s leases) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 	var row lease.Row
 	q := session.Query{Operation: "read a lease", Stmt: selectLease, Args: []any{string(id)}, Serial: true}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -39,7 +42,7 @@ func (s *Store) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 
 // CommitLease implements lease.Store. A refused replacement does not return all columns, so the row
 // is read.
-func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+func (s leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	stmt, args := insertLease, []any{string(r.ID), r.Seq, notNull(r.Data)}
 	if r.Seq > 1 {
 		stmt, args = replaceLease, []any{r.Seq, notNull(r.Data), string(r.ID), r.Seq - 1}
@@ -55,13 +58,13 @@ func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 }
 
 // DropLease implements lease.Store.
-func (s *Store) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	_, _, err := s.session.DecideOne(ctx, "drop a lease", dropLease, string(id), seq)
 	return err
 }
 
 // ScanLeases implements lease.Store, in order of the ids' tokens.
-func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
+func (s leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
 	if limit <= 0 {
 		return nil, nil
 	}

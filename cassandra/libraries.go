@@ -29,15 +29,18 @@ const (
  ORDER BY bucket DESC, position ASC, content_id ASC LIMIT ?`
 )
 
+// libraries implements library.LibraryStore.
+type libraries struct{ *Store }
+
 // PageLibrary implements library.LibraryStore: one clustering slice.
-func (s *Store) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+func (s libraries) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
 	es, _, err := s.page(ctx, p)
 	return es, err
 }
 
 // OpenLibrary implements library.LibraryStore. Unless it is empty, the slice shows whether the
 // library is complete. The newest entry is read at the same time.
-func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
+func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (*library.Opening, error) {
 	o := new(library.Opening)
 	whole := true // according to the newest entry
 	readings := []func(context.Context) error{func(ctx context.Context) (err error) {
@@ -66,7 +69,7 @@ func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (
 }
 
 // page reads a slice. built is that of the library only if there are entries.
-func (s *Store) page(ctx context.Context, p library.Slice) (es []library.Entry, built bool, err error) {
+func (s libraries) page(ctx context.Context, p library.Slice) (es []library.Entry, built bool, err error) {
 	if p.Limit <= 0 {
 		return nil, false, nil
 	}
@@ -109,7 +112,7 @@ const countPage = 5000
 const countEntries = `SELECT role FROM library_by_principal WHERE principal_id = ? AND bucket = ? LIMIT ?`
 
 // CountLibrary implements library.LibraryStore.
-func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
+func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	var role int8
 	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, PageSize: countPage}
@@ -126,7 +129,7 @@ func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, b library.
 const selectBuilt = `SELECT DISTINCT principal_id, built FROM library_by_principal WHERE principal_id = ?`
 
 // Built implements library.LibraryStore.
-func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
+func (s libraries) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	var (
 		id    string
 		built bool
@@ -142,7 +145,7 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (bool, error) {
 const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id = ? AND content_id = ''`
 
 // Recorded implements library.LibraryStore.
-func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
+func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	var role int8
 	recorded := false
 	r := session.Query{Operation: "read what is shared", Stmt: selectRecorded, Args: []any{string(owner)}}
@@ -161,7 +164,7 @@ const (
 
 // SetBuilt implements library.LibraryStore. Both marks carry the instant as of which they are
 // valid, so that a later deletion of the partition deletes them too.
-func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(setBuilt, int64(asOf), string(owner))
 	ch.Append(setRecorded, string(owner), int64(asOf))
@@ -178,7 +181,7 @@ const (
 )
 
 // RebuildNote implements library.LibraryStore.
-func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
+func (s libraries) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	var (
 		id   string
 		note []byte
@@ -189,14 +192,14 @@ func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, er
 }
 
 // PutRebuildNote implements library.LibraryStore.
-func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
+func (s libraries) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	var ch session.Batch
 	ch.Append(putRebuild, int64(asOf), note, string(owner))
 	return s.session.WriteBatch(ctx, "keep the note of a rebuild", &ch)
 }
 
 // DropRebuildNote implements library.LibraryStore.
-func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(dropRebuild, int64(asOf), string(owner))
 	return s.session.WriteBatch(ctx, "drop the note of a rebuild", &ch)
@@ -209,7 +212,7 @@ const (
 
 // DropLibrary implements library.LibraryStore. It deletes both partitions with the instant as the
 // timestamp, so that late writes of older rows have no effect.
-func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(dropLibrary, int64(asOf), string(owner))
 	ch.Append(dropRecord, int64(asOf), string(owner))
@@ -221,7 +224,7 @@ const dropsAtOnce = 500
 
 // DropEntries implements library.LibraryStore. It deletes each entry with its own timestamp, so
 // that newer writes stay.
-func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
+func (s libraries) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	for part := range slices.Chunk(es, dropsAtOnce) {
 		var ch session.Batch
 		for _, e := range part {
@@ -240,14 +243,14 @@ const (
 )
 
 // SharedWith implements library.LibraryStore.
-func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
 	return s.shared(ctx, session.Query{Operation: "list what is shared", Stmt: selectShared, Args: []any{string(owner), string(after), limit}})
 }
 
-func (s *Store) shared(ctx context.Context, r session.Query) ([]library.Shared, error) {
+func (s libraries) shared(ctx context.Context, r session.Query) ([]library.Shared, error) {
 	var (
 		all  []library.Shared
 		id   string
@@ -264,7 +267,7 @@ func (s *Store) shared(ctx context.Context, r session.Query) ([]library.Shared, 
 }
 
 // Roles implements library.LibraryStore.
-func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (s libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	at := make(map[library.ContentID]library.ContentRole, len(ids))
 	for part := range slices.Chunk(ids, maxInList) {

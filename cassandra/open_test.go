@@ -227,7 +227,7 @@ func TestMigrate_AppliesALaterMigration(t *testing.T) {
 	} {
 		exec(t, s, stmt)
 	}
-	rows, err := open(t, o).Read(t.Context(), "c:t:x", library.ContentQuery{})
+	rows, err := open(t, o).Contents.Read(t.Context(), "c:t:x", library.ContentQuery{})
 	if err != nil || rows.Header.Title != "Title" {
 		t.Errorf("the item is %+v, %v", rows, err)
 	}
@@ -356,11 +356,11 @@ func TestStore_ClosedStoreIsUnavailable(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Read(t.Context(), "c:t:x", library.ContentQuery{})
+	_, err = s.Contents.Read(t.Context(), "c:t:x", library.ContentQuery{})
 	if fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a reading: %v", err)
 	}
-	_, err = s.Commit(t.Context(), creation("c:t:x", someTime))
+	_, err = s.Contents.Commit(t.Context(), creation("c:t:x", someTime))
 	if fault.CodeOf(err) != fault.Unavailable || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}

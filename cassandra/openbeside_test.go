@@ -45,7 +45,7 @@ func TestOpen_SilentNodeDoesNotDelayIt(t *testing.T) {
 		if took := time.Since(began); took > 8*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if _, err := opened.Read(t.Context(), "c:t:x", library.ContentQuery{}); err != nil {
+		if _, err := opened.Contents.Read(t.Context(), "c:t:x", library.ContentQuery{}); err != nil {
 			t.Errorf("a read: %v", err)
 		}
 	}

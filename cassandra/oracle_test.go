@@ -24,7 +24,7 @@ func TestOracle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			shared := open(t, options(t))
 			oracle.Run(t, func(*testing.T) oracle.Opened {
-				return oracle.Opened{Store: shared, Notifier: shared, HeaderCache: cache}
+				return oracle.Opened{Store: shared.Store, Notifier: shared, HeaderCache: cache}
 			})
 		})
 	}
@@ -32,5 +32,5 @@ func TestOracle(t *testing.T) {
 
 // TestKeyRaces runs concurrent creations with one idempotency key on a real node.
 func TestKeyRaces(t *testing.T) {
-	oracle.RunKeyRaces(t, open(t, options(t)), "races")
+	oracle.RunKeyRaces(t, open(t, options(t)).Store, "races")
 }

@@ -25,14 +25,17 @@ const (
 	dropBody     = `DELETE FROM paste_body WHERE paste_id = ? AND body_id = ?`
 )
 
+// pastes implements paste.Store.
+type pastes struct{ *Store }
+
 // ReadPaste implements paste.Store.
-func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+func (s pastes) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 	return s.readPaste(ctx, id, true)
 }
 
 // ReadPastes implements paste.Store with one read for each paste, session.Width of them at a time.
 // CreatedAt is not used: the id is the key.
-func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+func (s pastes) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	rows := make([]paste.Row, len(refs))
 	if len(refs) == 0 {
 		return rows, nil
@@ -48,7 +51,7 @@ func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, 
 }
 
 // readPaste reads the row of a paste. It returns the zero Row if there is none.
-func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.Row, error) {
+func (s pastes) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.Row, error) {
 	var row paste.Row
 	q := session.Query{Operation: "read a paste", Stmt: selectPaste, PartitionKey: string(id), Args: []any{string(id)}, Serial: serial}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -66,7 +69,7 @@ func (s *Store) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.
 
 // CommitPaste implements paste.Store. A refused replacement does not return all columns, so the row
 // is read.
-func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	stmt, args := insertPaste, []any{string(r.ID), r.Seq, notNull(r.Data)}
 	if r.Seq > 1 {
 		stmt, args = replacePaste, []any{r.Seq, notNull(r.Data), string(r.ID), r.Seq - 1}
@@ -82,13 +85,13 @@ func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 }
 
 // DropPaste implements paste.Store.
-func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	_, _, err := s.session.DecideOne(ctx, "drop a paste", dropPaste, string(id), seq)
 	return err
 }
 
 // ScanPastes implements paste.Store, in order of the ids' tokens.
-func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -119,12 +122,12 @@ func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]pa
 }
 
 // PutBody implements paste.Store.
-func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+func (s pastes) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
 	return s.session.Write(ctx, "put the body of a paste", putBody, string(ref.Paste), ref.Body[:], body)
 }
 
 // ReadBodies implements paste.Store.
-func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
 	bodies := make([]*string, len(refs))
 	if len(refs) == 0 {
 		return bodies, nil
@@ -147,7 +150,7 @@ func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string
 }
 
 // ListBodies implements paste.Store.
-func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+func (s pastes) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
 	const doing = "list the bodies of a paste"
 	var (
 		all       []paste.BodyID
@@ -174,7 +177,7 @@ func (s *Store) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, er
 }
 
 // DropBodies implements paste.Store.
-func (s *Store) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+func (s pastes) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	if len(refs) == 0 {
 		return nil
 	}

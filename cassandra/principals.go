@@ -58,7 +58,7 @@ func (r *principalRow) member() principal.GroupMemberRow {
 const selectPrincipalRows = `SELECT ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) IN ?`
 
 // ReadPrincipal implements principal.Store.
-func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
+func (s principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	rows := new(principal.Rows)
 	if err := s.readPrincipal(ctx, "read a principal", id, q, rows); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.
 	return rows, nil
 }
 
-func (s *Store) readPrincipal(ctx context.Context, doing string, id principal.ID, q principal.Query, rows *principal.Rows) error {
+func (s principals) readPrincipal(ctx context.Context, doing string, id principal.ID, q principal.Query, rows *principal.Rows) error {
 	r := session.Query{Operation: doing, Stmt: selectPrincipalRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	if len(q.Members) > 0 {
 		rows.Members = make([]principal.GroupMemberRow, len(q.Members))
@@ -97,7 +97,7 @@ func (s *Store) readPrincipal(ctx context.Context, doing string, id principal.ID
 }
 
 // eachPrincipalRow runs a SELECT of principalColumns. The row that it passes to see is reused.
-func (s *Store) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow)) error {
+func (s principals) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow)) error {
 	row := new(principalRow)
 	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
 }
@@ -105,7 +105,7 @@ func (s *Store) eachPrincipalRow(ctx context.Context, r session.Query, see func(
 const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`
 
 // ReadPrincipals implements principal.Store.
-func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+func (s principals) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
@@ -132,7 +132,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]princ
 	return headers, nil
 }
 
-func (s *Store) readShownPrincipal(ctx context.Context, id principal.ID) (*principal.Header, error) {
+func (s principals) readShownPrincipal(ctx context.Context, id principal.ID) (*principal.Header, error) {
 	r := session.Query{Operation: "read principals", Stmt: selectShownPrincipal, PartitionKey: string(id), Args: []any{string(id)}}
 	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {
@@ -155,7 +155,7 @@ const (
 )
 
 // CommitPrincipal implements principal.Store.
-func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
+func (s principals) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
 	h := &c.Header
 	if h.Seq != c.Base+1 {
 		return commit.Verdict{}, wrongSeq(h.Seq, c.Base)

@@ -13,7 +13,7 @@ const selectShownRows = `SELECT ` + shownColumns + ` FROM content WHERE content_
 
 // ReadMany implements library.ContentStore. It reads each partition once, session.Width of them at
 // a time, which costs a page less than one statement for all.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+func (s contents) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, session.NotSent(err)
 	}
@@ -44,7 +44,7 @@ func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members [
 }
 
 // readShown reads a header and the rows of members in one statement. keys are the keys of the rows.
-func (s *Store) readShown(ctx context.Context, id library.ContentID, members []principal.ID, keys rowKeys) (*library.ContentRows, error) {
+func (s contents) readShown(ctx context.Context, id library.ContentID, members []principal.ID, keys rowKeys) (*library.ContentRows, error) {
 	r := session.Query{Operation: "read contents", Stmt: selectShownRows, PartitionKey: string(id), Args: []any{string(id), keys}}
 	iter, err := s.session.ReadOnce(ctx, &r)
 	if err != nil {

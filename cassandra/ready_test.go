@@ -61,8 +61,8 @@ func create(t *testing.T, s *Store) error {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	svc := backendtest.Open(t, backend.Config{Store: s, Runtime: runtime, Ahead: s.Ahead,
-		Journal: journal.New(t.Context(), s, runtime, nil)})
+	svc := backendtest.Open(t, backend.Config{Store: s.Store, Runtime: runtime, Ahead: s.Ahead,
+		Journal: journal.New(t.Context(), s.Journal, runtime, nil)})
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestReady_MeasuresTheSkew/"):]), "_", "-"))
 	_, err := svc.People.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{
 		Tenant: id.Tenant(), Name: id.Name(), DisplayName: "Ann", Email: id.Name() + "@example.com", Visibility: principal.Public,

@@ -18,9 +18,16 @@ import (
 // interrupting is a store that, if interrupts is set, fails when a rebuild has restored everything
 // and starts to look for entries that should not exist. It counts the items that are read.
 type interrupting struct {
-	backend.Store
+	library.ContentStore
+	library.LibraryStore
 	interrupts bool
 	reads      atomic.Int32
+}
+
+// on returns s with the changes.
+func (i *interrupting) on(s backend.Store) backend.Store {
+	i.ContentStore, i.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, i, i
+	return s
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -29,12 +36,12 @@ func (i *interrupting) PageLibrary(ctx context.Context, p library.Slice) ([]libr
 	if i.interrupts && p.Limit > 1 {
 		return nil, errInterrupted
 	}
-	return i.Store.PageLibrary(ctx, p)
+	return i.LibraryStore.PageLibrary(ctx, p)
 }
 
 func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	i.reads.Add(1)
-	return i.Store.Read(ctx, id, q)
+	return i.ContentStore.Read(ctx, id, q)
 }
 
 // gateway is another process on the fixture's keyspace.
@@ -74,20 +81,20 @@ func TestRebuild_InterruptedIsContinued(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
-			if _, _, err := d.gateway(&interrupting{Store: d.store, interrupts: true}).Repair.Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
+			if _, _, err := d.gateway((&interrupting{interrupts: true}).on(d.store.Store)).Repair.Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
 				t.Fatalf("the rebuild: %v", err)
 			}
 			for _, stmt := range c.byHand {
 				d.byHand(stmt)
 			}
-			store := &interrupting{Store: d.store}
-			if _, _, err := d.gateway(store).Repair.Rebuild(t.Context(), ann); err != nil {
+			store := &interrupting{}
+			if _, _, err := d.gateway(store.on(d.store.Store)).Repair.Rebuild(t.Context(), ann); err != nil {
 				t.Fatal(err)
 			}
 			if n := store.reads.Load(); (n == 0) != c.continued {
 				t.Errorf("%d items were read for repair", n)
 			}
-			if note, err := d.store.RebuildNote(t.Context(), ann); note != nil || err != nil {
+			if note, err := d.store.Libraries.RebuildNote(t.Context(), ann); note != nil || err != nil {
 				t.Errorf("the note is %q: %v", note, err)
 			}
 			if diff := cmp.Diff(before, d.everything()); diff != "" {

@@ -19,9 +19,12 @@ const (
 	replaceCreation     = `UPDATE request USING TTL ? SET input_hash = ?, id = ?, until = ? WHERE key = ? IF input_hash = ? AND id = ? AND until = ?`
 )
 
+// registers implements commit.RegisterStore.
+type registers struct{ *Store }
+
 // PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
-func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+func (s registers) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	const doing = "record a creation"
 	var (
 		applied bool
@@ -61,7 +64,7 @@ const (
 // PutSettingIfAbsent implements commit.RegisterStore. A setting never changes, so it is read
 // first, and a conditional write is made only if there is none. So a gateway that has started
 // before can start again while too few nodes are up for a conditional write.
-func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
+func (s registers) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	const doing = "record a setting"
 	var stored []byte
 	found := false

@@ -17,7 +17,7 @@ func TestPutCreationIfAbsent_RenewedRowIsKeptUntilItsOwnTime(t *testing.T) {
 	renewed := one
 	renewed.Until = one.Until.Add(time.Hour)
 	for _, step := range []struct{ c, replace *commit.Creation }{{&one, nil}, {&renewed, &one}} {
-		if got, err := s.PutCreationIfAbsent(t.Context(), *step.c, step.replace); err != nil || got != *step.c {
+		if got, err := s.Registers.PutCreationIfAbsent(t.Context(), *step.c, step.replace); err != nil || got != *step.c {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}

@@ -136,32 +136,32 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 		call        func(context.Context) error
 	}{
 		{"a count", "count a library", func(ctx context.Context) error {
-			_, err := s.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
+			_, err := s.Libraries.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
 			return err
 		}},
-		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.InFlightLists(ctx); return err }},
+		{"in-flight lists", "read in-flight lists", func(ctx context.Context) error { _, err := s.Journal.InFlightLists(ctx); return err }},
 		{"rows of an archive", "read settings", func(ctx context.Context) error {
 			_, _, err := s.ReadRows(ctx, archive.ChapterSettings, nil, 10)
 			return err
 		}},
 		{"a membership", "update memberships", func(ctx context.Context) error {
 			group.MTS = clock.Instant(next())
-			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
+			return s.Principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
 		}},
 		{"names", "update the directory", func(ctx context.Context) error {
 			person.MTS = clock.Instant(next())
-			return s.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
+			return s.Directory.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
 		}},
 		{"the deletion of a name", "drop a row of the directory", func(ctx context.Context) error {
-			return s.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
+			return s.Directory.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
 		}},
 		{"a hint", "write a hint", func(ctx context.Context) error {
-			return s.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
+			return s.Journal.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
 		{"the removal of a hint", "remove a hint", func(ctx context.Context) error {
-			return s.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
+			return s.Journal.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.DeleteInFlightList(ctx, "list", next()) }},
+		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.Journal.DeleteInFlightList(ctx, "list", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},
@@ -189,16 +189,16 @@ func TestHedging_OthersAreSentOnce(t *testing.T) {
 		},
 		"a decision": func(ctx context.Context) error {
 			n++
-			_, err := s.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))
+			_, err := s.Contents.Commit(ctx, creation(library.ContentID(fmt.Sprintf("c:t:once%d", n)), someTime))
 			return err
 		},
 		"a serial read": func(ctx context.Context) error {
-			_, err := s.Read(ctx, "c:t:once", library.ContentQuery{Serial: true})
+			_, err := s.Contents.Read(ctx, "c:t:once", library.ContentQuery{Serial: true})
 			return err
 		},
 	}
 	count := func(ctx context.Context) error {
-		_, err := s.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
+		_, err := s.Libraries.CountLibrary(ctx, "u:t:ann", principal.Private, 10)
 		return err
 	}
 	for name, call := range calls {
@@ -251,7 +251,7 @@ func TestRead_EachPageIsAStatement(t *testing.T) {
 		{1, 1, 1}, {countPage - 1, countPage - 1, 1}, {rows, rows, 2}, {rows + 1, rows, 2},
 	} {
 		counts.take()
-		n, err := s.CountLibrary(t.Context(), "u:t:long", principal.Private, c.limit)
+		n, err := s.Libraries.CountLibrary(t.Context(), "u:t:long", principal.Private, c.limit)
 		if err != nil || n != c.want {
 			t.Fatalf("counted to %d: %d, %v", c.limit, n, err)
 		}
@@ -274,7 +274,7 @@ func TestRead_EachPageIsAStatement(t *testing.T) {
 		t.Errorf("15 rows in pages of 10 took %d statements", pages)
 	}
 	err = session.ForEach(t.Context(), readers, readers, func(ctx context.Context, _ int) error {
-		n, err := s.CountLibrary(ctx, "u:t:long", principal.Private, rows)
+		n, err := s.Libraries.CountLibrary(ctx, "u:t:long", principal.Private, rows)
 		if err == nil && n != rows {
 			err = fmt.Errorf("counted %d", n)
 		}

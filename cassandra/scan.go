@@ -21,13 +21,13 @@ const (
 )
 
 // ScanContents implements library.ContentStore.
-func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	return scan(ctx, s, "list contents", scanContents, scanContentsAfter, after, limit)
+func (s contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+	return scan(ctx, s.Store, "list contents", scanContents, scanContentsAfter, after, limit)
 }
 
 // ScanPrincipals implements principal.Store.
-func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	return scan(ctx, s, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
+func (s principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
+	return scan(ctx, s.Store, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }
 
 // scan lists at most limit partition keys that follow a given one. The slice starts at its token,

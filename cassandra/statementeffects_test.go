@@ -53,7 +53,7 @@ func moveOf(c *library.ContentCommit) *library.ContentCommit {
 
 func mustCommit(t *testing.T, s *Store, c *library.ContentCommit) {
 	t.Helper()
-	v, err := s.Commit(t.Context(), c)
+	v, err := s.Contents.Commit(t.Context(), c)
 	if err != nil || !v.Applied {
 		t.Fatalf("commit of seq %d: %+v, %v", c.Header.Seq, v, err)
 	}
@@ -152,7 +152,7 @@ func checkRefused(t *testing.T, s *Store, _ *counter) {
 	late := moveOf(moveOf(c))
 	late.Members = []library.Member{{Principal: bob, Role: library.Viewing, Seq: 3}}
 	late.Request = &commit.RequestRow{Key: commit.RequestKey{7}, Until: s.now().Add(day)}
-	v, err := s.Commit(t.Context(), late)
+	v, err := s.Contents.Commit(t.Context(), late)
 	if err != nil || v.Applied || v.Seq != 1 || len(v.Writers) != 1 || v.Writers[0] != (commit.Writer{Seq: 1, Entry: c.Writer}) {
 		t.Fatalf("commit on base 2 of seq 1: %+v, %v", v, err)
 	}
@@ -183,7 +183,7 @@ func checkTwoConditions(t *testing.T, s *Store, _ *counter) {
 
 func applyIndex(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.Member) {
 	t.Helper()
-	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: rows, Reverse: true}); err != nil {
+	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: rows, Reverse: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -225,7 +225,7 @@ func checkDeleteWins(t *testing.T, s *Store, _ *counter) {
 				t.Fatal(err)
 			}
 		}
-		if left, err := s.SharedWith(t.Context(), principal.ID(p), "", 10); err != nil || len(left) != 0 {
+		if left, err := s.Libraries.SharedWith(t.Context(), principal.ID(p), "", 10); err != nil || len(left) != 0 {
 			t.Errorf("insert first %v: %v is stored, %v", order[0], left, err)
 		}
 	}
@@ -302,7 +302,7 @@ func checkAtomicMove(t *testing.T, s *Store, _ *counter) {
 		for range 200 {
 			c = moveOf(c)
 			c.Header.Unsettled = []library.Superseded{*c.Supersede}
-			if err = s.ApplyIndex(ctx, &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{m}}); err != nil {
+			if err = s.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{m}}); err != nil {
 				break
 			}
 		}
@@ -343,7 +343,7 @@ func checkCost(t *testing.T, s *Store, counts *counter) {
 	counts.take()
 	mustCommit(t, s, next)
 	applyIndex(t, s, next, rows...)
-	if err := s.CleanUp(t.Context(), &library.Cleanup{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
+	if err := s.Contents.CleanUp(t.Context(), &library.Cleanup{ID: next.ID, Positions: []clock.Instant{next.Supersede.Position}}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{"commit applied": 1, "update index ok": 20, "clean up applied": 1}
@@ -361,14 +361,14 @@ func checkCleanUp(t *testing.T, s *Store, counts *counter) {
 	counts.take()
 	changed := library.Member{Principal: bob, Leaving: true, Seq: 1}
 	cleanup := &library.Cleanup{ID: next.ID, Positions: []clock.Instant{someTime}, Leaving: []library.Member{next.Members[0], changed}}
-	if err := s.CleanUp(t.Context(), cleanup); err != nil {
+	if err := s.Contents.CleanUp(t.Context(), cleanup); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{"clean up refused": 1, "clean up ok": 1, "clean up applied": 1}
 	if got := counts.take(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("requests of a cleanup with one changed row: %v, want %v", got, want)
 	}
-	rows, err := s.Read(t.Context(), next.ID, library.ContentQuery{Members: []principal.ID{ann, bob}, Serial: true})
+	rows, err := s.Contents.Read(t.Context(), next.ID, library.ContentQuery{Members: []principal.ID{ann, bob}, Serial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +383,7 @@ func checkSerial(t *testing.T, s *Store, _ *counter) {
 	for range 5 {
 		c = moveOf(c)
 		mustCommit(t, s, c)
-		rows, err := s.Read(t.Context(), c.ID, library.ContentQuery{Serial: true})
+		rows, err := s.Contents.Read(t.Context(), c.ID, library.ContentQuery{Serial: true})
 		if err != nil || rows.Header.Seq != c.Header.Seq {
 			t.Fatalf("seq %d after a commit of %d, %v", rows.Header.Seq, c.Header.Seq, err)
 		}

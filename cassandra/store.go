@@ -9,17 +9,16 @@ import (
 	"carrel/core/clock"
 )
 
-// Store implements backend.Store and the reservation of generated names on a cluster. It is safe
-// for concurrent use.
+// Store is a backend.Store on a cluster, with the reservation of generated names. It is safe for
+// concurrent use.
 type Store struct {
+	backend.Store
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
 	// apart reports that several data centres decide independently, so that in-flight lists of
 	// other data centres may be missing here.
 	apart bool
 }
-
-var _ backend.Store = (*Store)(nil)
 
 // Open connects to a cluster that Migrate has prepared. Its errors tell the operator in one line
 // what is wrong: no node answers, the password is refused, the keyspace does not exist, or its
@@ -38,7 +37,12 @@ func Open(ctx context.Context, o session.Options) (*Store, error) {
 }
 
 func newStore(connected *session.Session) *Store {
-	return &Store{session: connected, now: connected.Now}
+	s := &Store{session: connected, now: connected.Now}
+	s.Store = backend.Store{
+		Journal: journalStore{s}, Registers: registers{s}, Claims: claims{s}, Principals: principals{s}, Directory: directory{s},
+		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Pastes: pastes{s}, Feeds: feeds{s}, Leases: leases{s},
+	}
+	return s
 }
 
 // Load returns the number of requests in flight and the number that wait to be sent.

@@ -21,12 +21,12 @@ const (
 )
 
 // PutText implements page.Store.
-func (s *Store) PutText(ctx context.Context, t page.Text) error {
+func (s texts) PutText(ctx context.Context, t page.Text) error {
 	return s.session.Write(ctx, "put a text", putText, t.ID[:], string(t.Item), int8(t.Row.Kind), t.Row.Key, t.Body)
 }
 
 // ReadTexts implements page.Store.
-func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+func (s texts) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
 	texts := make([]page.Text, len(ids))
 	if len(ids) == 0 {
 		return texts, nil
@@ -59,7 +59,7 @@ func (r *textRow) text(id page.TextID) page.Text {
 }
 
 // DropTexts implements page.Store.
-func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) error {
+func (s texts) DropTexts(ctx context.Context, ids []page.TextID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) error {
 }
 
 // ScanTexts implements page.Store, in order of the ids' tokens.
-func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
 	const doing = "list texts"
 	if limit <= 0 {
 		return nil, nil

@@ -93,7 +93,7 @@ func (j *copying) run(ctx context.Context, from, to gateway.Target) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := j.copyRows(ctx, source, target); err != nil {
+	if err := j.copyRows(ctx, archive.Source{Store: source, Journal: source.Journal, Registers: source.Registers}, target); err != nil {
 		return errors.Join(err, target.Close())
 	}
 	g, err := gateway.StartExclusive(ctx, to, target, j.options)

@@ -74,7 +74,7 @@ func directoryOf(t *testing.T, name string) []principal.DirectoryRow {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _, err := store.ScanDirectory(t.Context(), nil, 100)
+	rows, _, err := store.Directory.ScanDirectory(t.Context(), nil, 100)
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func damage(t *testing.T, name string, rows []principal.DirectoryRow) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.DropDirectory(t.Context(), rows), store.Close()); err != nil {
+	if err := errors.Join(store.Directory.DropDirectory(t.Context(), rows), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

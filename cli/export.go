@@ -65,14 +65,14 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 
 // exportOf writes the data of one user.
 func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, progressed func(lines int, bytes int64)) (int, error) {
-	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
+	headers, err := g.Store.Principals.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
 		return 0, err
 	}
 	if headers[0].State != commit.Live {
 		return 0, fmt.Errorf("there is no user %s", user)
 	}
-	memberships, err := g.Store.Memberships(ctx, user, "", math.MaxInt32)
+	memberships, err := g.Store.Principals.Memberships(ctx, user, "", math.MaxInt32)
 	if err != nil {
 		return 0, err
 	}

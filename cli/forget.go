@@ -73,7 +73,7 @@ func (c *forgetCommand) Run(ctx context.Context, s Streams) error {
 
 // forget deletes a user. If an earlier deletion was interrupted, it removes the rest of the data.
 func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgotten, error) {
-	headers, err := g.Store.ReadPrincipals(ctx, []principal.ID{user})
+	headers, err := g.Store.Principals.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +102,14 @@ func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgot
 
 // count counts the data of the user.
 func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
-	groups, err := g.Store.Memberships(ctx, r.User, "", math.MaxInt32)
+	groups, err := g.Store.Principals.Memberships(ctx, r.User, "", math.MaxInt32)
 	if err != nil {
 		return err
 	}
 	r.Gone.Memberships = len(groups)
 	var after library.ContentID
 	for {
-		shared, err := g.Store.SharedWith(ctx, r.User, after, 1000)
+		shared, err := g.Store.Libraries.SharedWith(ctx, r.User, after, 1000)
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 		}
 		after = shared[len(shared)-1].Content
 	}
-	drafts, err := g.Store.ListDrafts(ctx, r.User)
+	drafts, err := g.Store.Texts.ListDrafts(ctx, r.User)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error {
 	for i := range r.Stays.ManagedBy {
 		m := &r.Stays.ManagedBy[i]
-		page, err := g.Store.MembersPage(ctx, m.Item, "", 1000, false)
+		page, err := g.Store.Contents.MembersPage(ctx, m.Item, "", 1000, false)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func rebuildEverything(ctx context.Context, s Streams, g *gateway.Gateway) error
 }
 
 func rebuildLibraries(ctx context.Context, s Streams, g *gateway.Gateway, ids []principal.ID) error {
-	headers, err := g.Store.ReadPrincipals(ctx, ids)
+	headers, err := g.Store.Principals.ReadPrincipals(ctx, ids)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}

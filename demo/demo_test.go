@@ -137,8 +137,8 @@ func imported(t *testing.T) *backend.Services {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	s := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil),
+		Store: store.Store, Runtime: runtime, Names: unnamed{},
+		Journal: journal.New(t.Context(), store.Journal, runtime, nil),
 	})
 	lines := bytes.Count(file.Bytes(), []byte("\n"))
 	sum, err := interchange.Import(t.Context(), bytes.NewReader(file.Bytes()), 0, s.Exchange, interchange.Options{})

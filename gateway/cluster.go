@@ -103,7 +103,7 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	if err != nil {
 		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return OpenStore{Backend: store, shared: store}, nil
+	return OpenStore{Backend: store, Store: store.Store, shared: store}, nil
 }
 
 // CheckExists implements Target. It returns nil, because opening a missing keyspace fails.

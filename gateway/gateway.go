@@ -168,7 +168,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := backend.Config{Store: g.Store.Backend, Runtime: g.runtime, Names: names, Log: with.Log,
+	c := backend.Config{Store: g.Store.Store, Runtime: g.runtime, Names: names, Log: with.Log,
 		Tuning: library.Tuning{Targets: with.Targets}, ConfirmedKeys: with.ConfirmedKeys,
 		HeaderCache: listing.HeaderCache{Size: with.HeaderCache}}
 	if with.Metrics != nil {
@@ -190,7 +190,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 			})
 		}
 	}
-	g.journal = journal.New(life, c.Store, g.runtime, with.Log)
+	g.journal = journal.New(life, c.Store.Journal, g.runtime, with.Log)
 	if with.Metrics != nil {
 		with.Metrics.Journal(g.journal.Stats)
 	}

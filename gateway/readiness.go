@@ -23,7 +23,7 @@ const readyWithin = 2 * time.Second
 func (g *Gateway) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	_, err := g.Store.ReadPrincipals(ctx, []principal.ID{"u:carrel:ready"})
+	_, err := g.Store.Principals.ReadPrincipals(ctx, []principal.ID{"u:carrel:ready"})
 	if g.Store.shared != nil && err == nil {
 		err = g.Store.shared.Ready(ctx)
 	}

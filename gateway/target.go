@@ -28,9 +28,8 @@ type Target interface {
 	transient(err error) bool
 }
 
-// Backend is what every kind of store can do.
+// Backend is what every kind of store can do as a whole.
 type Backend interface {
-	backend.Store
 	naming.BlockStore
 	archive.Store
 	Close() error
@@ -39,6 +38,7 @@ type Backend interface {
 // OpenStore is an open store.
 type OpenStore struct {
 	Backend
+	backend.Store
 	// shared has the methods of a store that several processes may use. It is nil for a store
 	// that a second process cannot open.
 	shared sharedStore
@@ -89,7 +89,7 @@ func (d directory) open(_ context.Context, with Options) (OpenStore, error) {
 	if err != nil {
 		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return OpenStore{Backend: store, disk: store}, nil
+	return OpenStore{Backend: store, Store: store.Store, disk: store}, nil
 }
 
 // callOf returns a call of an embedded store as it is counted.

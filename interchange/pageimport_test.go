@@ -14,10 +14,10 @@ import (
 // that an interrupted change has left behind for a suggestion is replaced.
 func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 	store := openedStore(t)
-	services, _ := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	services, _ := servicesAt(t, store.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	id, _ := page.ParseTextID("018d62a7b1b100000000000000000001")
 	left := page.Text{ID: id, Item: "c:demo:a", Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: id.String()}, Body: "left behind"}
-	if err := store.PutText(t.Context(), left); err != nil {
+	if err := store.Texts.PutText(t.Context(), left); err != nil {
 		t.Fatal(err)
 	}
 	file := pagesWorld + strings.Join([]string{
@@ -33,7 +33,7 @@ func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 	if err != nil || report.Mismatches != 0 || report.Revisions != 2 {
 		t.Errorf("the audit found %+v, %v", report, err)
 	}
-	texts, err := store.ReadTexts(t.Context(), []page.TextID{id})
+	texts, err := store.Texts.ReadTexts(t.Context(), []page.TextID{id})
 	if err != nil || texts[0].Body != "text" {
 		t.Errorf("the text of the suggestion is %q, %v", texts[0].Body, err)
 	}

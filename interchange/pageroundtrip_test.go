@@ -41,7 +41,7 @@ func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Ser
 	t.Helper()
 	rt := &ticking{Real: sched.NewReal(), at: from}
 	t.Cleanup(rt.Close)
-	return backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store, rt, nil)}), rt
+	return backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store.Journal, rt, nil)}), rt
 }
 
 const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
@@ -178,7 +178,7 @@ func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 // draftsOf describes the drafts of a user, newest first.
 func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *principal.Viewer) (lines []string) {
 	t.Helper()
-	rows, err := store.ListDrafts(t.Context(), v.User)
+	rows, err := store.Texts.ListDrafts(t.Context(), v.User)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *princip
 // suggestionsOf describes all suggestions.
 func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (lines []string) {
 	t.Helper()
-	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 100})
+	rows, err := store.Contents.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,27 +232,27 @@ func deref[T any](p *T) any {
 
 func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 	from := openedStore(t)
-	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	services, rt := servicesAt(t, from.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
 	at := clock.Of(rt.Now().Add(time.Hour))
-	file := wantRoundTrip(t, from, at)
+	file := wantRoundTrip(t, from.Store, at)
 	for kind, want := range map[string]int{"branch": 3, "revision": 2 + 46 + 1 + 3 + 1 + 2, "suggestion": 4, "draft": 3} {
 		if got := strings.Count(file, `{"type":"`+kind+`"`); got != want {
 			t.Errorf("%d lines of %s, want %d", got, kind, want)
 		}
 	}
 	to := openedStore(t)
-	imported, _ := servicesAt(t, to, at.Time())
+	imported, _ := servicesAt(t, to.Store, at.Time())
 	for _, unchanged := range []bool{false, true} {
 		sum, faults, err := load(t, imported, file, interchange.Options{})
 		if err != nil || unchanged && sum.Unchanged != sum.Lines || !unchanged && sum.Created != sum.Lines {
 			t.Fatalf("imported, repeatedly %t: %v, %v: %q", unchanged, sum, err, faults)
 		}
 	}
-	if diff := cmp.Diff(pagesOf(t, from, services), pagesOf(t, to, imported)); diff != "" {
+	if diff := cmp.Diff(pagesOf(t, from.Store, services), pagesOf(t, to.Store, imported)); diff != "" {
 		t.Errorf("the pages differ:\n%.4000s", diff)
 	}
 	// Numbers continue, and editors find the existing texts.
@@ -266,21 +266,21 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 // An import that ended between the row of a suggestion and its text is repeated.
 func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 	store := openedStore(t)
-	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	services, rt := servicesAt(t, store.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
 	before := exported(t, services)
-	rows, err := store.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 1})
+	rows, err := store.Contents.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 1})
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
 	id, _ := page.ParseTextID(rows[0].Key)
-	if err := store.DropTexts(t.Context(), []page.TextID{id}); err != nil {
+	if err := store.Texts.DropTexts(t.Context(), []page.TextID{id}); err != nil {
 		t.Fatal(err)
 	}
-	s := serviceAt(t, store, clock.Of(rt.Now().Add(time.Hour)))
+	s := serviceAt(t, store.Store, clock.Of(rt.Now().Add(time.Hour)))
 	sum, faults, err := load(t, s, before, interchange.Options{})
 	if err != nil || sum.Created != 1 || sum.Unchanged != sum.Lines-1 {
 		t.Errorf("imported again: %v, %v: %q", sum, err, faults)
@@ -293,14 +293,14 @@ func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 // The longest text fits in a line, whatever its characters.
 func TestRoundTrip_LongestTextFitsInALine(t *testing.T) {
 	from := openedStore(t)
-	services, rt := servicesAt(t, from, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	services, rt := servicesAt(t, from.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	w := writing{t, services.Pages}
 	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
 	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
-	wantRoundTrip(t, from, clock.Of(rt.Now().Add(time.Hour)))
+	wantRoundTrip(t, from.Store, clock.Of(rt.Now().Add(time.Hour)))
 }
 
 func openedStore(t *testing.T) *pebblestore.Store {
@@ -317,13 +317,13 @@ func openedStore(t *testing.T) *pebblestore.Store {
 // A line is refused if its values differ from the stored ones, or if it comes too early.
 func TestImport_RefusesInvalidPages(t *testing.T) {
 	store := openedStore(t)
-	services, rt := servicesAt(t, store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
+	services, rt := servicesAt(t, store.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	fillPages(t, services.Pages)
 	before := exported(t, services)
-	s := serviceAt(t, store, clock.Of(rt.Now().Add(time.Hour)))
+	s := serviceAt(t, store.Store, clock.Of(rt.Now().Add(time.Hour)))
 	first := func(kind string) string {
 		lines := strings.Split(before, "\n")
 		return lines[slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, `{"type":"`+kind+`"`) })]

@@ -27,7 +27,7 @@ func emptyServices(t *testing.T, from time.Time) *backend.Services {
 			t.Error(err)
 		}
 	})
-	services, _ := servicesAt(t, store, from)
+	services, _ := servicesAt(t, store.Store, from)
 	return services
 }
 

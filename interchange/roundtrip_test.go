@@ -49,7 +49,7 @@ func serviceAndJournalAt(t *testing.T, store backend.Store, at clock.Instant) (*
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
-	j := journal.New(t.Context(), store, runtime, nil)
+	j := journal.New(t.Context(), store.Journal, runtime, nil)
 	s := backendtest.Open(t, backend.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})
@@ -89,7 +89,7 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 			t.Error(err)
 		}
 	}()
-	to, j := serviceAndJournalAt(t, store, at)
+	to, j := serviceAndJournalAt(t, store.Store, at)
 	file := exported(t, serviceAt(t, from, at))
 	if _, faults, err := load(t, to, file, interchange.Options{}); err != nil || len(faults) > 0 {
 		t.Fatalf("importing what was exported: %v: %q\n%s", err, faults, file)
@@ -97,7 +97,7 @@ func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
 	if diff := cmp.Diff(strings.Split(file, "\n"), strings.Split(exported(t, to), "\n")); diff != "" {
 		t.Fatalf("exported, imported and exported again it differs:\n%s", diff)
 	}
-	if diff := cmp.Diff(contents(t, from, at), contents(t, store, at)); diff != "" {
+	if diff := cmp.Diff(contents(t, from, at), contents(t, store.Store, at)); diff != "" {
 		t.Fatalf("the stores differ:\n%s", diff)
 	}
 	if err := j.Drain(t.Context(), to.Background()); err != nil {
@@ -122,12 +122,12 @@ type known struct {
 func contents(t *testing.T, store backend.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
-	ids, err := store.ScanContents(t.Context(), "", 10_000)
+	ids, err := store.Contents.ScanContents(t.Context(), "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		page, err := store.MembersPage(t.Context(), id, "", 10_000, false)
+		page, err := store.Contents.MembersPage(t.Context(), id, "", 10_000, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,12 +141,12 @@ func contents(t *testing.T, store backend.Store, at clock.Instant) known {
 			}
 		}
 	}
-	principals, err := store.ScanPrincipals(t.Context(), "", 10_000)
+	principals, err := store.Principals.ScanPrincipals(t.Context(), "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range principals {
-		page, err := store.GroupMembersPage(t.Context(), id, "", 10_000, false)
+		page, err := store.Principals.GroupMembersPage(t.Context(), id, "", 10_000, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 		}
 	}()
 	at := clock.Of(base.Add(24 * time.Hour))
-	s := serviceAt(t, store, at)
+	s := serviceAt(t, store.Store, at)
 	if _, faults, err := load(t, s, file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
@@ -227,7 +227,7 @@ func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 	if _, err := s.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
 		t.Fatal(err)
 	}
-	export := wantRoundTrip(t, store, at+1_000_000)
+	export := wantRoundTrip(t, store.Store, at+1_000_000)
 	if strings.Contains(export, "c:demo:net-http") || !strings.Contains(export, `"title":"JSON"`) {
 		t.Errorf("the changes are not in it:\n%s", export)
 	}
@@ -252,10 +252,10 @@ func TestRoundTrip_GroupCyclesStayTheSame(t *testing.T) {
 		}
 	}()
 	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, serviceAt(t, store, at), cycles, interchange.Options{}); err != nil {
+	if _, faults, err := load(t, serviceAt(t, store.Store, at), cycles, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	if diff := cmp.Diff(cycles, wantRoundTrip(t, store, at)); diff != "" {
+	if diff := cmp.Diff(cycles, wantRoundTrip(t, store.Store, at)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -290,10 +290,10 @@ func TestRoundTrip_ManyMembersStayTheSame(t *testing.T) {
 		}
 	}()
 	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	if _, faults, err := load(t, serviceAt(t, store, at), file.String(), interchange.Options{}); err != nil {
+	if _, faults, err := load(t, serviceAt(t, store.Store, at), file.String(), interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	export := wantRoundTrip(t, store, at)
+	export := wantRoundTrip(t, store.Store, at)
 	// A group with 250 members has its own line and two lines of members.
 	if got, want := strings.Count(export, "\n"), n+4*3; got != want {
 		t.Errorf("%d lines, want %d", got, want)
@@ -309,7 +309,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 		}
 	}()
 	at := clock.Of(time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	s := serviceAt(t, store, at)
+	s := serviceAt(t, store.Store, at)
 	file := fileOf(
 		`{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}`,
 		`{"type":"content","id":"c:demo:old","kind":"NOTE","title":"Old","visibility":"PUBLIC","expiresAt":"2024-01-31T00:00:00.000000Z","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
@@ -324,7 +324,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	if export := exported(t, s); strings.Contains(export, "c:demo:old") {
 		t.Errorf("an expired item is exported:\n%s", export)
 	}
-	dues, err := store.DueUntil(t.Context(), at, 10)
+	dues, err := store.Journal.DueUntil(t.Context(), at, 10)
 	if err != nil || len(dues) != 1 {
 		t.Errorf("it will not be deleted: %v, %v", dues, err)
 	}

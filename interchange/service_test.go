@@ -37,8 +37,8 @@ func service(t *testing.T) *backend.Services {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	s := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Names: unnamed{},
-		Journal: journal.New(t.Context(), store, runtime, nil),
+		Store: store.Store, Runtime: runtime, Names: unnamed{},
+		Journal: journal.New(t.Context(), store.Journal, runtime, nil),
 	})
 	return s
 }

@@ -29,7 +29,7 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 	})
 	services := backendtest.Open(b, backend.Config{
-		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil), Names: &backendtest.CountingNames{},
+		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{},
 	})
 	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
 	if _, err := services.People.CreateUser(b.Context(), ann(), principal.CreateUser{

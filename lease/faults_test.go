@@ -18,9 +18,16 @@ import (
 	"carrel/lease"
 )
 
+// Two interfaces with the name Store, for a type that embeds both.
+type (
+	claimStore = claim.Store
+	leaseStore = lease.Store
+)
+
 // faulty is a store whose calls a test can replace. A nil function calls the store.
 type faulty struct {
-	backend.Store
+	claimStore
+	leaseStore
 	mu          sync.Mutex
 	commitLease func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error)
 	putClaim    func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error)
@@ -35,14 +42,14 @@ func (f *faulty) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) 
 	if do != nil {
 		do()
 	}
-	return f.Store.ReadLease(ctx, id)
+	return f.leaseStore.ReadLease(ctx, id)
 }
 
 func (f *faulty) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	f.mu.Lock()
 	do := f.commitLease
 	f.mu.Unlock()
-	next := func() (lease.Row, error) { return f.Store.CommitLease(ctx, r) }
+	next := func() (lease.Row, error) { return f.leaseStore.CommitLease(ctx, r) }
 	if do == nil {
 		return next()
 	}
@@ -53,7 +60,7 @@ func (f *faulty) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token)
 	f.mu.Lock()
 	do := f.putClaim
 	f.mu.Unlock()
-	next := func() (claim.Claim, error) { return f.Store.PutClaim(ctx, c, over) }
+	next := func() (claim.Claim, error) { return f.claimStore.PutClaim(ctx, c, over) }
 	if do == nil {
 		return next()
 	}
@@ -69,7 +76,7 @@ func (f *faulty) DropClaim(ctx context.Context, k claim.Key, record string, toke
 			return err
 		}
 	}
-	return f.Store.DropClaim(ctx, k, record, token)
+	return f.claimStore.DropClaim(ctx, k, record, token)
 }
 
 // set changes the functions.
@@ -81,7 +88,7 @@ func (f *faulty) set(change func()) {
 
 func newFaulty(t *testing.T) (leases, *faulty) {
 	f := &faulty{}
-	h := newLeases(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+	h := newLeases(t, func(s *backend.Store) { f.claimStore, f.leaseStore, s.Claims, s.Leases = s.Claims, s.Leases, f, f })
 	return h, f
 }
 
@@ -176,7 +183,7 @@ func TestSweep_RemovesClaims(t *testing.T) {
 		t.Errorf("sweeping: %v", err)
 	}
 	f.set(func() { f.dropClaim = nil })
-	if all, err := h.Store.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10); err != nil || len(all) != 2 {
+	if all, err := h.Store.Claims.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10); err != nil || len(all) != 2 {
 		t.Fatalf("claims: %v, %v", all, err)
 	}
 	h.runDue(h.late)

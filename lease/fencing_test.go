@@ -63,7 +63,7 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	_, err := slow.Acquire(t.Context(), backendtest.Ann(), lease.Acquire{Documents: documents("a", "e"), WaitMs: atOnce})
 	backendtest.WantFaults(t, err, "TAKEN documents")
 	cancel(slow, busy)
-	attempt, err := h.Store.ReadClaim(t.Context(), claim.Leased("acme", "a"), true)
+	attempt, err := h.Store.Claims.ReadClaim(t.Context(), claim.Leased("acme", "a"), true)
 	if err != nil || attempt.Token.Number() <= last["a"] {
 		t.Errorf("the attempt has left %+v, %v", attempt, err)
 	}
@@ -87,7 +87,7 @@ func TestFencingNumber_IsRememberedForAMinute(t *testing.T) {
 		if _, _, err := svc.Repair.Scrub(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		claims, err := h.Store.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10)
+		claims, err := h.Store.Claims.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10)
 		if err != nil || len(claims) != c.want {
 			t.Errorf("%v after lease %d there are the claims %+v, %v", c.after, a.Lease.Fence, claims, err)
 		}

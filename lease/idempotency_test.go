@@ -74,7 +74,7 @@ func TestAcquire_RepetitionOfAnInterruptedAttemptFailsUntilTheDeadline(t *testin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Store.DropClaim(ctx, claim.Leased("acme", "b"), string(first.Lease.ID), nil); err != nil {
+	if err := h.Store.Claims.DropClaim(ctx, claim.Leased("acme", "b"), string(first.Lease.ID), nil); err != nil {
 		t.Fatal(err)
 	}
 	rt := newHasty()

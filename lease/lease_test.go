@@ -28,7 +28,7 @@ type leases struct {
 	late, nextDay *backend.Services
 }
 
-func newLeases(t *testing.T, wrap func(backend.Store) backend.Store) leases {
+func newLeases(t *testing.T, wrap func(*backend.Store)) leases {
 	h := backendtest.New(t, wrap)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
@@ -78,7 +78,7 @@ func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 func (h leases) wantNoClaims() {
 	h.T.Helper()
 	h.Runtime.Close() // waits for the releases
-	all, err := h.Store.ScanClaims(h.T.Context(), claim.Key{}, 1000)
+	all, err := h.Store.Claims.ScanClaims(h.T.Context(), claim.Key{}, 1000)
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (h leases) runDue(svc *backend.Services) {
 	h.T.Helper()
 	ctx := h.T.Context()
 	for {
-		dues, err := h.Store.DueUntil(ctx, clock.Of(time.Now().Add(48*time.Hour)), 1000)
+		dues, err := h.Store.Journal.DueUntil(ctx, clock.Of(time.Now().Add(48*time.Hour)), 1000)
 		if err != nil {
 			h.T.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func (h leases) runDue(svc *backend.Services) {
 			}
 			if gone {
 				done++
-				if err := h.Store.DropDue(ctx, d); err != nil {
+				if err := h.Store.Journal.DropDue(ctx, d); err != nil {
 					h.T.Fatal(err)
 				}
 			}
@@ -414,7 +414,7 @@ func TestSweep_KeepsTheRowForADay(t *testing.T) {
 	if _, err := h.Leases.Confirm(ctx, end(confirmed)); fault.ReasonOf(err) != fault.ReasonConfirmed {
 		t.Errorf("the confirmed lease: %v", err)
 	}
-	dues, err := h.Store.DueUntil(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
+	dues, err := h.Store.Journal.DueUntil(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
 	if err != nil || len(dues) != 0 {
 		t.Errorf("hints remain: %v, %v", dues, err)
 	}

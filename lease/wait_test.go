@@ -94,7 +94,8 @@ func TestAcquire_RefusesMalformedWaits(t *testing.T) {
 
 // remote is a store whose writes of leases and claims take a millisecond, so that clients meet.
 type remote struct {
-	backend.Store
+	claimStore
+	leaseStore
 	rt sched.Runtime
 }
 
@@ -102,14 +103,14 @@ func (s remote) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 	if err := s.rt.After(ctx, time.Millisecond); err != nil {
 		return lease.Row{}, err
 	}
-	return s.Store.CommitLease(ctx, r)
+	return s.leaseStore.CommitLease(ctx, r)
 }
 
 func (s remote) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) (claim.Claim, error) {
 	if err := s.rt.After(ctx, time.Millisecond); err != nil {
 		return claim.Claim{}, err
 	}
-	return s.Store.PutClaim(ctx, c, over)
+	return s.claimStore.PutClaim(ctx, c, over)
 }
 
 // Of 240 attempts of 20 clients of one gateway that want three of twelve keys each, and do not wait for
@@ -117,7 +118,9 @@ func (s remote) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 func TestAcquire_ManyClientsForFewKeys(t *testing.T) {
 	rt := sched.NewReal()
 	defer rt.Close()
-	h := newLeases(t, func(s backend.Store) backend.Store { return remote{s, rt} })
+	h := newLeases(t, func(s *backend.Store) {
+		s.Claims, s.Leases = remote{s.Claims, s.Leases, rt}, remote{s.Claims, s.Leases, rt}
+	})
 	var won atomic.Int64
 	var all sync.WaitGroup
 	for n := range 20 {
@@ -154,7 +157,9 @@ func TestAcquire_ManyClientsForFewKeys(t *testing.T) {
 func TestAcquire_ConcurrentRepetitionsGetTheFirstLease(t *testing.T) {
 	rt := sched.NewReal()
 	defer rt.Close()
-	h := newLeases(t, func(s backend.Store) backend.Store { return remote{s, rt} })
+	h := newLeases(t, func(s *backend.Store) {
+		s.Claims, s.Leases = remote{s.Claims, s.Leases, rt}, remote{s.Claims, s.Leases, rt}
+	})
 	services := []*lease.Service{h.Leases, h.otherProcess(rt).Leases}
 	for round := range 5 {
 		var mu sync.Mutex

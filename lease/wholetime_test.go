@@ -250,7 +250,7 @@ func TestAcquire_ExpiredLeaseIsNotReturned(t *testing.T) {
 func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	deadlines := func() (all []clock.Instant) {
-		dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
+		dues, err := h.Store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestSweep_KeepsALeaseWithItsFullTime(t *testing.T) {
 func TestSweep_KeepsAHintThatIsTooEarly(t *testing.T) {
 	h := newLeases(t, nil)
 	h.acquire(h.Leases, h.ann, nil, "a")
-	dues, err := h.Store.DueUntil(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)
+	dues, err := h.Store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)
 	if err != nil || len(dues) != 1 {
 		t.Fatalf("the hints: %+v, %v", dues, err)
 	}

@@ -20,9 +20,18 @@ import (
 
 // hangs is a store and a source of names of which one call never returns by itself.
 type hangs struct {
-	backend.Store
+	commit.RegisterStore
+	principal.Store
+	library.ContentStore
+	library.LibraryStore
 	call string
 	on   atomic.Bool
+}
+
+// around returns s with the changes.
+func (h *hangs) around(s backend.Store) backend.Store {
+	h.RegisterStore, h.Store, h.ContentStore, h.LibraryStore, s.Registers, s.Principals, s.Contents, s.Libraries = s.Registers, s.Principals, s.Contents, s.Libraries, h, h, h, h
+	return s
 }
 
 func (h *hangs) hang(ctx context.Context, call string) error {
@@ -51,28 +60,28 @@ func (h *hangs) ReadMany(ctx context.Context, ids []library.ContentID, members [
 	if err := h.hang(ctx, "ReadMany"); err != nil {
 		return nil, err
 	}
-	return h.Store.ReadMany(ctx, ids, members)
+	return h.ContentStore.ReadMany(ctx, ids, members)
 }
 
 func (h *hangs) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	if err := h.hang(ctx, "OpenLibrary"); err != nil {
 		return nil, err
 	}
-	return h.Store.OpenLibrary(ctx, s, newest)
+	return h.LibraryStore.OpenLibrary(ctx, s, newest)
 }
 
 func (h *hangs) Changes(ctx context.Context, p principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	if err := h.hang(ctx, "Changes"); err != nil {
 		return nil, err
 	}
-	return h.Store.Changes(ctx, p, after, limit)
+	return h.LibraryStore.Changes(ctx, p, after, limit)
 }
 
 func (h *hangs) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := h.hang(ctx, "PutCreationIfAbsent"); err != nil {
 		return commit.Creation{}, fault.Uncertain(err)
 	}
-	return h.Store.PutCreationIfAbsent(ctx, c, replace)
+	return h.RegisterStore.PutCreationIfAbsent(ctx, c, replace)
 }
 
 func (h *hangs) ContentName(ctx context.Context) (string, error) {
@@ -185,9 +194,9 @@ func TestMutation_EveryStepBeforeTheDecisionIsBounded(t *testing.T) {
 			h := backendtest.Town(t)
 			h.Note("a", principal.Public)
 			h.Quiet()
-			store := &hangs{Store: h.Store, call: tc.call}
+			store := &hangs{call: tc.call}
 			rt := &hasty{Real: h.Runtime, store: store}
-			svc := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: h.Journal, Names: store})
+			svc := backendtest.Open(t, backend.Config{Store: store.around(h.Store), Runtime: rt, Journal: h.Journal, Names: store})
 			store.on.Store(true)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()

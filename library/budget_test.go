@@ -19,7 +19,10 @@ import (
 
 // slow is a store each call of which takes some time, at most as long as its caller waits.
 type slow struct {
-	backend.Store
+	commit.JournalStore
+	commit.RegisterStore
+	principal.Store
+	library.ContentStore
 	each atomic.Int64 // a time.Duration
 	// commits counts the compare-and-sets that were sent.
 	commits atomic.Int64
@@ -52,26 +55,26 @@ func (s *slow) Read(ctx context.Context, id library.ContentID, q library.Content
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
-	return s.Store.Read(ctx, id, q)
+	return s.ContentStore.Read(ctx, id, q)
 }
 
 func (s *slow) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	if err := s.wait(ctx); err != nil {
 		return commit.Creation{}, err
 	}
-	return s.Store.PutCreationIfAbsent(ctx, c, replace)
+	return s.RegisterStore.PutCreationIfAbsent(ctx, c, replace)
 }
 
 func (s *slow) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	return s.Store.PutInFlightList(ctx, l)
+	return s.JournalStore.PutInFlightList(ctx, l)
 }
 
 func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.commits.Add(1)
-	return s.Store.Commit(ctx, c)
+	return s.ContentStore.Commit(ctx, c)
 }
 
 func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
@@ -142,7 +145,9 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 // it must be refused in time, with nothing sent.
 func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *backend.Services) error) {
 	store := &slow{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store.JournalStore, store.RegisterStore, store.Store, store.ContentStore, s.Journal, s.Registers, s.Principals, s.Contents = s.Journal, s.Registers, s.Principals, s.Contents, store, store, store, store
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
 		h.User(id, principal.Public)
 	}

@@ -125,7 +125,7 @@ func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 	if after.ExpiresAt == nil || *after.ExpiresAt != until || after.Version != before.Version || after.LastModified != before.LastModified || after.Position != before.Position {
 		t.Errorf("after setting expiresAt: %+v", after)
 	}
-	dues, err := h.Store.DueUntil(t.Context(), until, 10)
+	dues, err := h.Store.Journal.DueUntil(t.Context(), until, 10)
 	if err != nil || !slices.Contains(dues, commit.Due{At: until, Kind: commit.Content, Key: string(id), MTS: after.MTS}) {
 		t.Errorf("the hint is missing: %v, %v", dues, err)
 	}
@@ -206,7 +206,7 @@ func TestDeleteContent_IsFinal(t *testing.T) {
 	if got := h.Content(id); got.State != commit.Deleted || got.Title != "" || len(got.Unsettled) != 0 {
 		t.Errorf("the mark that stays: %+v", got)
 	}
-	page, err := h.Store.MembersPage(t.Context(), id, "", 10, true)
+	page, err := h.Store.Contents.MembersPage(t.Context(), id, "", 10, true)
 	if err != nil || len(page.Members) != 0 {
 		t.Errorf("member rows stay: %+v, %v", page, err)
 	}

@@ -53,7 +53,7 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 			}
 		})
 	}
-	if row, err := h.Store.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
+	if row, err := h.Store.Contents.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
 		t.Errorf("a share demoted: %+v, %v", row, err)
 	}
 	h.WantTitles(backendtest.As("u:acme:cleo"), "g:acme:team", "secret")
@@ -107,7 +107,7 @@ func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 
 // slowCommits delays the first commit of an item until it is released, and counts all of them.
 type slowCommits struct {
-	backend.Store
+	library.ContentStore
 	id      library.ContentID
 	began   chan struct{}
 	goOn    chan struct{}
@@ -126,7 +126,7 @@ func (s *slowCommits) Commit(ctx context.Context, c *library.ContentCommit) (com
 			<-s.goOn
 		})
 	}
-	return s.Store.Commit(ctx, c)
+	return s.ContentStore.Commit(ctx, c)
 }
 
 // patient is the real runtime without deadlines: what the test delays does not time out,
@@ -139,7 +139,7 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 
 func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
+	h := backendtest.New(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
 	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	h.User("u:acme:ann", principal.Public)
 	const many = 20

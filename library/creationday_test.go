@@ -32,7 +32,7 @@ func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
 // datedFixture is a fixture whose Service, journal and store read the same calendar. wrap, if
 // it is not nil, returns a store between Service and store.
-func datedFixture(t *testing.T, wrap func(backend.Store) backend.Store) (*backendtest.Fixture, *calendar) {
+func datedFixture(t *testing.T, wrap func(*backend.Store)) (*backendtest.Fixture, *calendar) {
 	t.Helper()
 	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
@@ -46,11 +46,11 @@ func datedFixture(t *testing.T, wrap func(backend.Store) backend.Store) (*backen
 		}
 	})
 	t.Cleanup(c.Close)
-	h := &backendtest.Fixture{T: t, Store: store, Runtime: c.Real}
+	h := &backendtest.Fixture{T: t, Store: store.Store, Runtime: c.Real}
 	if wrap != nil {
-		h.Store = wrap(store)
+		wrap(&h.Store)
 	}
-	h.Journal = journal.New(t.Context(), h.Store, c, nil)
+	h.Journal = journal.New(t.Context(), h.Store.Journal, c, nil)
 	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	return h, c
 }
@@ -104,7 +104,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 // to its commit. The day starts with the latter.
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &hookedCommits{}
-	h, clock := datedFixture(t, func(s backend.Store) backend.Store { slow.Store = s; return slow })
+	h, clock := datedFixture(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
@@ -117,7 +117,7 @@ func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	}
 	// Another writer replaces the base of the first try; the second one plans later.
 	slow.beforeCommit("c:acme:host/1", func() {
-		v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
+		v, err := h.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:host/1",
 			Header: library.Header{Content: library.Content{ID: "c:acme:host/1"}, State: commit.Void, Seq: 1, MTS: clock.instant()}})
 		if err != nil || !v.Applied {
 			t.Errorf("the fence: %+v, %v", v, err)

@@ -17,10 +17,17 @@ import (
 
 // holding is a store that holds up one compare-and-set.
 type holding struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
 	armed   atomic.Bool // holds the next one
 	reached chan struct{}
 	release chan struct{}
+}
+
+// on returns s with the changes.
+func (h *holding) on(s backend.Store) backend.Store {
+	h.Store, h.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, h, h
+	return s
 }
 
 func (h *holding) hold() {
@@ -32,7 +39,7 @@ func (h *holding) hold() {
 
 func (h *holding) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	h.hold()
-	return h.Store.Commit(ctx, c)
+	return h.ContentStore.Commit(ctx, c)
 }
 
 func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
@@ -69,7 +76,7 @@ func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
 	h.T.Helper()
 	o := &backendtest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
 	h.T.Cleanup(o.Runtime.Close)
-	o.Journal = journal.New(h.T.Context(), o.Store, o.Runtime, nil)
+	o.Journal = journal.New(h.T.Context(), o.Store.Journal, o.Runtime, nil)
 	names := &backendtest.CountingNames{}
 	names.N.Store(1000) // of another block
 	o.Services = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
@@ -83,7 +90,7 @@ func countLive(h *backendtest.Fixture) (n int) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	ids, err := h.Store.ScanPrincipals(h.T.Context(), "", 100)
+	ids, err := h.Store.Principals.ScanPrincipals(h.T.Context(), "", 100)
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -103,11 +110,8 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 		for _, second := range creations {
 			for _, names := range [][2]string{{"", ""}, {"same", "same"}, {"one", "two"}} {
 				t.Run(first.name+" "+names[0]+" then "+second.name+" "+names[1], func(t *testing.T) {
-					var store *holding
-					h := backendtest.New(t, func(s backend.Store) backend.Store {
-						store = &holding{Store: s, reached: make(chan struct{}), release: make(chan struct{})}
-						return store
-					})
+					store := &holding{reached: make(chan struct{}), release: make(chan struct{})}
+					h := backendtest.New(t, func(s *backend.Store) { *s = store.on(*s) })
 					h.User("u:acme:ann", principal.Public)
 					before, other := countLive(h), anotherProcess(h)
 					store.armed.Store(true)
@@ -160,7 +164,8 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 
 // unwilling is a store that can be set to refuse commits of live states.
 type unwilling struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
 	refuses bool
 }
 
@@ -170,7 +175,7 @@ func (u *unwilling) Commit(ctx context.Context, c *library.ContentCommit) (commi
 	if u.refuses && c.Header.State == commit.Live {
 		return commit.Verdict{}, errUnwilling
 	}
-	return u.Store.Commit(ctx, c)
+	return u.ContentStore.Commit(ctx, c)
 }
 
 func (u *unwilling) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit.Verdict, error) {
@@ -186,7 +191,10 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			var store *unwilling
-			h := backendtest.New(t, func(s backend.Store) backend.Store { store = &unwilling{Store: s}; return store })
+			h := backendtest.New(t, func(s *backend.Store) {
+				store = &unwilling{Store: s.Principals, ContentStore: s.Contents}
+				s.Principals, s.Contents = store, store
+			})
 			h.User("u:acme:ann", principal.Public)
 			before := countLive(h)
 			store.refuses = true

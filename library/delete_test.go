@@ -19,7 +19,7 @@ import (
 
 // stuck is a store that fails to list memberships while it is down, so that a removal stops there.
 type stuck struct {
-	backend.Store
+	principal.Store
 	down atomic.Bool
 }
 
@@ -42,7 +42,7 @@ func (s *stuck) GroupMembersPage(ctx context.Context, group, after principal.ID,
 // down, the removal of a deleted user or group stops before it has removed anything.
 func stuckTown(t *testing.T) (*backendtest.Fixture, *stuck) {
 	s := &stuck{}
-	h := backendtest.Staff(t, func(store backend.Store) backend.Store { s.Store = store; return s })
+	h := backendtest.Staff(t, func(store *backend.Store) { s.Store, store.Principals = store.Principals, s })
 	h.Note("secret", principal.Private, "u:acme:bob=EDITOR", "g:acme:crew=VIEWER", "u:acme:dan=VIEWER")
 	h.Note("open", principal.Public, "u:acme:bob=EDITOR")
 	return h, s
@@ -142,7 +142,7 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	}
 	h.WantAudited()
 	sees(t, h, bob(), "c:acme:secret", false)
-	if drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
+	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
 	_, err = h.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
@@ -228,7 +228,8 @@ func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 
 // late is a store that calls a function of a test before one write of derived rows.
 type late struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
 	item, group atomic.Pointer[func()]
 }
 
@@ -236,7 +237,7 @@ func (l *late) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if do := l.item.Swap(nil); do != nil {
 		(*do)()
 	}
-	return l.Store.ApplyIndex(ctx, e)
+	return l.ContentStore.ApplyIndex(ctx, e)
 }
 
 func (l *late) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
@@ -273,7 +274,9 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &late{}
-			h := backendtest.Staff(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+			h := backendtest.Staff(t, func(s *backend.Store) {
+				l.Store, l.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, l, l
+			})
 			h.Note("n", principal.Public)
 			removed := false
 			do := func() {
@@ -314,7 +317,7 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 				head := h.Header(string(id))
 				base := head.Seq
 				head.State, head.Managers, head.Members, head.Seq, head.MTS = commit.Deleted, 0, 0, base+1, head.MTS+1
-				v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: id, Base: base, Header: head})
+				v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: id, Base: base, Header: head})
 				if err != nil || !v.Applied {
 					t.Fatal(v, err)
 				}

@@ -16,7 +16,7 @@ import (
 
 // lateDraft is a store that calls a function of a test before a draft is stored.
 type lateDraft struct {
-	backend.Store
+	page.Store
 	do func()
 }
 
@@ -32,7 +32,7 @@ func (l *lateDraft) PutDraft(ctx context.Context, d page.DraftRow, over *page.Te
 // user is removed too.
 func TestSaveDraft_UserDeletedMeanwhileGetsNoDraft(t *testing.T) {
 	l := &lateDraft{}
-	h := backendtest.Staff(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+	h := backendtest.Staff(t, func(s *backend.Store) { l.Store, s.Texts = s.Texts, l })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
 	l.do = func() {
 		if !remove(t, h, backendtest.Root(), "u:acme:bob").Complete {
@@ -41,14 +41,14 @@ func TestSaveDraft_UserDeletedMeanwhileGetsNoDraft(t *testing.T) {
 	}
 	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Bob(), page.SaveDraft{ContentID: "c:acme:n", Body: "late"})
 	backendtest.WantFaults(t, err, "FORBIDDEN")
-	if drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
+	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
 	h.WantAudited()
 }
 
 // unrecorded is a store whose records of what is shared were lost.
-type unrecorded struct{ backend.Store }
+type unrecorded struct{ library.LibraryStore }
 
 func (unrecorded) Recorded(context.Context, principal.ID) (bool, error) { return false, nil }
 
@@ -60,14 +60,14 @@ func (unrecorded) SharedWith(context.Context, principal.ID, library.ContentID, i
 // user was lost, the removal reads all items.
 func TestDeleteUser_WithoutARecordIsRemovedFromAllItems(t *testing.T) {
 	u := &unrecorded{}
-	h := backendtest.Staff(t, func(s backend.Store) backend.Store { u.Store = s; return u })
+	h := backendtest.Staff(t, func(s *backend.Store) { u.LibraryStore, s.Libraries = s.Libraries, u })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
 	remove(t, h, backendtest.Root(), "u:acme:bob")
 	h.Quiet()
 	if head := h.Content("c:acme:n"); head.Members != 1 {
 		t.Errorf("the item has %d members", head.Members)
 	}
-	h.Store = u.Store
+	h.Store.Libraries = u.LibraryStore
 }
 
 // namesExported collects the ids that an export names.
@@ -131,7 +131,7 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}
 	base := head.Seq
 	head.Seq, head.MTS, head.DisplayName = base+1, head.MTS+clock.Instant(1), "Robert"
-	if v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil || !v.Applied {
+	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	remove(t, h, backendtest.Root(), "u:acme:bob")

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/library"
 	"carrel/principal"
@@ -16,7 +15,7 @@ import (
 // jammed is a store in which, from some time on, only ann's library can be written. All other
 // writes block until they are released.
 type jammed struct {
-	backend.Store
+	library.ContentStore
 	down  atomic.Bool
 	tries atomic.Int64
 	most  int64
@@ -26,7 +25,7 @@ type jammed struct {
 
 func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if !s.down.Load() || e.Rows[0].Principal == "u:acme:ann" {
-		return s.Store.ApplyIndex(ctx, e)
+		return s.ContentStore.ApplyIndex(ctx, e)
 	}
 	if s.tries.Add(1) == s.most {
 		close(s.full)
@@ -40,8 +39,8 @@ func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 func TestDrain_InterruptedFanOutIsFinishedByTheNextProcess(t *testing.T) {
 	g := backendtest.NewGateways(t)
 	const width, members = 64, 70
-	store := &jammed{Store: g.Store, most: width, full: make(chan struct{}), free: make(chan struct{})}
-	g.Through = store
+	store := &jammed{ContentStore: g.Through.Contents, most: width, full: make(chan struct{}), free: make(chan struct{})}
+	g.Through.Contents = store
 	here, clock := g.Open(0, false)
 	here.User("u:acme:ann", principal.Public)
 	var all []string

@@ -22,7 +22,8 @@ import (
 
 // hints is a store that calls functions of a test for removals of hints, and for commits.
 type hints struct {
-	backend.Store
+	commit.JournalStore
+	library.ContentStore
 	mu     sync.Mutex
 	drop   func(ctx context.Context, d commit.Due) error           // nil: as the store does it
 	commit func(c *library.ContentCommit) (*commit.Verdict, error) // nil, or nil results: as the store does it
@@ -41,7 +42,7 @@ func (h *hints) DropDue(ctx context.Context, d commit.Due) error {
 	if drop != nil {
 		return drop(ctx, d)
 	}
-	return h.Store.DropDue(ctx, d)
+	return h.JournalStore.DropDue(ctx, d)
 }
 
 func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
@@ -53,13 +54,15 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 			return commit.Verdict{}, err
 		}
 	}
-	return h.Store.Commit(ctx, c)
+	return h.ContentStore.Commit(ctx, c)
 }
 
 // hinted is a fixture with ann on such a store.
 func hinted(t *testing.T) (*backendtest.Fixture, *hints) {
 	s := new(hints)
-	h := backendtest.New(t, func(store backend.Store) backend.Store { s.Store = store; return s })
+	h := backendtest.New(t, func(store *backend.Store) {
+		s.JournalStore, s.ContentStore, store.Journal, store.Contents = store.Journal, store.Contents, s, s
+	})
 	h.User("u:acme:ann", principal.Public)
 	return h, s
 }
@@ -82,7 +85,7 @@ func hintsIn(h *backendtest.Fixture) []commit.Due {
 	h.T.Helper()
 	h.Quiet()
 	h.Runtime.Close() // waits for all tasks; others may be started after it
-	dues, err := h.Store.DueUntil(h.T.Context(), clock.Of(h.Runtime.Now().AddDate(100, 0, 0)), 1000)
+	dues, err := h.Store.Journal.DueUntil(h.T.Context(), clock.Of(h.Runtime.Now().AddDate(100, 0, 0)), 1000)
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -141,7 +144,7 @@ func TestExpiry_LateRemovalKeepsTheNewHint(t *testing.T) {
 	s.set(func(s *hints) {
 		s.drop = func(ctx context.Context, d commit.Due) error {
 			<-release
-			return s.Store.DropDue(ctx, d)
+			return s.JournalStore.DropDue(ctx, d)
 		}
 	})
 	mustSetExpiry(h, id, hoursFromNow(h, 6)) // the answer does not wait for the removal
@@ -196,7 +199,7 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 		// The state in between is older than the hint: its writer's clock is behind.
 		other := h.Content(id)
 		other.Seq, other.MTS = other.Seq+1, other.MTS+1
-		_, err := s.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: commit.EntryID{1}})
+		_, err := s.ContentStore.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: commit.EntryID{1}})
 		return err
 	})
 	if err := setExpiry(h, id, hoursFromNow(h, 5)); fault.ReasonOf(err) != fault.ReasonContention {
@@ -248,7 +251,7 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 		d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
 		done, err := later.Engine.Expire(t.Context(), d)
 		if err == nil && done {
-			err = s.Store.DropDue(t.Context(), d)
+			err = s.JournalStore.DropDue(t.Context(), d)
 		}
 		return err
 	})
@@ -294,7 +297,7 @@ func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, &at)
-	if err := h.Store.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: clock.Of(h.Runtime.Now())}); err != nil {
+	if err := h.Store.Journal.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: clock.Of(h.Runtime.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	wantHints(h, "the loss")

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/input"
 	"carrel/library"
@@ -16,7 +15,7 @@ import (
 
 // closed is a store whose libraries cannot be written while shut is set.
 type closed struct {
-	backend.Store
+	library.ContentStore
 	shut atomic.Bool
 }
 
@@ -24,14 +23,14 @@ func (c *closed) ApplyIndex(ctx context.Context, u *library.IndexUpdate) error {
 	if c.shut.Load() {
 		return errors.New("the library is closed")
 	}
-	return c.Store.ApplyIndex(ctx, u)
+	return c.ContentStore.ApplyIndex(ctx, u)
 }
 
 // newClosed returns a Fixture with some users on such a store, whose failed writes are tried again soon.
 func newClosed(t *testing.T) (*closed, *backendtest.Fixture) {
 	g := backendtest.NewGateways(t)
-	c := &closed{Store: g.Store}
-	g.Through = c
+	c := &closed{ContentStore: g.Through.Contents}
+	g.Through.Contents = c
 	h, _ := g.Open(0, true)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		h.User(u, principal.Public)

@@ -66,7 +66,7 @@ func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 // overtaking is a store with an item whose compare-and-set applies between two reads of a
 // contender. The contender runs when the compare-and-set is sent, and reads the item serially.
 type overtaking struct {
-	backend.Store
+	library.ContentStore
 	id      library.ContentID
 	contend func()
 	reads   int // before the compare-and-set applies; 0: it is not held up
@@ -75,15 +75,15 @@ type overtaking struct {
 
 func (o *overtaking) Commit(ctx context.Context, c *library.ContentCommit) (verdict commit.Verdict, err error) {
 	if c.ID != o.id || o.reads == 0 || o.land != nil {
-		return o.Store.Commit(ctx, c)
+		return o.ContentStore.Commit(ctx, c)
 	}
-	o.land = func() { verdict, err = o.Store.Commit(ctx, c) }
+	o.land = func() { verdict, err = o.ContentStore.Commit(ctx, c) }
 	o.contend()
 	return verdict, err
 }
 
 func (o *overtaking) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	rows, err := o.Store.Read(ctx, id, q)
+	rows, err := o.ContentStore.Read(ctx, id, q)
 	if id == o.id && q.Serial && o.land != nil {
 		if o.reads--; o.reads == 0 {
 			o.land()
@@ -99,7 +99,7 @@ func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 		for reads := 1; reads <= 2; reads++ {
 			t.Run(fmt.Sprintf("created %t, after read %d", created, reads), func(t *testing.T) {
 				store := &overtaking{id: "c:acme:one"}
-				h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+				h := newURLs(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
 				ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")
 				if !created {
 					h.mustCreate(ann, "one", pageB)

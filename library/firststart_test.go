@@ -8,6 +8,7 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
+	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/library"
@@ -16,7 +17,7 @@ import (
 
 // dying is a store whose process dies before it stores a setting.
 type dying struct {
-	backend.Store
+	commit.RegisterStore
 	before string
 }
 
@@ -26,7 +27,7 @@ func (d *dying) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 	if name == d.before {
 		return nil, errDied
 	}
-	return d.Store.PutSettingIfAbsent(ctx, name, value)
+	return d.RegisterStore.PutSettingIfAbsent(ctx, name, value)
 }
 
 // TestNew_AfterTheFirstProcessDiedOthersStart: if the first process on a new store dies between two
@@ -35,7 +36,9 @@ func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
 			g := backendtest.NewGateways(t)
-			_, err := backend.Open(t.Context(), backend.Config{Store: &dying{g.Store, before}, Runtime: sched.NewReal()})
+			store := g.Through
+			store.Registers = &dying{store.Registers, before}
+			_, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}
@@ -54,24 +57,24 @@ func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 }
 
 // unkept is a store of a version that does not record since when it has changes.
-type unkept struct{ backend.Store }
+type unkept struct{ commit.RegisterStore }
 
 func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	if name == "changes-since" {
 		return value, nil
 	}
-	return u.Store.PutSettingIfAbsent(ctx, name, value)
+	return u.RegisterStore.PutSettingIfAbsent(ctx, name, value)
 }
 
 // TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges: a store that has a user already may have had
 // changes that were not kept. Nobody can resume from a cursor of the minute in which the store was
 // first opened by a version that keeps changes.
 func TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges(t *testing.T) {
-	h, wall := datedFixture(t, func(s backend.Store) backend.Store { return &unkept{s} })
+	h, wall := datedFixture(t, func(s *backend.Store) { s.Registers = &unkept{s.Registers} })
 	h.User("u:acme:ann", principal.Public)
 	h.Note("first", principal.Private)
 	h.Quiet()
-	h.Store = h.Store.(*unkept).Store
+	h.Store.Registers = h.Store.Registers.(*unkept).RegisterStore
 	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: wall, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	h.Services = svc
 	resume := func() error {

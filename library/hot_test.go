@@ -66,7 +66,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 					if c.Supersede != nil {
 						superseded = append(superseded, *c.Supersede)
 					}
-					return m.Store.Commit(t.Context(), c)
+					return m.ContentStore.Commit(t.Context(), c)
 				}
 			})
 			if err := tc.move(t.Context(), busy, id); err != nil {

@@ -49,13 +49,13 @@ func (town *hotProcesses) open(ahead time.Duration) *hotProcess {
 	town.T.Helper()
 	clock := &backendtest.GatewayClock{Real: sched.NewReal()}
 	town.T.Cleanup(clock.Close)
-	h := &backendtest.Fixture{T: town.T, Store: town.Store, Runtime: clock.Real}
-	h.Journal = journal.New(town.T.Context(), town.Store, clock, nil)
+	h := &backendtest.Fixture{T: town.T, Store: town.Store.Store, Runtime: clock.Real}
+	h.Journal = journal.New(town.T.Context(), town.Store.Journal, clock, nil)
 	p := &hotProcess{Fixture: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
 	h.Services = backendtest.Open(town.T, backend.Config{
-		Store: town.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+		Store: town.Store.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
@@ -185,7 +185,7 @@ func TestHotPause_HoldsForATakeOver(t *testing.T) {
 	}
 	town.processes = town.processes[1:]
 	p.wantMoved(id, false)
-	inFlightLists, err := town.Store.InFlightLists(t.Context())
+	inFlightLists, err := town.Store.Journal.InFlightLists(t.Context())
 	if err != nil || len(inFlightLists) != 1 || inFlightLists[0].ID != p.Journal.InFlightList() {
 		t.Errorf("the lists after the take-over: %+v, %v", inFlightLists, err)
 	}
@@ -206,7 +206,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		Due: clock.Of(town.Start.Add(hotPause)), Decided: true}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
-	if v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
+	if v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
@@ -308,7 +308,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town.at(10 * time.Second)
 	p.rename(id, "second")
 	svc := backendtest.Open(t, backend.Config{
-		Store: town.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
 	if moved, err := svc.Library.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
@@ -332,7 +332,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 		base, former := h.Seq, library.Superseded{Position: h.Position, Widest: h.Widest}
 		h.Seq, h.MTS, h.Position = h.Seq+1, h.MTS+10, h.MTS+10
 		h.LastModified = h.MTS + 5
-		v, err := town.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
+		v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
 		if err != nil || !v.Applied {
 			t.Fatal(v, err)
 		}
@@ -341,7 +341,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 	if moved, err := p.Library.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
 		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)
 	}
-	if err := town.Store.CleanUp(t.Context(), &library.Cleanup{ID: id, Positions: left}); err != nil {
+	if err := town.Store.Contents.CleanUp(t.Context(), &library.Cleanup{ID: id, Positions: left}); err != nil {
 		t.Fatal(err)
 	}
 	town.at(hotPause)

@@ -16,7 +16,7 @@ import (
 
 // hungReads is a store whose readings of principals never end by themselves.
 type hungReads struct {
-	backend.Store
+	principal.Store
 	hung atomic.Bool
 }
 
@@ -32,9 +32,9 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 // sent, also at the very first reading.
 func TestMutation_HungStoreIsRefusedInTime(t *testing.T) {
 	var store *hungReads
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &hungReads{Store: s}
-		return store
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &hungReads{Store: s.Principals}
+		s.Principals = store
 	})
 	store.hung.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -31,7 +31,7 @@ func BenchmarkMutation(b *testing.B) {
 		}
 	})
 	s := backendtest.Open(b, backend.Config{
-		Store: store, Runtime: rt, Journal: journal.New(b.Context(), store, rt, nil), Names: &backendtest.CountingNames{},
+		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{},
 	})
 	const ann = "u:acme:ann"
 	if _, err := s.People.CreateUser(b.Context(), backendtest.As(ann), principal.CreateUser{

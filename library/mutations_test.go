@@ -137,7 +137,7 @@ func allMutations() []mutation { return slices.Concat(principalMutations(), cont
 
 // groupReads counts how often the groups of a principal are read.
 type groupReads struct {
-	backend.Store
+	principal.Store
 	n atomic.Int32
 }
 
@@ -150,10 +150,7 @@ func (r *groupReads) MembershipsOf(ctx context.Context, q principal.MembershipsQ
 // the group team.
 func mutationFixture(t *testing.T) (*backendtest.Fixture, *groupReads) {
 	reads := &groupReads{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		reads.Store = s
-		return reads
-	})
+	h := backendtest.New(t, func(s *backend.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for _, id := range []string{"u:acme:ann", "u:acme:cleo", "u:acme:dora", "u:beta:zed"} {
 		h.User(id, principal.Public)
 	}
@@ -183,13 +180,13 @@ func requestHash(t *testing.T, h *backendtest.Fixture, partition, key string) st
 	rowKey := commit.RequestKey(sha256.Sum256([]byte("u:acme:cleo\x00" + key)))
 	var row *commit.RequestRow
 	if id.KindOf(partition) == id.Content {
-		rows, err := h.Store.Read(t.Context(), library.ContentID(partition), library.ContentQuery{Request: &rowKey})
+		rows, err := h.Store.Contents.Read(t.Context(), library.ContentID(partition), library.ContentQuery{Request: &rowKey})
 		if err != nil {
 			t.Fatal(err)
 		}
 		row = rows.Request
 	} else {
-		rows, err := h.Store.ReadPrincipal(t.Context(), principal.ID(partition), principal.Query{Request: &rowKey})
+		rows, err := h.Store.Principals.ReadPrincipal(t.Context(), principal.ID(partition), principal.Query{Request: &rowKey})
 		if err != nil {
 			t.Fatal(err)
 		}

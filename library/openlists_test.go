@@ -27,11 +27,11 @@ func TestOpenLists_ReportsUnreadableLists(t *testing.T) {
 	for id, block := range map[commit.ListID][]byte{
 		"1-good": storetest.Block(known), "2-later": later, "3-damaged": damaged, "4-version": {9}, "5-good": storetest.Block(known),
 	} {
-		if err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: 1, Block: block}); err != nil {
+		if err := store.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: id, Stamp: 1, Block: block}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	inFlightLists, err := commit.OpenLists(t.Context(), store)
+	inFlightLists, err := commit.OpenLists(t.Context(), store.Journal)
 	var bad *commit.UnreadableLists
 	if !errors.As(err, &bad) || !slices.Equal(bad.IDs, []commit.ListID{"2-later", "3-damaged", "4-version"}) {
 		t.Errorf("unreadable: %v", err)

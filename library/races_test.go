@@ -30,14 +30,14 @@ var revocations = []revocation{
 // markDeleted decides the deletion of a principal, and removes nothing that depends on it yet.
 func markDeleted(h *backendtest.Fixture, id principal.ID) {
 	h.T.Helper()
-	rows, err := h.Store.ReadPrincipal(h.T.Context(), id, principal.Query{})
+	rows, err := h.Store.Principals.ReadPrincipal(h.T.Context(), id, principal.Query{})
 	if err != nil {
 		h.T.Fatal(err)
 	}
 	after := rows.Header
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
 	after.Seq, after.MTS = after.Seq+1, after.MTS+1
-	v, err := h.Store.CommitPrincipal(h.T.Context(), &principal.Commit{ID: id, Base: rows.Header.Seq, Header: after})
+	v, err := h.Store.Principals.CommitPrincipal(h.T.Context(), &principal.Commit{ID: id, Base: rows.Header.Seq, Header: after})
 	if err != nil || !v.Applied {
 		h.T.Fatalf("deleting %s: %+v, %v", id, v, err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // serialReads counts the readings of items, and those that are not serial.
 type serialReads struct {
-	backend.Store
+	library.ContentStore
 	all, plain atomic.Int32
 }
 
@@ -26,22 +26,19 @@ func (r *serialReads) note(serial bool) {
 
 func (r *serialReads) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	r.note(q.Serial)
-	return r.Store.Read(ctx, id, q)
+	return r.ContentStore.Read(ctx, id, q)
 }
 
 func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	r.note(serial)
-	return r.Store.MembersPage(ctx, id, after, limit, serial)
+	return r.ContentStore.MembersPage(ctx, id, after, limit, serial)
 }
 
 // TestResume_ReadsSerially: a process that finishes a change of another has seen no
 // acknowledgement of its compare-and-set, so that only a serial read is sure to return it.
 func TestResume_ReadsSerially(t *testing.T) {
 	reads := &serialReads{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		reads.Store = s
-		return reads
-	})
+	h := backendtest.New(t, func(s *backend.Store) { reads.ContentStore, s.Contents = s.Contents, reads })
 	h.User("u:acme:ann", principal.Public)
 	id := h.Note("a", principal.Public)
 	h.Quiet()

@@ -20,7 +20,8 @@ import (
 
 // meddled is a store whose calls a test changes; nil leaves a call as it is.
 type meddled struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
 	mu             sync.Mutex
 	commit         func(*library.ContentCommit) (commit.Verdict, error)
 	read           func(library.ContentQuery, *library.ContentRows)
@@ -41,11 +42,11 @@ func (m *meddled) Commit(ctx context.Context, c *library.ContentCommit) (commit.
 	if commit != nil {
 		return commit(c)
 	}
-	return m.Store.Commit(ctx, c)
+	return m.ContentStore.Commit(ctx, c)
 }
 
 func (m *meddled) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	rows, err := m.Store.Read(ctx, id, q)
+	rows, err := m.ContentStore.Read(ctx, id, q)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.read != nil && err == nil {
@@ -73,13 +74,15 @@ func (m *meddled) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 	if applyIndex != nil {
 		applyIndex(e)
 	}
-	return m.Store.ApplyIndex(ctx, e)
+	return m.ContentStore.ApplyIndex(ctx, e)
 }
 
 // meddledFixture is a fixture on a store that a test changes.
 func meddledFixture(t *testing.T) (*backendtest.Fixture, *meddled) {
 	m := &meddled{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { m.Store = s; return m })
+	h := backendtest.New(t, func(s *backend.Store) {
+		m.Store, m.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, m, m
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
 		h.User(id, principal.Public)
 	}
@@ -115,7 +118,7 @@ func TestFinish_EntryStaysUntilItsStateIsRead(t *testing.T) {
 	base := h.Content(id).Seq
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
-			v, err := m.Store.Commit(context.WithoutCancel(t.Context()), c)
+			v, err := m.ContentStore.Commit(context.WithoutCancel(t.Context()), c)
 			if err == nil && v.Applied {
 				return commit.Verdict{}, fault.Uncertain(backendtest.ErrDown)
 			}
@@ -174,7 +177,7 @@ func TestShareContent_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			m.on(func() { m.readPrincipals = func() error { return backendtest.ErrDown } })
-			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
+			return m.ContentStore.Commit(context.WithoutCancel(t.Context()), c)
 		}
 	})
 	out, err := h.Share("u:acme:ann", id, "u:acme:ben")
@@ -229,7 +232,7 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			first()
-			return m.Store.Commit(context.WithoutCancel(t.Context()), c)
+			return m.ContentStore.Commit(context.WithoutCancel(t.Context()), c)
 		}
 	})
 	var wg sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 // hookedCommits is a store that runs a function of a test before it sends the next commit of an
 // item.
 type hookedCommits struct {
-	backend.Store
+	library.ContentStore
 	mu        sync.Mutex
 	id        library.ContentID
 	meanwhile func()
@@ -36,7 +36,7 @@ func (s *hookedCommits) Commit(ctx context.Context, c *library.ContentCommit) (c
 	if meanwhile != nil {
 		meanwhile()
 	}
-	return s.Store.Commit(ctx, c)
+	return s.ContentStore.Commit(ctx, c)
 }
 
 // beforeCommit sets a function to run before the next commit of an item is sent.
@@ -50,7 +50,7 @@ func (s *hookedCommits) beforeCommit(id library.ContentID, meanwhile func()) {
 func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
 	t.Helper()
 	store := &hookedCommits{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
 	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
 		h.User(id, principal.Public)
@@ -69,7 +69,7 @@ func waitForShares(h *backendtest.Fixture, id library.ContentID, n int) {
 func wantRoles(h *backendtest.Fixture, id library.ContentID, want map[principal.ID]library.ContentRole) {
 	h.T.Helper()
 	for p, role := range want {
-		rows, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
+		rows, err := h.Store.Contents.Read(h.T.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
 		if err != nil {
 			h.T.Fatal(err)
 		}
@@ -122,7 +122,9 @@ func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	unhooked := h.Store
+	unhooked.Contents = store.ContentStore
+	elsewhere := backendtest.Open(t, backend.Config{Store: unhooked, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	var wg sync.WaitGroup
 	// ann's share waits while ben's is being decided. ben's loses against another process, which
 	// makes the item invisible to him.
@@ -172,7 +174,9 @@ func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
-	elsewhere := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: other, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	unhooked := h.Store
+	unhooked.Contents = store.ContentStore
+	elsewhere := backendtest.Open(t, backend.Config{Store: unhooked, Runtime: other, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() {
@@ -199,7 +203,7 @@ func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 }
 
 // lossy is a store that loses the answers of commits.
-type lossy struct{ backend.Store }
+type lossy struct{ library.ContentStore }
 
 func (lossy) Commit(context.Context, *library.ContentCommit) (commit.Verdict, error) {
 	return commit.Verdict{}, fault.Uncertain(fault.Unavailablef(nil, "the answer was lost"))
@@ -225,7 +229,7 @@ func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 			}
 		})
 		waitForShares(h, id, 2)
-		store.Store = lossy{store.Store}
+		store.ContentStore = lossy{store.ContentStore}
 	})
 	_, _ = h.Share("u:acme:ann", id, "u:acme:eve")
 	wg.Wait()

@@ -27,7 +27,7 @@ type urls struct {
 	*backendtest.Fixture
 }
 
-func newURLs(t *testing.T, wrap func(backend.Store) backend.Store) urls {
+func newURLs(t *testing.T, wrap func(*backend.Store)) urls {
 	h := backendtest.New(t, wrap)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
@@ -118,7 +118,7 @@ func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 		}
 		h.wantAt(step.free, "acme", "")
 		h.Quiet()
-		if c, err := h.Store.ReadClaim(t.Context(), claim.URL("acme", step.free), true); err != nil || c != (claim.Claim{}) {
+		if c, err := h.Store.Claims.ReadClaim(t.Context(), claim.URL("acme", step.free), true); err != nil || c != (claim.Claim{}) {
 			t.Errorf("the claim of %s stays: %+v, %v", step.free, c, err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 
 // losing is a store whose commits of items fail while a flag is set.
 type losing struct {
-	backend.Store
+	library.ContentStore
 	refuse atomic.Bool
 }
 
@@ -224,7 +224,7 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 	if l.refuse.Load() {
 		return commit.Verdict{}, errLost
 	}
-	return l.Store.Commit(ctx, c)
+	return l.ContentStore.Commit(ctx, c)
 }
 
 // TestURL_AbandonedClaimLapses: if an item has taken the claim of a URL, but was not changed, the
@@ -232,7 +232,7 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 // first one and takes the claim.
 func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store := &losing{}
-	h := newURLs(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := newURLs(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
 	ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")
 	h.mustCreate(ann, "moved", pageB)
 	store.refuse.Store(true)

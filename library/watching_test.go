@@ -62,7 +62,7 @@ func TestWatcher_ReportsFanOuts(t *testing.T) {
 	w := &watching{}
 	svc := backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w,
-		Journal: journal.New(t.Context(), h.Store, h.Runtime, nil),
+		Journal: journal.New(t.Context(), h.Store.Journal, h.Runtime, nil),
 	})
 	for n := range 3 {
 		if _, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
@@ -86,7 +86,7 @@ func TestWatcher_ReportsFanOuts(t *testing.T) {
 
 // slowLibrary delays writes to the library of a principal.
 type slowLibrary struct {
-	backend.Store
+	library.ContentStore
 	of      principal.ID
 	slow    atomic.Bool
 	release chan struct{}
@@ -96,17 +96,14 @@ func (s *slowLibrary) ApplyIndex(ctx context.Context, e *library.IndexUpdate) er
 	if s.slow.Load() && slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.of }) {
 		<-s.release
 	}
-	return s.Store.ApplyIndex(ctx, e)
+	return s.ContentStore.ApplyIndex(ctx, e)
 }
 
 // TestFanOuts_WaitingAreMerged: changes of an item that come during one of its fan-outs cost one
 // walk together, and their actors do not wait for it.
 func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	slow := &slowLibrary{of: "u:acme:ben", release: make(chan struct{})}
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		slow.Store = s
-		return slow
-	})
+	h := backendtest.New(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:ben", principal.Public)
 	w := &watching{}

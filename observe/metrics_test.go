@@ -173,7 +173,7 @@ func BenchmarkPage(b *testing.B) {
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
 	service := func(store *pebblestore.Store, watch library.Watcher) *backend.Services {
-		svc := backendtest.Open(b, backend.Config{Store: store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store, runtime, nil)})
+		svc := backendtest.Open(b, backend.Config{Store: store.Store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
 		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
 			b.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func audited(t *testing.T) (pagesEnv, library.ContentID) {
 // damage writes rows, and the head of the header after change.
 func (h pagesEnv) damage(id library.ContentID, change func(*page.Head), rows ...library.Row) {
 	h.T.Helper()
-	read, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{})
+	read, err := h.Store.Contents.Read(h.T.Context(), id, library.ContentQuery{})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (h pagesEnv) damage(id library.ContentID, change func(*page.Head), rows ...
 	}
 	change(&head)
 	after.Seq, after.Page = after.Seq+1, head.Encode()
-	v, err := h.Store.Commit(h.T.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after, Rows: rows})
+	v, err := h.Store.Contents.Commit(h.T.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after, Rows: rows})
 	if err != nil || !v.Applied {
 		h.T.Fatal(v, err)
 	}
@@ -102,12 +102,12 @@ func TestAudit_ReportsDamageAmongManyRevisions(t *testing.T) {
 
 func TestAudit_ReportsMissingTexts(t *testing.T) {
 	h, id := audited(t)
-	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 100)
+	texts, err := h.Store.Texts.ScanTexts(t.Context(), page.TextID{}, 100)
 	if err != nil || len(texts) != 4 {
 		t.Fatalf("%d texts, %v", len(texts), err)
 	}
 	for _, x := range texts {
-		if err := h.Store.DropTexts(t.Context(), []page.TextID{x.ID}); err != nil {
+		if err := h.Store.Texts.DropTexts(t.Context(), []page.TextID{x.ID}); err != nil {
 			t.Fatal(err)
 		}
 		h.wantReported("without a text", string(id)+": the row ", x.Row.Key, "refers to a text that is not stored")
@@ -127,11 +127,11 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 		}
 	}
 	h.WantClean()
-	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 10)
+	texts, err := h.Store.Texts.ScanTexts(t.Context(), page.TextID{}, 10)
 	if err != nil || len(texts) != 2 {
 		t.Fatalf("%d texts, %v", len(texts), err)
 	}
-	if err := h.Store.DropTexts(t.Context(), []page.TextID{texts[1].ID}); err != nil {
+	if err := h.Store.Texts.DropTexts(t.Context(), []page.TextID{texts[1].ID}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantReported("without a text", "u:acme:ann: the row ", string(id)+"/0000000001/en", "refers to a text that is not stored")
@@ -139,7 +139,7 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 		t.Errorf("the audit found %+v, %v, want 1 of 2 drafts", r, err)
 	}
 	damaged := page.DraftRow{User: "u:acme:bob", Name: "x", Token: someID(1), Value: []byte("x")}
-	if _, err := h.Store.PutDraft(t.Context(), damaged, nil); err != nil {
+	if _, err := h.Store.Texts.PutDraft(t.Context(), damaged, nil); err != nil {
 		t.Fatal(err)
 	}
 	h.wantReported("a draft that cannot be decoded", `u:acme:bob: the draft "x" cannot be read`)

@@ -55,7 +55,7 @@ func (h pagesEnv) bodies() string {
 // wantStored compares how many texts are stored, before any scrub.
 func (h pagesEnv) wantStored(want int) {
 	h.T.Helper()
-	texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
+	texts, err := h.Store.Texts.ScanTexts(h.T.Context(), page.TextID{}, 100)
 	if err != nil || len(texts) != want {
 		h.T.Errorf("%d texts are stored, want %d: %+v, %v", len(texts), want, texts, err)
 	}
@@ -104,14 +104,14 @@ func TestPublishDraft_RemovesTheDraft(t *testing.T) {
 	if err != nil || out.Revision.Number != 0 || out.Revision.BaseRevision != nil {
 		t.Fatalf("published as %+v, %v", out, err)
 	}
-	if rows, err := h.Store.ListDrafts(t.Context(), "u:acme:ann"); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:ann"); err != nil || len(rows) != 0 {
 		t.Errorf("stored drafts: %+v, %v", rows, err)
 	}
 }
 
 // dropless is a store that temporarily fails to remove drafts.
 type dropless struct {
-	backend.Store
+	page.Store
 	broken bool
 }
 
@@ -151,7 +151,7 @@ func TestPublishDraft_InterruptedRemovalDoesNotPublishAgain(t *testing.T) {
 		},
 	} {
 		store := &dropless{}
-		fixture := backendtest.Staff(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+		fixture := backendtest.Staff(t, func(s *backend.Store) { store.Store, s.Texts = s.Texts, store })
 		h := pagesEnv{fixture, openPages(t, fixture)}
 		id := h.Note("n", principal.Public)
 		h.save(id, "first", "a")
@@ -303,7 +303,7 @@ func TestSaveDraft_ReportsTheCurrentVersion(t *testing.T) {
 
 // lostAnswers is a store that writes drafts but does not confirm it while it is broken.
 type lostAnswers struct {
-	backend.Store
+	page.Store
 	broken  bool
 	readErr error // of the serial reads of drafts while it is broken
 }
@@ -328,7 +328,7 @@ func TestSaveDraft_RepetitionAfterALostAnswer(t *testing.T) {
 	for _, body := range []string{"short", long} {
 		for _, version := range []int{0, 1} {
 			l := &lostAnswers{}
-			h := newPagesEnvOn(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+			h := newPagesEnvOn(t, func(s *backend.Store) { l.Store, s.Texts = s.Texts, l })
 			id := h.Note("n", principal.Public)
 			h.save(id, "first", "")
 			h.save(id, "second", "")
@@ -377,7 +377,7 @@ func TestSaveDraft_RepetitionAfterALostAnswer(t *testing.T) {
 // A save whose answer the store has lost succeeds if the draft is stored.
 func TestSaveDraft_FindsItsOwnDraftAfterALostAnswer(t *testing.T) {
 	l := &lostAnswers{broken: true}
-	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { l.Store = s; return l })
+	h := newPagesEnvOn(t, func(s *backend.Store) { l.Store, s.Texts = s.Texts, l })
 	id := h.Note("n", principal.Public)
 	for version := range 3 {
 		d, err := h.pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(id), Body: fmt.Sprint(version, long), ExpectedVersion: &version})
@@ -391,7 +391,7 @@ func TestSaveDraft_FindsItsOwnDraftAfterALostAnswer(t *testing.T) {
 // overtaken is a store in which another version of a draft is stored while the answer to the first write
 // of one is lost. That write arrives never.
 type overtaken struct {
-	backend.Store
+	page.Store
 	other func()
 }
 
@@ -408,7 +408,7 @@ func (o *overtaken) PutDraft(ctx context.Context, d page.DraftRow, over *page.Te
 // been made before.
 func TestSaveDraft_LostAnswerIsNotThatOfAnotherSave(t *testing.T) {
 	o := &overtaken{}
-	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { o.Store = s; return o })
+	h := newPagesEnvOn(t, func(s *backend.Store) { o.Store, s.Texts = s.Texts, o })
 	id := h.Note("n", principal.Public)
 	h.draft(id, "first")
 	o.other = func() { h.draft(id, "other"+long) }

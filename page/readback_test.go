@@ -16,19 +16,19 @@ import (
 
 // failing is a store in which, after a change, the rows of pages are missing or cannot be read.
 type failing struct {
-	backend.Store
+	library.ContentStore
 	armed, made bool
 	err         error
 }
 
 func (f *failing) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
-	v, err := f.Store.Commit(ctx, c)
+	v, err := f.ContentStore.Commit(ctx, c)
 	f.made = f.made || f.armed && v.Applied
 	return v, err
 }
 
 func (f *failing) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	r, err := f.Store.Read(ctx, id, q)
+	r, err := f.ContentStore.Read(ctx, id, q)
 	if err == nil && f.made && len(q.Rows) > 0 {
 		if f.err != nil {
 			return nil, f.err
@@ -69,9 +69,9 @@ func TestChanges_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	} {
 		for _, broken := range []error{nil, errors.New("the disk is on fire")} {
 			var store *failing
-			fixture := backendtest.Staff(t, func(s backend.Store) backend.Store {
-				store = &failing{Store: s, err: broken}
-				return store
+			fixture := backendtest.Staff(t, func(s *backend.Store) {
+				store = &failing{ContentStore: s.Contents, err: broken}
+				s.Contents = store
 			})
 			h := pagesEnv{fixture, openPages(t, fixture)}
 			id := h.Note("n", principal.Public)

@@ -41,7 +41,7 @@ func TestDeleteUser_RemovesEveryPage(t *testing.T) {
 	h.WantClean()
 	gone := []principal.ID{"u:acme:ben", "g:acme:all"}
 	for _, id := range items {
-		rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{Members: gone})
+		rows, err := h.Store.Contents.Read(t.Context(), id, library.ContentQuery{Members: gone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,35 +52,35 @@ func TestDeleteUser_RemovesEveryPage(t *testing.T) {
 		}
 	}
 	for _, p := range gone {
-		groups, err := h.Store.Memberships(t.Context(), p, "", 1000)
+		groups, err := h.Store.Principals.Memberships(t.Context(), p, "", 1000)
 		if err != nil || len(groups) != 0 {
 			t.Errorf("%s is in %d groups, %v", p, len(groups), err)
 		}
-		shared, err := h.Store.SharedWith(t.Context(), p, "", 1000)
+		shared, err := h.Store.Libraries.SharedWith(t.Context(), p, "", 1000)
 		if err != nil || len(shared) != 0 {
 			t.Errorf("%d items are shared with %s, %v", len(shared), p, err)
 		}
-		es, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: principal.Private, Limit: 1000})
+		es, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: principal.Private, Limit: 1000})
 		if err != nil || len(es) != 0 {
 			t.Errorf("the library of %s has %d entries, %v", p, len(es), err)
 		}
 	}
-	drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:ben")
+	drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:ben")
 	if err != nil || len(drafts) != 0 {
 		t.Errorf("%d drafts are left, %v", len(drafts), err)
 	}
 	for i := range many {
 		group, user := principal.ID(fmt.Sprintf("g:acme:g%03d", i)), principal.ID(fmt.Sprintf("u:acme:u%03d", i))
-		rows, err := h.Store.ReadPrincipal(t.Context(), group, principal.Query{Members: []principal.ID{"u:acme:ben"}})
+		rows, err := h.Store.Principals.ReadPrincipal(t.Context(), group, principal.Query{Members: []principal.ID{"u:acme:ben"}})
 		if err != nil || rows.Members[0].Seq != 0 {
 			t.Errorf("%s still has a row of ben: %+v, %v", group, rows.Members, err)
 		}
-		in, err := h.Store.Memberships(t.Context(), user, "", 10)
+		in, err := h.Store.Principals.Memberships(t.Context(), user, "", 10)
 		if err != nil || len(in) != 0 {
 			t.Errorf("%s is in %v, %v", user, in, err)
 		}
 	}
-	members, err := h.Store.GroupMembersPage(t.Context(), "g:acme:all", "", 1000, true)
+	members, err := h.Store.Principals.GroupMembersPage(t.Context(), "g:acme:all", "", 1000, true)
 	if err != nil || len(members.Members) != 0 {
 		t.Errorf("%d members of the group are left, %v", len(members.Members), err)
 	}

@@ -39,7 +39,7 @@ func (h pagesEnv) scrubAfter(d time.Duration) int {
 			h.T.Fatal(err)
 		}
 		if at = r.Next; at == (repair.ScrubPosition{}) {
-			texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
+			texts, err := h.Store.Texts.ScanTexts(h.T.Context(), page.TextID{}, 100)
 			if err != nil {
 				h.T.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func (h pagesEnv) wantTexts(why string, d time.Duration, want int) {
 func (h pagesEnv) putText(t page.Text) {
 	h.T.Helper()
 	t.Body = long
-	if err := h.Store.PutText(h.T.Context(), t); err != nil {
+	if err := h.Store.Texts.PutText(h.T.Context(), t); err != nil {
 		h.T.Fatal(err)
 	}
 }
@@ -88,19 +88,19 @@ func TestScrub_KeepsTextsThatRowsReferTo(t *testing.T) {
 		}
 	}
 	draft := page.DraftRow{User: ann.User, Name: string(id) + "/0000000001/en", Token: someID(1), Value: []byte("draft")}
-	if _, err := h.Store.PutDraft(ctx, draft, nil); err != nil {
+	if _, err := h.Store.Texts.PutDraft(ctx, draft, nil); err != nil {
 		t.Fatal(err)
 	}
 	h.putText(page.Text{ID: draft.Token, Item: id, Row: page.DraftText(draft.User, draft.Name)})
 	h.Quiet()
 	h.putText(page.Text{ID: someID(2), Item: id, Row: page.DraftText(draft.User, draft.Name)})
 	h.wantTexts("two revisions, two suggestions, a draft and an older version of it", 25*time.Hour, 5)
-	if left, err := h.Store.ReadTexts(ctx, []page.TextID{draft.Token}); err != nil || left[0].Body != long {
+	if left, err := h.Store.Texts.ReadTexts(ctx, []page.TextID{draft.Token}); err != nil || left[0].Body != long {
 		t.Errorf("the text of the draft: %d bytes, %v", len(left[0].Body), err)
 	}
 	h.wantText(backendtest.Anonymous(), id, page.TextQuery{}, "s", long)
 	h.wantText(ann, id, page.TextQuery{Branch: backendtest.Ptr(2)}, "second", long)
-	if err := h.Store.DropDraft(ctx, draft.User, draft.Name, draft.Token); err != nil {
+	if err := h.Store.Texts.DropDraft(ctx, draft.User, draft.Name, draft.Token); err != nil {
 		t.Fatal(err)
 	}
 	h.wantTexts("the draft is gone", 25*time.Hour, 4)
@@ -165,7 +165,7 @@ func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
 // pendingDraft is a store in which a write of a draft was accepted by one replica only: a serial read
 // completes it, and no other read shows it.
 type pendingDraft struct {
-	backend.Store
+	page.Store
 	draft page.DraftRow
 }
 
@@ -181,18 +181,18 @@ func (p *pendingDraft) ReadDrafts(ctx context.Context, user principal.ID, names 
 // A draft whose write is completed after the scrubber has looked for it keeps its text.
 func TestScrub_KeepsTheTextOfADraftInProgress(t *testing.T) {
 	p := &pendingDraft{}
-	h := newPagesEnvOn(t, func(s backend.Store) backend.Store { p.Store = s; return p })
+	h := newPagesEnvOn(t, func(s *backend.Store) { p.Store, s.Texts = s.Texts, p })
 	id := h.Note("n", principal.Public)
 	d := h.draft(id, long)
-	rows, err := h.Store.ListDrafts(t.Context(), "u:acme:ann")
+	rows, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:ann")
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{rows[0].Name}, false)
+	stored, err := h.Store.Texts.ReadDrafts(t.Context(), "u:acme:ann", []string{rows[0].Name}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Store.DropDraft(t.Context(), "u:acme:ann", stored[0].Name, stored[0].Token); err != nil {
+	if err := h.Store.Texts.DropDraft(t.Context(), "u:acme:ann", stored[0].Name, stored[0].Token); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()

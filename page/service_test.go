@@ -22,7 +22,7 @@ type pagesEnv struct {
 func newPagesEnv(t *testing.T) pagesEnv { return newPagesEnvOn(t, nil) }
 
 // newPagesEnvOn is newPagesEnv on the store that wrap returns for the real one.
-func newPagesEnvOn(t *testing.T, wrap func(backend.Store) backend.Store) pagesEnv {
+func newPagesEnvOn(t *testing.T, wrap func(*backend.Store)) pagesEnv {
 	h := backendtest.Staff(t, wrap)
 	return pagesEnv{h, openPages(t, h)}
 }
@@ -153,12 +153,12 @@ func TestDeleteContent_RemovesThePage(t *testing.T) {
 	}
 	h.Delete(out.ID)
 	h.Quiet()
-	texts, err := h.Store.ScanTexts(t.Context(), page.TextID{}, 10)
+	texts, err := h.Store.Texts.ScanTexts(t.Context(), page.TextID{}, 10)
 	if err != nil || len(texts) != 0 {
 		t.Errorf("remaining texts: %+v, %v", texts, err)
 	}
 	for kind := library.FirstRowKind; kind < library.FirstRowKind+3; kind++ {
-		rows, err := h.Store.PageRows(t.Context(), library.RowSlice{Content: out.ID, Kind: kind, Limit: 10})
+		rows, err := h.Store.Contents.PageRows(t.Context(), library.RowSlice{Content: out.ID, Kind: kind, Limit: 10})
 		if err != nil || len(rows) != 0 {
 			t.Errorf("remaining rows of kind %d: %+v, %v", kind, rows, err)
 		}

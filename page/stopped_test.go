@@ -64,7 +64,7 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 				return err
 			},
 			func(h *backendtest.Fixture) {
-				texts, err := h.Store.ScanTexts(h.T.Context(), page.TextID{}, 100)
+				texts, err := h.Store.Texts.ScanTexts(h.T.Context(), page.TextID{}, 100)
 				if err != nil || len(texts) != 1 {
 					h.T.Errorf("the texts of one suggestion are %v, %v", texts, err)
 				}
@@ -163,7 +163,7 @@ func TestTexts_AStoppedGatewaySendsNoRow(t *testing.T) {
 			stop()
 		}
 		sent = sent || stop != nil && (call == "Commit" || call == "PutDraft")
-	})
+	}).Store
 	h, clock := g.Open(0, true)
 	h.User("u:acme:ann", principal.Public)
 	id := h.Note("n", principal.Public)

@@ -83,8 +83,8 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 		{"much later", end.Add(240 * time.Hour), 0, 0, 0},
 	} {
 		h.expire(c.at)
-		rows, err := h.Store.ScanPastes(t.Context(), "", 10)
-		bodies, err2 := h.Store.ListBodies(t.Context(), id)
+		rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10)
+		bodies, err2 := h.Store.Pastes.ListBodies(t.Context(), id)
 		if err != nil || err2 != nil || len(rows) != c.rows || len(bodies) != c.bodies || len(h.entries()) != c.entries {
 			t.Errorf("%s: %d rows, %d bodies, %d entries; want %d, %d, %d; %v, %v",
 				c.what, len(rows), len(bodies), len(h.entries()), c.rows, c.bodies, c.entries, err, err2)
@@ -93,7 +93,7 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 			t.Errorf("the row of the ended paste has %d bytes", len(rows[0].Data))
 		}
 	}
-	if remaining, err := h.Store.DueUntil(t.Context(), clock.Max, 10); err != nil || len(remaining) != 0 {
+	if remaining, err := h.Store.Journal.DueUntil(t.Context(), clock.Max, 10); err != nil || len(remaining) != 0 {
 		t.Errorf("remaining hints: %v, %v", remaining, err)
 	}
 }
@@ -131,7 +131,7 @@ func (h pastes) expire(at clock.Instant) {
 	h.T.Helper()
 	services := h.at(at)
 	for range 10 {
-		dues, err := h.Store.DueUntil(h.T.Context(), at, 100)
+		dues, err := h.Store.Journal.DueUntil(h.T.Context(), at, 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func (h pastes) expire(at clock.Instant) {
 			if !done {
 				continue
 			}
-			if err := h.Store.DropDue(h.T.Context(), d); err != nil {
+			if err := h.Store.Journal.DropDue(h.T.Context(), d); err != nil {
 				h.T.Fatal(err)
 			}
 		}
@@ -189,7 +189,7 @@ func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 		t.Errorf("what was read before: %v", err)
 	}
 	h.expire(p.ModifiedAt.Add(3 * time.Minute))
-	if remaining, err := h.Store.ListBodies(t.Context(), p.ID); err != nil || len(remaining) != 0 {
+	if remaining, err := h.Store.Pastes.ListBodies(t.Context(), p.ID); err != nil || len(remaining) != 0 {
 		t.Errorf("remaining bodies: %v, %v", remaining, err)
 	}
 	// The row that was read before refers to a removed body: the current one is returned.
@@ -224,13 +224,13 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 
 // crossing is a store on which a clock reaches an instant while a hint or a body is stored.
 type crossing struct {
-	backend.Store
+	commit.JournalStore
 	cross func()
 }
 
 func (c crossing) PutDue(ctx context.Context, d commit.Due) error {
 	c.cross()
-	return c.Store.PutDue(ctx, d)
+	return c.JournalStore.PutDue(ctx, d)
 }
 
 // movable is the real runtime with a wall clock that a test sets.
@@ -255,8 +255,10 @@ func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
 		made := h.create(in)
 		rt := &movable{Real: h.Runtime}
 		rt.at.Store(int64(end - 1))
+		store := h.Store
+		store.Journal = crossing{store.Journal, func() { rt.at.Store(int64(end)) }}
 		slow := backendtest.Open(t, backend.Config{
-			Store: crossing{h.Store, func() { rt.at.Store(int64(end)) }}, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{},
+			Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		})
 		update.ID, update.Secret = string(made.Paste.ID), made.Secret
 		_, err := slow.Pastes.Update(t.Context(), update)

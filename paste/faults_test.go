@@ -180,7 +180,7 @@ func TestResume_FencesACreation(t *testing.T) {
 		t.Error("fenced twice")
 	}
 	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
-	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Errorf("remaining rows: %v, %v", rows, err)
 	}
 }
@@ -194,7 +194,7 @@ func TestResume_ChangeOfARemovedPasteIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.expire(clock.Of(h.Runtime.Now()).Add(25 * time.Hour))
-	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Fatalf("remaining rows: %v, %v", rows, err)
 	}
 	for base := range int64(3) {
@@ -202,7 +202,7 @@ func TestResume_ChangeOfARemovedPasteIsOver(t *testing.T) {
 			t.Errorf("an entry of base %d fenced something", base+1)
 		}
 	}
-	if rows, err := h.Store.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
+	if rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10); err != nil || len(rows) != 0 {
 		t.Errorf("rows after it: %v, %v", rows, err)
 	}
 }
@@ -242,7 +242,7 @@ func TestResume_FinishesDecidedChanges(t *testing.T) {
 	private := h.create(born)
 	// Store the states of processes that died before they had written the feed.
 	e := h.entries()[0]
-	feeds := timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+	feeds := timeline.New(timeline.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
 	if err := feeds.Drop(t.Context(), "pastes", e, made.Paste.MTS); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLatest_RemovesUnjustifiedEntries(t *testing.T) {
 	born := titled("private")
 	born.IsPrivate = true
 	private, public := h.create(born).Paste, h.create(titled("public")).Paste
-	feeds := timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+	feeds := timeline.New(timeline.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
 	for _, e := range []timeline.Entry{
 		{Created: private.CreatedAt, ID: string(private.ID)},
 		{Created: public.CreatedAt - 1, ID: string(public.ID)},

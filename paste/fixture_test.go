@@ -25,9 +25,16 @@ type pastes struct {
 	anonymous, ann *principal.Viewer
 }
 
+// Two interfaces with the name Store, for a type that embeds both.
+type (
+	pasteStore = paste.Store
+	feedStore  = timeline.Store
+)
+
 // faulty is a store whose calls a test can replace. A nil function calls the store.
 type faulty struct {
-	backend.Store
+	pasteStore
+	feedStore
 	mu          sync.Mutex
 	commitPaste func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error)
 	putEntry    func(c timeline.Change, next func() error) error
@@ -36,6 +43,12 @@ type faulty struct {
 	listEntries func() error
 	calls       map[string]int
 	refs        []paste.Ref // of the last ReadPastes
+}
+
+// on returns s with the changes.
+func (f *faulty) on(s backend.Store) backend.Store {
+	f.pasteStore, f.feedStore, s.Pastes, s.Feeds = s.Pastes, s.Feeds, f, f
+	return s
 }
 
 func (f *faulty) count(call string) {
@@ -48,7 +61,7 @@ func (f *faulty) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error
 	f.mu.Lock()
 	do := f.commitPaste
 	f.mu.Unlock()
-	next := func() (paste.Row, error) { return f.Store.CommitPaste(ctx, r) }
+	next := func() (paste.Row, error) { return f.pasteStore.CommitPaste(ctx, r) }
 	if do == nil {
 		return next()
 	}
@@ -60,7 +73,7 @@ func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
 	f.mu.Lock()
 	do := f.putEntry
 	f.mu.Unlock()
-	next := func() error { return f.Store.PutEntry(ctx, c) }
+	next := func() error { return f.feedStore.PutEntry(ctx, c) }
 	if do == nil {
 		return next()
 	}
@@ -77,7 +90,7 @@ func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeli
 			return nil, err
 		}
 	}
-	return f.Store.ListEntries(ctx, p, s)
+	return f.feedStore.ListEntries(ctx, p, s)
 }
 
 func (f *faulty) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
@@ -89,7 +102,7 @@ func (f *faulty) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row,
 	if do != nil {
 		do()
 	}
-	return f.Store.ReadPastes(ctx, refs)
+	return f.pasteStore.ReadPastes(ctx, refs)
 }
 
 func (f *faulty) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
@@ -99,7 +112,7 @@ func (f *faulty) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*strin
 	if do != nil {
 		do()
 	}
-	return f.Store.ReadBodies(ctx, refs)
+	return f.pasteStore.ReadBodies(ctx, refs)
 }
 
 // set changes the functions.
@@ -114,7 +127,7 @@ var errUnknown = fault.Uncertain(errors.New("the node was lost"))
 func newPastes(t *testing.T) pastes {
 	t.Helper()
 	f := &faulty{calls: map[string]int{}}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+	h := backendtest.New(t, func(s *backend.Store) { *s = f.on(*s) })
 	h.User("u:acme:ann", principal.Public)
 	return pastes{h, f, &principal.Viewer{}, backendtest.As("u:acme:ann")}
 }
@@ -180,7 +193,7 @@ func (h pastes) wantBody(svc *paste.Service, id paste.ID, want string) {
 // entries returns all stored entries of the feed.
 func (h pastes) entries() []timeline.Entry {
 	h.T.Helper()
-	feeds := timeline.New(timeline.Config{Store: h.faults.Store, Runtime: h.Runtime})
+	feeds := timeline.New(timeline.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
 	es, err := feeds.Since(h.T.Context(), "pastes", timeline.Entry{Created: clock.Min}, 10_000)
 	if err != nil {
 		h.T.Fatalf("listing the feed: %v", err)

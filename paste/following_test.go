@@ -133,10 +133,10 @@ func newTwo(t *testing.T, ahead time.Duration) (one, two pastes) {
 		rt := sched.NewReal()
 		t.Cleanup(rt.Close)
 		later := backendtest.Later{Real: rt, By: ahead}
-		f := &faulty{Store: store, calls: map[string]int{}}
-		h := &backendtest.Fixture{T: t, Store: f, Runtime: rt, Journal: journal.New(t.Context(), store, later, nil)}
+		f := &faulty{calls: map[string]int{}}
+		h := &backendtest.Fixture{T: t, Store: f.on(store.Store), Runtime: rt, Journal: journal.New(t.Context(), store.Journal, later, nil)}
 		h.Services = backendtest.Open(t, backend.Config{
-			Store: f, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
+			Store: h.Store, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
 			Ahead: func() time.Duration { return ahead },
 		})
 		return pastes{Fixture: h, faults: f, anonymous: &principal.Viewer{}}
@@ -368,7 +368,7 @@ func TestFollow_TooManyMissedPastesEndIt(t *testing.T) {
 		h := newPastes(t)
 		first := h.create(titled("first")).Paste.CreatedAt
 		after := h.newest()
-		feeds := timeline.New(timeline.Config{Store: h.faults.Store, Runtime: h.Runtime})
+		feeds := timeline.New(timeline.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
 		for n := range missed {
 			e := timeline.Entry{Created: first.Add(time.Duration(n+1) * time.Microsecond), ID: fmt.Sprintf("p:%032x", n)}
 			if err := feeds.Put(t.Context(), "pastes", e, e.Created); err != nil {

@@ -26,7 +26,7 @@ func TestLatest_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 
 	rt := &backendtest.WallClock{Real: h.Runtime}
 	rt.Wall.Store(int64(end) - 1)
-	svc := backendtest.Open(t, backend.Config{Store: h.faults, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}}).Pastes
+	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}}).Pastes
 	reads := 0
 	h.faults.set(func() {
 		h.faults.readPastes = func() {

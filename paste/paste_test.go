@@ -182,7 +182,7 @@ func TestDelete_IsFinal(t *testing.T) {
 	if es := h.entries(); len(es) != 0 {
 		t.Errorf("the feed still has %v", es)
 	}
-	if bodies, err := h.Store.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 0 {
+	if bodies, err := h.Store.Pastes.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 0 {
 		t.Errorf("bodies after the end: %v, %v", bodies, err)
 	}
 	h.WantNothingInFlight()

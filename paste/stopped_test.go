@@ -71,14 +71,14 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 func tidyAll(h *backendtest.Fixture) {
 	h.T.Helper()
 	for range 3 {
-		dues, err := h.Store.DueUntil(h.T.Context(), h.Engine.Now(), 100)
+		dues, err := h.Store.Journal.DueUntil(h.T.Context(), h.Engine.Now(), 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
 			done, err := h.Engine.Expire(h.T.Context(), d)
 			if err == nil && done {
-				err = h.Store.DropDue(h.T.Context(), d)
+				err = h.Store.Journal.DropDue(h.T.Context(), d)
 			}
 			if err != nil {
 				h.T.Fatal(err)
@@ -97,13 +97,13 @@ func TestBodies_OfAGatewayThatIsBehindAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := paste.BodyRef{Paste: made.Paste.ID, Body: behind.Pastes.NewBodyID()}
-	if err := g.Store.PutBody(t.Context(), ref, long); err != nil {
+	if err := g.Store.Pastes.PutBody(t.Context(), ref, long); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Pastes.DropBodies(t.Context(), made.Paste); err != nil {
 		t.Fatal(err)
 	}
-	if bodies, err := g.Store.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 2 {
+	if bodies, err := g.Store.Pastes.ListBodies(t.Context(), made.Paste.ID); err != nil || len(bodies) != 2 {
 		t.Errorf("the body of a change that may be under way was removed: %v, %v", bodies, err)
 	}
 }

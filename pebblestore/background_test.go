@@ -62,7 +62,7 @@ func TestOpen_FullDiskEndsWithItsCause(t *testing.T) {
 		disk.refuse.Store(0)
 		<-time.After(longestPause + time.Second) // of the bubble: the next attempt succeeds and the store is closed
 		again := openStore(t, "store", Options{FS: disk})
-		rows, err := again.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+		rows, err := again.Contents.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 		if err != nil || rows.Header.Seq != 1 {
 			t.Errorf("the store has seq %d, %v", rows.Header.Seq, err)
 		}

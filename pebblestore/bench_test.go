@@ -94,13 +94,13 @@ func cpuTime(b *testing.B) (report func()) {
 // viewer does.
 func (s *benchStore) page20(owner principal.ID, from *library.EntryKey) []library.Entry {
 	ctx := s.b.Context()
-	es, err := s.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: principal.Private, From: from, Limit: 21})
+	es, err := s.Libraries.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: principal.Private, From: from, Limit: 21})
 	s.must(err)
 	ids := make([]library.ContentID, len(es))
 	for i, e := range es {
 		ids[i] = e.Content
 	}
-	rows, err := s.ReadMany(ctx, ids, []principal.ID{owner})
+	rows, err := s.Contents.ReadMany(ctx, ids, []principal.ID{owner})
 	s.must(err)
 	if len(rows) != len(es) {
 		s.b.Fatal("rows are missing")
@@ -123,7 +123,7 @@ func BenchmarkPage20(b *testing.B) {
 				}
 				var from *library.EntryKey
 				if page > 1 {
-					es, err := s.PageLibrary(b.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 20 * page})
+					es, err := s.Libraries.PageLibrary(b.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 20 * page})
 					s.must(err)
 					last := es[len(es)-1]
 					from = &library.EntryKey{Position: last.Position, Content: last.Content}
@@ -196,7 +196,7 @@ func (s *benchStore) move(h *library.Header, owner principal.ID) {
 	s.must(batch.Commit(nil))
 	s.must(batch.Close())
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-	s.must(s.ApplyIndex(s.b.Context(), &library.IndexUpdate{Header: h, Rows: []library.Member{m}}))
+	s.must(s.Contents.ApplyIndex(s.b.Context(), &library.IndexUpdate{Header: h, Rows: []library.Member{m}}))
 }
 
 func BenchmarkCommit(b *testing.B) {
@@ -216,7 +216,7 @@ func BenchmarkCommit(b *testing.B) {
 				for next() {
 					c := &library.ContentCommit{ID: h.ID, Base: h.Seq, Header: h, Writer: commit.EntryID{2}}
 					c.Header.Seq++
-					v, err := s.Commit(b.Context(), c)
+					v, err := s.Contents.Commit(b.Context(), c)
 					if err != nil || !v.Applied {
 						b.Fatal(v, err)
 					}
@@ -252,7 +252,7 @@ func BenchmarkApplyIndex10000(b *testing.B) {
 		s.must(batch.Close())
 		for at := 0; at < len(members); at += applyIndexBatch {
 			e := &library.IndexUpdate{Header: &h, Rows: members[at:min(at+applyIndexBatch, len(members))]}
-			s.must(s.ApplyIndex(b.Context(), e))
+			s.must(s.Contents.ApplyIndex(b.Context(), e))
 		}
 	}
 }

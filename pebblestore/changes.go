@@ -29,7 +29,7 @@ type changes struct {
 // forgetChanges deletes the changes that need not be kept any longer. It is called after a write
 // that added changes at an instant, and acts at most once a minute. It never fails that write: a
 // later call deletes what this one could not.
-func (s *Store) forgetChanges(added clock.Instant) {
+func (s contents) forgetChanges(added clock.Instant) {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	// If the clock was set back, changes are added before those already deleted.
@@ -61,7 +61,7 @@ func (s *Store) forgetChanges(added clock.Instant) {
 }
 
 // Changes implements library.LibraryStore.
-func (s *Store) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (_ []library.Change, err error) {
+func (s libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (_ []library.Change, err error) {
 	op, err := s.enter(ctx, "read changes")
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestChanges_ExpiredAreDeleted(t *testing.T) {
 		t.Helper()
 		writeChange(t, s, items, now)
 		items++
-		cs, err := s.Changes(t.Context(), changesOwner, library.ChangeKey{At: 1}, 1000)
+		cs, err := s.Libraries.Changes(t.Context(), changesOwner, library.ChangeKey{At: 1}, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,13 +87,13 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 	t.Helper()
 	h := library.Header{State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public}
 	h.ID, h.Visibility = library.ContentID(fmt.Sprint("c:acme:", n)), principal.Public
-	v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Header: h})
+	v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Header: h})
 	if err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	causes := library.Causes{All: library.Cause{Reason: library.ReasonUpdated, By: changesOwner}}
 	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at, Causes: causes}
-	if err := s.ApplyIndex(t.Context(), e); err != nil {
+	if err := s.Contents.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -108,12 +108,12 @@ func BenchmarkChanges(b *testing.B) {
 	for n := range 20_000 {
 		m := library.Member{Principal: principal.ID(fmt.Sprint("u:acme:", n)), Role: library.Viewing, Seq: 1}
 		e := &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, At: at.Add(time.Duration(n) * 100 * time.Millisecond)}
-		if err := s.ApplyIndex(b.Context(), e); err != nil {
+		if err := s.Contents.ApplyIndex(b.Context(), e); err != nil {
 			b.Fatal(err)
 		}
 	}
 	for b.Loop() {
-		cs, err := s.Changes(b.Context(), "u:acme:10000", library.ChangeKey{At: at}, 100)
+		cs, err := s.Libraries.Changes(b.Context(), "u:acme:10000", library.ChangeKey{At: at}, 100)
 		if err != nil || len(cs) != 1 {
 			b.Fatal(cs, err)
 		}

@@ -11,8 +11,11 @@ import (
 	"carrel/core/clock"
 )
 
+// claims implements claim.Store.
+type claims struct{ *Store }
+
 // ReadClaim implements claim.Store.
-func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (_ claim.Claim, err error) {
+func (s claims) ReadClaim(ctx context.Context, k claim.Key, _ bool) (_ claim.Claim, err error) {
 	op, err := s.enter(ctx, "read a claim")
 	if err != nil {
 		return claim.Claim{}, err
@@ -26,7 +29,7 @@ func (s *Store) ReadClaim(ctx context.Context, k claim.Key, _ bool) (_ claim.Cla
 }
 
 // claimAt reads the claim at a key. It returns a zero Claim if there is none.
-func (s *Store) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
+func (s claims) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return claim.Claim{}, err
@@ -35,7 +38,7 @@ func (s *Store) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 }
 
 // PutClaim implements claim.Store.
-func (s *Store) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Token) (claim.Claim, error) {
+func (s claims) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Token) (claim.Claim, error) {
 	current := c
 	err := s.changeClaim(ctx, "put a claim", c.Key, func(b *pebble.Batch, key []byte, before claim.Claim) error {
 		none := before == claim.Claim{}
@@ -55,7 +58,7 @@ func (s *Store) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Toke
 }
 
 // DropClaim implements claim.Store.
-func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+func (s claims) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
 	return s.changeClaim(ctx, "drop a claim", k, func(b *pebble.Batch, key []byte, before claim.Claim) error {
 		if before == (claim.Claim{}) || before.Record != record || token != nil && *token != before.Token {
 			return nil
@@ -66,7 +69,7 @@ func (s *Store) DropClaim(ctx context.Context, k claim.Key, record string, token
 
 // changeClaim changes a claim under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) (err error) {
+func (s claims) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err
@@ -89,7 +92,7 @@ func (s *Store) changeClaim(ctx context.Context, doing string, k claim.Key, chan
 }
 
 // ScanClaims implements claim.Store, in order of space and name.
-func (s *Store) ScanClaims(ctx context.Context, after claim.Key, limit int) (_ []claim.Claim, err error) {
+func (s claims) ScanClaims(ctx context.Context, after claim.Key, limit int) (_ []claim.Claim, err error) {
 	op, err := s.enter(ctx, "list claims")
 	if err != nil {
 		return nil, err

@@ -29,12 +29,13 @@ func openStore(t testing.TB, dir string, opts Options) *Store {
 
 func TestConformance_InMemory(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) backend.Store {
-		return openStore(t, "", Options{FS: vfs.NewMem()})
+		return openStore(t, "", Options{FS: vfs.NewMem()}).Store
 	})
 }
 
 func TestConformance_ArchiveInMemory(t *testing.T) {
-	storetest.RunArchive(t, func(t *testing.T) storetest.ArchiveStore {
-		return openStore(t, "", Options{FS: vfs.NewMem()})
+	storetest.RunArchive(t, func(t *testing.T) (backend.Store, storetest.Archive) {
+		s := openStore(t, "", Options{FS: vfs.NewMem()})
+		return s.Store, s
 	})
 }

@@ -15,8 +15,11 @@ import (
 	"carrel/principal"
 )
 
+// contents implements library.ContentStore.
+type contents struct{ *Store }
+
 // Read implements library.ContentStore.
-func (s *Store) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (_ *library.ContentRows, err error) {
+func (s contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (_ *library.ContentRows, err error) {
 	op, err := s.enter(ctx, "read a content")
 	if err != nil {
 		return nil, err
@@ -112,7 +115,7 @@ func (v *view) readRequest(table byte, id string, key *commit.RequestKey) (*comm
 }
 
 // ReadMany implements library.ContentStore. All rows come from one snapshot.
-func (s *Store) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) (_ []library.ContentRows, err error) {
+func (s contents) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) (_ []library.ContentRows, err error) {
 	op, err := s.enter(ctx, "read contents")
 	if err != nil {
 		return nil, err
@@ -163,7 +166,7 @@ func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]
 }
 
 // MembersPage implements library.ContentStore.
-func (s *Store) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (_ *library.ContentRows, err error) {
+func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (_ *library.ContentRows, err error) {
 	op, err := s.enter(ctx, "read members")
 	if err != nil {
 		return nil, err
@@ -216,7 +219,7 @@ func (v *view) memberRows(table byte, id string, after principal.ID, limit int, 
 }
 
 // Commit implements library.ContentStore.
-func (s *Store) Commit(ctx context.Context, c *library.ContentCommit) (_ commit.Verdict, err error) {
+func (s contents) Commit(ctx context.Context, c *library.ContentCommit) (_ commit.Verdict, err error) {
 	op, err := s.enter(ctx, "commit")
 	if err != nil {
 		return commit.Verdict{}, err
@@ -238,7 +241,7 @@ func wrongSeq(seq, base int64) error {
 }
 
 // commitContent does the compare-and-set under the partition's lock.
-func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) {
+func (s contents) commitContent(c *library.ContentCommit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tableContent, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -278,7 +281,7 @@ func (s *Store) commitContent(c *library.ContentCommit) (commit.Verdict, error) 
 }
 
 // header reads the header of a content. It returns a zero header if there is none.
-func (s *Store) header(id library.ContentID, key []byte) (*library.Header, error) {
+func (s contents) header(id library.ContentID, key []byte) (*library.Header, error) {
 	h := new(library.Header)
 	value, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -313,7 +316,7 @@ func withWriter(current []commit.Writer, seq int64, entry commit.EntryID) []comm
 }
 
 // ScanContents implements library.ContentStore.
-func (s *Store) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+func (s contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
 	ids, err := s.scanPartitions(ctx, "list contents", tableContent, string(after), limit)
 	if err != nil {
 		return nil, err

@@ -27,20 +27,24 @@ func TestConformance_Durable(t *testing.T) {
 	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
 		mem := vfs.NewCrashableMem()
 		s := openStore(t, crashDir, Options{FS: mem})
-		return s, func() backend.Store {
+		return s.Store, func() backend.Store {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
-			return openStore(t, crashDir, Options{FS: mem})
+			return openStore(t, crashDir, Options{FS: mem}).Store
 		}
 	})
 }
 
 func TestConformance_DurableArchive(t *testing.T) {
-	storetest.RunDurableArchive(t, func(t *testing.T) (storetest.ArchiveStore, func() storetest.ArchiveStore) {
+	storetest.RunDurableArchive(t, func(t *testing.T) (backend.Store, storetest.Archive, func() (backend.Store, storetest.Archive)) {
 		mem := vfs.NewCrashableMem()
-		s := openStore(t, "", Options{FS: mem})
-		return s, func() storetest.ArchiveStore {
+		opened := func() (backend.Store, storetest.Archive) {
+			s := openStore(t, "", Options{FS: mem})
+			return s.Store, s
+		}
+		s, a := opened()
+		return s, a, func() (backend.Store, storetest.Archive) {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
-			return openStore(t, "", Options{FS: mem})
+			return opened()
 		}
 	})
 }
@@ -71,10 +75,10 @@ func script() []step {
 		stamp := 10 * (n + 1)
 		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
 		later(fmt.Sprintf("list %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Block: storetest.Block(entry)})
+			return s.Journal.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Block: storetest.Block(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
-			return s.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
+			return s.Journal.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		next := h
 		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, principal.Public
@@ -85,7 +89,7 @@ func script() []step {
 			c.Supersede = &library.Superseded{Position: h.Position, Widest: h.Widest}
 		}
 		synced(fmt.Sprintf("commit %d", n), func(ctx context.Context, s *Store) error {
-			v, err := s.Commit(ctx, c)
+			v, err := s.Contents.Commit(ctx, c)
 			if err == nil && !v.Applied {
 				err = fmt.Errorf("refused: %+v", v)
 			}
@@ -96,34 +100,34 @@ func script() []step {
 		if n > 0 {
 			next.Unsettled = []library.Superseded{*c.Supersede}
 		}
-		later(fmt.Sprintf("apply index %d", n), func(ctx context.Context, s *Store) error { return s.ApplyIndex(ctx, e) })
+		later(fmt.Sprintf("apply index %d", n), func(ctx context.Context, s *Store) error { return s.Contents.ApplyIndex(ctx, e) })
 		if n > 0 {
 			cleanup := &library.Cleanup{ID: h.ID, Positions: []clock.Instant{c.Supersede.Position}, Leaving: e.Rows}
-			later(fmt.Sprintf("clean up %d", n), func(ctx context.Context, s *Store) error { return s.CleanUp(ctx, cleanup) })
+			later(fmt.Sprintf("clean up %d", n), func(ctx context.Context, s *Store) error { return s.Contents.CleanUp(ctx, cleanup) })
 		}
-		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.SetBuilt(ctx, ann, 1) })
+		later(fmt.Sprintf("built %d", n), func(ctx context.Context, s *Store) error { return s.Libraries.SetBuilt(ctx, ann, 1) })
 		g := group
 		g.Seq, g.MTS = n+1, at
 		member := principal.GroupMemberRow{Principal: ann, Role: principal.GroupManager, Seq: n + 1}
 		synced(fmt.Sprintf("commit principal %d", n), func(ctx context.Context, s *Store) error {
-			v, err := s.CommitPrincipal(ctx, &principal.Commit{ID: g.ID, Base: n, Header: g, Members: []principal.GroupMemberRow{member}})
+			v, err := s.Principals.CommitPrincipal(ctx, &principal.Commit{ID: g.ID, Base: n, Header: g, Members: []principal.GroupMemberRow{member}})
 			if err == nil && !v.Applied {
 				err = fmt.Errorf("refused: %+v", v)
 			}
 			return err
 		})
 		later(fmt.Sprintf("apply group index %d", n), func(ctx context.Context, s *Store) error {
-			return s.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &g, Rows: []principal.GroupMemberRow{member}})
+			return s.Principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &g, Rows: []principal.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
-			return s.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
+			return s.Journal.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
-			_, err := s.PutCreationIfAbsent(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
+			_, err := s.Registers.PutCreationIfAbsent(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)
 			return err
 		})
 		synced(fmt.Sprintf("setting %d", n), func(ctx context.Context, s *Store) error {
-			_, err := s.PutSettingIfAbsent(ctx, fmt.Sprintf("setting %d", n), []byte("value"))
+			_, err := s.Registers.PutSettingIfAbsent(ctx, fmt.Sprintf("setting %d", n), []byte("value"))
 			return err
 		})
 		synced(fmt.Sprintf("block %d", n), func(ctx context.Context, s *Store) error {
@@ -139,11 +143,13 @@ func script() []step {
 	steps = append(steps, lastPasteSteps()...)
 	later("drop entry", func(ctx context.Context, s *Store) error {
 		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
-		return s.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
+		return s.Libraries.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
 	})
-	later("drop list", func(ctx context.Context, s *Store) error { return s.DeleteInFlightList(ctx, inFlightList, 1000) })
+	later("drop list", func(ctx context.Context, s *Store) error {
+		return s.Journal.DeleteInFlightList(ctx, inFlightList, 1000)
+	})
 	synced("last", func(ctx context.Context, s *Store) error {
-		_, err := s.PutSettingIfAbsent(ctx, "last", nil)
+		_, err := s.Registers.PutSettingIfAbsent(ctx, "last", nil)
 		return err
 	})
 	return steps
@@ -250,7 +256,7 @@ func TestCrash_ConcurrentWritersLoseNothingAcknowledged(t *testing.T) {
 			return
 		}
 		for w := range writers {
-			rows, err := s.Read(t.Context(), id(w), library.ContentQuery{Members: []principal.ID{member}})
+			rows, err := s.Contents.Read(t.Context(), id(w), library.ContentQuery{Members: []principal.ID{member}})
 			if err != nil {
 				t.Errorf("point %d: %v", point, err)
 				continue
@@ -273,7 +279,7 @@ func TestCrash_ConcurrentWritersLoseNothingAcknowledged(t *testing.T) {
 				h := library.Header{Seq: n + 1, State: commit.Live}
 				h.ID = id(w)
 				started[w].Store(n + 1)
-				v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})
+				v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})
 				if err != nil || !v.Applied {
 					t.Errorf("writer %d, commit %d: %+v %v", w, n, v, err)
 					return

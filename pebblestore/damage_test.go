@@ -30,7 +30,7 @@ func readAll(ctx context.Context, fs vfs.FS, items int) error {
 	defer func() { _ = s.Close() }()
 	for n := range items {
 		id := library.ContentID(fmt.Sprintf("c:acme:item%03d", n))
-		rows, err := s.Read(ctx, id, library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
+		rows, err := s.Contents.Read(ctx, id, library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
 		if err != nil {
 			return err
 		}

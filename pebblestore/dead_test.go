@@ -57,7 +57,7 @@ func TestDeadRows_PagesStayCheap(t *testing.T) {
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
+		if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 		return h.Position
@@ -80,7 +80,7 @@ func TestDeadRows_PagesStayCheap(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	es, err := s.PageLibrary(t.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 51})
+	es, err := s.Libraries.PageLibrary(t.Context(), library.Slice{Owner: owner, Bucket: principal.Private, Limit: 51})
 	if err != nil || len(es) != 51 || es[0].Content != "c:acme:busy" || es[0].Position != at {
 		t.Errorf("%d entries: %v", len(es), err)
 	}

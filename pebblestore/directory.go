@@ -10,9 +10,12 @@ import (
 	"carrel/principal"
 )
 
+// directory implements principal.DirectoryStore.
+type directory struct{ *Store }
+
 // ApplyDirectory implements principal.DirectoryStore. Like ApplyIndex for content, it writes rows
 // from the stored header under the principal's lock.
-func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) (err error) {
+func (s directory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) (err error) {
 	op, err := s.enter(ctx, "update the directory")
 	if err != nil {
 		return err
@@ -47,7 +50,7 @@ func (s *Store) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate
 }
 
 // PageDirectory implements principal.DirectoryStore.
-func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (_ []principal.DirectoryRow, err error) {
+func (s directory) PageDirectory(ctx context.Context, p principal.DirectorySlice) (_ []principal.DirectoryRow, err error) {
 	op, err := s.enter(ctx, "page the directory")
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (s *Store) PageDirectory(ctx context.Context, p principal.DirectorySlice) (
 }
 
 // ReadDirectory implements principal.DirectoryStore. All rows come from one snapshot.
-func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow, err error) {
+func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow, err error) {
 	op, err := s.enter(ctx, "read the directory")
 	if err != nil {
 		return nil, err
@@ -102,7 +105,7 @@ func (s *Store) ReadDirectory(ctx context.Context, p principal.ID, keys []princi
 }
 
 // ScanDirectory implements principal.DirectoryStore. The position is a key.
-func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
+func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	op, err := s.enter(ctx, "scan the directory")
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +129,7 @@ func (s *Store) ScanDirectory(ctx context.Context, after []byte, limit int) (row
 }
 
 // directoryRows reads rows of the directory in key order.
-func (s *Store) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
+func (s directory) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -166,7 +169,7 @@ func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
 
 // DropDirectory implements principal.DirectoryStore. It compares each row under the lock of its
 // principal, which ApplyDirectory holds when it writes rows.
-func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) (err error) {
+func (s directory) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) (err error) {
 	op, err := s.enter(ctx, "drop a row of the directory")
 	if err != nil {
 		return err
@@ -180,7 +183,7 @@ func (s *Store) DropDirectory(ctx context.Context, rows []principal.DirectoryRow
 	return nil
 }
 
-func (s *Store) dropDirectoryRow(r *principal.DirectoryRow) error {
+func (s directory) dropDirectoryRow(r *principal.DirectoryRow) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
 	mu.Lock()
 	defer mu.Unlock()

@@ -11,8 +11,11 @@ import (
 	"carrel/principal"
 )
 
+// texts implements page.Store.
+type texts struct{ *Store }
+
 // ListDrafts implements page.Store.
-func (s *Store) ListDrafts(ctx context.Context, user principal.ID) (_ []page.DraftRow, err error) {
+func (s texts) ListDrafts(ctx context.Context, user principal.ID) (_ []page.DraftRow, err error) {
 	op, err := s.enter(ctx, "list drafts")
 	if err != nil {
 		return nil, err
@@ -49,7 +52,7 @@ func (s *Store) ListDrafts(ctx context.Context, user principal.ID) (_ []page.Dra
 }
 
 // ReadDrafts implements page.Store.
-func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) (_ []page.DraftRow, err error) {
+func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) (_ []page.DraftRow, err error) {
 	op, err := s.enter(ctx, "read drafts")
 	if err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func (s *Store) ReadDrafts(ctx context.Context, user principal.ID, names []strin
 }
 
 // draftAt reads the draft at a key. It returns a zero row if there is none.
-func (s *Store) draftAt(user principal.ID, name string, key []byte) (page.DraftRow, error) {
+func (s texts) draftAt(user principal.ID, name string, key []byte) (page.DraftRow, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return page.DraftRow{}, err
@@ -76,7 +79,7 @@ func (s *Store) draftAt(user principal.ID, name string, key []byte) (page.DraftR
 }
 
 // PutDraft implements page.Store.
-func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
 	current := d
 	err := s.changeDraft(ctx, "put a draft", d.User, d.Name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
 		none := before.User == ""
@@ -96,7 +99,7 @@ func (s *Store) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID
 }
 
 // DropDraft implements page.Store.
-func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
 	return s.changeDraft(ctx, "drop a draft", user, name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
 		if before.User == "" || before.Token != token {
 			return nil
@@ -107,7 +110,7 @@ func (s *Store) DropDraft(ctx context.Context, user principal.ID, name string, t
 
 // changeDraft changes a draft under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) (err error) {
+func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err

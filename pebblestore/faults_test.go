@@ -72,7 +72,7 @@ func closeFailed(t *testing.T, s *Store) {
 func commitOf(ctx context.Context, s *Store, name string, seq int64) (commit.Verdict, error) {
 	h := library.Header{Seq: seq, MTS: clock.Instant(seq), Position: clock.Instant(seq), State: commit.Live, Widest: principal.Private}
 	h.ID, h.Title, h.Visibility = library.ContentID("c:acme:"+name), strings.Repeat("title of "+name, 20), principal.Private
-	return s.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: commit.EntryID{1},
+	return s.Contents.Commit(ctx, &library.ContentCommit{ID: h.ID, Base: seq - 1, Header: h, Writer: commit.EntryID{1},
 		Members: []library.Member{{Principal: "u:acme:ann", Role: library.Manages}}})
 }
 
@@ -164,7 +164,7 @@ func TestClose_LaterCallsFail(t *testing.T) {
 	if fault.MayHaveCommitted(err) {
 		t.Error("a commit on a closed store may have been applied")
 	}
-	_, err = s.ReadMany(t.Context(), []library.ContentID{"c:acme:item"}, nil)
+	_, err = s.Contents.ReadMany(t.Context(), []library.ContentID{"c:acme:item"}, nil)
 	wantUnavailable(t, err, "closed")
 	_, err = s.ReserveBlock(t.Context(), "host", 5)
 	wantUnavailable(t, err, "closed")
@@ -206,7 +206,7 @@ func TestClose_WaitsForCalls(t *testing.T) {
 	done.Wait()
 	again := openStore(t, "", Options{FS: mem})
 	for w, want := range last {
-		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
+		rows, err := again.Contents.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
 		if err != nil || rows.Header.Seq != want {
 			t.Errorf("writer %d: %d was acknowledged, the store has %d, %v", w, want, rows.Header.Seq, err)
 		}
@@ -231,7 +231,7 @@ func TestStore_EndedContextIsAnError(t *testing.T) {
 	}
 	late, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	err = s.PutDue(late, commit.Due{})
+	err = s.Journal.PutDue(late, commit.Due{})
 	wantUnavailable(t, err)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
@@ -291,7 +291,7 @@ func TestLog_FailureEndsTheStore(t *testing.T) {
 	for range 3 {
 		_, err := commitOf(t.Context(), s, "other", 1)
 		wantUnavailable(t, err, "can no longer write")
-		_, err = s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+		_, err = s.Contents.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 		wantUnavailable(t, err, "can no longer write")
 	}
 	if len(fatal) != 1 || !strings.Contains(fatal[0], "can no longer be written") || !strings.Contains(fatal[0], "injected error") {
@@ -301,7 +301,7 @@ func TestLog_FailureEndsTheStore(t *testing.T) {
 		t.Errorf("the log has %d lines:\n%s", n, &log)
 	}
 	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
-	rows, err := again.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+	rows, err := again.Contents.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 	if err != nil || rows.Header.Seq != 1 {
 		t.Errorf("the store has seq %d, 1 was acknowledged: %v", rows.Header.Seq, err)
 	}
@@ -355,7 +355,7 @@ func TestLog_FailureUnderLoadLosesNothingAcknowledged(t *testing.T) {
 	}
 	again := openStore(t, "", Options{FS: mem.CrashClone(vfs.CrashCloneCfg{})})
 	for w, want := range acked {
-		rows, err := again.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
+		rows, err := again.Contents.Read(t.Context(), library.ContentID(fmt.Sprintf("c:acme:item%d", w)), library.ContentQuery{})
 		if err != nil || rows.Header.Seq < want || rows.Header.Seq > want+1 {
 			t.Errorf("writer %d: %d was acknowledged, the store has %d: %v", w, want, rows.Header.Seq, err)
 		}

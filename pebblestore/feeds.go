@@ -11,8 +11,11 @@ import (
 	"carrel/core/timeline"
 )
 
+// feeds implements timeline.Store.
+type feeds struct{ *Store }
+
 // RecordBucket implements timeline.Store.
-func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (_ timeline.Bucket, err error) {
+func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (_ timeline.Bucket, err error) {
 	op, err := s.enter(ctx, "record a day of a feed")
 	if err != nil {
 		return timeline.Bucket{}, err
@@ -41,7 +44,7 @@ func (s *Store) RecordBucket(ctx context.Context, feed timeline.Feed, bucket tim
 }
 
 // ListBuckets implements timeline.Store.
-func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timeline.Bucket, err error) {
+func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timeline.Bucket, err error) {
 	op, err := s.enter(ctx, "list the days of a feed")
 	if err != nil {
 		return nil, err
@@ -76,7 +79,7 @@ func (s *Store) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timeli
 
 // PutEntry implements timeline.Store. A drop leaves no tombstone, so a delayed put that arrives
 // after a later drop is stored.
-func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
+func (s feeds) PutEntry(ctx context.Context, c timeline.Change) error {
 	return s.changeEntry(ctx, "add to a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, _ bool) error {
 		if before > c.MTS {
 			return nil
@@ -86,7 +89,7 @@ func (s *Store) PutEntry(ctx context.Context, c timeline.Change) error {
 }
 
 // DropEntry implements timeline.Store.
-func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
+func (s feeds) DropEntry(ctx context.Context, c timeline.Change) error {
 	return s.changeEntry(ctx, "remove from a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error {
 		if !found || before > c.MTS {
 			return nil
@@ -100,7 +103,7 @@ func (s *Store) DropEntry(ctx context.Context, c timeline.Change) error {
 
 // changeEntry changes an entry of a feed under the lock of its row. before is the MTS of the
 // current entry.
-func (s *Store) changeEntry(ctx context.Context, doing string, c timeline.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
+func (s feeds) changeEntry(ctx context.Context, doing string, c timeline.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
 	key := appendFeedKey(nil, c.Partition, c.Entry)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -121,7 +124,7 @@ func (s *Store) changeEntry(ctx context.Context, doing string, c timeline.Change
 }
 
 // ListEntries implements timeline.Store.
-func (s *Store) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (_ []timeline.Entry, err error) {
+func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (_ []timeline.Entry, err error) {
 	op, err := s.enter(ctx, "list a feed")
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (v *view) readRows(id library.ContentID, keys []library.RowKey) ([]library.
 }
 
 // PageRows implements library.ContentStore.
-func (s *Store) PageRows(ctx context.Context, q library.RowSlice) (_ []library.Row, err error) {
+func (s contents) PageRows(ctx context.Context, q library.RowSlice) (_ []library.Row, err error) {
 	op, err := s.enter(ctx, "read rows of a content")
 	if err != nil {
 		return nil, err

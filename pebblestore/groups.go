@@ -12,7 +12,7 @@ import (
 )
 
 // Confirm implements principal.Store. All rows come from one snapshot.
-func (s *Store) Confirm(ctx context.Context, memberships []principal.MemberOf) (_ []principal.GroupMemberRow, err error) {
+func (s principals) Confirm(ctx context.Context, memberships []principal.MemberOf) (_ []principal.GroupMemberRow, err error) {
 	op, err := s.enter(ctx, "confirm memberships")
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (v *view) confirm(group principal.ID, m *principal.GroupMemberRow) error {
 }
 
 // CleanUpGroup implements principal.Store.
-func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) (err error) {
+func (s principals) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) (err error) {
 	op, err := s.enter(ctx, "clean up a group")
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *Store) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup) (er
 }
 
 // purgeMembers removes member rows of a deleted group. The caller holds the lock of the group.
-func (s *Store) purgeMembers(b *pebble.Batch, t *principal.GroupCleanup) error {
+func (s principals) purgeMembers(b *pebble.Batch, t *principal.GroupCleanup) error {
 	h, err := s.principal(t.ID)
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 )
 
 // ApplyIndexBatch implements library.ContentStore.
-func (s *Store) ApplyIndexBatch() int { return applyIndexBatch }
+func (s contents) ApplyIndexBatch() int { return applyIndexBatch }
 
 // ApplyIndex implements library.ContentStore. Under the content's lock it writes index rows from
 // the given snapshot if the stored header has its Seq, and from newer stored rows otherwise. So
 // older rows never overwrite newer ones, without a timestamp on each row.
-func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) (err error) {
+func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) (err error) {
 	op, err := s.enter(ctx, "update index")
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Store) ApplyIndex(ctx context.Context, e *library.IndexUpdate) (err err
 }
 
 // newest returns the snapshot of e, or a newer one of the same principals.
-func (s *Store) newest(e *library.IndexUpdate, key []byte) (*library.Header, []library.Member, error) {
+func (s contents) newest(e *library.IndexUpdate, key []byte) (*library.Header, []library.Member, error) {
 	value, closer, err := s.db.Get(key)
 	switch {
 	case err == nil:
@@ -134,7 +134,7 @@ func setRole(b *pebble.Batch, key []byte, role byte) error {
 }
 
 // CleanUp implements library.ContentStore.
-func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) (err error) {
+func (s contents) CleanUp(ctx context.Context, t *library.Cleanup) (err error) {
 	op, err := s.enter(ctx, "clean up")
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Store) CleanUp(ctx context.Context, t *library.Cleanup) (err error) {
 }
 
 // cleanUp adds the row changes of t to the batch.
-func (s *Store) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header, key []byte) error {
+func (s contents) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header, key []byte) error {
 	purge := t.Purge && h.State == commit.Deleted
 	for _, given := range t.Leaving {
 		m := library.Member{Principal: given.Principal}

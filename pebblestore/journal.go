@@ -19,9 +19,12 @@ type listStamps struct {
 	last map[commit.ListID]int64
 }
 
+// journalStore implements commit.JournalStore.
+type journalStore struct{ *Store }
+
 // PutInFlightList implements commit.JournalStore. A delayed write with an older stamp than the
 // stored one changes nothing.
-func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) (err error) {
+func (s journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList) (err error) {
 	op, err := s.enter(ctx, "write the in-flight list")
 	if err != nil {
 		return err
@@ -55,7 +58,7 @@ func (s *Store) PutInFlightList(ctx context.Context, l commit.InFlightList) (err
 }
 
 // listStamp returns the stamp of the list's last write. The caller holds inFlightLists.mu.
-func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
+func (s journalStore) listStamp(id commit.ListID, key []byte) (int64, error) {
 	if last, ok := s.inFlightLists.last[id]; ok {
 		return last, nil
 	}
@@ -72,7 +75,7 @@ func (s *Store) listStamp(id commit.ListID, key []byte) (int64, error) {
 }
 
 // InFlightLists implements commit.JournalStore.
-func (s *Store) InFlightLists(ctx context.Context) (_ []commit.InFlightList, err error) {
+func (s journalStore) InFlightLists(ctx context.Context) (_ []commit.InFlightList, err error) {
 	op, err := s.enter(ctx, "read in-flight lists")
 	if err != nil {
 		return nil, err
@@ -116,12 +119,12 @@ func (s *Store) InFlightLists(ctx context.Context) (_ []commit.InFlightList, err
 }
 
 // InFlight implements commit.JournalStore. Only one process uses the store.
-func (s *Store) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+func (s journalStore) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	return s.InFlightLists(ctx)
 }
 
 // DeleteInFlightList implements commit.JournalStore.
-func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) (err error) {
+func (s journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) (err error) {
 	op, err := s.enter(ctx, "drop an in-flight list")
 	if err != nil {
 		return err
@@ -146,19 +149,19 @@ func (s *Store) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp 
 }
 
 // PutDue implements commit.JournalStore.
-func (s *Store) PutDue(ctx context.Context, d commit.Due) error {
+func (s journalStore) PutDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "write a hint", d, func(b *pebble.Batch, key []byte) error {
 		return b.Set(key, appendDue(nil, d.MTS), nil)
 	})
 }
 
 // DropDue implements commit.JournalStore.
-func (s *Store) DropDue(ctx context.Context, d commit.Due) error {
+func (s journalStore) DropDue(ctx context.Context, d commit.Due) error {
 	return s.writeDue(ctx, "drop a hint", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
 
 // writeDue writes a hint unless a newer one than d is stored.
-func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill func(b *pebble.Batch, key []byte) error) error {
+func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Due, fill func(b *pebble.Batch, key []byte) error) error {
 	key := appendDueKey(nil, d)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -179,7 +182,7 @@ func (s *Store) writeDue(ctx context.Context, doing string, d commit.Due, fill f
 }
 
 // DueUntil implements commit.JournalStore.
-func (s *Store) DueUntil(ctx context.Context, until clock.Instant, limit int) (_ []commit.Due, err error) {
+func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) (_ []commit.Due, err error) {
 	op, err := s.enter(ctx, "read hints")
 	if err != nil {
 		return nil, err

@@ -10,8 +10,11 @@ import (
 	"carrel/lease"
 )
 
+// leases implements lease.Store.
+type leases struct{ *Store }
+
 // ReadLease implements lease.Store.
-func (s *Store) ReadLease(ctx context.Context, id lease.ID) (_ lease.Row, err error) {
+func (s leases) ReadLease(ctx context.Context, id lease.ID) (_ lease.Row, err error) {
 	op, err := s.enter(ctx, "read a lease")
 	if err != nil {
 		return lease.Row{}, err
@@ -25,7 +28,7 @@ func (s *Store) ReadLease(ctx context.Context, id lease.ID) (_ lease.Row, err er
 }
 
 // leaseAt reads the lease at a key. It returns the zero Row if there is none.
-func (s *Store) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
+func (s leases) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return lease.Row{}, err
@@ -34,7 +37,7 @@ func (s *Store) leaseAt(id lease.ID, key []byte) (lease.Row, error) {
 }
 
 // CommitLease implements lease.Store.
-func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+func (s leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	current := r
 	err := s.changeLease(ctx, "commit a lease", r.ID, func(b *pebble.Batch, key []byte, before lease.Row) error {
 		if before.Seq != r.Seq-1 {
@@ -50,7 +53,7 @@ func (s *Store) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error)
 }
 
 // DropLease implements lease.Store.
-func (s *Store) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	return s.changeLease(ctx, "drop a lease", id, func(b *pebble.Batch, key []byte, before lease.Row) error {
 		if before.Seq == 0 || before.Seq != seq {
 			return nil
@@ -61,7 +64,7 @@ func (s *Store) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 
 // changeLease changes a lease under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) (err error) {
+func (s leases) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err
@@ -84,7 +87,7 @@ func (s *Store) changeLease(ctx context.Context, doing string, id lease.ID, chan
 }
 
 // ScanLeases implements lease.Store, in order of id.
-func (s *Store) ScanLeases(ctx context.Context, after lease.ID, limit int) (_ []lease.Row, err error) {
+func (s leases) ScanLeases(ctx context.Context, after lease.ID, limit int) (_ []lease.Row, err error) {
 	op, err := s.enter(ctx, "list leases")
 	if err != nil {
 		return nil, err

@@ -15,8 +15,11 @@ import (
 	"carrel/principal"
 )
 
+// libraries implements library.LibraryStore.
+type libraries struct{ *Store }
+
 // PageLibrary implements library.LibraryStore.
-func (s *Store) PageLibrary(ctx context.Context, p library.Slice) (_ []library.Entry, err error) {
+func (s libraries) PageLibrary(ctx context.Context, p library.Slice) (_ []library.Entry, err error) {
 	op, err := s.enter(ctx, "page a library")
 	if err != nil {
 		return nil, err
@@ -40,7 +43,7 @@ func (s *Store) PageLibrary(ctx context.Context, p library.Slice) (_ []library.E
 }
 
 // OpenLibrary implements library.LibraryStore. All rows come from one snapshot.
-func (s *Store) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (_ *library.Opening, err error) {
+func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool) (_ *library.Opening, err error) {
 	op, err := s.enter(ctx, "page a library")
 	if err != nil {
 		return nil, err
@@ -139,7 +142,7 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 }
 
 // CountLibrary implements library.LibraryStore. It reads only keys.
-func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (_ int, err error) {
+func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (_ int, err error) {
 	op, err := s.enter(ctx, "count a library")
 	if err != nil {
 		return 0, err
@@ -160,7 +163,7 @@ func (s *Store) CountLibrary(ctx context.Context, owner principal.ID, bucket lib
 }
 
 // Built implements library.LibraryStore.
-func (s *Store) Built(ctx context.Context, owner principal.ID) (_ bool, err error) {
+func (s libraries) Built(ctx context.Context, owner principal.ID) (_ bool, err error) {
 	op, err := s.enter(ctx, "read a library")
 	if err != nil {
 		return false, err
@@ -175,13 +178,13 @@ func (s *Store) Built(ctx context.Context, owner principal.ID) (_ bool, err erro
 
 // Recorded implements library.LibraryStore. In this store a record is never deleted without its
 // library, so one mark serves both.
-func (s *Store) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
+func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	return s.Built(ctx, owner)
 }
 
 // SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
 // nothing but a deletion of the owner can remove the mark.
-func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -195,14 +198,14 @@ func (s *Store) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Ins
 
 // isDeleted reports whether a user or a group is deleted. If so, nothing may be written to its
 // library. The caller holds the lock of the principal.
-func (s *Store) isDeleted(p principal.ID) (bool, error) {
+func (s libraries) isDeleted(p principal.ID) (bool, error) {
 	h, err := s.principal(p)
 	return err == nil && h.State == commit.Deleted, err
 }
 
 // DropLibrary implements library.LibraryStore. It ignores asOf and removes everything, because the
 // owner is deleted for good and the rows of the record carry no time.
-func (s *Store) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -239,7 +242,7 @@ func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebbl
 
 // DropEntries implements library.LibraryStore. It compares each entry under the lock of its
 // content, which ApplyIndex holds when it writes entries.
-func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) (err error) {
+func (s libraries) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) (err error) {
 	op, err := s.enter(ctx, "drop an entry")
 	if err != nil {
 		return err
@@ -253,7 +256,7 @@ func (s *Store) DropEntries(ctx context.Context, owner principal.ID, es []librar
 	return nil
 }
 
-func (s *Store) dropEntry(owner principal.ID, e *library.BucketEntry) error {
+func (s libraries) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 	mu := s.locks.of(appendHeaderKey(nil, tableContent, string(e.Content)))
 	mu.Lock()
 	defer mu.Unlock()
@@ -281,7 +284,7 @@ func (s *Store) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 }
 
 // SharedWith implements library.LibraryStore.
-func (s *Store) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var shared []library.Shared
 	err := s.pairs(ctx, "list what is shared", tableShared, string(owner), string(after), limit, func(second string, role byte) {
 		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
@@ -331,7 +334,7 @@ func (s *Store) pairs(ctx context.Context, doing string, table byte, first, afte
 }
 
 // Roles implements library.LibraryStore.
-func (s *Store) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) (_ []library.ContentRole, err error) {
+func (s libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) (_ []library.ContentRole, err error) {
 	op, err := s.enter(ctx, "read roles")
 	if err != nil {
 		return nil, err

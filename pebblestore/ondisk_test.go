@@ -11,10 +11,10 @@ import (
 
 func TestConformance_OnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
-	storetest.Run(t, func(*testing.T) backend.Store { return shared })
+	storetest.Run(t, func(*testing.T) backend.Store { return shared.Store })
 }
 
 func TestConformance_ArchiveOnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
-	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return shared })
+	storetest.RunArchive(t, func(*testing.T) (backend.Store, storetest.Archive) { return shared.Store, shared })
 }

@@ -16,8 +16,11 @@ import (
 	"carrel/paste"
 )
 
+// pastes implements paste.Store.
+type pastes struct{ *Store }
+
 // ReadPaste implements paste.Store.
-func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+func (s pastes) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 	rows, err := s.ReadPastes(ctx, []paste.Ref{{ID: id}})
 	if err != nil {
 		return paste.Row{}, err
@@ -26,7 +29,7 @@ func (s *Store) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 }
 
 // ReadPastes implements paste.Store.
-func (s *Store) ReadPastes(ctx context.Context, refs []paste.Ref) (_ []paste.Row, err error) {
+func (s pastes) ReadPastes(ctx context.Context, refs []paste.Ref) (_ []paste.Row, err error) {
 	op, err := s.enter(ctx, "read pastes")
 	if err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row pas
 }
 
 // CommitPaste implements paste.Store.
-func (s *Store) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	current := r
 	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, before paste.Row, key []byte) error {
 		if before.Seq != r.Seq-1 {
@@ -136,7 +139,7 @@ func putPaste(b *pebble.Batch, r *paste.Row, before []byte) error {
 }
 
 // DropPaste implements paste.Store.
-func (s *Store) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	return s.changePaste(ctx, "drop a paste", id, func(b *pebble.Batch, before paste.Row, key []byte) error {
 		if before.Seq == 0 || before.Seq != seq {
 			return nil
@@ -151,7 +154,7 @@ type pasteChange func(b *pebble.Batch, before paste.Row, key []byte) error
 
 // changePaste changes a paste under the lock of its id. It writes nothing if change leaves the
 // batch empty.
-func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) (err error) {
+func (s pastes) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err
@@ -173,7 +176,7 @@ func (s *Store) changePaste(ctx context.Context, doing string, id paste.ID, chan
 }
 
 // ScanPastes implements paste.Store, in order of id.
-func (s *Store) ScanPastes(ctx context.Context, after paste.ID, limit int) (_ []paste.Row, err error) {
+func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) (_ []paste.Row, err error) {
 	op, err := s.enter(ctx, "list pastes")
 	if err != nil {
 		return nil, err
@@ -221,7 +224,7 @@ func (v *view) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
 }
 
 // PutBody implements paste.Store. The commit that refers to the body syncs it.
-func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+func (s pastes) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
 	if err := s.space.CheckFree(s.now()); err != nil {
 		return err
 	}
@@ -231,7 +234,7 @@ func (s *Store) PutBody(ctx context.Context, ref paste.BodyRef, body string) err
 }
 
 // ReadBodies implements paste.Store.
-func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) (_ []*string, err error) {
+func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) (_ []*string, err error) {
 	op, err := s.enter(ctx, "read the bodies of pastes")
 	if err != nil {
 		return nil, err
@@ -251,7 +254,7 @@ func (s *Store) ReadBodies(ctx context.Context, refs []paste.BodyRef) (_ []*stri
 }
 
 // ListBodies implements paste.Store.
-func (s *Store) ListBodies(ctx context.Context, id paste.ID) (_ []paste.BodyID, err error) {
+func (s pastes) ListBodies(ctx context.Context, id paste.ID) (_ []paste.BodyID, err error) {
 	op, err := s.enter(ctx, "list the bodies of a paste")
 	if err != nil {
 		return nil, err
@@ -282,7 +285,7 @@ func (s *Store) ListBodies(ctx context.Context, id paste.ID) (_ []paste.BodyID, 
 }
 
 // DropBodies implements paste.Store.
-func (s *Store) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+func (s pastes) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	return s.writeLater(ctx, "drop the bodies of pastes", func(b *pebble.Batch) error {
 		for _, ref := range refs {
 			if err := b.Delete(appendBodyKey(nil, ref), nil); err != nil {

@@ -33,7 +33,7 @@ func wantStored(t *testing.T, s *Store, what string, want int) {
 // mustCommitPaste commits a state of a paste.
 func mustCommitPaste(t *testing.T, s *Store, r paste.Row) {
 	t.Helper()
-	got, err := s.CommitPaste(t.Context(), r)
+	got, err := s.Pastes.CommitPaste(t.Context(), r)
 	if diff := cmp.Diff(r, got); err != nil || diff != "" {
 		t.Fatalf("committing %s: %v\n%s", r.ID, err, diff)
 	}
@@ -48,7 +48,7 @@ func wantPastes(t *testing.T, s *Store, want ...paste.Row) {
 		byCreation = append(byCreation, paste.Ref{ID: r.ID, CreatedAt: r.CreatedAt()})
 	}
 	for _, refs := range [][]paste.Ref{byID, byCreation} {
-		got, err := s.ReadPastes(t.Context(), refs)
+		got, err := s.Pastes.ReadPastes(t.Context(), refs)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("by %v: %v (-want +got):\n%s", refs, err, diff)
 		}
@@ -56,7 +56,7 @@ func wantPastes(t *testing.T, s *Store, want ...paste.Row) {
 	for _, limit := range []int{1, 2, 100} {
 		var scanned, archived []paste.Row
 		for after := paste.ID(""); ; after = scanned[len(scanned)-1].ID {
-			page, err := s.ScanPastes(t.Context(), after, limit)
+			page, err := s.Pastes.ScanPastes(t.Context(), after, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestPastes_AreReadChangedAndDropped(t *testing.T) {
 	wantPastes(t, s, rows...)
 	for _, n := range []int{4, 2, 1} {
 		for range 2 {
-			if err := s.DropPaste(t.Context(), rows[n].ID, rows[n].Seq); err != nil {
+			if err := s.Pastes.DropPaste(t.Context(), rows[n].ID, rows[n].Seq); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -126,7 +126,7 @@ func TestReadPastes_KnownCreationNeedsNoPointer(t *testing.T) {
 	if err := s.db.Delete(appendPasteKey(nil, r.ID), pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}, {ID: r.ID}})
+	got, err := s.Pastes.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}, {ID: r.ID}})
 	if diff := cmp.Diff([]paste.Row{r, {}}, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -141,13 +141,13 @@ func TestPastes_PointerWithoutRowIsAnError(t *testing.T) {
 	if err := s.db.Delete(appendPasteRowKey(nil, r.ID, 7), pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	_, byID := s.ReadPaste(t.Context(), r.ID)
-	_, byCreation := s.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}})
-	_, scanned := s.ScanPastes(t.Context(), "", 10)
-	_, committed := s.CommitPaste(t.Context(), r)
+	_, byID := s.Pastes.ReadPaste(t.Context(), r.ID)
+	_, byCreation := s.Pastes.ReadPastes(t.Context(), []paste.Ref{{ID: r.ID, CreatedAt: 7}})
+	_, scanned := s.Pastes.ScanPastes(t.Context(), "", 10)
+	_, committed := s.Pastes.CommitPaste(t.Context(), r)
 	for what, err := range map[string]error{
 		"read by its id": byID, "read by its creation": byCreation, "scanned": scanned, "committed": committed,
-		"dropped": s.DropPaste(t.Context(), r.ID, 1), "put": s.PutRows(t.Context(), []archive.Row{{Paste: &r}}),
+		"dropped": s.Pastes.DropPaste(t.Context(), r.ID, 1), "put": s.PutRows(t.Context(), []archive.Row{{Paste: &r}}),
 	} {
 		if err == nil || fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 			t.Errorf("%s: %v", what, err)

@@ -28,24 +28,24 @@ func pasteSteps(n int64) []step {
 		steps = append(steps, step{fmt.Sprintf("%s %d", what, n), synced, run})
 	}
 	add("put body", false, func(ctx context.Context, s *Store) error {
-		return s.PutBody(ctx, bodyRef(n), strings.Repeat("body ", bodySize/5))
+		return s.Pastes.PutBody(ctx, bodyRef(n), strings.Repeat("body ", bodySize/5))
 	})
 	add("commit paste", true, commitPasteStep(n))
 	add("record bucket", true, recordBucketStep(n, 4))
 	add("record known bucket", false, recordBucketStep(n, 8))
 	c := entryChange(n, at)
 	if n%2 == 0 {
-		add("put entry", false, func(ctx context.Context, s *Store) error { return s.PutEntry(ctx, c) })
+		add("put entry", false, func(ctx context.Context, s *Store) error { return s.Feeds.PutEntry(ctx, c) })
 		later := c
 		later.MTS, later.Entry.Until = c.MTS+1, 1<<50
-		add("replace entry", false, func(ctx context.Context, s *Store) error { return s.PutEntry(ctx, later) })
+		add("replace entry", false, func(ctx context.Context, s *Store) error { return s.Feeds.PutEntry(ctx, later) })
 	} else {
-		add("drop entry", false, func(ctx context.Context, s *Store) error { return s.DropEntry(ctx, c) })
-		add("drop missing entry", false, func(ctx context.Context, s *Store) error { return s.DropEntry(ctx, c) })
+		add("drop entry", false, func(ctx context.Context, s *Store) error { return s.Feeds.DropEntry(ctx, c) })
+		add("drop missing entry", false, func(ctx context.Context, s *Store) error { return s.Feeds.DropEntry(ctx, c) })
 	}
 	if n > 0 && n < rounds-1 {
 		add("drop former body", false, func(ctx context.Context, s *Store) error {
-			return s.DropBodies(ctx, []paste.BodyRef{bodyRef(n - 1)})
+			return s.Pastes.DropBodies(ctx, []paste.BodyRef{bodyRef(n - 1)})
 		})
 	}
 	return steps
@@ -56,9 +56,9 @@ func pasteSteps(n int64) []step {
 func lastPasteSteps() []step {
 	return []step{
 		{"drop bodies", false, func(ctx context.Context, s *Store) error {
-			return s.DropBodies(ctx, []paste.BodyRef{bodyRef(rounds - 2), bodyRef(rounds - 1)})
+			return s.Pastes.DropBodies(ctx, []paste.BodyRef{bodyRef(rounds - 2), bodyRef(rounds - 1)})
 		}},
-		{"drop paste", true, func(ctx context.Context, s *Store) error { return s.DropPaste(ctx, "p:item", rounds) }},
+		{"drop paste", true, func(ctx context.Context, s *Store) error { return s.Pastes.DropPaste(ctx, "p:item", rounds) }},
 	}
 }
 
@@ -81,7 +81,7 @@ func entryChange(n int64, at clock.Instant) timeline.Change {
 // the 4 partitions that were requested first.
 func recordBucketStep(n int64, shards int) func(ctx context.Context, s *Store) error {
 	return func(ctx context.Context, s *Store) error {
-		b, err := s.RecordBucket(ctx, "pastes", timeline.Bucket{Day: timeline.Day(n), Shards: shards})
+		b, err := s.Feeds.RecordBucket(ctx, "pastes", timeline.Bucket{Day: timeline.Day(n), Shards: shards})
 		if err == nil && b.Shards != 4 {
 			err = fmt.Errorf("day %d has %d partitions", n, b.Shards)
 		}
@@ -95,7 +95,7 @@ func commitPasteStep(n int64) func(ctx context.Context, s *Store) error {
 	p.Body = paste.Body{Long: bodyRef(n).Body, Size: bodySize}
 	row := p.Row()
 	return func(ctx context.Context, s *Store) error {
-		current, err := s.CommitPaste(ctx, row)
+		current, err := s.Pastes.CommitPaste(ctx, row)
 		if err == nil && current.Seq != row.Seq {
 			err = fmt.Errorf("refused: %+v", current)
 		}

@@ -12,8 +12,11 @@ import (
 	"carrel/principal"
 )
 
+// principals implements principal.Store.
+type principals struct{ *Store }
+
 // ReadPrincipal implements principal.Store.
-func (s *Store) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (_ *principal.Rows, err error) {
+func (s principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (_ *principal.Rows, err error) {
 	op, err := s.enter(ctx, "read a principal")
 	if err != nil {
 		return nil, err
@@ -79,7 +82,7 @@ func (v *view) readGroupMember(group principal.ID, m *principal.GroupMemberRow) 
 }
 
 // ReadPrincipals implements principal.Store.
-func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) (_ []principal.Header, err error) {
+func (s principals) ReadPrincipals(ctx context.Context, ids []principal.ID) (_ []principal.Header, err error) {
 	op, err := s.enter(ctx, "read principals")
 	if err != nil {
 		return nil, err
@@ -104,7 +107,7 @@ func (s *Store) ReadPrincipals(ctx context.Context, ids []principal.ID) (_ []pri
 }
 
 // readShown reads the header of a principal without its writers.
-func (s *Store) readShown(id principal.ID, h *principal.Header) error {
+func (s principals) readShown(id principal.ID, h *principal.Header) error {
 	var buf [64]byte
 	value, closer, err := s.db.Get(appendHeaderKey(buf[:0], tablePrincipal, string(id)))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -142,7 +145,7 @@ func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, err
 }
 
 // GroupMembersPage implements principal.Store.
-func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows, err error) {
+func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows, err error) {
 	op, err := s.enter(ctx, "read group members")
 	if err != nil {
 		return nil, err
@@ -168,7 +171,7 @@ func (s *Store) GroupMembersPage(ctx context.Context, group, after principal.ID,
 }
 
 // CommitPrincipal implements principal.Store.
-func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (_ commit.Verdict, err error) {
+func (s principals) CommitPrincipal(ctx context.Context, c *principal.Commit) (_ commit.Verdict, err error) {
 	op, err := s.enter(ctx, "commit a principal")
 	if err != nil {
 		return commit.Verdict{}, err
@@ -186,7 +189,7 @@ func (s *Store) CommitPrincipal(ctx context.Context, c *principal.Commit) (_ com
 }
 
 // commitPrincipal does the compare-and-set under the partition's lock.
-func (s *Store) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
+func (s principals) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -235,7 +238,7 @@ func (s *Store) principal(id principal.ID) (*principal.Header, error) {
 }
 
 // ApplyGroupIndex implements principal.Store, as ApplyIndex does for content.
-func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) (err error) {
+func (s principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) (err error) {
 	op, err := s.enter(ctx, "update memberships")
 	if err != nil {
 		return err
@@ -265,7 +268,7 @@ func (s *Store) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpda
 }
 
 // newestGroup returns the snapshot of e, or a newer one of the same principals.
-func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []principal.GroupMemberRow, error) {
+func (s principals) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []principal.GroupMemberRow, error) {
 	v, err := s.open()
 	if err != nil {
 		return 0, nil, err
@@ -285,7 +288,7 @@ func (s *Store) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []prin
 }
 
 // Memberships implements principal.Store.
-func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
+func (s principals) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	var ms []principal.Membership
 	err := s.pairs(ctx, "list memberships", tableMembership, string(p), string(after), limit, func(second string, role byte) {
 		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role)})
@@ -297,7 +300,7 @@ func (s *Store) Memberships(ctx context.Context, p, after principal.ID, limit in
 }
 
 // MembershipsOf implements principal.Store. All rows come from one snapshot.
-func (s *Store) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) (_ [][]principal.Membership, err error) {
+func (s principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) (_ [][]principal.Membership, err error) {
 	op, err := s.enter(ctx, "list memberships")
 	if err != nil {
 		return nil, err
@@ -369,7 +372,7 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 }
 
 // ScanPrincipals implements principal.Store.
-func (s *Store) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
+func (s principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	ids, err := s.scanPartitions(ctx, "list principals", tablePrincipal, string(after), limit)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 )
 
 // RebuildNote implements library.LibraryStore.
-func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) (_ []byte, err error) {
+func (s libraries) RebuildNote(ctx context.Context, owner principal.ID) (_ []byte, err error) {
 	op, err := s.enter(ctx, "read the note of a rebuild")
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (s *Store) RebuildNote(ctx context.Context, owner principal.ID) (_ []byte, 
 }
 
 // rebuildNote reads the note at a key. It returns nil if there is none.
-func (s *Store) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err error) {
+func (s libraries) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return 0, nil, err
@@ -35,7 +35,7 @@ func (s *Store) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err er
 }
 
 // PutRebuildNote implements library.LibraryStore.
-func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
+func (s libraries) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	return s.changeRebuildNote(ctx, "keep the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
 		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
 			return nil
@@ -48,7 +48,7 @@ func (s *Store) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clo
 }
 
 // DropRebuildNote implements library.LibraryStore.
-func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (s libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return s.changeRebuildNote(ctx, "drop the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
 		if kept == nil || was > asOf {
 			return nil
@@ -58,7 +58,7 @@ func (s *Store) DropRebuildNote(ctx context.Context, owner principal.ID, asOf cl
 }
 
 // changeRebuildNote changes a note under the lock of its owner.
-func (s *Store) changeRebuildNote(ctx context.Context, doing string, owner principal.ID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
+func (s libraries) changeRebuildNote(ctx context.Context, doing string, owner principal.ID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
 	key := appendSingle(nil, tableRebuild, string(owner))
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()

@@ -9,9 +9,12 @@ import (
 	"carrel/core/fault"
 )
 
+// registers implements commit.RegisterStore.
+type registers struct{ *Store }
+
 // PutCreationIfAbsent implements commit.RegisterStore. If replace is set and no row exists, it
 // stores nothing and returns a zero Creation.
-func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (_ commit.Creation, err error) {
+func (s registers) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (_ commit.Creation, err error) {
 	op, err := s.enter(ctx, "record a creation")
 	if err != nil {
 		return commit.Creation{}, err
@@ -28,7 +31,7 @@ func (s *Store) PutCreationIfAbsent(ctx context.Context, c commit.Creation, repl
 }
 
 // putCreationIfAbsent does the compare-and-set under the row's lock.
-func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit.Creation, stored bool, err error) {
+func (s registers) putCreationIfAbsent(c, replace *commit.Creation) (current commit.Creation, stored bool, err error) {
 	key := appendSingle(nil, tableCreation, string(c.Key[:]))
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -64,7 +67,7 @@ func (s *Store) putCreationIfAbsent(c, replace *commit.Creation) (current commit
 }
 
 // PutSettingIfAbsent implements commit.RegisterStore.
-func (s *Store) PutSettingIfAbsent(ctx context.Context, name string, value []byte) (_ []byte, err error) {
+func (s registers) PutSettingIfAbsent(ctx context.Context, name string, value []byte) (_ []byte, err error) {
 	op, err := s.enter(ctx, "record a setting")
 	if err != nil {
 		return nil, err

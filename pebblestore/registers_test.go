@@ -92,7 +92,7 @@ func TestPutCreationIfAbsent_RenewedRowIsKeptUntilItsOwnExpiry(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem(), Now: func() clock.Instant { return now }})
 	put := func(c commit.Creation, replace *commit.Creation) commit.Creation {
 		t.Helper()
-		got, err := s.PutCreationIfAbsent(t.Context(), c, replace)
+		got, err := s.Registers.PutCreationIfAbsent(t.Context(), c, replace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 		t.Helper()
 		h := library.Header{Seq: seqs[item] + 1, State: commit.Live}
 		h.ID = library.ContentID("c:acme:" + item)
-		v, err := s.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: seqs[item], Header: h, Request: request(n)})
+		v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: seqs[item], Header: h, Request: request(n)})
 		if err != nil || !v.Applied {
 			t.Fatalf("%+v %v", v, err)
 		}
@@ -140,18 +140,18 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 	}
 	exists := func(item string, n int) bool {
 		t.Helper()
-		rows, err := s.Read(t.Context(), library.ContentID("c:acme:"+item), library.ContentQuery{Request: &request(n).Key})
+		rows, err := s.Contents.Read(t.Context(), library.ContentID("c:acme:"+item), library.ContentQuery{Request: &request(n).Key})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return rows.Request != nil
 	}
 	keyed("item", 0)
-	if _, err := s.PutCreationIfAbsent(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
+	if _, err := s.Registers.PutCreationIfAbsent(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := principal.Header{ID: "u:acme:ann", Seq: 1, State: commit.Live}
-	if _, err := s.CommitPrincipal(t.Context(), &principal.Commit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
+	if _, err := s.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: p.ID, Header: p, Request: request(1)}); err != nil {
 		t.Fatal(err)
 	}
 	now += day / 2
@@ -170,7 +170,7 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 	if got := rowsOf(t, s, tableCreation); got != 0 {
 		t.Errorf("%d expired creations are still stored", got)
 	}
-	rows, err := s.ReadPrincipal(t.Context(), "u:acme:ann", principal.Query{Request: &request(1).Key})
+	rows, err := s.Principals.ReadPrincipal(t.Context(), "u:acme:ann", principal.Query{Request: &request(1).Key})
 	if err != nil || rows.Request != nil || rows.Header.Seq != 1 {
 		t.Errorf("%+v %v", rows, err)
 	}

@@ -126,32 +126,32 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 		}
 	}
 	full("Room", s.Room())
-	full("PutText", s.PutText(t.Context(), page.Text{}))
-	full("PutBody", s.PutBody(t.Context(), paste.BodyRef{}, "body"))
-	_, err := s.PutDraft(t.Context(), page.DraftRow{User: "u:acme:ann"}, nil)
+	full("PutText", s.Texts.PutText(t.Context(), page.Text{}))
+	full("PutBody", s.Pastes.PutBody(t.Context(), paste.BodyRef{}, "body"))
+	_, err := s.Texts.PutDraft(t.Context(), page.DraftRow{User: "u:acme:ann"}, nil)
 	full("PutDraft", err)
-	_, err = s.PutClaim(t.Context(), claim.Claim{Record: "c:acme:item"}, nil)
+	_, err = s.Claims.PutClaim(t.Context(), claim.Claim{Record: "c:acme:item"}, nil)
 	full("PutClaim", err)
-	_, err = s.PutCreationIfAbsent(t.Context(), commit.Creation{}, nil)
+	_, err = s.Registers.PutCreationIfAbsent(t.Context(), commit.Creation{}, nil)
 	full("PutCreationIfAbsent", err)
-	_, err = s.PutSettingIfAbsent(t.Context(), "name", nil)
+	_, err = s.Registers.PutSettingIfAbsent(t.Context(), "name", nil)
 	full("PutSettingIfAbsent", err)
 	_, err = s.ReserveBlock(t.Context(), "host", 5)
 	full("ReserveBlock", err)
-	rows, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
+	rows, err := s.Contents.Read(t.Context(), "c:acme:item", library.ContentQuery{Members: []principal.ID{"u:acme:ann"}})
 	if err != nil || rows.Header.Seq != 1 {
 		t.Fatalf("%+v %v", rows, err)
 	}
 	// Decided writes can be finished, and so can what frees space or withdraws access: the Engine refuses
 	// other changes.
-	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
+	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 		t.Error(err)
 	}
-	if err := s.PutInFlightList(t.Context(), commit.InFlightList{ID: "x"}); err != nil {
+	if err := s.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: "x"}); err != nil {
 		t.Error(err)
 	}
 	rows.Header.Seq, rows.Header.State = 2, commit.Deleted
-	if v, err := s.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil || !v.Applied {
+	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil || !v.Applied {
 		t.Errorf("a deletion was refused: %+v %v", v, err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 256 << 20, TotalBytes: 1 << 30})

@@ -47,9 +47,10 @@ type Options struct {
 	Fatal func(msg string)
 }
 
-// Store implements backend.Store and the reservation of generated names on Pebble. It is safe for
+// Store is a backend.Store on Pebble, with the reservation of generated names. It is safe for
 // concurrent use.
 type Store struct {
+	backend.Store
 	dir   string
 	db    *pebble.DB
 	lock  *pebble.Lock
@@ -82,10 +83,7 @@ type Store struct {
 	tasks  sync.WaitGroup
 }
 
-var (
-	_ backend.Store     = (*Store)(nil)
-	_ naming.BlockStore = (*Store)(nil)
-)
+var _ naming.BlockStore = (*Store)(nil)
 
 // Open opens the store in dir, and creates it if dir holds none. It fails with code Unavailable and
 // a message for an operator if another process has dir open, a file is damaged, or the store has
@@ -119,6 +117,10 @@ func Open(dir string, opts Options) (*Store, error) {
 
 func newStore(dir string, opts Options) *Store {
 	s := &Store{dir: dir, log: opts.Log, now: opts.Now, fatal: opts.Fatal, observe: opts.Observe, stop: make(chan struct{})}
+	s.Store = backend.Store{
+		Journal: journalStore{s}, Registers: registers{s}, Claims: claims{s}, Principals: principals{s}, Directory: directory{s},
+		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Pastes: pastes{s}, Feeds: feeds{s}, Leases: leases{s},
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

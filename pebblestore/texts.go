@@ -10,7 +10,7 @@ import (
 )
 
 // PutText implements page.Store. The commit that refers to the text syncs it.
-func (s *Store) PutText(ctx context.Context, t page.Text) (err error) {
+func (s texts) PutText(ctx context.Context, t page.Text) (err error) {
 	op, err := s.enter(ctx, "put a text")
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (s *Store) PutText(ctx context.Context, t page.Text) (err error) {
 }
 
 // ReadTexts implements page.Store.
-func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text, err error) {
+func (s texts) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text, err error) {
 	op, err := s.enter(ctx, "read texts")
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text
 }
 
 // DropTexts implements page.Store.
-func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
+func (s texts) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
 	op, err := s.enter(ctx, "drop texts")
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Store) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
 }
 
 // ScanTexts implements page.Store, in order of ids.
-func (s *Store) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ []page.Text, err error) {
+func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ []page.Text, err error) {
 	op, err := s.enter(ctx, "list texts")
 	if err != nil {
 		return nil, err

@@ -23,14 +23,14 @@ func TestUnreadable_HeaderIsAnInternalError(t *testing.T) {
 	if err := s.db.Set(appendHeaderKey(nil, tableContent, "c:acme:item"), []byte{9, 9}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.Read(t.Context(), "c:acme:item", library.ContentQuery{})
+	_, err := s.Contents.Read(t.Context(), "c:acme:item", library.ContentQuery{})
 	if fault.CodeOf(err) != fault.Internal || !strings.Contains(err.Error(), "c:acme:item") {
 		t.Errorf("%v", err)
 	}
 	if _, err := commitOf(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	if err := s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
+	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("%v", err)
 	}
 }
@@ -42,7 +42,7 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
 		l := commit.InFlightList{ID: id, Stamp: int64(n + 1), Block: storetest.Block(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
-		if err := s.PutInFlightList(t.Context(), l); err != nil {
+		if err := s.Journal.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, l)
@@ -52,7 +52,7 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.InFlightLists(t.Context())
+	got, err := s.Journal.InFlightLists(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -69,7 +69,7 @@ func TestUnreadable_HintHidesNoOthers(t *testing.T) {
 	var want []commit.Due
 	for n := range 3 {
 		d := commit.Due{At: clock.Instant(10 * (n + 1)), Kind: commit.Content, Key: "c:acme:item", MTS: 5}
-		if err := s.PutDue(t.Context(), d); err != nil {
+		if err := s.Journal.PutDue(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, d)
@@ -79,7 +79,7 @@ func TestUnreadable_HintHidesNoOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.DueUntil(t.Context(), 100, 10)
+	got, err := s.Journal.DueUntil(t.Context(), 100, 10)
 	if fault.CodeOf(err) != fault.Internal {
 		t.Errorf("the error is %v", err)
 	}

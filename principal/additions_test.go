@@ -20,11 +20,11 @@ func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 			State: commit.Live, Seq: 1, MTS: clock.Instant(i + 1), CreatedAt: clock.Instant(i + 1), Managers: 1, Members: 1,
 		}
 		rows := []principal.GroupMemberRow{{Principal: p, Role: principal.GroupManager, Seq: 1}}
-		v, err := h.Store.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
+		v, err := h.Store.Principals.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
 		if err != nil || !v.Applied {
 			h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 		}
-		if err := h.Store.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
+		if err := h.Store.Principals.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
 			h.T.Fatalf("indexing %s: %v", head.ID, err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // are hidden.
 func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { reads.Store = s; return reads })
+	h := backendtest.New(t, func(s *backend.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for i := range 1000 {
 		_, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
@@ -38,7 +38,7 @@ func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 
 // countingReads counts the headers that are read many at a time.
 type countingReads struct {
-	backend.Store
+	principal.Store
 	headers int
 }
 

@@ -44,7 +44,7 @@ func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 // overtaking is a store with a user whose compare-and-set applies between two reads of a
 // contender. The contender runs when the compare-and-set is sent, and reads the user serially.
 type overtaking struct {
-	backend.Store
+	principal.Store
 	id      principal.ID
 	contend func()
 	reads   int // before the compare-and-set applies; 0: it is not held up
@@ -78,7 +78,7 @@ func TestEmail_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 		for reads := 1; reads <= 2; reads++ {
 			t.Run(fmt.Sprintf("created %t, after read %d", created, reads), func(t *testing.T) {
 				store := &overtaking{id: "u:acme:ann"}
-				h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+				h := backendtest.New(t, func(s *backend.Store) { store.Store, s.Principals = s.Principals, store })
 				const wanted = "wanted@example.com"
 				if !created {
 					backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))

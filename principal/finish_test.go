@@ -20,7 +20,7 @@ import (
 func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 2
 		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantIndexed(h, "g:acme:staff")
@@ -28,11 +28,11 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	})
 	t.Run("left to the background", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 1000
 		_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
-		inFlightLists, err := commit.OpenLists(t.Context(), h.Store)
+		inFlightLists, err := commit.OpenLists(t.Context(), h.Store.Journal)
 		if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
 			t.Fatalf("in flight: %+v, %v", inFlightLists, err)
 		}
@@ -53,7 +53,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	})
 	t.Run("a removal is decided although work remains", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 1000
 		key := "k"
 		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
@@ -105,7 +105,7 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each retries for seconds
 			f := &failing{}
-			h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+			h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
 			f.applyGroupIndex = 1000
 			backendtest.WantFaults(t, c.decides(t, h), "OUTCOME_UNKNOWN")
 			backendtest.WantFaults(t, c.acknowledges(t, h), "OUTCOME_UNKNOWN") // while the index cannot be written
@@ -122,7 +122,7 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 // applied once.
 func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 	f := &failing{}
-	h := backendtest.Staff(t, func(s backend.Store) backend.Store { f.Store = s; return f })
+	h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
 	f.uncertain = 1
 	h.Group("g:acme:new", "u:acme:ann", principal.Public)
 	f.uncertain = 1
@@ -150,7 +150,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 	t.Run("a creation that was decided", func(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		e, c := creation("g:acme:new")
-		if v, err := h.Store.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
+		if v, err := h.Store.Principals.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
@@ -159,7 +159,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.Memberships("u:acme:ann")); diff != "" {
 			t.Errorf("memberships (-want +got):\n%s", diff)
 		}
-		if built, err := h.Store.Built(t.Context(), "g:acme:new"); err != nil || !built {
+		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new"); err != nil || !built {
 			t.Errorf("the library counts as missing: %v", err)
 		}
 		if got := h.Header("g:acme:new").Seq; got != 1 {
@@ -177,7 +177,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if got := h.Header("g:acme:new"); got.State != commit.Void || got.Seq != 1 {
 			t.Fatalf("want a void header, got %+v", got)
 		}
-		if v, err := h.Store.CommitPrincipal(t.Context(), c); err != nil || v.Applied {
+		if v, err := h.Store.Principals.CommitPrincipal(t.Context(), c); err != nil || v.Applied {
 			t.Fatalf("the dead writer came through the fence: %+v, %v", v, err)
 		}
 		// It counts as not existing, to readers and to a new creation.
@@ -189,7 +189,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if got := h.Header("g:acme:new"); got.State != commit.Live || got.Seq != 2 {
 			t.Errorf("after the creation: %+v", got)
 		}
-		if built, err := h.Store.Built(t.Context(), "g:acme:new"); err != nil || !built {
+		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new"); err != nil || !built {
 			t.Errorf("the library counts as missing: %v", err)
 		}
 	})
@@ -238,7 +238,7 @@ func (l *lagging) ReadPrincipal(ctx context.Context, id principal.ID, q principa
 // reading must not end the change.
 func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 	store := &lagging{}
-	h := backendtest.Staff(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.Staff(t, func(s *backend.Store) { store.Store, s.Principals = s.Principals, store })
 	before := h.Members("g:acme:staff")
 	store.seq, store.uncertain = h.Header("g:acme:staff").Seq, 1
 	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER")
@@ -257,7 +257,7 @@ func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 
 // failing makes calls of a store fail as often as its fields say.
 type failing struct {
-	backend.Store
+	principal.Store
 	applyGroupIndex int
 	uncertain       int // CommitPrincipal applies, and its answer is lost
 }

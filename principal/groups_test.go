@@ -8,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/principal"
 )
@@ -164,7 +163,7 @@ func TestClosure_MatchesAPlainSearch(t *testing.T) {
 
 // countingStore counts the closures that are read, by their first step.
 type countingStore struct {
-	backend.Store
+	principal.Store
 	memberships atomic.Int64
 	fail        atomic.Bool
 }
@@ -185,8 +184,10 @@ func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")
 	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
-	counting := &countingStore{Store: r.Store}
-	svc := r.OpenProcess(counting)
+	store := r.Store.Store
+	counting := &countingStore{Store: store.Principals}
+	store.Principals = counting
+	svc := r.OpenProcess(store)
 	v := backendtest.Ann()
 	counting.fail.Store(true)
 	if _, err := svc.People.GroupRoleOf(t.Context(), v, "g:acme:a"); err == nil {

@@ -24,7 +24,7 @@ type lingering struct {
 func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *lingering {
 	t.Helper()
 	h.WantNothingInFlight()
-	l := &lingering{Fixture: h, journal: journal.New(t.Context(), h.Store, h.Runtime, nil)}
+	l := &lingering{Fixture: h, journal: journal.New(t.Context(), h.Store.Journal, h.Runtime, nil)}
 	l.svc = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: l.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: linger,
 	})
@@ -37,7 +37,7 @@ func (l *lingering) ended() (keys []string) {
 	if err := l.journal.Drain(l.T.Context(), l.svc.Background()); err != nil {
 		l.T.Fatal(err)
 	}
-	lists, err := commit.OpenLists(l.T.Context(), l.Store)
+	lists, err := commit.OpenLists(l.T.Context(), l.Store.Journal)
 	if err != nil {
 		l.T.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
 		if _, err := h.Engine.Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
 			t.Errorf("resuming the ended change of %q: %v", key, err)
 		}
-		rows, err := h.Store.ReadPrincipal(t.Context(), principal.ID(key), principal.Query{})
+		rows, err := h.Store.Principals.ReadPrincipal(t.Context(), principal.ID(key), principal.Query{})
 		if absent := key == "" || key == "u:acme:nobody"; err != nil || absent && rows.Header.Seq != 0 {
 			t.Errorf("%q has the header %+v, %v", key, rows.Header, err)
 		}

@@ -16,7 +16,7 @@ import (
 
 // principalReads records which principals are read.
 type principalReads struct {
-	backend.Store
+	principal.Store
 	mu  sync.Mutex
 	ids []principal.ID
 }
@@ -42,9 +42,9 @@ func (p *principalReads) take() []principal.ID {
 // them again, and so does a read after a change.
 func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	var reads *principalReads
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		reads = &principalReads{Store: s}
-		return reads
+	h := backendtest.New(t, func(s *backend.Store) {
+		reads = &principalReads{Store: s.Principals}
+		s.Principals = reads
 	})
 	const ann, bob, hidden = "u:acme:ann", "u:acme:bob", "u:acme:hidden"
 	h.User(ann, principal.Public)
@@ -100,9 +100,9 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 // including the first few.
 func TestMemo_KeepsManyPrincipals(t *testing.T) {
 	var reads *principalReads
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		reads = &principalReads{Store: s}
-		return reads
+	h := backendtest.New(t, func(s *backend.Store) {
+		reads = &principalReads{Store: s.Principals}
+		s.Principals = reads
 	})
 	var ids []principal.ID
 	for n := range 60 {

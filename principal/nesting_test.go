@@ -36,14 +36,14 @@ func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principa
 	for _, m := range members {
 		rows = append(rows, principal.GroupMemberRow{Principal: m, Role: role, Seq: 1})
 	}
-	v, err := h.Store.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
+	v, err := h.Store.Principals.CommitPrincipal(h.T.Context(), &principal.Commit{ID: head.ID, Header: head, Members: rows})
 	if err != nil || !v.Applied {
 		h.T.Fatalf("writing %s: %+v, %v", head.ID, v, err)
 	}
-	if err := h.Store.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
+	if err := h.Store.Principals.ApplyGroupIndex(h.T.Context(), &principal.GroupIndexUpdate{Header: &head, Rows: rows}); err != nil {
 		h.T.Fatal(err)
 	}
-	if err := h.Store.SetBuilt(h.T.Context(), head.ID, 1); err != nil {
+	if err := h.Store.Libraries.SetBuilt(h.T.Context(), head.ID, 1); err != nil {
 		h.T.Fatal(err)
 	}
 	return head.ID
@@ -109,7 +109,7 @@ func shareItem(h *backendtest.Fixture, creator, name, group string) {
 
 // roundsStore counts the calls by which groups are resolved, and members read.
 type roundsStore struct {
-	backend.Store
+	principal.Store
 	mu                                  sync.Mutex
 	memberships, confirms, pages, claim int
 	rows                                int // of memberships
@@ -150,7 +150,7 @@ func (s *roundsStore) reset() { s.memberships, s.confirms, s.pages, s.claim, s.r
 
 func newRoundsFixture(t *testing.T) (*backendtest.Fixture, *roundsStore) {
 	rounds := &roundsStore{}
-	return backendtest.New(t, func(s backend.Store) backend.Store { rounds.Store = s; return rounds }), rounds
+	return backendtest.New(t, func(s *backend.Store) { rounds.Store, s.Principals = s.Principals, rounds }), rounds
 }
 
 // TestNesting_LongChainLocksNobodyOut checks that resolving stops after eight levels, one round of

@@ -16,7 +16,7 @@ import (
 // slowRemoval is a store that lists memberships only after a wait has timed out, so that no
 // mutation waits until a removal ends.
 type slowRemoval struct {
-	backend.Store
+	principal.Store
 	timedOut chan struct{}
 }
 
@@ -57,8 +57,10 @@ func (r *signaling) Wait(ctx context.Context, l sched.Latch, d time.Duration) (b
 func TestDeleteUser_IsAnsweredBeforeASlowRemovalEnds(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	rt := &signaling{Runtime: h.Runtime, timedOut: make(chan struct{})}
+	store := h.Store
+	store.Principals = &slowRemoval{Store: h.Store.Principals, timedOut: rt.timedOut}
 	svc := backendtest.Open(t, backend.Config{
-		Store: &slowRemoval{Store: h.Store, timedOut: rt.timedOut}, Runtime: rt,
+		Store: store, Runtime: rt,
 		Names: &backendtest.CountingNames{}, Journal: h.Journal, Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
 	})
 	d, err := svc.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"})

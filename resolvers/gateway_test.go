@@ -181,11 +181,11 @@ func (s *spy) reset() {
 
 func newGateway(t testing.TB) *gateway {
 	t.Helper()
-	return newGatewayOn(t, func(s backend.Store) backend.Store { return s })
+	return newGatewayOn(t, func(*backend.Store) {})
 }
 
-// newGatewayOn returns a gateway whose Service uses the store that wrap returns.
-func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway {
+// newGatewayOn returns a gateway whose Service uses a store of which wrap replaces parts.
+func newGatewayOn(t testing.TB, wrap func(*backend.Store)) *gateway {
 	t.Helper()
 	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
 	if err != nil {
@@ -202,11 +202,12 @@ func newGatewayOn(t testing.TB, wrap func(backend.Store) backend.Store) *gateway
 	if err != nil {
 		t.Fatal(err)
 	}
-	between := wrap(store)
+	between := store.Store
+	wrap(&between)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
 	services := backendtest.Open(t, backend.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
-		Journal: journal.New(t.Context(), between, rt, nil),
+		Journal: journal.New(t.Context(), between.Journal, rt, nil),
 	})
 	subgraph, err := graph.NewSubgraph()
 	if err != nil {

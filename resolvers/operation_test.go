@@ -29,11 +29,19 @@ var operations = flag.Int("operations", 100_000, "how many operations are compar
 
 // faulty is a store whose reads can be made to fail.
 type faulty struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
+	library.LibraryStore
 
 	mu    sync.Mutex
 	left  int   // number of reads before the failing one; negative: none fails
 	fails error // the error; with errPanic it panics
+}
+
+// on returns s with the changes.
+func (f *faulty) on(s backend.Store) backend.Store {
+	f.Store, f.ContentStore, f.LibraryStore, s.Principals, s.Contents, s.Libraries = s.Principals, s.Contents, s.Libraries, f, f, f
+	return s
 }
 
 var errPanic = errors.New("panic")
@@ -64,21 +72,21 @@ func (f *faulty) ReadMany(ctx context.Context, ids []library.ContentID, members 
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return f.Store.ReadMany(ctx, ids, members)
+	return f.ContentStore.ReadMany(ctx, ids, members)
 }
 
 func (f *faulty) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return f.Store.OpenLibrary(ctx, q, newest)
+	return f.LibraryStore.OpenLibrary(ctx, q, newest)
 }
 
 func (f *faulty) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	if err := f.check(); err != nil {
 		return 0, err
 	}
-	return f.Store.CountLibrary(ctx, owner, b, limit)
+	return f.LibraryStore.CountLibrary(ctx, owner, b, limit)
 }
 
 func (f *faulty) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {

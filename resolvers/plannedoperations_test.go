@@ -18,12 +18,8 @@ import (
 // as it is told, and the recorder of the calls of the store.
 func newRecordedGateway(t *testing.T) (g *gateway, store *faulty, calls *recorder) {
 	t.Helper()
-	store = &faulty{}
-	g = newGatewayOn(t, func(s backend.Store) backend.Store {
-		store.Store = s
-		calls = &recorder{next: store}
-		return calls
-	})
+	store, calls = &faulty{}, &recorder{}
+	g = newGatewayOn(t, func(s *backend.Store) { *s = calls.on(store.on(*s)) })
 	worldOfOperations(g)
 	return g, store, calls
 }

@@ -33,7 +33,7 @@ func (b Between) Everywhere(t *testing.T) {
 			p := &point{in: n}
 			g := NewGateways(t)
 			other, otherClock := g.Open(0, true)
-			g.Through = g.Store.Hooked(p.pass)
+			g.Through = g.Store.Hooked(p.pass).Store
 			actor, actorClock := g.Open(0, true)
 			meanwhile := func() {
 				if b.Clocks != nil {

@@ -71,7 +71,7 @@ func (h *Fixture) WantTitles(v *principal.Viewer, owner string, want ...string) 
 // Content reads the header of an item.
 func (h *Fixture) Content(id library.ContentID) library.Header {
 	h.T.Helper()
-	rows, err := h.Store.Read(h.T.Context(), id, library.ContentQuery{Serial: true})
+	rows, err := h.Store.Contents.Read(h.T.Context(), id, library.ContentQuery{Serial: true})
 	if err != nil {
 		h.T.Fatalf("reading %s: %v", id, err)
 	}

@@ -17,17 +17,19 @@ import (
 
 // Fixture has the Services of all domains on an embedded store, which is empty at first.
 type Fixture struct {
-	T       *testing.T
-	Store   backend.Store
-	Runtime *sched.Real
-	Journal *journal.Journal
+	T     *testing.T
+	Store backend.Store
+	// Embedded is the embedded store behind Store; nil if that is another one.
+	Embedded *pebblestore.Store
+	Runtime  *sched.Real
+	Journal  *journal.Journal
 	*backend.Services
 	marks int // items that Follower.WantNothing has created
 }
 
-// New returns a Fixture, which is closed at the end of the test. If wrap is not nil, the Services
-// use the store that wrap returns for the real one.
-func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
+// New returns a Fixture, which is closed at the end of the test. If wrap is not nil, it replaces
+// parts of the store that the Services use.
+func New(t *testing.T, wrap func(*backend.Store)) *Fixture {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -38,12 +40,12 @@ func New(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	h := &Fixture{T: t, Store: store, Runtime: sched.NewReal()}
+	h := &Fixture{T: t, Store: store.Store, Embedded: store, Runtime: sched.NewReal()}
 	t.Cleanup(h.Runtime.Close)
 	if wrap != nil {
-		h.Store = wrap(store)
+		wrap(&h.Store)
 	}
-	h.Journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
+	h.Journal = journal.New(t.Context(), h.Store.Journal, h.Runtime, nil)
 	h.Services = Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 	})
@@ -98,7 +100,7 @@ func (h *Fixture) WantNothingInFlight() {
 	if err := h.Journal.Beat(h.T.Context()); err != nil {
 		h.T.Fatalf("writing the in-flight list: %v", err)
 	}
-	inFlightLists, err := h.Store.InFlightLists(h.T.Context())
+	inFlightLists, err := h.Store.Journal.InFlightLists(h.T.Context())
 	if err != nil || len(inFlightLists) != 0 {
 		h.T.Errorf("changes are still in flight: %v, %v", inFlightLists, err)
 	}

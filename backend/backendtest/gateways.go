@@ -82,7 +82,7 @@ type Gateways struct {
 // NewGateways returns Gateways on an empty simulated store.
 func NewGateways(t *testing.T) *Gateways {
 	store := simulator.NewClient(simulator.NewStore(nil), nil)
-	return &Gateways{t, store, time.Now().Truncate(time.Minute), store, store}
+	return &Gateways{t, store, time.Now().Truncate(time.Minute), store, store.Store}
 }
 
 // Open opens a gateway whose clock is ahead of the store's by a known duration. A mute gateway
@@ -93,7 +93,7 @@ func (g *Gateways) Open(ahead time.Duration, mute bool) (*Fixture, *GatewayClock
 	g.T.Cleanup(clock.Close)
 	clock.Set(g.Start.Add(ahead))
 	h := &Fixture{T: g.T, Store: g.Through, Runtime: clock.Real}
-	h.Journal = journal.New(g.T.Context(), g.Through, clock, nil)
+	h.Journal = journal.New(g.T.Context(), g.Through.Journal, clock, nil)
 	c := backend.Config{Store: g.Through, Runtime: clock, Journal: h.Journal, Names: &CountingNames{}, Remote: true,
 		Ahead: func() time.Duration { return ahead }}
 	if !mute {

@@ -29,7 +29,7 @@ func Town(t *testing.T) *Fixture {
 
 // Staff returns a Fixture with the group staff of tenant acme, and other users and groups.
 // The manager of staff is ann, its members are bob and the group crew, which cat manages.
-func Staff(t *testing.T, wrap func(backend.Store) backend.Store) *Fixture {
+func Staff(t *testing.T, wrap func(*backend.Store)) *Fixture {
 	h := New(t, wrap)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		h.User(u, principal.Public)
@@ -111,7 +111,7 @@ func (h *Fixture) MustSet(v *principal.Viewer, group string, changes ...string) 
 // that the header counts them correctly.
 func (h *Fixture) Members(group string) []string {
 	h.T.Helper()
-	rows, err := h.Store.GroupMembersPage(h.T.Context(), principal.ID(group), "", 1000, true)
+	rows, err := h.Store.Principals.GroupMembersPage(h.T.Context(), principal.ID(group), "", 1000, true)
 	if err != nil {
 		h.T.Fatalf("reading the members of %s: %v", group, err)
 	}
@@ -138,7 +138,7 @@ func (h *Fixture) Members(group string) []string {
 // Memberships reads the groups of a principal from the reverse index.
 func (h *Fixture) Memberships(p string) []string {
 	h.T.Helper()
-	ms, err := h.Store.Memberships(h.T.Context(), principal.ID(p), "", 1000)
+	ms, err := h.Store.Principals.Memberships(h.T.Context(), principal.ID(p), "", 1000)
 	if err != nil {
 		h.T.Fatalf("reading the memberships of %s: %v", p, err)
 	}
@@ -152,7 +152,7 @@ func (h *Fixture) Memberships(p string) []string {
 // Header reads the header of a user or a group.
 func (h *Fixture) Header(id string) principal.Header {
 	h.T.Helper()
-	rows, err := h.Store.ReadPrincipal(h.T.Context(), principal.ID(id), principal.Query{Serial: true})
+	rows, err := h.Store.Principals.ReadPrincipal(h.T.Context(), principal.ID(id), principal.Query{Serial: true})
 	if err != nil {
 		h.T.Fatalf("reading %s: %v", id, err)
 	}

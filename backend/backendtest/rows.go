@@ -86,7 +86,7 @@ func NewRows(t testing.TB) *Rows {
 		}
 	})
 	r.Clock.Wall.Store(int64(RowsStart))
-	r.Services = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store.Store)
 	return r
 }
 
@@ -115,13 +115,13 @@ func (r *Rows) Applied(v commit.Verdict, err error) {
 // Principal stores a user or a group with an empty library.
 func (r *Rows) Principal(id principal.ID, vis principal.Visibility) {
 	r.T.Helper()
-	r.Applied(r.Store.CommitPrincipal(r.T.Context(), &principal.Commit{
+	r.Applied(r.Store.Principals.CommitPrincipal(r.T.Context(), &principal.Commit{
 		ID: id,
 		Header: principal.Header{
 			ID: id, DisplayName: id.Name(), Email: id.Name() + "@example.org", Visibility: vis, State: commit.Live, Seq: 1, MTS: 1,
 		},
 	}))
-	r.Must(r.Store.SetBuilt(r.T.Context(), id, 1))
+	r.Must(r.Store.Libraries.SetBuilt(r.T.Context(), id, 1))
 }
 
 // Principals stores PUBLIC users and groups.
@@ -135,7 +135,7 @@ func (r *Rows) Principals(ids ...principal.ID) {
 // Join writes member rows of a group, and with index also the reverse index of them.
 func (r *Rows) Join(group principal.ID, index bool, members ...principal.GroupMemberRow) {
 	r.T.Helper()
-	rows, err := r.Store.ReadPrincipal(r.T.Context(), group, principal.Query{})
+	rows, err := r.Store.Principals.ReadPrincipal(r.T.Context(), group, principal.Query{})
 	r.Must(err)
 	h := rows.Header
 	base := h.Seq
@@ -143,9 +143,9 @@ func (r *Rows) Join(group principal.ID, index bool, members ...principal.GroupMe
 	for i := range members {
 		members[i].Seq = h.Seq
 	}
-	r.Applied(r.Store.CommitPrincipal(r.T.Context(), &principal.Commit{ID: group, Base: base, Header: h, Members: members}))
+	r.Applied(r.Store.Principals.CommitPrincipal(r.T.Context(), &principal.Commit{ID: group, Base: base, Header: h, Members: members}))
 	if index {
-		r.Must(r.Store.ApplyGroupIndex(r.T.Context(), &principal.GroupIndexUpdate{Header: &h, Rows: members}))
+		r.Must(r.Store.Principals.ApplyGroupIndex(r.T.Context(), &principal.GroupIndexUpdate{Header: &h, Rows: members}))
 	}
 }
 
@@ -157,7 +157,7 @@ func GroupMember(p principal.ID, role principal.GroupRole) principal.GroupMember
 // Change commits a new state of an item and does not update any library.
 func (r *Rows) Change(id library.ContentID, change func(h *library.Header), members ...library.Member) *library.Header {
 	r.T.Helper()
-	rows, err := r.Store.Read(r.T.Context(), id, library.ContentQuery{})
+	rows, err := r.Store.Contents.Read(r.T.Context(), id, library.ContentQuery{})
 	r.Must(err)
 	before, h := rows.Header, rows.Header
 	h.ID, h.State, h.Seq, h.MTS = id, commit.Live, before.Seq+1, before.MTS+1
@@ -177,16 +177,16 @@ func (r *Rows) Change(id library.ContentID, change func(h *library.Header), memb
 		c.Members = append(c.Members, m)
 	}
 	c.Header = h
-	r.Applied(r.Store.Commit(r.T.Context(), c))
+	r.Applied(r.Store.Contents.Commit(r.T.Context(), c))
 	return &h
 }
 
 // ApplyIndex updates the libraries of principals for an item.
 func (r *Rows) ApplyIndex(id library.ContentID, principals ...principal.ID) {
 	r.T.Helper()
-	rows, err := r.Store.Read(r.T.Context(), id, library.ContentQuery{Members: principals})
+	rows, err := r.Store.Contents.Read(r.T.Context(), id, library.ContentQuery{Members: principals})
 	r.Must(err)
-	r.Must(r.Store.ApplyIndex(r.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members, Reverse: true}))
+	r.Must(r.Store.Contents.ApplyIndex(r.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members, Reverse: true}))
 }
 
 // Item stores an item with its entries.

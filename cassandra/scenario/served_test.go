@@ -160,7 +160,7 @@ func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
 	g := serve(t, there, "host-1")
 	g.kill()
 	store := opened(t, there)
-	if err := store.PutInFlightList(t.Context(), inFlightListOf(t, "c:demo:n000001")); err != nil {
+	if err := store.Journal.PutInFlightList(t.Context(), inFlightListOf(t, "c:demo:n000001")); err != nil {
 		t.Fatal(err)
 	}
 	awaitNobody(t, store)
@@ -168,6 +168,6 @@ func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
 		t.Errorf("a copy with changes in flight: exit %d: %s", code, errs)
 	}
 	wantAudit(t, there, 30)
-	wantLingering(t, store)
+	wantLingering(t, store.Journal)
 	must(t, "copy", "--from", there, "--to", embedded(t))
 }

@@ -26,9 +26,9 @@ const kindNotice commit.Kind = 'x'
 
 // noticeStore is the part of a store that notices need: a row that is changed by
 // compare-and-set, and the hints of when it expires.
-type noticeStore interface {
-	PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error)
-	PutDue(ctx context.Context, d commit.Due) error
+type noticeStore struct {
+	commit.RegisterStore
+	commit.JournalStore
 }
 
 // notices is the Service of the domain.
@@ -128,9 +128,9 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 		}
 	})
 	rt := &handClock{Real: sched.NewReal(), now: time.Unix(1_800_000_000, 0)}
-	j := journal.New(t.Context(), store, rt, nil)
-	engine := commit.NewEngine(commit.Config{Runtime: rt, Journal: j, Registers: store})
-	s := newNotices(engine, store)
+	j := journal.New(t.Context(), store.Journal, rt, nil)
+	engine := commit.NewEngine(commit.Config{Runtime: rt, Journal: j, Registers: store.Registers})
+	s := newNotices(engine, noticeStore{store.Registers, store.Journal})
 
 	text := func() string {
 		row, err := s.read(t.Context(), "door", clock.Of(rt.now).Add(time.Hour))

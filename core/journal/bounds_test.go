@@ -40,7 +40,7 @@ func fill(j *Journal, n int, principals ...principal.ID) {
 
 func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	fill(j, maxUndecided)
 	if !j.MayDefer() {
 		t.Error("waiting decided changes prevent moves from being deferred")
@@ -66,7 +66,7 @@ func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 
 func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	fill(j, maxEntries-1)
 	if err := j.Begin(t.Context(), change(1)); err != nil {
 		t.Errorf("the last one within the limit: %v", err)
@@ -89,7 +89,7 @@ func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 
 func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	entry := func(n byte, former string, ps ...principal.ID) commit.Entry {
 		return principal.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Members: ps}.Entry()
 	}
@@ -103,7 +103,7 @@ func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := commit.OpenLists(t.Context(), store)
+	all, err := commit.OpenLists(t.Context(), store.Journal)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
@@ -116,7 +116,7 @@ func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 // An entry too large for a row of a store would prevent the whole list from being written.
 func TestFinishLater_LimitsMergedEntries(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	const calls, each = 25, 100
 	for n := range calls {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: commit.ScopeListed}
@@ -145,7 +145,7 @@ func TestFinishLater_LimitsMergedEntries(t *testing.T) {
 // could fill the list.
 func TestMayDefer_CountsDeferredMoves(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	fill(j, maxUndecided/2)
 	for _, e := range j.entries[1:] {
 		e.deferred = true
@@ -163,7 +163,7 @@ func TestMayDefer_CountsDeferredMoves(t *testing.T) {
 // the move that they deferred. They wait as one entry, which is moved and fanned out once.
 func TestFinishLater_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	for n := range 20 {
 		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
 		finishLater(t, j, e.Entry())
@@ -183,7 +183,7 @@ func TestFinishLater_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 // defers the same move, it runs at the due time of that update.
 func TestDefer_ShortensThePauseOfAFailedMove(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &domain{failing: 9}
 	deferMove := func(n byte) {
 		t.Helper()

@@ -73,7 +73,7 @@ func TestDrain_DoesNotWaitForPausesOfFailedChanges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store, wall := open(t)
 			rt := &hurried{clockwork: wall}
-			j := New(t.Context(), store, rt, nil)
+			j := New(t.Context(), store.Journal, rt, nil)
 			d := &outage{rt: rt, until: time.Hour}
 			failed, move := change(1), change(2)
 			move.Due = clock.Of(rt.Now())
@@ -98,9 +98,9 @@ func TestDrain_DoesNotWaitForPausesOfFailedChanges(t *testing.T) {
 			if d.failed != 2*c.failed {
 				t.Errorf("%d tries failed, want %d of each", d.failed, c.failed)
 			}
-			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(inFlightLists(t, store)) == 0
+			done := len(d.resumed) == 1 && len(d.moved) == 1 && len(inFlightLists(t, store.Journal)) == 0
 			if done != (c.err == nil) {
-				t.Errorf("resumed %v, moved %v, remaining lists: %v", d.resumed, d.moved, inFlightLists(t, store))
+				t.Errorf("resumed %v, moved %v, remaining lists: %v", d.resumed, d.moved, inFlightLists(t, store.Journal))
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func (m *meanwhile) After(ctx context.Context, d time.Duration) error {
 func TestDrain_DoesNotWaitForAMoveDeferredMeanwhile(t *testing.T) {
 	store, clocks := open(t)
 	rt := &meanwhile{hurried: &hurried{clockwork: clocks, ends: 10 * time.Second}}
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	e := change(1)
 	e.Due = clock.Of(rt.Now()).Add(time.Hour)
 	if err := j.Begin(t.Context(), e); err != nil {
@@ -151,7 +151,7 @@ func (d *droppedLists) DeleteInFlightList(ctx context.Context, id commit.ListID,
 // A store may keep an empty list until it is deleted.
 func TestDrain_DeletesItsList(t *testing.T) {
 	opened, rt := open(t)
-	store := &droppedLists{JournalStore: opened}
+	store := &droppedLists{JournalStore: opened.Journal}
 	j := New(t.Context(), store, rt, nil)
 	if err := j.Drain(t.Context(), &domain{}); err != nil || len(store.dropped) > 0 {
 		t.Errorf("deleted %v, %v, although nothing was written", store.dropped, err)
@@ -169,7 +169,7 @@ func TestDrain_DeletesItsList(t *testing.T) {
 // A list with the entry of a new change must not be deleted.
 func TestDrain_KeepsAListWrittenMeanwhile(t *testing.T) {
 	opened, rt := open(t)
-	store := &droppedLists{JournalStore: opened}
+	store := &droppedLists{JournalStore: opened.Journal}
 	j := New(t.Context(), store, rt, nil)
 	for name, change := range map[string]func(){
 		"a change has begun":              func() { j.entries = append(j.entries, &entry{Entry: change(2)}) },

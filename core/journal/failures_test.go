@@ -13,7 +13,6 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/pebblestore"
 	"carrel/principal"
 )
 
@@ -46,13 +45,13 @@ func (p *partial) Repair(ctx context.Context, r commit.Repair) error {
 
 func TestTakeOver_FailingEntryDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil)
+	dead := New(t.Context(), store.Journal, rt, nil)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil)
+	next := New(t.Context(), store.Journal, rt, nil)
 	d := &partial{bad: library.ContentID(change(0).Key)}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("the take-over returned %v for an entry that cannot be finished", err)
@@ -60,19 +59,19 @@ func TestTakeOver_FailingEntryDoesNotBlockOthers(t *testing.T) {
 	if !slices.Equal(d.resumed, []commit.EntryID{{1}, {2}}) {
 		t.Errorf("resumed %v, want all but the one that fails", d.resumed)
 	}
-	if remaining := inFlightLists(t, store); len(remaining[dead.InFlightList()]) != 3 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining[dead.InFlightList()]) != 3 {
 		t.Errorf("the list was deleted: %v", remaining)
 	}
 }
 
 // damaged is a store in which rows of some lists cannot be read.
 type damaged struct {
-	*pebblestore.Store
+	commit.JournalStore
 	inFlightLists []commit.ListID
 }
 
 func (d *damaged) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
-	inFlightLists, err := d.Store.InFlightLists(ctx)
+	inFlightLists, err := d.JournalStore.InFlightLists(ctx)
 	if err == nil && len(d.inFlightLists) > 0 {
 		err = &commit.UnreadableLists{IDs: d.inFlightLists, Err: errDown}
 	}
@@ -83,7 +82,7 @@ func (d *damaged) InFlightLists(ctx context.Context) ([]commit.InFlightList, err
 // taken over, neither at the start nor by other processes.
 func TestTakeOver_UnreadableListDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
-	d := &damaged{Store: store, inFlightLists: []commit.ListID{"damaged"}}
+	d := &damaged{JournalStore: store.Journal, inFlightLists: []commit.ListID{"damaged"}}
 	var logged bytes.Buffer
 	j := New(t.Context(), d, rt, slog.New(slog.NewTextHandler(&logged, nil)))
 	svc, w := &domain{}, newWatch(j)
@@ -91,7 +90,7 @@ func TestTakeOver_UnreadableListDoesNotBlockOthers(t *testing.T) {
 		func() error { return j.Recover(t.Context(), svc) },
 		func() error { return w.step(t.Context(), svc) },
 	} {
-		if err := New(t.Context(), store, rt, nil).Begin(t.Context(), change(byte(n))); err != nil {
+		if err := New(t.Context(), store.Journal, rt, nil).Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
 		}
 		_ = w.step(t.Context(), svc)
@@ -100,7 +99,7 @@ func TestTakeOver_UnreadableListDoesNotBlockOthers(t *testing.T) {
 		if whole := n == 0; (err != nil) != whole || whole && !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("the take-over returned %v", err)
 		}
-		if remaining := inFlightLists(t, store); len(svc.resumed) != n+1 || len(remaining) != 0 {
+		if remaining := inFlightLists(t, store.Journal); len(svc.resumed) != n+1 || len(remaining) != 0 {
 			t.Errorf("resumed %v, remaining lists: %v", svc.resumed, remaining)
 		}
 	}
@@ -122,11 +121,11 @@ func TestTakeOver_UnreadableListDoesNotBlockOthers(t *testing.T) {
 
 func TestWatch_RetriesFailedTakeOversWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil)
+	dead := New(t.Context(), store.Journal, rt, nil)
 	if err := dead.Begin(t.Context(), change(0)); err != nil {
 		t.Fatal(err)
 	}
-	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store, rt, nil)), 0
+	d, w, tries := &domain{failing: 1000}, newWatch(New(t.Context(), store.Journal, rt, nil)), 0
 	for range 60 {
 		before := d.failing
 		_ = w.step(t.Context(), d)
@@ -141,11 +140,11 @@ func TestWatch_RetriesFailedTakeOversWithGrowingPauses(t *testing.T) {
 
 func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	rt.pass(time.Minute)
 	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second), Kind: commit.Content, Key: string(c)}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second), Kind: commit.Content, Key: string(c)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +152,7 @@ func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	if err := j.ExpireDue(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("the failing expiry returned %v", err)
 	}
-	remaining, err := store.DueUntil(t.Context(), now, 10)
+	remaining, err := store.Journal.DueUntil(t.Context(), now, 10)
 	if err != nil || len(remaining) != 1 || remaining[0].Key != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
 		t.Errorf("expired %v, remaining hints %v, %v", d.expired, remaining, err)
 	}
@@ -161,7 +160,7 @@ func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 
 func TestRepair_FailingRepairBlocksNothing(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &partial{bad: "c:acme:bad"}
 	j.Repair(wrongEntry("u:acme:a", "c:acme:bad"))
 	j.Repair(wrongEntry("u:acme:b", "c:acme:good"))
@@ -179,14 +178,14 @@ func TestRepair_FailingRepairBlocksNothing(t *testing.T) {
 	if err := j.Drain(t.Context(), d); err != nil || !slices.Equal(d.moved, []library.ContentID{library.ContentID(e.Key)}) {
 		t.Errorf("moved %v, %v", d.moved, err)
 	}
-	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining) != 0 {
 		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
 func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	entry := func(n byte, e library.InFlight) library.InFlight {
 		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
 		return e
@@ -206,7 +205,7 @@ func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all, err := commit.OpenLists(t.Context(), store)
+	all, err := commit.OpenLists(t.Context(), store.Journal)
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}

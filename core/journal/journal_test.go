@@ -133,7 +133,7 @@ func inFlightLists(t *testing.T, store commit.JournalStore) map[commit.ListID][]
 
 func TestBegin_ReturnsOnceTheEntryIsStored(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	var wg sync.WaitGroup
 	for n := range byte(50) {
 		wg.Go(func() {
@@ -141,7 +141,7 @@ func TestBegin_ReturnsOnceTheEntryIsStored(t *testing.T) {
 			if err := j.Begin(t.Context(), e); err != nil {
 				t.Errorf("beginning %d: %v", n, err)
 			}
-			if !slices.Contains(inFlightLists(t, store)[j.InFlightList()], e.ID) {
+			if !slices.Contains(inFlightLists(t, store.Journal)[j.InFlightList()], e.ID) {
 				t.Errorf("Begin %d returned before its list was written", n)
 			}
 		})
@@ -153,7 +153,7 @@ func TestBegin_ReturnsOnceTheEntryIsStored(t *testing.T) {
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining) != 0 {
 		t.Errorf("an empty list remains: %v", remaining)
 	}
 }
@@ -165,7 +165,7 @@ func (broken) PutInFlightList(context.Context, commit.InFlightList) error { retu
 
 func TestBegin_FailedWriteIsAnError(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), broken{store}, rt, nil)
+	j := New(t.Context(), broken{store.Journal}, rt, nil)
 	if err := j.Begin(t.Context(), change(1)); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a list that was not written: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestBegin_FailedWriteIsAnError(t *testing.T) {
 
 func TestBegin_RefusesTooManyUndecidedChanges(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	for n := range maxUndecided {
 		if got, want := j.MayDefer(), n < maxUndecided/2; got != want {
 			t.Fatalf("with %d entries MayDefer is %v", n, got)
@@ -190,7 +190,7 @@ func TestBegin_RefusesTooManyUndecidedChanges(t *testing.T) {
 
 func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &domain{failing: 1}
 	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
@@ -236,7 +236,7 @@ func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 
 func TestFinishLater_RetriesWithGrowingPauses(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &domain{failing: 12}
 	e := change(1)
 	if err := j.Begin(t.Context(), e); err != nil {
@@ -270,9 +270,9 @@ func TestFinishLater_RetriesWithGrowingPauses(t *testing.T) {
 
 func TestWatch_TakesOverListsOfDeadProcesses(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil)
-	living := New(t.Context(), store, rt, nil)
-	mine := New(t.Context(), store, rt, nil)
+	dead := New(t.Context(), store.Journal, rt, nil)
+	living := New(t.Context(), store.Journal, rt, nil)
+	mine := New(t.Context(), store.Journal, rt, nil)
 	for n, j := range []*Journal{dead, living, mine} {
 		if err := j.Begin(t.Context(), change(byte(n))); err != nil {
 			t.Fatal(err)
@@ -294,43 +294,43 @@ func TestWatch_TakesOverListsOfDeadProcesses(t *testing.T) {
 	if !slices.Equal(d.resumed, []commit.EntryID{{0}}) {
 		t.Errorf("resumed %v, want only that of the dead process", d.resumed)
 	}
-	if remaining := inFlightLists(t, store); len(remaining) != 2 || len(remaining[dead.InFlightList()]) != 0 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining) != 2 || len(remaining[dead.InFlightList()]) != 0 {
 		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
 func TestRecover_TakesOverAtOnce(t *testing.T) {
 	store, rt := open(t)
-	dead := New(t.Context(), store, rt, nil)
+	dead := New(t.Context(), store.Journal, rt, nil)
 	for n := range byte(3) {
 		if err := dead.Begin(t.Context(), change(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := New(t.Context(), store, rt, nil)
+	next := New(t.Context(), store.Journal, rt, nil)
 	d := &domain{failing: 1}
 	if err := next.Recover(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("a failed take-over returned %v", err)
 	}
-	if remaining := inFlightLists(t, store); len(remaining[dead.InFlightList()]) != 3 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining[dead.InFlightList()]) != 3 {
 		t.Errorf("a failed take-over deleted the list: %v", remaining)
 	}
 	// First the two entries that did not fail, then all three again.
 	if err := next.Recover(t.Context(), d); err != nil || len(d.resumed) != 5 {
 		t.Errorf("resumed %v, %v", d.resumed, err)
 	}
-	if remaining := inFlightLists(t, store); len(remaining) != 0 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining) != 0 {
 		t.Errorf("remaining lists: %v", remaining)
 	}
 }
 
 func TestTakeOver_KeepsANewerListOfItsOwner(t *testing.T) {
 	store, rt := open(t)
-	slow := New(t.Context(), store, rt, nil)
+	slow := New(t.Context(), store.Journal, rt, nil)
 	if err := slow.Begin(t.Context(), change(1)); err != nil {
 		t.Fatal(err)
 	}
-	read, err := commit.OpenLists(t.Context(), store)
+	read, err := commit.OpenLists(t.Context(), store.Journal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,21 +338,21 @@ func TestTakeOver_KeepsANewerListOfItsOwner(t *testing.T) {
 	if err := slow.Begin(t.Context(), change(2)); err != nil {
 		t.Fatal(err)
 	}
-	next := New(t.Context(), store, rt, nil)
+	next := New(t.Context(), store.Journal, rt, nil)
 	if err := next.TakeOver(t.Context(), &domain{}, read[0]); err != nil {
 		t.Fatal(err)
 	}
-	if remaining := inFlightLists(t, store); len(remaining[slow.InFlightList()]) != 2 {
+	if remaining := inFlightLists(t, store.Journal); len(remaining[slow.InFlightList()]) != 2 {
 		t.Errorf("the list of the owner that is alive: %v", remaining)
 	}
 }
 
 func TestExpireDue_DropsHandledHints(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	now := clock.Of(rt.Now())
 	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"}, {At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
-		if err := store.PutDue(t.Context(), due); err != nil {
+		if err := store.Journal.PutDue(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,7 +363,7 @@ func TestExpireDue_DropsHandledHints(t *testing.T) {
 	if !slices.Equal(d.expired, []library.ContentID{"c:acme:early", "c:acme:now"}) {
 		t.Errorf("expired %v", d.expired)
 	}
-	remaining, err := store.DueUntil(t.Context(), now+1, 10)
+	remaining, err := store.Journal.DueUntil(t.Context(), now+1, 10)
 	if err != nil || !slices.Equal(remaining, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
 		t.Errorf("remaining hints: %v, %v", remaining, err)
 	}
@@ -379,7 +379,7 @@ type scrubStep struct{ finished, mismatches int }
 
 func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	for range 3 {
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:a"))
 	}
@@ -396,13 +396,13 @@ func TestRepair_RunsEachRepairOnce(t *testing.T) {
 
 func TestStats_Counts(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &domain{scrubs: []scrubStep{{finished: 1, mismatches: 2}, {mismatches: 3}}}
 	for i := range maxRepairs + 3 {
 		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:0"))
 	}
-	other := New(t.Context(), store, rt, nil)
+	other := New(t.Context(), store.Journal, rt, nil)
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +419,7 @@ func TestStats_Counts(t *testing.T) {
 
 func TestRun_EndsWithItsContext(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	j.Run(ctx, &domain{}) // the leak check of this package sees what stays

@@ -70,7 +70,7 @@ func (j *Journal) change(t *testing.T, n byte) {
 
 func TestEnd_LingeringChangeStaysListed(t *testing.T) {
 	store, rt := open(t)
-	j := newLingering(t, store, rt)
+	j := newLingering(t, store.Journal, rt)
 	if err := j.Begin(t.Context(), renamed(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestEnd_LingeringChangeStaysListed(t *testing.T) {
 
 func TestEnd_OtherChangesDoNotLinger(t *testing.T) {
 	store, rt := open(t)
-	j := newLingering(t, store, rt)
+	j := newLingering(t, store.Journal, rt)
 	plain := renamed(1)
 	plain.Lingers = false
 	for _, e := range []commit.Entry{plain, renamed(2), change(3)} {
@@ -109,14 +109,14 @@ func TestEnd_OtherChangesDoNotLinger(t *testing.T) {
 		j.End(e.ID)
 	}
 	wantListed(t, j, "none of them lingers", nil, nil)
-	embedded := New(t.Context(), store, rt, nil)
+	embedded := New(t.Context(), store.Journal, rt, nil)
 	embedded.change(t, 4)
 	wantListed(t, embedded, "nothing lingers without Linger", nil, nil)
 }
 
 func TestFinishLater_LingersWhenTheBackgroundHasFinished(t *testing.T) {
 	store, rt := open(t)
-	j := newLingering(t, store, rt)
+	j := newLingering(t, store.Journal, rt)
 	// The outcome of the first is unknown; the others are merged.
 	unknown, one, two := renamed(1), renamed(2), renamed(2)
 	two.ID, two.Lingers, one.Decided, two.Decided = commit.EntryID{3}, false, true, true
@@ -149,7 +149,7 @@ func (f *failingWrites) PutInFlightList(ctx context.Context, l commit.InFlightLi
 
 func TestTakeOver_LingersOnTheNewList(t *testing.T) {
 	opened, rt := open(t)
-	dead := newLingering(t, opened, rt)
+	dead := newLingering(t, opened.Journal, rt)
 	dead.change(t, 1)
 	former := renamed(2)
 	former.Lingers = false // the list of a former release does not say
@@ -158,7 +158,7 @@ func TestTakeOver_LingersOnTheNewList(t *testing.T) {
 	}
 	rt.pass(lingers - time.Second)
 
-	store := &failingWrites{JournalStore: opened, fails: true}
+	store := &failingWrites{JournalStore: opened.Journal, fails: true}
 	j := newLingering(t, store, rt)
 	d := &domain{}
 	if err := j.Recover(t.Context(), d); !errors.Is(err, errDown) {
@@ -181,12 +181,12 @@ func TestTakeOver_LingersOnTheNewList(t *testing.T) {
 
 func TestDrain_LeavesTheListOfWhatLingers(t *testing.T) {
 	store, rt := open(t)
-	j := newLingering(t, store, rt)
+	j := newLingering(t, store.Journal, rt)
 	j.change(t, 1)
 	if err := j.Drain(t.Context(), &domain{}); err != nil {
 		t.Fatal(err)
 	}
-	next := newLingering(t, store, rt)
+	next := newLingering(t, store.Journal, rt)
 	if err := next.Recover(t.Context(), &domain{}); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestDrain_LeavesTheListOfWhatLingers(t *testing.T) {
 	if err := next.Drain(t.Context(), &domain{}); err != nil {
 		t.Fatal(err)
 	}
-	if lists, err := store.InFlightLists(t.Context()); err != nil || len(lists) != 0 {
+	if lists, err := store.Journal.InFlightLists(t.Context()); err != nil || len(lists) != 0 {
 		t.Errorf("the lists %v remain: %v", lists, err)
 	}
 }
@@ -204,7 +204,7 @@ func TestDrain_LeavesTheListOfWhatLingers(t *testing.T) {
 func TestLinger_TooManyChangesAreOneEntryForAll(t *testing.T) {
 	for _, c := range []struct{ lists, most int }{{0, maxEnded}, {1, maxEnded}, {2, maxEnded}, {4, maxEndedOfAll / 4}} {
 		store, rt := open(t)
-		j := newLingering(t, store, rt)
+		j := newLingering(t, store.Journal, rt)
 		j.counts.InFlightLists = c.lists
 		end := func(n int) {
 			j.mu.Lock()

@@ -39,7 +39,7 @@ func (h *heldWrites) PutInFlightList(ctx context.Context, l commit.InFlightList)
 // for the next write. Random schedules of the simulator rarely find a mistake here.
 func TestBegin_DuringAWriteWaitsForTheNextOne(t *testing.T) {
 	opened, rt := open(t)
-	store := &heldWrites{JournalStore: opened, sent: make(chan []commit.Entry), pass: make(chan struct{})}
+	store := &heldWrites{JournalStore: opened.Journal, sent: make(chan []commit.Entry), pass: make(chan struct{})}
 	j := New(t.Context(), store, rt, nil)
 	begin := func(ctx context.Context, n byte) <-chan error {
 		done := make(chan error, 1)

@@ -56,7 +56,7 @@ func (s *stuck) Expire(ctx context.Context, d commit.Due) (bool, error) {
 // failed in the background is finished before them.
 func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	d := &stuck{release: make(chan struct{})}
 	begin := func(n byte, id library.ContentID) commit.Entry {
 		e := change(n)
@@ -113,13 +113,13 @@ func TestStartDue_FailingEntriesDelayNoOthers(t *testing.T) {
 // one is retried with growing pauses until it succeeds.
 func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = 2*duePage + 50
 	put := func(ago time.Duration, id string) {
 		t.Helper()
-		if err := store.PutDue(t.Context(), commit.Due{At: now.Add(-ago), Kind: commit.Content, Key: "c:acme:" + id}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(-ago), Kind: commit.Content, Key: "c:acme:" + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	if err := j.ExpireDue(t.Context(), &d.domain); err != nil || len(d.expired) != failing+1 {
 		t.Errorf("after the store works again: %v, expired %d of %d", err, len(d.expired), failing+1)
 	}
-	if remaining, err := store.DueUntil(t.Context(), now, 10); err != nil || len(remaining) != 0 || len(j.dues) != 0 {
+	if remaining, err := store.Journal.DueUntil(t.Context(), now, 10); err != nil || len(remaining) != 0 || len(j.dues) != 0 {
 		t.Errorf("remaining hints: %v, %v; %d in memory", remaining, err, len(j.dues))
 	}
 }
@@ -161,12 +161,12 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 // workers for failing ones. An expiry never runs twice at once.
 func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store, rt, nil)
+	j := New(t.Context(), store.Journal, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
 	for n := range failing {
-		if err := store.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 			t.Fatalf("call %d: %d were started, %v; want %d", n, got, err, want)
 		}
 	}
-	if err := store.PutDue(t.Context(), commit.Due{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
+	if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != 1 {
@@ -213,12 +213,12 @@ func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit i
 // ones is kept.
 func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
-	partial := &partialDues{store, 1}
+	partial := &partialDues{store.Journal, 1}
 	j := New(t.Context(), partial, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	for _, id := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: string(id)}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: string(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	w.wait(t.Context())
 	_ = w.failed()
 	gone := commit.Due{At: now - 10, Kind: commit.Content, Key: "c:acme:bad"}
-	if err := store.DropDue(t.Context(), gone); err != nil {
+	if err := store.Journal.DropDue(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	partial.fails = 1
@@ -240,7 +240,7 @@ func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	if _, err := j.startExpiries(t.Context(), d, w); err != nil || len(j.dues) != 0 {
 		t.Errorf("after a complete listing: %v, %d known", err, len(j.dues))
 	}
-	if err := store.PutDue(t.Context(), commit.Due{At: now - 5, Kind: commit.Content, Key: "c:acme:later"}); err != nil {
+	if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 5, Kind: commit.Content, Key: "c:acme:later"}); err != nil {
 		t.Fatal(err)
 	}
 	partial.fails = 1

@@ -63,7 +63,7 @@ func TestPut_AdjustsPartitionsToThePreviousDay(t *testing.T) {
 		"the first local":            {0, 0, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &madeUp{Store: simulator.NewClient(simulator.NewStore(nil), nil), entries: c.entries}
+			store := &madeUp{Store: simulator.NewClient(simulator.NewStore(nil), nil).Feeds, entries: c.entries}
 			if c.before > 0 {
 				if _, err := store.RecordBucket(t.Context(), "f", timeline.Bucket{Day: 19_990, Shards: c.before}); err != nil {
 					t.Fatal(err)

@@ -27,10 +27,10 @@ const textsPage = 32
 const storeIdentity = "identity"
 
 // Source is a store that can be copied.
-type Source interface {
+type Source struct {
 	Store
-	commit.JournalStore
-	commit.RegisterStore
+	Journal   commit.JournalStore
+	Registers commit.RegisterStore
 }
 
 // Progress is the progress of a step of a copy.
@@ -74,7 +74,7 @@ func hasPending(l commit.InFlightList) bool {
 // No other process may use either store, and the source must have no pending changes. Copy stores
 // an identity in the source, by which the target recognizes it.
 func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report func(Progress)) (map[string]int64, error) {
-	inFlightLists, err := from.InFlightLists(ctx)
+	inFlightLists, err := from.Journal.InFlightLists(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
@@ -108,7 +108,7 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 func (j *copyJob) begin(ctx context.Context) error {
 	fresh := make([]byte, 16)
 	j.rt.Random(fresh)
-	identity, err := j.from.PutSettingIfAbsent(ctx, storeIdentity, fresh)
+	identity, err := j.from.Registers.PutSettingIfAbsent(ctx, storeIdentity, fresh)
 	if err != nil {
 		return fmt.Errorf("storing the identity of the source: %w", err)
 	}

@@ -31,6 +31,11 @@ import (
 	"carrel/principal"
 )
 
+// source returns a store as one that can be copied.
+func source(s *pebblestore.Store) archive.Source {
+	return archive.Source{Store: s, Journal: s.Journal, Registers: s.Registers}
+}
+
 // newStore returns an empty store in memory.
 func newStore(t *testing.T) *pebblestore.Store {
 	t.Helper()
@@ -54,7 +59,7 @@ func serviceOn(t *testing.T, store backend.Store) *backend.Services {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
 	svc := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store, runtime, nil), Names: &backendtest.CountingNames{},
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil), Names: &backendtest.CountingNames{},
 	})
 	return svc
 }
@@ -64,7 +69,7 @@ func noProgress(archive.Progress) {}
 // complete derives rows, audits and completes a copy, as the command does after copying the rows.
 func complete(t *testing.T, to *pebblestore.Store) *backend.Services {
 	t.Helper()
-	svc := serviceOn(t, to)
+	svc := serviceOn(t, to.Store)
 	if err := svc.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
 		t.Fatalf("writing derived rows: %v", err)
 	}
@@ -82,7 +87,7 @@ func complete(t *testing.T, to *pebblestore.Store) *backend.Services {
 // of a later state, because a change writes only the libraries that it concerns.
 func wantSameLibraries(t *testing.T, a, b backend.Store) {
 	t.Helper()
-	ids, err := a.ScanPrincipals(t.Context(), "", 10_000)
+	ids, err := a.Principals.ScanPrincipals(t.Context(), "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +103,7 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 	t.Helper()
 	var all []string
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		es, err := s.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: b, Limit: 10_000})
+		es, err := s.Libraries.PageLibrary(t.Context(), library.Slice{Owner: p, Bucket: b, Limit: 10_000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,15 +111,15 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 			all = append(all, fmt.Sprint(b, e.Position, e.Content, e.Role))
 		}
 	}
-	shared, err := s.SharedWith(t.Context(), p, "", 10_000)
+	shared, err := s.Libraries.SharedWith(t.Context(), p, "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := s.Memberships(t.Context(), p, "", 10_000)
+	in, err := s.Principals.Memberships(t.Context(), p, "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := s.Built(t.Context(), p)
+	built, err := s.Libraries.Built(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +132,7 @@ func finish(t *testing.T, store backend.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	j := journal.New(t.Context(), store, runtime, nil)
+	j := journal.New(t.Context(), store.Journal, runtime, nil)
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
 	if err := errors.Join(j.Recover(t.Context(), svc.Background()), j.Drain(t.Context(), svc.Background())); err != nil {
 		t.Fatalf("finishing the pending work: %v", err)
@@ -141,15 +146,15 @@ func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftR
 	if err != nil {
 		t.Fatal(err)
 	}
-	drafts, err := h.Store.ListDrafts(t.Context(), "u:acme:ann")
+	drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:ann")
 	if err != nil || len(drafts) != 1 {
 		t.Fatalf("drafts %+v, %v", drafts, err)
 	}
-	rows, err := h.Store.ReadDrafts(t.Context(), "u:acme:ann", []string{drafts[0].Name}, false)
+	rows, err := h.Store.Texts.ReadDrafts(t.Context(), "u:acme:ann", []string{drafts[0].Name}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := h.Store.ReadTexts(t.Context(), []page.TextID{rows[0].Token})
+	texts, err := h.Store.Texts.ReadTexts(t.Context(), []page.TextID{rows[0].Token})
 	if err != nil || texts[0].Body == "" {
 		t.Fatalf("the text of the draft: %+v, %v", texts, err)
 	}
@@ -201,7 +206,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	long := strings.Repeat("long ", 1000)
 	pasted := createPaste(t, h, long)
 	h.Quiet()
-	from, to := h.Store.(*pebblestore.Store), newStore(t)
+	from, to := h.Embedded, newStore(t)
 	defer closeStore(t, to)
 	text, draft := saveLongDraft(t, h)
 	names, err := naming.New(from, "host", 10)
@@ -212,7 +217,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := archive.Copy(t.Context(), h.Runtime, from, to, noProgress)
+	rows, err := archive.Copy(t.Context(), h.Runtime, source(from), to, noProgress)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,18 +225,18 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
-	if texts, err := to.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
+	if texts, err := to.Texts.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
 		t.Errorf("the text is %+v, %v", texts, err)
 	}
-	if drafts, err := to.ReadDrafts(t.Context(), draft.User, []string{draft.Name}, false); err != nil || !cmp.Equal(drafts[0], draft) {
+	if drafts, err := to.Texts.ReadDrafts(t.Context(), draft.User, []string{draft.Name}, false); err != nil || !cmp.Equal(drafts[0], draft) {
 		t.Errorf("the draft is %+v, %v", drafts, err)
 	}
 	svc := complete(t, to)
-	wantSameLibraries(t, from, to)
-	if c, err := to.ReadClaim(t.Context(), claim.Leased("acme", "k"), true); err != nil || c.Record != string(held.Lease.ID) {
+	wantSameLibraries(t, from.Store, to.Store)
+	if c, err := to.Claims.ReadClaim(t.Context(), claim.Leased("acme", "k"), true); err != nil || c.Record != string(held.Lease.ID) {
 		t.Errorf("the claim of the lease's key is %+v, %v", c, err)
 	}
-	wantPaste(t, to, pasted, long)
+	wantPaste(t, to.Store, pasted, long)
 	if diff := cmp.Diff(rest(h.Services), rest(svc)); diff != "" {
 		t.Errorf("the cursor of the source has another position in the target:\n%s", diff)
 	}
@@ -251,7 +256,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if next, err := more.ContentName(t.Context()); err != nil || next == given {
 		t.Errorf("the name %s is generated twice: %v", next, err)
 	}
-	if dues, err := to.DueUntil(t.Context(), expires.Add(2*time.Minute), 10); err != nil || len(dues) != 4 {
+	if dues, err := to.Journal.DueUntil(t.Context(), expires.Add(2*time.Minute), 10); err != nil || len(dues) != 4 {
 		t.Errorf("dues: %v, %v", dues, err)
 	}
 }
@@ -302,25 +307,26 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
 	}
 	h.Quiet()
-	from := h.Store.(*pebblestore.Store)
+	from := h.Embedded
 	broken := 0
 	for failAt, done := 1, false; !done; failAt++ {
 		for _, after := range []bool{false, true} {
 			to := newStore(t)
 			target := &stumbling{Store: to, failAt: failAt, after: after}
-			source := &stumbling{Store: from} // pages are small at both ends
-			_, err := archive.Copy(t.Context(), h.Runtime, source, target, noProgress)
+			from := source(from)
+			from.Store = &stumbling{Store: h.Embedded} // pages are small at both ends
+			_, err := archive.Copy(t.Context(), h.Runtime, from, target, noProgress)
 			if done = err == nil; !done {
 				broken++
 				if !errors.Is(err, errStumbled) {
 					t.Fatalf("call %d failed, and the copy with: %v", failAt, err)
 				}
-				if _, err := archive.Copy(t.Context(), h.Runtime, source, target, noProgress); err != nil {
+				if _, err := archive.Copy(t.Context(), h.Runtime, from, target, noProgress); err != nil {
 					t.Fatalf("continuing after call %d failed: %v", failAt, err)
 				}
 			}
 			complete(t, to)
-			wantSameLibraries(t, from, to)
+			wantSameLibraries(t, h.Store, to.Store)
 			closeStore(t, to)
 		}
 	}
@@ -339,10 +345,11 @@ func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 	h.Quiet()
 	to := newStore(t)
 	defer closeStore(t, to)
-	source := &stumbling{Store: h.Store.(*pebblestore.Store)}
+	from := source(h.Embedded)
+	from.Store = &stumbling{Store: h.Embedded}
 	ctx, cancel := context.WithCancel(t.Context())
 	var reached int64
-	_, err := archive.Copy(ctx, h.Runtime, source, to, func(p archive.Progress) {
+	_, err := archive.Copy(ctx, h.Runtime, from, to, func(p archive.Progress) {
 		if p.Doing == "copying" && p.Rows > p.Of/2 {
 			reached = p.Rows
 			cancel()
@@ -352,7 +359,7 @@ func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 		t.Fatalf("interrupted at row %d: %v", reached, err)
 	}
 	least := int64(-1)
-	if _, err := archive.Copy(t.Context(), h.Runtime, source, to, func(p archive.Progress) {
+	if _, err := archive.Copy(t.Context(), h.Runtime, from, to, func(p archive.Progress) {
 		if p.Doing == "copying" && least < 0 {
 			least = p.Rows
 		}
@@ -380,7 +387,7 @@ func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body stri
 	t.Helper()
 	rt := sched.NewReal()
 	defer rt.Close()
-	services := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, rt, nil), Names: &backendtest.CountingNames{}})
+	services := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{}})
 	page, err := services.Pastes.Latest(t.Context(), backendtest.First(2))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.ID != made.Paste.ID {
 		t.Fatalf("the newest pastes are %+v, %v", page, err)
@@ -405,10 +412,10 @@ func TestCopy_SourceWithChangesInFlightIsRefused(t *testing.T) {
 	}{{nil, false}, {[]commit.Entry{ended}, false}, {[]commit.Entry{ended, pending}, true}} {
 		from, to := newStore(t), newStore(t)
 		block, err := commit.Encode(c.entries)
-		if err = errors.Join(err, from.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Block: block})); err != nil {
+		if err = errors.Join(err, from.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Block: block})); err != nil {
 			t.Fatal(err)
 		}
-		_, err = archive.Copy(t.Context(), runtime, from, to, noProgress)
+		_, err = archive.Copy(t.Context(), runtime, source(from), to, noProgress)
 		if refused := fault.CodeOf(err) == fault.Conflict; refused != c.refused || !refused && err != nil {
 			t.Errorf("with the changes %+v: %v", c.entries, err)
 		}

@@ -47,7 +47,7 @@ func TestCopy_ReadsFewTextsAndBodiesAtOnce(t *testing.T) {
 	h.Quiet()
 	to := &sized{Store: newStore(t)}
 	defer closeStore(t, to.Store)
-	if _, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress); err != nil {
+	if _, err := archive.Copy(t.Context(), h.Runtime, source(h.Embedded), to, noProgress); err != nil {
 		t.Fatal(err)
 	}
 	if to.texts != 32 || to.bodies != 32 {

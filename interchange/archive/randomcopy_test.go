@@ -15,16 +15,16 @@ func TestCopy_RandomStoreEqualsItsSource(t *testing.T) {
 	defer runtime.Close()
 	oracle.Run(t, func(t *testing.T) oracle.Opened {
 		from := newStore(t)
-		return oracle.Opened{Store: from, Done: func() {
+		return oracle.Opened{Store: from.Store, Done: func() {
 			defer closeStore(t, from)
 			to := newStore(t)
 			defer closeStore(t, to)
-			finish(t, from)
-			if _, err := archive.Copy(t.Context(), runtime, from, to, noProgress); err != nil {
+			finish(t, from.Store)
+			if _, err := archive.Copy(t.Context(), runtime, source(from), to, noProgress); err != nil {
 				t.Fatalf("copying: %v", err)
 			}
 			complete(t, to)
-			wantSameLibraries(t, from, to)
+			wantSameLibraries(t, from.Store, to.Store)
 		}}
 	})
 }

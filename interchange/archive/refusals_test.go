@@ -20,7 +20,7 @@ import (
 func TestCopy_RefusesUnusableStores(t *testing.T) {
 	refused := func(t *testing.T, h *backendtest.Fixture, to archive.Store, says string) {
 		t.Helper()
-		_, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress)
+		_, err := archive.Copy(t.Context(), h.Runtime, source(h.Embedded), to, noProgress)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the error does not contain %q: %v", says, err)
 		}
@@ -28,7 +28,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// The principals are copied, and the progress says so; the contents are not.
-		if _, err := archive.Copy(t.Context(), from.Runtime, from.Store.(*pebblestore.Store), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.Runtime, source(from.Embedded), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that should have been interrupted: %v", err)
 		}
 	}
@@ -37,7 +37,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		defer closeStore(t, to)
 		h.Quiet()
 		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Block: storetest.Block(library.InFlight{Content: "c:acme:x", Due: 1})}
-		if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
+		if err := h.Store.Journal.PutInFlightList(t.Context(), inFlightList); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, h, to, "changes in flight")
@@ -45,7 +45,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 	t.Run("a target that is not empty", func(t *testing.T) {
 		h, other := backendtest.Town(t), backendtest.Town(t)
 		h.Quiet()
-		refused(t, h, other.Store.(*pebblestore.Store), "the target is not empty: it has settings")
+		refused(t, h, other.Embedded, "the target is not empty: it has settings")
 	})
 	t.Run("a target that another source is copied to", func(t *testing.T) {
 		h, other, to := backendtest.Town(t), backendtest.Town(t), newStore(t)
@@ -82,7 +82,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil || !strings.Contains(err.Error(), "run the same carrel copy again") {
 			t.Errorf("half a copy: %v", err)
 		}
-		if _, err := archive.Copy(t.Context(), h.Runtime, h.Store.(*pebblestore.Store), to, noProgress); err != nil {
+		if _, err := archive.Copy(t.Context(), h.Runtime, source(h.Embedded), to, noProgress); err != nil {
 			t.Fatal(err)
 		}
 		if err := archive.RefuseHalfCopied(t.Context(), to); err == nil {
@@ -124,7 +124,7 @@ func TestCopy_IgnoresExpiredRows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
-			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, h.Store.(*pebblestore.Store), forgetful{to}, noProgress)
+			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, source(h.Embedded), forgetful{to}, noProgress)
 			if (err == nil) != tc.ok {
 				t.Errorf("the copy: %v", err)
 			}

@@ -93,7 +93,10 @@ func TestCause_OfRemovalsDependsOnTheViewer(t *testing.T) {
 // item was deleted, even if the item leaves the user's library only with the deletion.
 func TestCause_OfADeletionIsForMembers(t *testing.T) {
 	var store *stuck
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &stuck{ContentStore: s.Contents}
+		s.Contents = store
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
 		h.User(id, principal.Public)
 	}
@@ -117,7 +120,7 @@ func TestCause_OfADeletionIsForMembers(t *testing.T) {
 
 // paging is a store whose reads of members wait, if gate is set, until it is closed.
 type paging struct {
-	backend.Store
+	library.ContentStore
 	gate atomic.Pointer[chan struct{}]
 }
 
@@ -125,7 +128,7 @@ func (p *paging) MembersPage(ctx context.Context, id library.ContentID, after pr
 	if gate := p.gate.Load(); gate != nil {
 		<-*gate
 	}
-	return p.Store.MembersPage(ctx, id, after, limit, serial)
+	return p.ContentStore.MembersPage(ctx, id, after, limit, serial)
 }
 
 // during calls do while a walk that begins within it waits to read the members.
@@ -141,7 +144,7 @@ func (p *paging) during(do func()) {
 // not attributed to the author of an earlier one, whose walk has read the later state.
 func TestCause_IsNotOfAnEarlierUpdate(t *testing.T) {
 	store := &paging{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora"} {
 		h.User(id, principal.Public)
 	}

@@ -20,8 +20,8 @@ func openGateway(t *testing.T, store *simulator.Client, shared bool) *backendtes
 	t.Helper()
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
-	h := &backendtest.Fixture{T: t, Store: store, Runtime: rt, Journal: journal.New(t.Context(), store, rt, nil)}
-	c := backend.Config{Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: shared}
+	h := &backendtest.Fixture{T: t, Store: store.Store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil)}
+	c := backend.Config{Store: store.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: shared}
 	if shared {
 		c.Notifier = store
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/input"
@@ -350,7 +349,7 @@ func TestFollow_RepairsCauseNoEvents(t *testing.T) {
 
 // stuck is a store in which one library cannot be written for a while.
 type stuck struct {
-	backend.Store
+	library.ContentStore
 	mu    sync.Mutex
 	owner principal.ID
 }
@@ -367,5 +366,5 @@ func (s *stuck) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	if slices.ContainsFunc(e.Rows, func(m library.Member) bool { return m.Principal == s.owner }) {
 		return backendtest.ErrDown
 	}
-	return s.Store.ApplyIndex(ctx, e)
+	return s.ContentStore.ApplyIndex(ctx, e)
 }

@@ -121,7 +121,7 @@ func TestFollow_CursorOfTheFutureIsRefused(t *testing.T) {
 
 // trap is a store that calls a function of a test before the next read of items.
 type trap struct {
-	backend.Store
+	library.ContentStore
 	mu     sync.Mutex
 	before func()
 }
@@ -140,14 +140,17 @@ func (s *trap) ReadMany(ctx context.Context, ids []library.ContentID, members []
 	if before != nil {
 		before()
 	}
-	return s.Store.ReadMany(ctx, ids, members)
+	return s.ContentStore.ReadMany(ctx, ids, members)
 }
 
 // TestFollow_LostRightsHideLaterChanges: a follower is not shown what came after it lost its
 // rights, even if it loses them during the delivery.
 func TestFollow_LostRightsHideLaterChanges(t *testing.T) {
 	var store *trap
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &trap{Store: s}; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &trap{ContentStore: s.Contents}
+		s.Contents = store
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
 		h.User(id, principal.Public)
 	}
@@ -189,7 +192,10 @@ func TestFollow_RemovesItemsThatAPageHasShown(t *testing.T) {
 // reaches the newest end.
 func TestFollow_RepeatsEventsThatAPageMayHaveOmitted(t *testing.T) {
 	var store *stuck
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &stuck{ContentStore: s.Contents}
+		s.Contents = store
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben"} {
 		h.User(id, principal.Public)
 	}

@@ -13,7 +13,10 @@ import (
 // of that library get no event: it would reveal who has a role on items that they may not see.
 func TestFollow_LaterMemberGetsNoRemoval(t *testing.T) {
 	var store *stuck
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store = &stuck{Store: s}; return store })
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &stuck{ContentStore: s.Contents}
+		s.Contents = store
+	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:down"} {
 		h.User(id, principal.Public)
 	}

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/library"
 	"carrel/principal"
@@ -15,7 +14,7 @@ import (
 
 // gated is a store in which the changes of one library are read only when a test allows it.
 type gated struct {
-	backend.Store
+	library.LibraryStore
 	owner principal.ID
 	met   atomic.Bool
 	// read is closed when the changes have been read for the first time. The first reader gets
@@ -27,13 +26,13 @@ type gated struct {
 }
 
 func gateChanges(g *backendtest.Gateways, owner principal.ID, err error) *gated {
-	s := &gated{Store: g.Store, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
-	g.Through = s
+	s := &gated{LibraryStore: g.Through.Libraries, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
+	g.Through.Libraries = s
 	return s
 }
 
 func (s *gated) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (cs []library.Change, err error) {
-	cs, err = s.Store.Changes(ctx, owner, after, limit)
+	cs, err = s.LibraryStore.Changes(ctx, owner, after, limit)
 	if owner != s.owner || s.met.Swap(true) {
 		return cs, err
 	}

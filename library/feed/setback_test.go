@@ -28,7 +28,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	h.Note("second", principal.Private)
 	h.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", f.LastCursor).Want("+first", "+second")
 
-	rows, err := h.Store.Read(t.Context(), first, library.ContentQuery{})
+	rows, err := h.Store.Contents.Read(t.Context(), first, library.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 		t.Errorf("an item made after the correction is dated %s", at)
 	}
 	// The earlier item is changed after its creation.
-	before, err := h.Store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
+	before, err := h.Store.Contents.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 	if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:ahead", Title: input.Some(&title)}); err != nil {
 		t.Fatal(err)
 	}
-	after, err := h.Store.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
+	after, err := h.Store.Contents.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})
 	if err != nil || after.Header.MTS <= before.Header.MTS {
 		t.Errorf("from %s it went to %s, %v", before.Header.MTS, after.Header.MTS, err)
 	}

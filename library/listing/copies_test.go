@@ -21,7 +21,10 @@ import (
 
 // pageReads is a store that records what pages read, in order.
 type pageReads struct {
-	backend.Store
+	commit.JournalStore
+	principal.Store
+	library.ContentStore
+	library.LibraryStore
 	mu      sync.Mutex
 	calls   []string
 	headers []library.ContentID
@@ -38,7 +41,7 @@ func (p *pageReads) note(call string, ids ...library.ContentID) {
 
 func (p *pageReads) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	p.note("headers", ids...)
-	return p.Store.ReadMany(ctx, ids, members)
+	return p.ContentStore.ReadMany(ctx, ids, members)
 }
 
 func (p *pageReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
@@ -50,12 +53,12 @@ func (p *pageReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 
 func (p *pageReads) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
 	p.note("newest")
-	return p.Store.PageLibrary(ctx, s)
+	return p.LibraryStore.PageLibrary(ctx, s)
 }
 
 func (p *pageReads) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	p.note("slice")
-	o, err := p.Store.OpenLibrary(ctx, s, newest)
+	o, err := p.LibraryStore.OpenLibrary(ctx, s, newest)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil && p.lost > 0 {
@@ -72,7 +75,7 @@ func (p *pageReads) InFlight(ctx context.Context) ([]commit.InFlightList, error)
 	if fails {
 		return nil, errors.New("no answer")
 	}
-	return p.Store.InFlight(ctx)
+	return p.JournalStore.InFlight(ctx)
 }
 
 // take returns what was read since the last call.
@@ -133,9 +136,9 @@ type copying struct {
 func newCopying(t *testing.T, c listing.HeaderCache) *copying {
 	t.Helper()
 	h := &copying{Fixture: backendtest.Town(t), counts: &copyCounts{}}
-	h.reads = &pageReads{Store: h.Store}
+	h.reads = &pageReads{}
 	h.svc = backendtest.Open(t, backend.Config{
-		Store: h.reads, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
+		Store: h.reads.on(h.Store), Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
 	})
 	return h
 }
@@ -240,13 +243,13 @@ func TestPages_ReadHeadersOfWhatIsInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}
-	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
+	if err := h.Store.Journal.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		h.want("while a change is in flight", []library.ContentID{b}, titles...)
 	}
-	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
+	if err := h.Store.Journal.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	h.want("when it is over", nil, titles...)
@@ -375,7 +378,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 	after := h.Content(id)
 	base := after.Seq
 	after.Seq, after.MTS, after.Title, after.Version = base+1, after.MTS+1, "damaged", after.Version+1
-	if v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: after}); err != nil || !v.Applied {
+	if v, err := h.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: after}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	h.want("a page that is not sampled", nil, title)
@@ -401,7 +404,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	h.WantNothingInFlight()
-	copied, err := h.Store.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})
+	copied, err := h.Store.Contents.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +421,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	after.Seq, after.MTS = base+1, after.MTS+1
 	put := func() {
 		t.Helper()
-		if v, err := h.Store.Commit(t.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after}); err != nil || !v.Applied {
+		if v, err := h.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after}); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
 	}
@@ -429,11 +432,11 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	wrong("a change that no list has, and no library", true)
 	block, _ := commit.Encode([]commit.Entry{{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id)}})
 	inFlightList := commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}
-	if err := errors.Join(h.Store.PutInFlightList(t.Context(), inFlightList)); err != nil {
+	if err := errors.Join(h.Store.Journal.PutInFlightList(t.Context(), inFlightList)); err != nil {
 		t.Fatal(err)
 	}
 	wrong("while it is in flight", false)
-	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
+	if err := h.Store.Journal.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.svc.Library.DeriveContent(t.Context(), id); err != nil {

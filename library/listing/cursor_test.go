@@ -124,19 +124,19 @@ func TestCursor_IsStable(t *testing.T) {
 	}
 	r := backendtest.NewRows(t)
 	r.Store = store
-	r.Services = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store.Store)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 10)
 	q := library.LibraryQuery{Descending: true}
 	before := r.Read(backendtest.Ann(), "u:acme:ann", q)
-	again := r.OpenProcess(store)
+	again := r.OpenProcess(store.Store)
 	r.Must(store.Close())
 	if store, err = pebblestore.Open("store", pebblestore.Options{FS: fs}); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { r.Must(store.Close()) }()
 	r.Store = store
-	r.Services = r.OpenProcess(store)
+	r.Services = r.OpenProcess(store.Store)
 	after := r.Read(backendtest.Ann(), "u:acme:ann", q)
 	seen := map[string]bool{}
 	for i, e := range before.Edges {
@@ -206,10 +206,10 @@ func TestKeyRing_InvalidIsRefused(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			if _, err := store.PutSettingIfAbsent(t.Context(), "cursor-keys", c.ring); err != nil {
+			if _, err := store.Registers.PutSettingIfAbsent(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal(), Journal: &backendtest.RepairLog{}})
+			_, err = backend.Open(t.Context(), backend.Config{Store: store.Store, Runtime: sched.NewReal(), Journal: &backendtest.RepairLog{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}
@@ -233,10 +233,10 @@ func TestKeyRing_OlderKeysAreAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = store.Close() })
-		_, err = store.PutSettingIfAbsent(t.Context(), "cursor-keys", ring)
+		_, err = store.Registers.PutSettingIfAbsent(t.Context(), "cursor-keys", ring)
 		r.Must(err)
 		r.Store = store
-		r.Services = r.OpenProcess(store)
+		r.Services = r.OpenProcess(store.Store)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
 		return r

@@ -14,12 +14,18 @@ import (
 
 // leaving is a store whose client leaves as soon as items were read.
 type leaving struct {
-	backend.Store
+	library.ContentStore
 	leave func()
 }
 
+// on returns s with the changes.
+func (l *leaving) on(s backend.Store) backend.Store {
+	l.ContentStore, s.Contents = s.Contents, l
+	return s
+}
+
 func (l *leaving) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
-	rows, err := l.Store.ReadMany(ctx, ids, members)
+	rows, err := l.ContentStore.ReadMany(ctx, ids, members)
 	l.leave()
 	return rows, err
 }
@@ -30,7 +36,7 @@ func TestFilter_ComparesNothingAfterTheEnd(t *testing.T) {
 	text := strings.Repeat("garden ", 1428)
 	r, _ := long(t, 40, func(_ int, h *library.Header) { h.Description = &text })
 	ctx, leave := context.WithCancel(t.Context())
-	svc := r.OpenProcess(&leaving{r.Store, leave})
+	svc := r.OpenProcess((&leaving{leave: leave}).on(r.Store.Store))
 	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("end")}}
 	if _, err := svc.Listing.Library(ctx, backendtest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
 		t.Errorf("the page was searched to its end: %v", err)

@@ -170,7 +170,7 @@ func TestFilter_OfAHiddenCreatorReadsNoItem(t *testing.T) {
 	r, s := long(t, 100, func(_ int, h *library.Header) { h.Creator = "u:acme:ghost" })
 	r.Principal("u:acme:ghost", principal.Private)
 	for _, creator := range []string{"u:acme:ghost", "u:acme:nobody", "g:acme:team"} {
-		*s = scans{Store: r.Store}
+		*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
 		all := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 		s.headers, s.slices = 0, 0
 		from := all.Edges[3].Cursor()
@@ -199,9 +199,9 @@ func cursorOf(q library.LibraryQuery) *string {
 // matches. It is rebuilt first, or the page is UNAVAILABLE.
 func TestFilter_OfALostLibraryRebuildsIt(t *testing.T) {
 	r, _ := long(t, 3, linkAt())
-	o := newOpenings(r.Store)
+	o := newOpenings()
 	o.lost = true
-	svc := r.OpenProcess(o)
+	svc := r.OpenProcess(o.on(r.Store.Store))
 	_, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
 	if o.rebuilt == 0 && fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
@@ -251,8 +251,8 @@ func TestFilter_Prefetches(t *testing.T) {
 		"an empty one after": {nil, &library.LibraryFilter{}, true, "n0000"},
 		"a bad one before":   {&library.LibraryFilter{Kinds: []library.ContentKind{}}, anyLink(), false, "n0070"},
 	} {
-		o := newOpenings(r.Store)
-		svc := backendtest.Open(t, backend.Config{Store: o, Runtime: r.Clock, Journal: r.Repairs, Remote: true})
+		o := newOpenings()
+		svc := backendtest.Open(t, backend.Config{Store: o.on(r.Store.Store), Runtime: r.Clock, Journal: r.Repairs, Remote: true})
 		v := backendtest.Anonymous()
 		svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.begun})
 		conn, err := svc.Listing.Library(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.read})

@@ -33,7 +33,7 @@ func TestFilter_ScanIsBounded(t *testing.T) {
 			r.T = t
 			var from *string
 			for page, want := range [][]string{{c.near}, nil, {c.far}} {
-				*s = scans{Store: r.Store}
+				*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
 				q := library.LibraryQuery{Filter: anyLink(), Descending: c.descending, OtherSide: true, PageArgs: backendtest.FirstAfter(1, from)}
 				if !c.forwards {
 					q.PageArgs = backendtest.LastBefore(1, from)
@@ -97,7 +97,7 @@ func TestFilter_ComparedTextIsBounded(t *testing.T) {
 		var from *string
 		pages, names := 0, []string{}
 		for more := true; more; pages++ {
-			*s = scans{Store: r.Store}
+			*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
 			q := library.LibraryQuery{Filter: end, PageArgs: backendtest.FirstAfter(5, from)}
 			if !forwards {
 				q.PageArgs = backendtest.LastBefore(5, from)
@@ -136,7 +136,7 @@ func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 // much as the usual page does.
 func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	r, _ := long(t, 3000, linkAt())
-	svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
 			if _, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
@@ -158,13 +158,13 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read(20, library.LibraryQuery{Filter: anyLink()})
 	if !inUse() {
 		t.Error("after 20 equal searches copies are not in use")
 	}
 	// One search of copies is no better than one page of them.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
 	read(2, library.LibraryQuery{Filter: anyLink()})
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies

@@ -17,27 +17,34 @@ import (
 
 // scans is a store that counts what pages scan.
 type scans struct {
-	backend.Store
+	library.ContentStore
+	library.LibraryStore
 	slices, batches, headers, most int
 	// before is called before each slice but the first.
 	before func()
+}
+
+// on returns s with the changes.
+func (c *scans) on(s backend.Store) backend.Store {
+	c.ContentStore, c.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, c, c
+	return s
 }
 
 func (s *scans) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
 	if s.slices++; s.before != nil {
 		s.before()
 	}
-	return s.Store.PageLibrary(ctx, q)
+	return s.LibraryStore.PageLibrary(ctx, q)
 }
 
 func (s *scans) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	s.slices++
-	return s.Store.OpenLibrary(ctx, q, newest)
+	return s.LibraryStore.OpenLibrary(ctx, q, newest)
 }
 
 func (s *scans) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	s.batches, s.headers, s.most = s.batches+1, s.headers+len(ids), max(s.most, len(ids))
-	return s.Store.ReadMany(ctx, ids, members)
+	return s.ContentStore.ReadMany(ctx, ids, members)
 }
 
 // long returns ann's library of n items, in a store that counts what is read. change sets the
@@ -54,8 +61,8 @@ func long(t *testing.T, n int, change func(i int, h *library.Header)) (*backendt
 		}, backendtest.ContentMember("u:acme:ann", library.Viewing))
 		r.ApplyIndex(id, "u:acme:ann")
 	}
-	s := &scans{Store: r.Store}
-	r.Services = r.OpenProcess(s)
+	s := &scans{}
+	r.Services = r.OpenProcess(s.on(r.Store.Store))
 	return r, s
 }
 

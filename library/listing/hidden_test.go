@@ -35,7 +35,7 @@ func TestWatcher_CountsHiddenEntries(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &hidden{}
-			svc := backendtest.Open(t, backend.Config{Store: r.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
+			svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
 			if _, err := svc.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", tc.q); err != nil {
 				t.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func TestWatcher_CountsHiddenEntries(t *testing.T) {
 		clean.Principals("u:acme:ann")
 		addNumbered(clean, 3)
 		w := &hidden{}
-		svc := backendtest.Open(t, backend.Config{Store: clean.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
+		svc := backendtest.Open(t, backend.Config{Store: clean.Store.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
 		if _, err := svc.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(10)}); err != nil {
 			t.Fatal(err)
 		}

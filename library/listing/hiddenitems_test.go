@@ -91,8 +91,8 @@ func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
 				r.ApplyIndex(id, "u:acme:ann")
 			}
 		}
-		s := &scans{Store: r.Store}
-		r.Services = r.OpenProcess(s)
+		s := &scans{}
+		r.Services = r.OpenProcess(s.on(r.Store.Store))
 		all := map[string]walked{}
 		for name, viewer := range viewers {
 			for _, shared := range []bool{false, true} {

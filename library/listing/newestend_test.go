@@ -18,10 +18,17 @@ import (
 
 // interrupted is a store that runs functions of a test before reads of a page, once each.
 type interrupted struct {
-	backend.Store
+	library.ContentStore
+	library.LibraryStore
 	beforeItems  func()
 	beforeSlice  func() // before the second slice of a page
 	betweenReads func() // of an opening, between the newest position and the slice
+}
+
+// on returns s with the changes.
+func (i *interrupted) on(s backend.Store) backend.Store {
+	i.ContentStore, i.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, i, i
+	return s
 }
 
 func run(f *func()) {
@@ -34,21 +41,21 @@ func run(f *func()) {
 
 func (s *interrupted) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	run(&s.beforeItems)
-	return s.Store.ReadMany(ctx, ids, members)
+	return s.ContentStore.ReadMany(ctx, ids, members)
 }
 
 func (s *interrupted) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
 	run(&s.beforeSlice)
-	return s.Store.PageLibrary(ctx, q)
+	return s.LibraryStore.PageLibrary(ctx, q)
 }
 
 func (s *interrupted) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	before, err := s.Store.OpenLibrary(ctx, q, newest)
+	before, err := s.LibraryStore.OpenLibrary(ctx, q, newest)
 	if err != nil || s.betweenReads == nil {
 		return before, err
 	}
 	run(&s.betweenReads)
-	after, err := s.Store.OpenLibrary(ctx, q, newest)
+	after, err := s.LibraryStore.OpenLibrary(ctx, q, newest)
 	if err == nil {
 		after.Newest = before.Newest
 	}
@@ -177,8 +184,8 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 				r := backendtest.NewRows(t)
 				r.Principals("u:acme:ann")
 				addNumbered(r, c.items)
-				store := &interrupted{Store: r.Store}
-				r.Services = r.OpenProcess(store)
+				store := &interrupted{}
+				r.Services = r.OpenProcess(store.on(r.Store.Store))
 				c.set(r, store)
 				shown, more, next := readTowardsNewer(r, descending, c.size, nil)
 				wantSame(r, c.want, shown)
@@ -204,8 +211,8 @@ func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 4)
-	store := &interrupted{Store: r.Store}
-	r.Services = r.OpenProcess(store)
+	store := &interrupted{}
+	r.Services = r.OpenProcess(store.on(r.Store.Store))
 	store.betweenReads = func() {
 		moveItem(r, numberedID(0), 700)
 		moveItem(r, numberedID(1), 800)
@@ -227,8 +234,8 @@ func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 5)
-	store := &interrupted{Store: r.Store}
-	r.Services = r.OpenProcess(store)
+	store := &interrupted{}
+	r.Services = r.OpenProcess(store.on(r.Store.Store))
 	// Four are read in place, and the fifth does not come.
 	store.beforeItems = func() { moveItem(r, numberedID(0), 900) }
 	shown, more, next := readTowardsNewer(r, false, 4, nil)
@@ -260,8 +267,8 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 		r := backendtest.NewRows(t)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
-		store := &interrupted{Store: r.Store}
-		r.Services = r.OpenProcess(store)
+		store := &interrupted{}
+		r.Services = r.OpenProcess(store.on(r.Store.Store))
 		store.beforeItems = func() {
 			r.Change(numberedID(0), moveTo(800))
 			r.Change(numberedID(1), moveTo(900))
@@ -296,8 +303,8 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 	for i := 4; i < 14; i++ {
 		r.Change(numberedID(i), func(h *library.Header) { h.Visibility = principal.Private })
 	}
-	store := &interrupted{Store: r.Store}
-	r.Services = r.OpenProcess(store)
+	store := &interrupted{}
+	r.Services = r.OpenProcess(store.on(r.Store.Store))
 	// The first page needs a second slice. Before it all but one of the remaining items move, so
 	// that the page reaches beyond the newest position of its start.
 	store.beforeSlice = func() {

@@ -55,7 +55,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			es, err := r.Store.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 21})
+			es, err := r.Store.Libraries.PageLibrary(b.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 21})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func BenchmarkPage(b *testing.B) {
 			for i, e := range es {
 				ids[i] = e.Content
 			}
-			if _, err := r.Store.ReadMany(b.Context(), ids[:20], nil); err != nil {
+			if _, err := r.Store.Contents.ReadMany(b.Context(), ids[:20], nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -83,7 +83,7 @@ func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
 	r := backendtest.NewRows(t)
 	r.Principal("u:acme:ann", principal.Private)
 	r.Principal("g:acme:team", principal.LoggedIn)
-	r.Applied(r.Store.CommitPrincipal(t.Context(), &principal.Commit{
+	r.Applied(r.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{
 		ID: "u:acme:void", Header: principal.Header{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1, Visibility: principal.Public},
 	}))
 	for _, c := range []struct {

@@ -22,7 +22,8 @@ import (
 
 // openings is a store that reports which libraries are opened.
 type openings struct {
-	backend.Store
+	principal.Store
+	library.LibraryStore
 	// begun receives each owner whose library is opened, and read each whose slice was read.
 	begun, read chan principal.ID
 	// fails, if it is not nil, is called before each reading, which is omitted if it fails.
@@ -38,8 +39,14 @@ type openings struct {
 	rebuilt int
 }
 
-func newOpenings(s backend.Store) *openings {
-	return &openings{Store: s, begun: make(chan principal.ID, 100), read: make(chan principal.ID, 100)}
+// on returns s with the changes.
+func (o *openings) on(s backend.Store) backend.Store {
+	o.Store, o.LibraryStore, s.Principals, s.Libraries = s.Principals, s.Libraries, o, o
+	return s
+}
+
+func newOpenings() *openings {
+	return &openings{begun: make(chan principal.ID, 100), read: make(chan principal.ID, 100)}
 }
 
 func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
@@ -53,7 +60,7 @@ func (o *openings) OpenLibrary(ctx context.Context, q library.Slice, newest bool
 			return nil, err
 		}
 	}
-	opening, err := o.Store.OpenLibrary(ctx, q, newest)
+	opening, err := o.LibraryStore.OpenLibrary(ctx, q, newest)
 	if err == nil && lost {
 		opening.Built = false
 	}
@@ -65,7 +72,7 @@ func (o *openings) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.
 	o.mu.Lock()
 	o.rebuilt++
 	o.mu.Unlock()
-	return o.Store.SetBuilt(ctx, owner, asOf)
+	return o.LibraryStore.SetBuilt(ctx, owner, asOf)
 }
 
 func (o *openings) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
@@ -121,8 +128,8 @@ func waitFor(t *testing.T, c <-chan principal.ID, owner string) {
 // pagesOf is a fixture whose store reports its pages: ann's library has items of all
 // visibilities, and ben is in the group all, which has them too.
 func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
-	var store *openings
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store = newOpenings(s); return store })
+	store := newOpenings()
+	h := backendtest.New(t, func(s *backend.Store) { *s = store.on(*s) })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
 		h.User(id, principal.Public)
 	}
@@ -249,8 +256,8 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 // shown, and what has come is delivered to followers from the page.
 func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	g := backendtest.NewGateways(t)
-	store := newOpenings(g.Store)
-	g.Through = store
+	store := newOpenings()
+	g.Through = store.on(g.Through)
 	here, clock := g.Open(0, false)
 	here.User("u:acme:ann", principal.Public)
 	here.User("u:acme:ben", principal.Public)
@@ -411,7 +418,7 @@ func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 // TestPrefetch_OnlyOnARemoteStore: with a store in this process a task costs more than the slice.
 func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 	h, store := pagesOf(t)
-	local := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	local := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	for name, c := range map[string]struct {
 		svc  *backend.Services
 		want bool

@@ -44,7 +44,7 @@ func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipal
 		}
 	}
 	h.WantNothingInFlight()
-	h.journal = journal.New(t.Context(), h.Store, h.Runtime, nil)
+	h.journal = journal.New(t.Context(), h.Store.Journal, h.Runtime, nil)
 	h.writer = backendtest.Open(t, backend.Config{
 		Store: h.Store, Runtime: h.Runtime, Journal: h.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: time.Hour,
 	})
@@ -166,7 +166,7 @@ func TestPages_ReadPrincipalsIfUnknownWhatHasChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Store.PutInFlightList(t.Context(), commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}); err != nil {
+	if err := h.Store.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: "of another process", Stamp: 1, Block: block}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantShown("after too many changes", everybody, "ann", "cleo", "ben")
@@ -237,9 +237,15 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 	}
 }
 
+// on returns s with the changes.
+func (p *pageReads) on(s backend.Store) backend.Store {
+	p.JournalStore, p.Store, p.ContentStore, p.LibraryStore, s.Journal, s.Principals, s.Contents, s.Libraries = s.Journal, s.Principals, s.Contents, s.Libraries, p, p, p, p
+	return s
+}
+
 // slowSamples holds reads of one principal, which samples make, until goOn is closed.
 type slowSamples struct {
-	*pageReads
+	principal.Store
 	goOn chan struct{}
 }
 
@@ -247,7 +253,7 @@ func (s *slowSamples) ReadPrincipals(ctx context.Context, ids []principal.ID) ([
 	if len(ids) == 1 && ids[0] == "u:acme:ben" {
 		<-s.goOn
 	}
-	return s.pageReads.ReadPrincipals(ctx, ids)
+	return s.Store.ReadPrincipals(ctx, ids)
 }
 
 // advancingClock is a Runtime whose monotonic clock the test advances.
@@ -266,9 +272,10 @@ func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
 	for _, took := range []time.Duration{copies.MaxAge - time.Minute, copies.MaxAge} {
 		h := newCopyingPrincipals(t, alwaysOn)
 		rt := &advancingClock{Real: sched.NewReal()}
-		slow := &slowSamples{&pageReads{Store: h.Store}, make(chan struct{})}
+		slow, store := &slowSamples{h.Store.Principals, make(chan struct{})}, h.Store
+		store.Principals = slow
 		h.svc = backendtest.Open(t, backend.Config{
-			Store: slow, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+			Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
 			HeaderCache: listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1}, Watch: h.counts,
 		})
 		for range 2 {

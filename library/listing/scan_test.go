@@ -251,7 +251,7 @@ func staleFixture(t *testing.T) *backendtest.Rows {
 	addNumbered(r, 6)
 	r.Change("c:acme:n02", moveTo(1000))
 	r.Change("c:acme:n00", moveTo(900))
-	r.Must(r.Store.CleanUp(t.Context(), &library.Cleanup{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
+	r.Must(r.Store.Contents.CleanUp(t.Context(), &library.Cleanup{ID: "c:acme:n00", Positions: []clock.Instant{10}}))
 	r.ApplyIndex("c:acme:n00", "u:acme:ann")
 	return r
 }

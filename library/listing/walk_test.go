@@ -28,10 +28,18 @@ import (
 // slow is a store whose calls take a random time before and after their effect. It runs in a
 // bubble of synctest, so that a seed gives the same schedule.
 type slow struct {
-	backend.Store
+	commit.JournalStore
+	library.ContentStore
+	library.LibraryStore
 	mu   sync.Mutex
 	rand *rand.Rand
 	most time.Duration // 0: no call takes time
+}
+
+// on returns s with the changes.
+func (d *slow) on(s backend.Store) backend.Store {
+	d.JournalStore, d.ContentStore, d.LibraryStore, s.Journal, s.Contents, s.Libraries = s.Journal, s.Contents, s.Libraries, d, d, d
+	return s
 }
 
 func (s *slow) draw(below int) int {
@@ -49,19 +57,19 @@ func (s *slow) wait(ctx context.Context) {
 func (s *slow) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	s.wait(ctx)
 	defer s.wait(ctx)
-	return s.Store.ReadMany(ctx, ids, members)
+	return s.ContentStore.ReadMany(ctx, ids, members)
 }
 
 func (s *slow) PageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
 	s.wait(ctx)
 	defer s.wait(ctx)
-	return s.Store.PageLibrary(ctx, q)
+	return s.LibraryStore.PageLibrary(ctx, q)
 }
 
 func (s *slow) OpenLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	s.wait(ctx)
 	defer s.wait(ctx)
-	return s.Store.OpenLibrary(ctx, q, newest)
+	return s.LibraryStore.OpenLibrary(ctx, q, newest)
 }
 
 // waitLong waits, one time in eight for long.
@@ -74,23 +82,23 @@ func (s *slow) waitLong(ctx context.Context) {
 func (s *slow) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	s.waitLong(ctx)
 	defer s.wait(ctx)
-	return s.Store.Commit(ctx, c)
+	return s.ContentStore.Commit(ctx, c)
 }
 
 func (s *slow) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	s.waitLong(ctx)
-	return s.Store.PutInFlightList(ctx, l)
+	return s.JournalStore.PutInFlightList(ctx, l)
 }
 
 func (s *slow) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
 	defer s.wait(ctx)
-	return s.Store.InFlight(ctx)
+	return s.JournalStore.InFlight(ctx)
 }
 
 func (s *slow) ApplyIndex(ctx context.Context, u *library.IndexUpdate) error {
 	s.wait(ctx)
 	defer s.wait(ctx)
-	return s.Store.ApplyIndex(ctx, u)
+	return s.ContentStore.ApplyIndex(ctx, u)
 }
 
 // changing is a library of ann's whose items are changed all the time by writers of one gateway.
@@ -117,19 +125,20 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 		t.Fatal(err)
 	}
 	w := &changing{t: t, runtime: sched.NewReal(), changed: map[library.ContentID]clock.Instant{}, changes: map[library.ContentID]int{}}
-	w.store = &slow{Store: store, rand: rand.New(rand.NewPCG(seed, 1))}
+	w.store = &slow{rand: rand.New(rand.NewPCG(seed, 1))}
 	t.Cleanup(func() {
 		w.runtime.Close()
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	w.journal = journal.New(t.Context(), w.store, w.runtime, nil)
+	through := w.store.on(store.Store)
+	w.journal = journal.New(t.Context(), through.Journal, w.runtime, nil)
 	w.Services = backendtest.Open(t, backend.Config{
-		Store: w.store, Runtime: w.runtime, Journal: w.journal, Names: &backendtest.CountingNames{},
+		Store: through, Runtime: w.runtime, Journal: w.journal, Names: &backendtest.CountingNames{},
 		Remote: c.Size > 0, HeaderCache: c, Tuning: tuning,
 	})
-	h := &backendtest.Fixture{T: t, Store: w.store, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
+	h := &backendtest.Fixture{T: t, Store: through, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:ben", principal.Public)
 	h.User("u:beta:zoe", principal.Public)

@@ -23,7 +23,7 @@ func TestFind_IgnoresWrongRows(t *testing.T) {
 	header := h.Header("u:acme:u")
 	base := header.Seq
 	header.Seq, header.MTS, header.DisplayName, header.Visibility = base+1, header.MTS+1, "Charlie", principal.Private
-	v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
+	v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
 	if err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -57,20 +57,20 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	header := h.Header("u:acme:u")
 	base := header.Seq
 	header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Charlie"
-	v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
+	v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:u", Base: base, Header: header})
 	if err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	lost, err := h.Store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "bravo", Limit: 1})
+	lost, err := h.Store.Directory.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "bravo", Limit: 1})
 	if err == nil {
-		err = h.Store.DropDirectory(t.Context(), lost)
+		err = h.Store.Directory.DropDirectory(t.Context(), lost)
 	}
 	if err != nil || len(lost) != 1 {
 		t.Fatalf("%+v, %v", lost, err)
 	}
 	inFlightList := commit.InFlightList{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Block: storetest.Block(
 		principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Former: "Alfa"})}
-	if err := h.Store.PutInFlightList(t.Context(), inFlightList); err != nil {
+	if err := h.Store.Journal.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
 	// One row of bravo; those of charlie are not repaired because of the change in flight.
@@ -79,7 +79,7 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "w")
 	h.WantFound(backendtest.As("u:acme:who"), "charlie")
-	if err := h.Store.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
+	if err := h.Store.Journal.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
 	// Two rows that were missing, two of names that no principal has any more.
@@ -95,7 +95,7 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 
 // failingDirectory is a store that can be set to fail writes of the directory.
 type failingDirectory struct {
-	backend.Store
+	principal.DirectoryStore
 	down atomic.Bool
 }
 
@@ -103,14 +103,14 @@ func (f *failingDirectory) ApplyDirectory(ctx context.Context, e *principal.Dire
 	if f.down.Load() {
 		return backendtest.ErrDown
 	}
-	return f.Store.ApplyDirectory(ctx, e)
+	return f.DirectoryStore.ApplyDirectory(ctx, e)
 }
 
 // TestRename_UnfinishedStaysOnTheList: a change whose rows could not be written is on the list
 // until they are.
 func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	store := &failingDirectory{}
-	h := backendtest.New(t, func(s backend.Store) backend.Store { store.Store = s; return store })
+	h := backendtest.New(t, func(s *backend.Store) { store.DirectoryStore, s.Directory = s.Directory, store })
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	h.WantFound(backendtest.As("u:acme:who"), "alfa", "u")
 	store.down.Store(true)
@@ -120,7 +120,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "alfa")
 	h.WantFound(backendtest.As("u:acme:who"), "bravo")
-	inFlightLists, err := commit.OpenLists(t.Context(), h.Store)
+	inFlightLists, err := commit.OpenLists(t.Context(), h.Store.Journal)
 	if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
@@ -132,7 +132,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "u")
-	rows, err := h.Store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
+	rows, err := h.Store.Directory.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "alfa", Limit: 10})
 	if err != nil || len(rows) > 0 {
 		t.Errorf("the rows of the former name still exist: %+v, %v", rows, err)
 	}

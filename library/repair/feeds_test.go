@@ -18,7 +18,7 @@ import (
 
 // feeds returns the feeds of a fixture's store as another process has them.
 func feeds(h *backendtest.Fixture) *timeline.Timelines {
-	return timeline.New(timeline.Config{Store: h.Store, Runtime: h.Runtime})
+	return timeline.New(timeline.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
 }
 
 // wantNewest compares the titles of the newest content of a tenant.
@@ -149,11 +149,11 @@ func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
 	if _, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "x", ExpiresAt: &end}); err != nil {
 		t.Fatal(err)
 	}
-	dues, err := h.Store.DueUntil(t.Context(), end, 10)
+	dues, err := h.Store.Journal.DueUntil(t.Context(), end, 10)
 	if err != nil || len(dues) != 1 {
 		t.Fatalf("hints: %v, %v", dues, err)
 	}
-	if err := h.Store.DropDue(t.Context(), dues[0]); err != nil {
+	if err := h.Store.Journal.DropDue(t.Context(), dues[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
 		seq   int64
 	}{{0, 1, 1}, {time.Hour + 30*time.Second, 1, 1}, {time.Hour + 2*time.Minute, 1, 2}, {26 * time.Hour, 0, 0}} {
 		scrubEverything(t, h.After(c.after))
-		rows, err := h.Store.ScanPastes(t.Context(), "", 10)
+		rows, err := h.Store.Pastes.ScanPastes(t.Context(), "", 10)
 		if err != nil || len(rows) != c.rows || c.rows > 0 && rows[0].Seq != c.seq {
 			t.Errorf("after %s: %v, %v; want %d rows, of state %d", c.after, rows, err, c.rows, c.seq)
 		}

@@ -16,13 +16,13 @@ import (
 
 // steeredReads is a store that calls before ahead of each ReadMany.
 type steeredReads struct {
-	backend.Store
+	library.ContentStore
 	before func()
 }
 
 func (s *steeredReads) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	s.before()
-	return s.Store.ReadMany(ctx, ids, members)
+	return s.ContentStore.ReadMany(ctx, ids, members)
 }
 
 // A page that needs a second read leaves out an item of the first one that has expired meanwhile.
@@ -43,7 +43,8 @@ func TestLatestContent_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 	rt := &backendtest.WallClock{Real: h.Runtime}
 	rt.Wall.Store(int64(end) - 1)
 	reads := 0
-	store := &steeredReads{Store: h.Store, before: func() {
+	store := h.Store
+	store.Contents = &steeredReads{store.Contents, func() {
 		switch reads++; reads {
 		case 1:
 			h.Update(hidden, "hidden", principal.Private)

@@ -49,12 +49,12 @@ func named(t *testing.T) *backendtest.Fixture {
 // dropAllClaims drops all claims, as somebody may do by hand.
 func dropAllClaims(t *testing.T, h *backendtest.Fixture) {
 	t.Helper()
-	all, err := h.Store.ScanClaims(t.Context(), claim.Key{}, 100)
+	all, err := h.Store.Claims.ScanClaims(t.Context(), claim.Key{}, 100)
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%d claims, %v", len(all), err)
 	}
 	for _, c := range all {
-		if err := h.Store.DropClaim(t.Context(), c.Key, c.Record, nil); err != nil {
+		if err := h.Store.Claims.DropClaim(t.Context(), c.Key, c.Record, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 	bob := h.Header("u:acme:bob")
 	after := bob
 	after.Email, after.Seq = backendtest.EmailOf("u:acme:ann"), bob.Seq+1
-	if v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:bob", Base: bob.Seq, Header: after}); err != nil || !v.Applied {
+	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:bob", Base: bob.Seq, Header: after}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	scrubEverything(t, h.Services)
@@ -126,7 +126,7 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 // then the scrubber removes it. Claims whose records own their keys are kept.
 func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	h := named(t)
-	claims := claim.New(h.Store, h.Runtime)
+	claims := claim.New(h.Store.Claims, h.Runtime)
 	key := claim.URL("acme", "https://acme.example/two")
 	if err := claims.Take(t.Context(), key, "c:acme:one", claims.Until()); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 			t.Errorf("the scrubber finished %d and repaired %d, want %d and 0", finished, mismatches, step.finished)
 		}
 	}
-	if c, err := h.Store.ReadClaim(t.Context(), key, true); err != nil || c != (claim.Claim{}) {
+	if c, err := h.Store.Claims.ReadClaim(t.Context(), key, true); err != nil || c != (claim.Claim{}) {
 		t.Errorf("the claim stays: %+v, %v", c, err)
 	}
 	h.WantClean()
@@ -192,7 +192,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			for key, end := range map[string]lease.End{"a": confirmed, "b": confirmed, "c": pending, "d": cancelled} {
-				if err := h.Store.DropClaim(ctx, claim.Leased("acme", key), end.ID, nil); err != nil {
+				if err := h.Store.Claims.DropClaim(ctx, claim.Leased("acme", key), end.ID, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -202,7 +202,7 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 			}
 			repairAll(t, h.Services)
 			for key, want := range map[string]string{"a": confirmed.ID, "b": confirmed.ID, "c": pending.ID, "d": ""} {
-				if c, err := h.Store.ReadClaim(ctx, claim.Leased("acme", key), true); err != nil || c.Record != want {
+				if c, err := h.Store.Claims.ReadClaim(ctx, claim.Leased("acme", key), true); err != nil || c.Record != want {
 					t.Errorf("the claim of %s: %+v, %v, want one of %q", key, c, err, want)
 				}
 			}
@@ -227,16 +227,16 @@ func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
 		}
 		for _, at := range []time.Duration{0, 90 * time.Second, 3 * time.Minute, 23 * time.Hour, 25 * time.Hour} {
 			if !claimed {
-				if err := h.Store.DropClaim(ctx, claim.Leased("acme", "a"), string(a.Lease.ID), nil); err != nil {
+				if err := h.Store.Claims.DropClaim(ctx, claim.Leased("acme", "a"), string(a.Lease.ID), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
 			scrubEverything(t, h.After(at))
-			row, err := h.Store.ReadLease(ctx, a.Lease.ID)
+			row, err := h.Store.Leases.ReadLease(ctx, a.Lease.ID)
 			if err != nil || row.Seq != want[at] {
 				t.Errorf("claimed %t: after %s the lease has state %d, %v, want %d", claimed, at, row.Seq, err, want[at])
 			}
-			c, err := h.Store.ReadClaim(ctx, claim.Leased("acme", "a"), true)
+			c, err := h.Store.Claims.ReadClaim(ctx, claim.Leased("acme", "a"), true)
 			if held := c.Record != ""; err != nil || held != (at == 0) {
 				t.Errorf("claimed %t: after %s the claim is %+v, %v", claimed, at, c, err)
 			}

@@ -18,14 +18,14 @@ import (
 
 // damagedLists is a store in which one in-flight list cannot be read.
 type damagedLists struct {
-	backend.Store
+	commit.JournalStore
 	damaged bool
 }
 
 var errDamaged = errors.New("the form of the list is unknown")
 
 func (d *damagedLists) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
-	inFlightLists, err := d.Store.InFlightLists(ctx)
+	inFlightLists, err := d.JournalStore.InFlightLists(ctx)
 	if err == nil && d.damaged {
 		err = &commit.UnreadableLists{IDs: []commit.ListID{"damaged"}, Err: errDamaged}
 	}
@@ -38,9 +38,9 @@ const benID = principal.ID("u:acme:ben")
 func damagedFixture(t *testing.T) (*backendtest.Fixture, *damagedLists, *library.ContentRows) {
 	t.Helper()
 	var store *damagedLists
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &damagedLists{Store: s}
-		return store
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &damagedLists{JournalStore: s.Journal}
+		s.Journal = store
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:dora"} {
 		h.User(id, principal.Public)
@@ -48,7 +48,7 @@ func damagedFixture(t *testing.T) (*backendtest.Fixture, *damagedLists, *library
 	h.Group("g:acme:team", "u:acme:ann", principal.Public)
 	id := h.Note("item", principal.LoggedIn, "u:acme:ben=VIEWER")
 	h.Quiet()
-	rows, err := store.Read(t.Context(), id, library.ContentQuery{Members: []principal.ID{benID}})
+	rows, err := h.Store.Contents.Read(t.Context(), id, library.ContentQuery{Members: []principal.ID{benID}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,29 +63,29 @@ var derivedMistakes = []struct {
 	{"an item missing in a library", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, rows.Members[0]
 		m.Leaving, header.MTS = true, header.MTS+1
-		return h.Store.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true})
+		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true})
 	}},
 	{"an entry of somebody without a role", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
-		return h.Store.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
+		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
 	}},
 	{"a record of somebody without a role", func(t *testing.T, h *backendtest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}
 		e := library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true}
-		if err := h.Store.ApplyIndex(t.Context(), &e); err != nil {
+		if err := h.Store.Contents.ApplyIndex(t.Context(), &e); err != nil {
 			return err
 		}
 		e.Reverse, header.MTS, e.Rows[0].Leaving = false, header.MTS+1, true
-		return h.Store.ApplyIndex(t.Context(), &e)
+		return h.Store.Contents.ApplyIndex(t.Context(), &e)
 	}},
 	{"a membership of somebody who is no member", func(t *testing.T, h *backendtest.Fixture, _ *library.ContentRows) error {
 		header := h.Header("g:acme:team")
 		m := principal.GroupMemberRow{Principal: benID, Role: principal.GroupManager, Seq: 1}
-		return h.Store.ApplyGroupIndex(t.Context(), &principal.GroupIndexUpdate{Header: &header, Rows: []principal.GroupMemberRow{m}})
+		return h.Store.Principals.ApplyGroupIndex(t.Context(), &principal.GroupIndexUpdate{Header: &header, Rows: []principal.GroupMemberRow{m}})
 	}},
 	{"a name missing in the directory", func(t *testing.T, h *backendtest.Fixture, _ *library.ContentRows) error {
-		rows, err := h.Store.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "ben", Limit: 1})
+		rows, err := h.Store.Directory.PageDirectory(t.Context(), principal.DirectorySlice{Tenant: "acme", Prefix: "ben", Limit: 1})
 		if err == nil {
-			err = h.Store.DropDirectory(t.Context(), rows)
+			err = h.Store.Directory.DropDirectory(t.Context(), rows)
 		}
 		return err
 	}},
@@ -93,12 +93,12 @@ var derivedMistakes = []struct {
 		header := h.Header("u:acme:ben")
 		base := header.Seq
 		header.Seq, header.MTS, header.DisplayName = base+1, header.MTS+1, "Zoe"
-		v, err := h.Store.CommitPrincipal(t.Context(), &principal.Commit{ID: header.ID, Base: base, Header: header})
+		v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: header.ID, Base: base, Header: header})
 		if err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
 		// The rows of the new name are there, and those of the old one too.
-		return h.Store.ApplyDirectory(t.Context(), &principal.DirectoryUpdate{Header: &header})
+		return h.Store.Directory.ApplyDirectory(t.Context(), &principal.DirectoryUpdate{Header: &header})
 	}},
 }
 
@@ -152,9 +152,9 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 
 func TestScrub_EndsIfListsCannotBeListed(t *testing.T) {
 	var store *brokenLists
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &brokenLists{Store: s}
-		return store
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &brokenLists{JournalStore: s.Journal}
+		s.Journal = store
 	})
 	h.User("u:acme:ann", principal.Public)
 	store.broken = true
@@ -165,7 +165,7 @@ func TestScrub_EndsIfListsCannotBeListed(t *testing.T) {
 
 // brokenLists is a store that fails to return what is in flight.
 type brokenLists struct {
-	backend.Store
+	commit.JournalStore
 	broken bool
 }
 
@@ -173,5 +173,5 @@ func (b *brokenLists) InFlightLists(ctx context.Context) ([]commit.InFlightList,
 	if b.broken {
 		return nil, errDamaged
 	}
-	return b.Store.InFlightLists(ctx)
+	return b.JournalStore.InFlightLists(ctx)
 }

@@ -38,11 +38,11 @@ func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 	rebuild := func() (*library.RebuildOutcome, error) {
 		return h.Repair.RebuildLibrary(t.Context(), backendtest.Admin("u:acme:ann"), "u:acme:ann")
 	}
-	rows, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 2})
+	rows, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private, Limit: 2})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	if err := h.Store.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
+	if err := h.Store.Libraries.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -109,7 +109,7 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
 	b := h.Note("b", principal.Private, "u:acme:ben=VIEWER")
 	h.Quiet()
-	entries, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private, Limit: 10, Newer: true})
+	entries, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private, Limit: 10, Newer: true})
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}
@@ -117,7 +117,7 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 	for _, e := range entries {
 		lost = append(lost, library.BucketEntry{Bucket: principal.Private, Entry: e})
 	}
-	if err := h.Store.DropEntries(t.Context(), "u:acme:ben", lost); err != nil {
+	if err := h.Store.Libraries.DropEntries(t.Context(), "u:acme:ben", lost); err != nil {
 		t.Fatal(err)
 	}
 	rebuild := func(v *principal.Viewer, p string) (*library.RebuildOutcome, error) {
@@ -142,19 +142,19 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 
 func TestReaders_RebuildALostLibrary(t *testing.T) {
 	r := backendtest.NewRows(t)
-	r.Applied(r.Store.CommitPrincipal(t.Context(), &principal.Commit{
+	r.Applied(r.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{
 		ID:     "u:acme:ann",
 		Header: principal.Header{ID: "u:acme:ann", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 1},
 	}))
 	r.Item("c:acme:one", 1, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
 	var es []library.BucketEntry
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		got, err := r.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: b, Limit: 10})
+		got, err := r.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: b, Limit: 10})
 		r.Must(err)
 		for _, e := range got {
 			es = append(es, library.BucketEntry{Bucket: b, Entry: e})
 		}
 	}
-	r.Must(r.Store.DropEntries(t.Context(), "u:acme:ann", es))
+	r.Must(r.Store.Libraries.DropEntries(t.Context(), "u:acme:ann", es))
 	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}), "one")
 }

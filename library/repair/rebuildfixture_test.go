@@ -22,6 +22,7 @@ const rebuildOwner principal.ID = "u:acme:ann"
 // functions of a test as they do it.
 type rebuilding struct {
 	*losing
+	library.ContentStore
 	unrecorded bool                     // the record is missing
 	at         func(repaired int) error // at each item that is repaired
 	sweeping   func(page int) error     // at each page of a sweep
@@ -30,6 +31,12 @@ type rebuilding struct {
 	counting                      sync.Mutex
 	repaired, pages, scans, notes int
 	opened, asOf                  clock.Instant // when Recorded was first called, and the asOf of SetBuilt
+}
+
+// on returns s with the changes.
+func (r *rebuilding) on(s backend.Store) backend.Store {
+	r.ContentStore, s.Contents, s.Libraries = s.Contents, r, r
+	return s
 }
 
 // count increments a counter, and calls the function that is set for it.
@@ -68,7 +75,7 @@ func (r *rebuilding) ScanContents(ctx context.Context, after library.ContentID, 
 	if len(ids) > 0 {
 		return ids, nil
 	}
-	return r.losing.ScanContents(ctx, after, limit)
+	return r.ContentStore.ScanContents(ctx, after, limit)
 }
 
 func (r *rebuilding) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
@@ -77,7 +84,7 @@ func (r *rebuilding) Read(ctx context.Context, id library.ContentID, q library.C
 			return nil, err
 		}
 	}
-	return r.losing.Read(ctx, id, q)
+	return r.ContentStore.Read(ctx, id, q)
 }
 
 func (r *rebuilding) SharedWith(ctx context.Context, p principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
@@ -135,7 +142,7 @@ func newRebuildFixture(t *testing.T) *rebuildFixture {
 func (h *rebuildFixture) gateway(ahead time.Duration) (*backend.Services, *rebuilding) {
 	h.T.Helper()
 	store := &rebuilding{losing: h.lost}
-	svc := backendtest.Open(h.T, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	svc := backendtest.Open(h.T, backend.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	h.T.Cleanup(svc.Engine.End)
 	return svc, store
 }
@@ -145,7 +152,7 @@ func (h *rebuildFixture) damage(items ...int) {
 	h.T.Helper()
 	for _, n := range items {
 		entry := h.entry(n)
-		if err := h.Store.DropEntries(h.T.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
+		if err := h.Store.Libraries.DropEntries(h.T.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
 			h.T.Fatal(err)
 		}
 	}
@@ -160,12 +167,12 @@ func (h *rebuildFixture) entry(n int) library.Entry {
 func (h *rebuildFixture) strays() {
 	h.T.Helper()
 	for n := range rebuildStrays {
-		rows, err := h.Store.Read(h.T.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
+		rows, err := h.Store.Contents.Read(h.T.Context(), h.ids[n], library.ContentQuery{Members: []principal.ID{rebuildOwner}})
 		if err != nil {
 			h.T.Fatal(err)
 		}
 		rows.Header.Position -= 7
-		if err := h.Store.ApplyIndex(h.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
+		if err := h.Store.Contents.ApplyIndex(h.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members}); err != nil {
 			h.T.Fatal(err)
 		}
 	}
@@ -199,7 +206,7 @@ func (h *rebuildFixture) fails(svc *backend.Services) {
 
 func (h *rebuildFixture) progress() []byte {
 	h.T.Helper()
-	note, err := h.Store.RebuildNote(h.T.Context(), rebuildOwner)
+	note, err := h.Store.Libraries.RebuildNote(h.T.Context(), rebuildOwner)
 	if err != nil {
 		h.T.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func TestRebuild_BeginsAgainWhenItsProgressIsDeleted(t *testing.T) {
 		if err := json.Unmarshal(h.progress()[8:], &kept); err != nil {
 			return err
 		}
-		return h.Store.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
+		return h.Store.Libraries.DropRebuildNote(t.Context(), rebuildOwner, kept.AsOf)
 	}
 	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
@@ -127,7 +127,7 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildFixture(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{},
+	svc := backendtest.Open(t, backend.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &backendtest.CountingNames{},
 		Ahead: func() time.Duration { return ahead }})
 	t.Cleanup(svc.Engine.End)
 	h.fails(svc)
@@ -196,7 +196,7 @@ func TestRebuild_CanStartOver(t *testing.T) {
 		{name: "the library was deleted", meanwhile: func(h *rebuildFixture, store *rebuilding) error {
 			// As a store does with what is deleted by hand.
 			h.lost.lose(rebuildOwner)
-			return h.Store.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()))
+			return h.Store.Libraries.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()))
 		}},
 		{name: "the record was deleted", meanwhile: func(h *rebuildFixture, store *rebuilding) error {
 			store.unrecorded = true
@@ -205,7 +205,7 @@ func TestRebuild_CanStartOver(t *testing.T) {
 		{name: "the record was missing, and is complete again", unrecorded: true, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress cannot be read", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
-			return h.Store.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))
+			return h.Store.Libraries.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))
 		}},
 		{name: "the rebuild was completed", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			svc, _ := h.gateway(0)

@@ -56,7 +56,7 @@ func (h *rebuildFixture) deleteLibrary() {
 		h.damage(n)
 	}
 	h.lost.lose(rebuildOwner)
-	if err := h.Store.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
+	if err := h.Store.Libraries.DropRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
 		h.T.Error(err)
 	}
 }
@@ -112,7 +112,7 @@ func TestRebuild_ContinuesTheLaterOne(t *testing.T) {
 			return nil
 		}
 		// The note is gone for a moment, so that the other gateway starts another rebuild.
-		if err := h.Store.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
+		if err := h.Store.Libraries.DropRebuildNote(t.Context(), rebuildOwner, clock.Of(h.Runtime.Now())); err != nil {
 			t.Error(err)
 		}
 		later, other := h.gateway(time.Minute)
@@ -148,12 +148,13 @@ func (d *dropped) DropEntries(ctx context.Context, p principal.ID, es []library.
 func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 	h := newRebuildFixture(t)
 	counted := &rebuilding{losing: h.lost}
-	store := &dropped{rebuilding: counted, look: func() {
-		n, err := h.Store.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
+	store, drops := counted.on(h.Store), &dropped{rebuilding: counted, look: func() {
+		n, err := h.Store.Libraries.CountLibrary(t.Context(), rebuildOwner, principal.Private, 2*rebuildItems)
 		if n < rebuildItems || err != nil {
 			t.Errorf("the library has %d of %d items: %v", n, rebuildItems, err)
 		}
 	}}
+	store.Libraries = drops
 	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	t.Cleanup(svc.Engine.End)
 	counted.sweeping = func(page int) error {
@@ -165,7 +166,7 @@ func TestRebuild_NeverLosesAnItemThatMoves(t *testing.T) {
 	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	store.look()
+	drops.look()
 }
 
 // move decides a move of an item, like a process that dies before it moves the entries.
@@ -174,7 +175,7 @@ func (h *rebuildFixture) move(n int) {
 	head := h.Content(h.ids[n])
 	was := library.Superseded{Position: head.Position, Widest: head.Widest}
 	head.Seq, head.Position, head.MTS = head.Seq+1, head.Position+1e9, head.MTS+1e9
-	v, err := h.Store.Commit(h.T.Context(), &library.ContentCommit{ID: h.ids[n], Base: head.Seq - 1, Header: head, Supersede: &was})
+	v, err := h.Store.Contents.Commit(h.T.Context(), &library.ContentCommit{ID: h.ids[n], Base: head.Seq - 1, Header: head, Supersede: &was})
 	if err != nil || !v.Applied {
 		h.T.Errorf("moving %s: %+v, %v", h.ids[n], v, err)
 	}

@@ -20,7 +20,7 @@ import (
 
 // losing is a store in which libraries can be lost, and rebuilds delayed.
 type losing struct {
-	backend.Store
+	library.LibraryStore
 	mu   sync.Mutex
 	lost map[principal.ID]bool
 	// hold, if it is set, is called by each rebuild at its start.
@@ -30,9 +30,9 @@ type losing struct {
 func losingFixture(t *testing.T) (*backendtest.Fixture, *losing) {
 	t.Helper()
 	var store *losing
-	h := backendtest.New(t, func(s backend.Store) backend.Store {
-		store = &losing{Store: s, lost: map[principal.ID]bool{}}
-		return store
+	h := backendtest.New(t, func(s *backend.Store) {
+		store = &losing{LibraryStore: s.Libraries, lost: map[principal.ID]bool{}}
+		s.Libraries = store
 	})
 	t.Cleanup(func() { h.Engine.End() })
 	return h, store
@@ -54,11 +54,11 @@ func (l *losing) Built(ctx context.Context, p principal.ID) (bool, error) {
 	if l.isLost(p) {
 		return false, nil
 	}
-	return l.Store.Built(ctx, p)
+	return l.LibraryStore.Built(ctx, p)
 }
 
 func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
-	o, err := l.Store.OpenLibrary(ctx, s, newest)
+	o, err := l.LibraryStore.OpenLibrary(ctx, s, newest)
 	if err == nil && l.isLost(s.Owner) {
 		o.Built = false
 	}
@@ -69,7 +69,7 @@ func (l *losing) SetBuilt(ctx context.Context, p principal.ID, asOf clock.Instan
 	l.mu.Lock()
 	delete(l.lost, p)
 	l.mu.Unlock()
-	return l.Store.SetBuilt(ctx, p, asOf)
+	return l.LibraryStore.SetBuilt(ctx, p, asOf)
 }
 
 func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
@@ -81,7 +81,7 @@ func (l *losing) Recorded(ctx context.Context, p principal.ID) (bool, error) {
 			return false, err
 		}
 	}
-	return l.Store.Recorded(ctx, p)
+	return l.LibraryStore.Recorded(ctx, p)
 }
 
 // TestRebuild_OfACompleteLibraryChangesNothing: no state is restamped if everything that is written
@@ -95,7 +95,7 @@ func TestRebuild_OfACompleteLibraryChangesNothing(t *testing.T) {
 	h.Quiet()
 	states := func() (all []library.Header) {
 		for _, id := range ids {
-			rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{})
+			rows, err := h.Store.Contents.Read(t.Context(), id, library.ContentQuery{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 		do   func(t *testing.T, s backend.Store, h library.Header, m library.Member) error
 	}
 	applyIndex := func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
-		return s.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
+		return s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
 	}
 	for _, c := range []plant{
 		{"an entry elsewhere", func(t *testing.T, s backend.Store, h library.Header, m library.Member) error {
@@ -164,7 +164,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 			h := backendtest.Town(t)
 			h.Note("x", principal.LoggedIn, "u:acme:ben=VIEWER")
 			h.Quiet()
-			rows, err := h.Store.Read(t.Context(), item, library.ContentQuery{Members: []principal.ID{ben}})
+			rows, err := h.Store.Contents.Read(t.Context(), item, library.ContentQuery{Members: []principal.ID{ben}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 // currentHeader reads the header of an item.
 func currentHeader(t *testing.T, h *backendtest.Fixture, id library.ContentID) library.Header {
 	t.Helper()
-	rows, err := h.Store.Read(t.Context(), id, library.ContentQuery{})
+	rows, err := h.Store.Contents.Read(t.Context(), id, library.ContentQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestScrubber_RepairsMemberships(t *testing.T) {
 		head := h.Header(string(c.group))
 		head.ID, head.State, head.MTS = c.group, commit.Live, head.MTS+1
 		e := &principal.GroupIndexUpdate{Header: &head, Rows: []principal.GroupMemberRow{c.row}}
-		if err := h.Store.ApplyGroupIndex(t.Context(), e); err != nil {
+		if err := h.Store.Principals.ApplyGroupIndex(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		if n := scrubAll(h); n != 1 {
@@ -312,7 +312,7 @@ func TestRepairEntry_DecidesByTheHeader(t *testing.T) {
 	entries := func() (all []library.Entry) {
 		t.Helper()
 		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-			es, err := h.Store.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
+			es, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,9 +17,8 @@ import (
 	"carrel/principal"
 )
 
-// ArchiveStore is a store whose contents can be copied to another.
-type ArchiveStore interface {
-	backend.Store
+// Archive is what a store whose contents can be copied to another does as a whole.
+type Archive interface {
 	archive.Store
 	naming.BlockStore
 }
@@ -64,26 +63,22 @@ type archiveCheck struct {
 
 // RunArchive runs the checks of archive.Store. open returns a store as for Run, which nothing
 // else uses meanwhile.
-func RunArchive(t *testing.T, open func(t *testing.T) ArchiveStore) {
-	runArchive(t, archiveAreas(), 700, func(t *testing.T) (ArchiveStore, func() ArchiveStore) { return open(t), nil })
+func RunArchive(t *testing.T, open func(t *testing.T) (backend.Store, Archive)) {
+	runArchive(t, archiveAreas(), 700, func(t *testing.T, s *archiveEnv) { s.Store, s.archive = open(t) })
 }
 
 // RunDurableArchive runs the checks of durability; open is as for RunDurable.
-func RunDurableArchive(t *testing.T, open func(t *testing.T) (s ArchiveStore, crash func() ArchiveStore)) {
-	runArchive(t, durableArchiveAreas(), 800, open)
+func RunDurableArchive(t *testing.T, open func(t *testing.T) (s backend.Store, a Archive, crash func() (backend.Store, Archive))) {
+	runArchive(t, durableArchiveAreas(), 800, func(t *testing.T, s *archiveEnv) { s.Store, s.archive, s.reopen = open(t) })
 }
 
-func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testing.T) (ArchiveStore, func() ArchiveStore)) {
+func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testing.T, s *archiveEnv)) {
 	for n, a := range areas {
 		t.Run(a.name, func(t *testing.T) {
 			for m, c := range a.checks {
 				t.Run(c.name, func(t *testing.T) {
-					store, crash := open(t)
-					s := &archiveEnv{env: newEnv(t, store, fmt.Sprintf("t%d-%d", first+n, m)), archive: store}
-					s.crash = func() {
-						s.archive = crash()
-						s.Store = s.archive
-					}
+					s := &archiveEnv{env: newEnv(t, backend.Store{}, fmt.Sprintf("t%d-%d", first+n, m))}
+					open(t, s)
 					c.run(s)
 				})
 			}
@@ -94,9 +89,12 @@ func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testi
 // archiveEnv is the environment of a subtest with an archive.
 type archiveEnv struct {
 	*env
-	archive ArchiveStore
-	crash   func()
+	archive Archive
+	reopen  func() (backend.Store, Archive)
 }
+
+// crash lets the process of the store die, and opens the store again.
+func (s *archiveEnv) crash() { s.Store, s.archive = s.reopen() }
 
 // chapters are all chapters of an archive.
 var chapters = []archive.Chapter{
@@ -208,8 +206,8 @@ func (s *archiveEnv) writeGroup(w *written, a, b principal.ID) {
 	w.principalRows.put(b, principal.GroupMember, true)
 	second := s.request(2)
 	w.principalRows.write(func(c *principal.Commit) { c.Header.Email, c.Request = "a@b.example", &second })
-	s.ok(s.ApplyGroupIndex(s.ctx, w.principalRows.snapshot(a, b)))
-	s.ok(s.SetBuilt(s.ctx, w.principalRows.head.ID, start))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, w.principalRows.snapshot(a, b)))
+	s.ok(s.Libraries.SetBuilt(s.ctx, w.principalRows.head.ID, start))
 	w.add(archive.ChapterPrincipals, archive.Row{Principal: &w.principalRows.head})
 	for _, m := range w.principalRows.members(w.principalRows.principals()...) {
 		w.add(archive.ChapterPrincipals, archive.Row{GroupMember: &archive.GroupMemberAt{Group: w.principalRows.head.ID, GroupMemberRow: m}})
@@ -221,9 +219,9 @@ func (s *archiveEnv) writeGroup(w *written, a, b principal.ID) {
 func (s *archiveEnv) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
-	_, err := s.PutSettingIfAbsent(s.ctx, name, value)
+	_, err := s.Registers.PutSettingIfAbsent(s.ctx, name, value)
 	for fault.MayHaveCommitted(err) {
-		_, err = s.PutSettingIfAbsent(s.ctx, name, value)
+		_, err = s.Registers.PutSettingIfAbsent(s.ctx, name, value)
 	}
 	s.ok(err)
 	w.add(archive.ChapterSettings, archive.Row{Setting: &archive.SettingRow{Name: name, Value: value}})
@@ -238,11 +236,11 @@ func (s *archiveEnv) writeRest(w *written) {
 	s.same("the creation", s.putCreation(c, nil), c)
 	w.add(archive.ChapterCreations, archive.Row{Creation: &c})
 	d := commit.Due{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
-	s.ok(s.PutDue(s.ctx, d))
+	s.ok(s.Journal.PutDue(s.ctx, d))
 	w.add(archive.ChapterDues, archive.Row{Due: &d})
 	for n := range 3 {
 		t := s.text(n, fmt.Sprint("body ", n))
-		s.ok(s.PutText(s.ctx, t))
+		s.ok(s.Texts.PutText(s.ctx, t))
 		w.add(archive.ChapterTexts, archive.Row{Text: &t})
 	}
 	for _, d := range []page.DraftRow{s.draft("a", 1, "one"), s.draft("a", 2, "two"), s.draft("b", 1, "three")} {
@@ -261,7 +259,7 @@ func (s *archiveEnv) writeRest(w *written) {
 		w.add(archive.ChapterPastes, archive.Row{Paste: &p})
 		for body := range byte(n) {
 			b := archive.BodyRow{BodyRef: s.bodied(n, body), Text: fmt.Sprint("body ", n, body)}
-			s.ok(s.PutBody(s.ctx, b.BodyRef, b.Text))
+			s.ok(s.Pastes.PutBody(s.ctx, b.BodyRef, b.Text))
 			w.add(archive.ChapterBodies, archive.Row{Body: &b})
 		}
 	}

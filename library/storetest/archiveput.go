@@ -84,19 +84,19 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 			Request: &contents[3].Request.RequestRow, Rows: []library.Row{further}})
 	}
 	g := principals[0].Principal
-	got, err := s.ReadPrincipal(s.ctx, g.ID, principal.Query{Members: members, Request: &principals[3].Request.Key})
+	got, err := s.Principals.ReadPrincipal(s.ctx, g.ID, principal.Query{Members: members, Request: &principals[3].Request.Key})
 	s.ok(err)
 	s.same("the group", got, &principal.Rows{Header: *g,
 		Members: []principal.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
 		Request: &principals[3].Request.RequestRow})
 	setting := rows[archive.ChapterSettings][0].Setting
-	value, err := s.PutSettingIfAbsent(s.ctx, setting.Name, []byte("another"))
+	value, err := s.Registers.PutSettingIfAbsent(s.ctx, setting.Name, []byte("another"))
 	s.ok(err)
 	s.same("the setting", value, setting.Value)
 	creation := rows[archive.ChapterCreations][0].Creation
 	s.same("the creation", s.putCreation(s.creation("put", "c:x:another"), nil), *creation)
 	due := rows[archive.ChapterDues][0].Due
-	dues, err := s.DueUntil(s.ctx, due.At, 1000)
+	dues, err := s.Journal.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
 	if !slices.Contains(dues, *due) {
 		s.Fatalf("the due %v is not among %v", *due, dues)
@@ -152,7 +152,7 @@ func (s *archiveEnv) putPastes() {
 		}
 	}
 	s.same("its rows", of, []paste.Row{s.pasted(5, 2)})
-	rows, err := s.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}})
+	rows, err := s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}})
 	s.ok(err)
 	s.same("by its former time of creation", rows, []paste.Row{s.pasted(5, 2)})
 }
@@ -186,7 +186,7 @@ func putRowsThenCommit(s *archiveEnv) {
 		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
 		p.Members = []principal.GroupMemberRow{{Principal: s.user("a"), Role: principal.GroupMember}}
 	})
-	got, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}})
+	got, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}})
 	s.ok(err)
 	s.same("the group after a conditional write", got, &principal.Rows{Header: g.head, Members: g.members(s.user("a"))})
 	before := rows[archive.ChapterDrafts][0].Draft
@@ -196,8 +196,8 @@ func putRowsThenCommit(s *archiveEnv) {
 	fresh := s.creation("put", "c:x:fresh")
 	s.same("the creation that replaced it", s.putCreation(fresh, &old), fresh)
 	due := *rows[archive.ChapterDues][0].Due
-	s.ok(s.DropDue(s.ctx, due))
-	dues, err := s.DueUntil(s.ctx, due.At, 1000)
+	s.ok(s.Journal.DropDue(s.ctx, due))
+	dues, err := s.Journal.DueUntil(s.ctx, due.At, 1000)
 	s.ok(err)
 	if slices.Contains(dues, due) {
 		s.Fatalf("the due is still there after it was dropped")
@@ -209,13 +209,13 @@ func putRowsDerivesNothing(s *archiveEnv) {
 	s.putAll(rows)
 	for _, p := range []principal.ID{s.user("a"), s.user("b"), s.group("put")} {
 		s.wantLibrary(p, nil)
-		shared, err := s.SharedWith(s.ctx, p, "", 10)
+		shared, err := s.Libraries.SharedWith(s.ctx, p, "", 10)
 		s.ok(err)
 		s.same("what was shared", shared, []library.Shared(nil))
-		in, err := s.Memberships(s.ctx, p, "", 10)
+		in, err := s.Principals.Memberships(s.ctx, p, "", 10)
 		s.ok(err)
 		s.same("memberships", in, []principal.Membership(nil))
-		built, err := s.Built(s.ctx, p)
+		built, err := s.Libraries.Built(s.ctx, p)
 		s.ok(err)
 		if built {
 			s.Fatalf("the library of %s is complete", p)

@@ -33,7 +33,7 @@ func changeAreas() []area {
 // changes returns the changes of a library after a key.
 func (s *env) changes(p principal.ID, after library.ChangeKey, limit int) []library.Change {
 	s.Helper()
-	cs, err := s.Changes(s.ctx, p, after, limit)
+	cs, err := s.Libraries.Changes(s.ctx, p, after, limit)
 	s.ok(err)
 	return cs
 }
@@ -43,7 +43,7 @@ func (it *item) applyAt(at clock.Instant, principals ...principal.ID) {
 	it.s.Helper()
 	e := it.snapshot(principals...)
 	e.At = at
-	it.s.ok(it.s.ApplyIndex(it.s.ctx, e))
+	it.s.ok(it.s.Contents.ApplyIndex(it.s.ctx, e))
 }
 
 // changeOf returns the change of the item's present state at an instant, in a library of its tenant. An
@@ -150,7 +150,7 @@ func changesBuckets(s *env) {
 	}
 	cleanUp := func() {
 		for _, u := range it.head.Unsettled {
-			s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{u.Position}}))
+			s.ok(s.Contents.CleanUp(s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{u.Position}}))
 		}
 		it.head.Unsettled = nil
 	}
@@ -219,10 +219,10 @@ func changesCause(s *env) {
 	e := it.snapshot(a, b, c)
 	causes.LastModified = e.Header.LastModified
 	e.At, e.Causes = at, causes
-	for part := range slices.Chunk(e.Rows, s.ApplyIndexBatch()) {
+	for part := range slices.Chunk(e.Rows, s.Contents.ApplyIndexBatch()) {
 		one := *e
 		one.Rows = part
-		s.ok(s.ApplyIndex(s.ctx, &one))
+		s.ok(s.Contents.ApplyIndex(s.ctx, &one))
 	}
 	for p, want := range map[principal.ID]library.Cause{a: causes.All, b: causes.Of[b], c: {}} {
 		change := it.changeOf(at)
@@ -255,7 +255,7 @@ func changesOlder(s *env) {
 	older.At = at + 1
 	it.move()
 	it.applyAt(at, a)
-	s.ok(s.ApplyIndex(s.ctx, older))
+	s.ok(s.Contents.ApplyIndex(s.ctx, older))
 	cs := s.changes(a, library.ChangeKey{At: at}, 10)
 	if len(cs) != 2 || cs[1].At != older.At || cs[1].Content != it.head.ID || cs[1].MTS != older.Header.MTS && cs[1].MTS != it.head.MTS {
 		s.Fatalf("changes: %+v", cs)
@@ -282,10 +282,10 @@ func changesWhole(s *env) {
 		for n, it := range items {
 			e := it.snapshot(ps...)
 			e.At = at + clock.Instant(n)
-			for part := range slices.Chunk(e.Rows, s.ApplyIndexBatch()) {
+			for part := range slices.Chunk(e.Rows, s.Contents.ApplyIndexBatch()) {
 				one := *e
 				one.Rows = part
-				if failed[n] = s.ApplyIndex(s.ctx, &one); failed[n] != nil {
+				if failed[n] = s.Contents.ApplyIndex(s.ctx, &one); failed[n] != nil {
 					return
 				}
 			}
@@ -298,7 +298,7 @@ func changesWhole(s *env) {
 		default:
 		}
 		partly := 0
-		if !done && s.ApplyIndexBatch() == 1 {
+		if !done && s.Contents.ApplyIndexBatch() == 1 {
 			partly = 1
 		}
 		for _, p := range ps {

@@ -43,7 +43,7 @@ func (s *env) put(c claim.Claim, over *claim.Token) claim.Claim {
 
 func (s *env) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err error) {
 	for range 8 {
-		if got, err = s.PutClaim(s.ctx, c, over); !fault.MayHaveCommitted(err) {
+		if got, err = s.Claims.PutClaim(s.ctx, c, over); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -53,9 +53,9 @@ func (s *env) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err err
 // drop removes a claim.
 func (s *env) drop(k claim.Key, record string, token *claim.Token) {
 	s.Helper()
-	err := s.DropClaim(s.ctx, k, record, token)
+	err := s.Claims.DropClaim(s.ctx, k, record, token)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-		err = s.DropClaim(s.ctx, k, record, token)
+		err = s.Claims.DropClaim(s.ctx, k, record, token)
 	}
 	s.ok(err)
 }
@@ -64,7 +64,7 @@ func (s *env) drop(k claim.Key, record string, token *claim.Token) {
 func (s *env) wantClaim(what string, k claim.Key, want claim.Claim) {
 	s.Helper()
 	for _, serial := range []bool{false, true} {
-		got, err := s.ReadClaim(s.ctx, k, serial)
+		got, err := s.Claims.ReadClaim(s.ctx, k, serial)
 		s.ok(err)
 		s.same(what, got, want)
 	}
@@ -157,7 +157,7 @@ func scanClaims(s *env) {
 		found := map[claim.Key]claim.Claim{}
 		var after claim.Key
 		for range 10_000 {
-			page, err := s.ScanClaims(s.ctx, after, limit)
+			page, err := s.Claims.ScanClaims(s.ctx, after, limit)
 			s.ok(err)
 			if len(page) > limit {
 				s.Fatalf("%d claims on a page of %d", len(page), limit)

@@ -22,8 +22,8 @@ func cleanUpAreas() []area {
 func (it *item) cleanUp(t library.Cleanup) {
 	it.s.Helper()
 	t.ID = it.head.ID
-	it.s.ok(it.s.CleanUp(it.s.ctx, &t))
-	it.s.ok(it.s.CleanUp(it.s.ctx, &t))
+	it.s.ok(it.s.Contents.CleanUp(it.s.ctx, &t))
+	it.s.ok(it.s.Contents.CleanUp(it.s.ctx, &t))
 }
 
 func cleanUpRepeated(s *env) {
@@ -33,14 +33,14 @@ func cleanUpRepeated(s *env) {
 	it.remove(b)
 	t := &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
 	for range 3 {
-		s.ok(s.CleanUp(s.ctx, t))
+		s.ok(s.Contents.CleanUp(s.ctx, t))
 	}
 	it.cleanedUp(t.Positions...)
 	delete(it.rows, b)
 	it.wantStored("item after its cleanup")
 	it.move()
 	it.share(b, library.Viewing)
-	s.ok(s.CleanUp(s.ctx, t))
+	s.ok(s.Contents.CleanUp(s.ctx, t))
 	it.wantStored("item after a late cleanup was repeated")
 }
 
@@ -117,17 +117,17 @@ func cleanUpFinal(s *env) {
 	s.same("request row of a reduced item", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 	late := it.next(func(c *library.ContentCommit) { c.Base, c.Header.Seq = 0, 1 })
 	s.same("verdict on a creation", s.commit(late), commit.Verdict{Seq: 3, Writers: it.head.Writers})
-	ids, err := s.ScanContents(s.ctx, "", 1000)
+	ids, err := s.Contents.ScanContents(s.ctx, "", 1000)
 	s.ok(err)
 	s.same("ids", ownIDs(s, ids), []library.ContentID{it.head.ID})
 }
 
 func cleanUpUnknown(s *env) {
 	id := s.content("unknown")
-	s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
+	s.ok(s.Contents.CleanUp(s.ctx, &library.Cleanup{ID: id, Purge: true, Final: true, Positions: []clock.Instant{1},
 		Leaving: []library.Member{{Principal: s.user("a"), Leaving: true, Seq: 1}}}))
 	s.same("rows", s.read(id, library.ContentQuery{}), new(library.ContentRows))
-	ids, err := s.ScanContents(s.ctx, "", 1000)
+	ids, err := s.Contents.ScanContents(s.ctx, "", 1000)
 	s.ok(err)
 	s.same("ids", ownIDs(s, ids), []library.ContentID(nil))
 }

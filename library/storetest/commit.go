@@ -181,7 +181,7 @@ func commitMany(s *env) {
 	})
 	var got []library.Member
 	for after := principal.ID(""); ; after = got[len(got)-1].Principal {
-		rows, err := s.MembersPage(s.ctx, it.head.ID, after, 500, true)
+		rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, after, 500, true)
 		s.ok(err)
 		if len(rows.Members) == 0 {
 			break

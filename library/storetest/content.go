@@ -57,7 +57,7 @@ func readsAreAtomic(s *env) {
 			c := it.next(func(c *library.ContentCommit) {
 				c.Members = []library.Member{{Principal: a, Role: library.Manages}, {Principal: b, Role: library.Manages}}
 			})
-			v, err := s.Commit(s.ctx, c)
+			v, err := s.Contents.Commit(s.ctx, c)
 			if err == nil && !v.Applied {
 				err = fmt.Errorf("seq %d was refused", c.Header.Seq)
 			}
@@ -76,7 +76,7 @@ func readsAreAtomic(s *env) {
 			return
 		default:
 		}
-		rows, err := s.Read(s.ctx, s.content("changing"), library.ContentQuery{Members: []principal.ID{a, b}})
+		rows, err := s.Contents.Read(s.ctx, s.content("changing"), library.ContentQuery{Members: []principal.ID{a, b}})
 		s.ok(err)
 		if seq := rows.Header.Seq; rows.Members[0].Seq != seq || rows.Members[1].Seq != seq {
 			s.Fatalf("header of seq %d with member rows of seq %d and %d", seq, rows.Members[0].Seq, rows.Members[1].Seq)
@@ -159,7 +159,7 @@ func readPrefixes(s *env) {
 	}
 	for _, it := range items {
 		it.wantStored("item " + string(it.head.ID))
-		rows, err := s.MembersPage(s.ctx, it.head.ID, "", 100, false)
+		rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, "", 100, false)
 		s.ok(err)
 		s.same("members of "+string(it.head.ID), rows.Members, it.members(it.principals()...))
 	}
@@ -182,7 +182,7 @@ func readManyFresh(s *env) {
 	}
 	for _, it := range items {
 		it.move()
-		rows, err := s.ReadMany(s.ctx, ids, []principal.ID{a})
+		rows, err := s.Contents.ReadMany(s.ctx, ids, []principal.ID{a})
 		s.ok(err)
 		for n, r := range rows {
 			s.same("rows of "+string(ids[n]), r, trimmed(items[n], a))
@@ -195,14 +195,14 @@ func readManyOrder(s *env) {
 	first, second := s.newItem("first", principal.Public, a), s.newItem("second", principal.Private, b)
 	second.share(a, library.Viewing)
 	ids := []library.ContentID{second.head.ID, second.head.ID, s.content("unknown"), first.head.ID, second.head.ID}
-	rows, err := s.ReadMany(s.ctx, ids, []principal.ID{b, a})
+	rows, err := s.Contents.ReadMany(s.ctx, ids, []principal.ID{b, a})
 	s.ok(err)
 	none := []library.Member{{Principal: b}, {Principal: a}}
 	last := trimmed(second, b, a)
 	s.same("rows", rows, []library.ContentRows{last, last, {Members: none}, trimmed(first, b, a), last})
 	rows[0].Members[0].Role = library.Manages + 1 // The caller may change what it gets.
 	s.same("rows of a repeated id, after the first was changed", rows[1], last)
-	rows, err = s.ReadMany(s.ctx, nil, nil)
+	rows, err = s.Contents.ReadMany(s.ctx, nil, nil)
 	s.ok(err)
 	s.same("rows of no ids", rows, []library.ContentRows(nil))
 }
@@ -214,7 +214,7 @@ func readManyBrief(s *env) {
 	if len(whole.Header.Unsettled) == 0 || len(whole.Header.Writers) == 0 {
 		s.Fatalf("Read leaves out %d positions and %d writers", len(it.head.Unsettled), len(it.head.Writers))
 	}
-	rows, err := s.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil)
+	rows, err := s.Contents.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil)
 	s.ok(err)
 	s.same("rows", rows, []library.ContentRows{trimmed(it)})
 }
@@ -231,7 +231,7 @@ func membersPage(s *env) {
 		var got []library.Member
 		after := principal.ID("")
 		for {
-			rows, err := s.MembersPage(s.ctx, it.head.ID, after, limit, limit%2 == 0)
+			rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, after, limit, limit%2 == 0)
 			s.ok(err)
 			if len(rows.Members) > limit {
 				s.Fatalf("%d rows for a limit of %d", len(rows.Members), limit)
@@ -244,7 +244,7 @@ func membersPage(s *env) {
 		}
 		s.same(fmt.Sprintf("pages of %d", limit), got, it.members(all...))
 	}
-	rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a0"), 2, false)
+	rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, s.user("a0"), 2, false)
 	s.ok(err)
 	s.same("members after a principal that is none", rows.Members, it.members(s.user("b"), s.user("c")))
 }
@@ -253,10 +253,10 @@ func membersPageHeader(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"), s.user("b"))
 	it.move()
 	for _, serial := range []bool{true, false} {
-		rows, err := s.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial)
+		rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial)
 		s.ok(err)
 		s.same("page", rows, &library.ContentRows{Header: it.head, Members: it.members(s.user("b"))})
-		rows, err = s.MembersPage(s.ctx, s.content("unknown"), "", 10, serial)
+		rows, err = s.Contents.MembersPage(s.ctx, s.content("unknown"), "", 10, serial)
 		s.ok(err)
 		s.same("page of an unknown id", rows, new(library.ContentRows))
 	}
@@ -272,10 +272,10 @@ func scanContents(s *env) {
 		want = append(want, it.head.ID)
 	}
 	slices.Sort(want)
-	all := walk(s, 1000, s.ScanContents)
+	all := walk(s, 1000, s.Contents.ScanContents)
 	s.same("ids", ownIDs(s, slices.Sorted(slices.Values(all))), want)
 	for _, limit := range []int{1, 2, 5, 100} {
-		s.same(fmt.Sprintf("ids by %d", limit), walk(s, limit, s.ScanContents), all)
+		s.same(fmt.Sprintf("ids by %d", limit), walk(s, limit, s.Contents.ScanContents), all)
 	}
 }
 

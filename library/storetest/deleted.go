@@ -30,7 +30,7 @@ func confirmDeleted(s *env) {
 	a := s.user("a")
 	g, h := s.newPrincipal(s.group("g"), a), s.newPrincipal(s.group("h"), a)
 	g.delete()
-	rows, err := s.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}})
+	rows, err := s.Principals.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}})
 	s.ok(err)
 	s.same("rows", rows, []principal.GroupMemberRow{{Principal: a}, {Principal: a, Role: principal.GroupManager, Seq: 1}})
 	g.wantStored("deleted group, whose rows stay")
@@ -40,11 +40,11 @@ func applyDeletedGroup(s *env) {
 	a := s.user("a")
 	g := s.newPrincipal(s.group("g"), a)
 	before := g.snapshot(a)
-	s.ok(s.ApplyGroupIndex(s.ctx, before))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, before))
 	g.delete()
-	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 	s.wantMemberships(a)
-	s.ok(s.ApplyGroupIndex(s.ctx, before))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, before))
 	s.wantMemberships(a)
 }
 
@@ -52,18 +52,18 @@ func purgeGroup(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newPrincipal(s.group("g"), a, b, c)
 	g.put(b, principal.GroupMember, true)
-	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
+	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(a), Purge: true}))
 	g.wantStored("live group, of which nothing is purged")
 	g.delete()
 	t := &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(a, b), Purge: true}
 	for range 2 {
-		s.ok(s.CleanUpGroup(s.ctx, t))
+		s.ok(s.Principals.CleanUpGroup(s.ctx, t))
 	}
 	delete(g.rows, a)
 	delete(g.rows, b)
 	g.wantStored("deleted group without two of its rows")
-	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
-	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
+	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
+	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})
 }
@@ -71,7 +71,7 @@ func purgeGroup(s *env) {
 func dropLibrary(s *env) {
 	owner, other := s.newPrincipal(s.user("a")), s.newPrincipal(s.user("a/b"))
 	mark := func(c *principalRows, asOf clock.Instant) {
-		s.ok(s.SetBuilt(s.ctx, c.head.ID, asOf))
+		s.ok(s.Libraries.SetBuilt(s.ctx, c.head.ID, asOf))
 		s.note(c.head.ID, asOf, "note")
 	}
 	for _, c := range []*principalRows{owner, other} {
@@ -81,26 +81,26 @@ func dropLibrary(s *env) {
 	before := s.tick()
 	owner.delete()
 	for range 2 {
-		s.ok(s.DropLibrary(s.ctx, owner.head.ID, owner.head.MTS))
+		s.ok(s.Libraries.DropLibrary(s.ctx, owner.head.ID, owner.head.MTS))
 	}
 	for range 2 {
 		for c, there := range map[*principalRows]bool{owner: false, other: true} {
-			built, err := s.Built(s.ctx, c.head.ID)
+			built, err := s.Libraries.Built(s.ctx, c.head.ID)
 			s.ok(err)
-			recorded, err := s.Recorded(s.ctx, c.head.ID)
+			recorded, err := s.Libraries.Recorded(s.ctx, c.head.ID)
 			s.ok(err)
-			note, err := s.RebuildNote(s.ctx, c.head.ID)
+			note, err := s.Libraries.RebuildNote(s.ctx, c.head.ID)
 			s.ok(err)
 			entries := 0
 			for _, b := range library.AllBuckets {
-				n, err := s.CountLibrary(s.ctx, c.head.ID, b, 10)
+				n, err := s.Libraries.CountLibrary(s.ctx, c.head.ID, b, 10)
 				s.ok(err)
 				entries += n
 			}
 			if built != there || recorded != there || (note != nil) != there || (entries > 0) != there {
 				s.Errorf("%s: built %t, recorded %t, note %q, %d entries; want them: %t", c.head.ID, built, recorded, note, entries, there)
 			}
-			shared, err := s.SharedWith(s.ctx, c.head.ID, "", 10)
+			shared, err := s.Libraries.SharedWith(s.ctx, c.head.ID, "", 10)
 			s.ok(err)
 			if !there && len(shared) > 0 {
 				s.Errorf("%s is recorded to have roles: %v", c.head.ID, shared)

@@ -44,7 +44,7 @@ func (c *principalRows) directoryUpdate(former string) *principal.DirectoryUpdat
 	c.s.Helper()
 	h := c.head
 	e := &principal.DirectoryUpdate{Header: &h, Former: former}
-	c.s.ok(c.s.ApplyDirectory(c.s.ctx, e))
+	c.s.ok(c.s.Directory.ApplyDirectory(c.s.ctx, e))
 	return e
 }
 
@@ -65,7 +65,7 @@ func (c *principalRows) row(whole bool, name string) principal.DirectoryRow {
 // slice reads a slice of the subtest's tenant.
 func (s *env) slice(prefix string, after *principal.DirectoryPosition, limit int) []principal.DirectoryRow {
 	s.Helper()
-	rows, err := s.PageDirectory(s.ctx, principal.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
+	rows, err := s.Directory.PageDirectory(s.ctx, principal.DirectorySlice{Tenant: s.tenant, Prefix: prefix, After: after, Limit: limit})
 	s.ok(err)
 	if len(rows) > limit {
 		s.Fatalf("%d rows for a limit of %d", len(rows), limit)
@@ -101,7 +101,7 @@ func applyDirectoryOlder(s *env) {
 	for _, name := range []string{"alfa", "bravo", "alfa", "charlie", "bravo", "delta"} {
 		older = append(older, u.directoryUpdate(u.rename(name)))
 		for _, e := range older {
-			s.ok(s.ApplyDirectory(s.ctx, e))
+			s.ok(s.Directory.ApplyDirectory(s.ctx, e))
 			s.same("whole names as "+name, s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, name)})
 			for _, other := range []string{"alfa", "bravo", "charlie", "delta"} {
 				var want []principal.DirectoryRow
@@ -188,10 +188,10 @@ func readDirectory(s *env) {
 	none := func(k principal.DirectoryKey) principal.DirectoryRow {
 		return principal.DirectoryRow{DirectoryKey: k, Principal: u.head.ID}
 	}
-	rows, err := s.ReadDirectory(s.ctx, u.head.ID, keys)
+	rows, err := s.Directory.ReadDirectory(s.ctx, u.head.ID, keys)
 	s.ok(err)
 	s.same("rows", rows, []principal.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"), none(keys[3]), u.row(false, "u"), none(keys[5])})
-	rows, err = s.ReadDirectory(s.ctx, s.user("unknown"), nil)
+	rows, err = s.Directory.ReadDirectory(s.ctx, s.user("unknown"), nil)
 	s.ok(err)
 	s.same("no rows", rows, []principal.DirectoryRow{})
 }
@@ -202,7 +202,7 @@ func (s *env) scanned(limit int) []principal.DirectoryRow {
 	var own []principal.DirectoryRow
 	var after []byte
 	for {
-		rows, next, err := s.ScanDirectory(s.ctx, after, limit)
+		rows, next, err := s.Directory.ScanDirectory(s.ctx, after, limit)
 		s.ok(err)
 		if len(rows) > limit {
 			s.Fatalf("%d rows for a limit of %d", len(rows), limit)
@@ -254,16 +254,16 @@ func dropDirectory(s *env) {
 	before := u.row(false, "anna")
 	u.write(nil)
 	u.directoryUpdate("anna")
-	s.ok(s.DropDirectory(s.ctx, []principal.DirectoryRow{before}))
+	s.ok(s.Directory.DropDirectory(s.ctx, []principal.DirectoryRow{before}))
 	s.same("a row that is newer than the one given", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
 	none := u.row(false, "none")
 	for range 2 {
-		s.ok(s.DropDirectory(s.ctx, []principal.DirectoryRow{u.row(false, "anna"), none}))
+		s.ok(s.Directory.DropDirectory(s.ctx, []principal.DirectoryRow{u.row(false, "anna"), none}))
 		s.same("the row given", s.slice("anna", nil, 10), []principal.DirectoryRow{})
 	}
 	s.same("another row of it", s.slice("", nil, 10), []principal.DirectoryRow{u.row(true, "anna")})
 	u.write(nil)
 	u.directoryUpdate("")
 	s.same("a row that was written again", s.slice("anna", nil, 10), []principal.DirectoryRow{u.row(false, "anna")})
-	s.ok(s.DropDirectory(s.ctx, nil))
+	s.ok(s.Directory.DropDirectory(s.ctx, nil))
 }

@@ -45,7 +45,7 @@ func (s *env) putDraft(d page.DraftRow, over *page.TextID) page.DraftRow {
 
 func (s *env) tryPutDraft(d page.DraftRow, over *page.TextID) (got page.DraftRow, err error) {
 	for range 8 {
-		if got, err = s.PutDraft(s.ctx, d, over); !fault.MayHaveCommitted(err) {
+		if got, err = s.Texts.PutDraft(s.ctx, d, over); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -55,9 +55,9 @@ func (s *env) tryPutDraft(d page.DraftRow, over *page.TextID) (got page.DraftRow
 // dropDraft removes the draft with the token of d.
 func (s *env) dropDraft(d page.DraftRow) {
 	s.Helper()
-	err := s.DropDraft(s.ctx, d.User, d.Name, d.Token)
+	err := s.Texts.DropDraft(s.ctx, d.User, d.Name, d.Token)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-		err = s.DropDraft(s.ctx, d.User, d.Name, d.Token)
+		err = s.Texts.DropDraft(s.ctx, d.User, d.Name, d.Token)
 	}
 	s.ok(err)
 }
@@ -65,7 +65,7 @@ func (s *env) dropDraft(d page.DraftRow) {
 // wantDrafts reads drafts by their names.
 func (s *env) wantDrafts(what string, user principal.ID, names []string, want ...page.DraftRow) {
 	s.Helper()
-	got, err := s.ReadDrafts(s.ctx, user, names, false)
+	got, err := s.Texts.ReadDrafts(s.ctx, user, names, false)
 	s.ok(err)
 	s.same(what, got, want)
 }
@@ -77,7 +77,7 @@ func listDrafts(s *env) {
 		s.putDraft(d, nil)
 	}
 	for user, want := range map[principal.ID][]page.DraftRow{one.User: {three, two, one}, other.User: {other}, s.user("c"): nil} {
-		got, err := s.ListDrafts(s.ctx, user)
+		got, err := s.Texts.ListDrafts(s.ctx, user)
 		s.ok(err)
 		for n := range want {
 			want[n].Value = nil
@@ -86,7 +86,7 @@ func listDrafts(s *env) {
 	}
 	newer := s.draft("a", 3, "one again")
 	s.putDraft(newer, &one.Token)
-	got, err := s.ListDrafts(s.ctx, one.User)
+	got, err := s.Texts.ListDrafts(s.ctx, one.User)
 	s.ok(err)
 	if len(got) != 3 || got[0].Token != newer.Token {
 		s.Fatalf("after one was saved again: %v", got)

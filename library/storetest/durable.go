@@ -79,10 +79,10 @@ func durableCommit(s *env, crash func()) {
 		before.move()
 		e := before.snapshot(a)
 		e.Reverse = true
-		s.ok(s.ApplyIndex(s.ctx, e))
-		s.ok(s.SetBuilt(s.ctx, a, start))
+		s.ok(s.Contents.ApplyIndex(s.ctx, e))
+		s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
 		former := before.head.Unsettled[0].Position
-		s.ok(s.CleanUp(s.ctx, &library.Cleanup{ID: before.head.ID, Positions: []clock.Instant{former}}))
+		s.ok(s.Contents.CleanUp(s.ctx, &library.Cleanup{ID: before.head.ID, Positions: []clock.Instant{former}}))
 		before.cleanedUp(former)
 		r := commit.RequestRow{Key: commit.RequestKey{1}, Answer: []byte("x"), Until: s.later()}
 		it.write(func(c *library.ContentCommit) {
@@ -96,7 +96,7 @@ func durableCommit(s *env, crash func()) {
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 		s.wantLibrary(a, buckets(principal.Public, before.entryOf(a)))
 		s.wantShared(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
-		built, err := s.Built(s.ctx, a)
+		built, err := s.Libraries.Built(s.ctx, a)
 		s.ok(err)
 		if !built {
 			s.Fatal("built was lost")
@@ -108,7 +108,7 @@ func durablePrincipal(s *env, crash func()) {
 	a := s.user("a")
 	g := s.newPrincipal(s.group("g"), a)
 	for range 3 {
-		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
+		s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
 		g.wantStored("group after a crash")
@@ -119,17 +119,17 @@ func durablePrincipal(s *env, crash func()) {
 func durableList(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: s.block(1)}
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	it.move()
 	crash()
 	it.wantStored("item after a crash")
 	s.same("lists after a crash", s.inFlightLists(), []commit.InFlightList{l})
 	l.Stamp, l.Block = int64(s.tick()), s.block(2)
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.newPrincipal(s.user("a"))
 	crash()
 	s.same("lists after a crash that follows CommitPrincipal", s.inFlightLists(), []commit.InFlightList{l})
-	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: l.ID, Stamp: int64(s.tick())}))
+	s.ok(s.Journal.PutInFlightList(s.ctx, commit.InFlightList{ID: l.ID, Stamp: int64(s.tick())}))
 	it.move()
 	crash()
 	s.same("lists after they were emptied", s.inFlightLists(), []commit.InFlightList(nil))
@@ -138,7 +138,7 @@ func durableList(s *env, crash func()) {
 func durableDue(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	d := commit.Due{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
-	s.ok(s.PutDue(s.ctx, d))
+	s.ok(s.Journal.PutDue(s.ctx, d))
 	it.move()
 	crash()
 	s.same("hints after a crash", s.hints(start+10, 1000), []commit.Due{d})
@@ -147,7 +147,7 @@ func durableDue(s *env, crash func()) {
 func durableText(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
 	t := s.text(1, "body")
-	s.ok(s.PutText(s.ctx, t))
+	s.ok(s.Texts.PutText(s.ctx, t))
 	it.move()
 	crash()
 	s.wantTexts("after a crash", []page.TextID{t.ID}, t)
@@ -168,11 +168,11 @@ func durableRegisters(s *env, crash func()) {
 	crash()
 	s.same("creation after a crash", s.putCreation(late, nil), c)
 	name := "setting of " + s.tenant
-	if _, err := s.PutSettingIfAbsent(s.ctx, name, []byte("one")); err != nil {
+	if _, err := s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("one")); err != nil {
 		s.Fatal(err)
 	}
 	crash()
-	got, err := s.PutSettingIfAbsent(s.ctx, name, []byte("two"))
+	got, err := s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("two"))
 	s.ok(err)
 	s.same("setting after a crash", got, []byte("one"))
 }

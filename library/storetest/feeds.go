@@ -46,7 +46,7 @@ func (s *env) recordBucket(feed timeline.Feed, b timeline.Bucket) (current timel
 	s.Helper()
 	var err error
 	for range 8 {
-		if current, err = s.RecordBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
+		if current, err = s.Feeds.RecordBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func raceForBucket(s *env) {
 	got, errs := make([]timeline.Bucket, racers), make([]error, racers)
 	together(func(n int) {
 		for range 8 {
-			got[n], errs[n] = s.RecordBucket(s.ctx, s.feed("a"), timeline.Bucket{Day: aDay, Shards: n + 1})
+			got[n], errs[n] = s.Feeds.RecordBucket(s.ctx, s.feed("a"), timeline.Bucket{Day: aDay, Shards: n + 1})
 			if !fault.MayHaveCommitted(errs[n]) {
 				break
 			}
@@ -84,7 +84,7 @@ func raceForBucket(s *env) {
 func listBuckets(s *env) {
 	list := func() []timeline.Bucket {
 		s.Helper()
-		got, err := s.ListBuckets(s.ctx, s.feed("a"))
+		got, err := s.Feeds.ListBuckets(s.ctx, s.feed("a"))
 		s.ok(err)
 		return got
 	}
@@ -107,7 +107,7 @@ func (s *env) partition() timeline.Partition {
 // listed returns a slice of a partition.
 func (s *env) listed(p timeline.Partition, slice timeline.Slice) []timeline.Entry {
 	s.Helper()
-	got, err := s.ListEntries(s.ctx, p, slice)
+	got, err := s.Feeds.ListEntries(s.ctx, p, slice)
 	s.ok(err)
 	return got
 }
@@ -130,40 +130,40 @@ func (s *env) change(e timeline.Entry, mts clock.Instant) timeline.Change {
 func putEntry(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	until := func(n clock.Instant) timeline.Entry { f := e; f.Until = n; return f }
-	s.ok(s.PutEntry(s.ctx, s.change(until(7), 10)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(until(7), 10)))
 	s.wantFeed("once", until(7))
-	s.ok(s.PutEntry(s.ctx, s.change(until(7), 10)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(until(7), 10)))
 	s.wantFeed("the same again", until(7))
-	s.ok(s.PutEntry(s.ctx, s.change(until(0), 12)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(until(0), 12)))
 	s.wantFeed("a later state", until(0))
-	s.ok(s.PutEntry(s.ctx, s.change(until(9), 11)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(until(9), 11)))
 	s.wantFeed("an earlier state that comes late", until(0))
 }
 
 // putEntryAgain puts an entry again after it was dropped.
 func putEntryAgain(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
-	s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
-	s.ok(s.DropEntry(s.ctx, s.change(e, 11)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(e, 10)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(e, 11)))
 	s.wantFeed("dropped")
-	s.ok(s.PutEntry(s.ctx, s.change(e, 12)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(e, 12)))
 	s.wantFeed("put again", e)
 }
 
 func dropFeedEntry(s *env) {
 	e := timeline.Entry{Created: s.tick(), ID: "x"}
 	other := timeline.Entry{Created: e.Created, ID: "xy"}
-	s.ok(s.DropEntry(s.ctx, s.change(e, 1)))
-	s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
-	s.ok(s.PutEntry(s.ctx, s.change(other, 10)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(e, 1)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(e, 10)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(other, 10)))
 	s.wantFeed("two", other, e)
-	s.ok(s.DropEntry(s.ctx, s.change(e, 9)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(e, 9)))
 	s.wantFeed("dropped by an earlier state", other, e)
-	s.ok(s.DropEntry(s.ctx, s.change(e, 10)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(e, 10)))
 	s.wantFeed("dropped by the same state", other)
-	s.ok(s.DropEntry(s.ctx, s.change(other, 11)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(other, 11)))
 	s.wantFeed("dropped by a later state")
-	s.ok(s.DropEntry(s.ctx, s.change(other, 12)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(other, 12)))
 	s.wantFeed("dropped twice")
 }
 
@@ -174,7 +174,7 @@ func listEntries(s *env) {
 		// Three at a time were created at the same instant.
 		e := timeline.Entry{Created: start + clock.Instant(n/3), ID: fmt.Sprintf("%d/\x00ü", n%3), Until: clock.Instant(n % 2)}
 		oldestFirst, newestFirst = append(oldestFirst, e), append([]timeline.Entry{e}, newestFirst...)
-		s.ok(s.PutEntry(s.ctx, s.change(e, 10)))
+		s.ok(s.Feeds.PutEntry(s.ctx, s.change(e, 10)))
 	}
 	p := s.partition()
 	for _, limit := range []int{1, 2, 4, 8, 9, 10} {
@@ -231,9 +231,9 @@ func listOtherPartitions(s *env) {
 		return timeline.Entry{Created: clock.Instant(all[n].Day)*day + e.Created%day, ID: e.ID, Until: clock.Instant(n)}
 	}
 	for n, p := range all {
-		s.ok(s.PutEntry(s.ctx, timeline.Change{Partition: p, Entry: of(n), MTS: 10}))
+		s.ok(s.Feeds.PutEntry(s.ctx, timeline.Change{Partition: p, Entry: of(n), MTS: 10}))
 	}
-	s.ok(s.DropEntry(s.ctx, timeline.Change{Partition: all[1], Entry: of(1), MTS: 11}))
+	s.ok(s.Feeds.DropEntry(s.ctx, timeline.Change{Partition: all[1], Entry: of(1), MTS: 11}))
 	for n, p := range all {
 		for _, newer := range []bool{false, true} {
 			got := s.listed(p, timeline.Slice{Newer: newer, Limit: 9})
@@ -249,13 +249,13 @@ func listOtherPartitions(s *env) {
 // durableEntry puts an entry before an in-flight list, and has a commit make both durable.
 func durableEntry(s *env, crash func()) {
 	put, dropped := timeline.Entry{Created: s.tick(), ID: "put"}, timeline.Entry{Created: s.tick(), ID: "dropped"}
-	s.ok(s.PutEntry(s.ctx, s.change(dropped, 10)))
-	s.ok(s.PutEntry(s.ctx, s.change(put, 10)))
-	s.ok(s.DropEntry(s.ctx, s.change(dropped, 11)))
-	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: "00000000-0000-4000-8000-00000000feed", Stamp: 1, Block: []byte{1}}))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(dropped, 10)))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(put, 10)))
+	s.ok(s.Feeds.DropEntry(s.ctx, s.change(dropped, 11)))
+	s.ok(s.Journal.PutInFlightList(s.ctx, commit.InFlightList{ID: "00000000-0000-4000-8000-00000000feed", Stamp: 1, Block: []byte{1}}))
 	s.commitPaste(s.pasted(1, 1))
 	crash()
-	inFlightLists, err := s.InFlightLists(s.ctx)
+	inFlightLists, err := s.Journal.InFlightLists(s.ctx)
 	s.ok(err)
 	inFlightLists = slices.DeleteFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Block) == 0 })
 	s.same("the lists", len(inFlightLists), 1)

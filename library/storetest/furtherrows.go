@@ -83,7 +83,7 @@ func readRows(s *env) {
 	s.same("a reading of everything", got, &library.ContentRows{Header: it.head, Members: it.members(a), Request: &r, Rows: rows})
 	s.wantRows("of another item", other.head.ID, row(5, "b", ""), row(3, "b", ""))
 	s.wantRows("of an unknown item", s.content("unknown"), row(5, "b", ""))
-	page, err := s.MembersPage(s.ctx, it.head.ID, "", 100, true)
+	page, err := s.Contents.MembersPage(s.ctx, it.head.ID, "", 100, true)
 	s.ok(err)
 	s.same("the members of the same item", page.Members, it.members(a))
 }
@@ -133,7 +133,7 @@ func pageRows(s *env) {
 	} {
 		q := c.slice
 		q.Content, q.Kind = it.head.ID, 4
-		got, err := s.PageRows(s.ctx, q)
+		got, err := s.Contents.PageRows(s.ctx, q)
 		s.ok(err)
 		want := slices.Clone(all[c.from:c.to])
 		if q.Backwards {
@@ -141,7 +141,7 @@ func pageRows(s *env) {
 		}
 		s.same(c.what, got, want)
 	}
-	got, err := s.PageRows(s.ctx, library.RowSlice{Content: s.content("unknown"), Kind: 4, Limit: 5})
+	got, err := s.Contents.PageRows(s.ctx, library.RowSlice{Content: s.content("unknown"), Kind: 4, Limit: 5})
 	s.ok(err)
 	s.same("of an unknown item", got, []library.Row(nil))
 }

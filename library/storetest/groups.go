@@ -42,7 +42,7 @@ func groupMembersPage(s *env) {
 		var got []principal.GroupMemberRow
 		after := principal.ID("")
 		for {
-			rows, err := s.GroupMembersPage(s.ctx, g.head.ID, after, limit, limit%2 == 0)
+			rows, err := s.Principals.GroupMembersPage(s.ctx, g.head.ID, after, limit, limit%2 == 0)
 			s.ok(err)
 			s.same("header", rows.Header, g.head)
 			if len(rows.Members) > limit {
@@ -56,7 +56,7 @@ func groupMembersPage(s *env) {
 		}
 		s.same(fmt.Sprintf("pages of %d", limit), got, g.members(all...))
 	}
-	rows, err := s.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true)
+	rows, err := s.Principals.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true)
 	s.ok(err)
 	s.same("page of an unknown group", rows, new(principal.Rows))
 }
@@ -65,7 +65,7 @@ func confirm(s *env) {
 	a, b := s.user("a"), s.user("b")
 	g, h := s.newPrincipal(s.group("g"), a), s.newPrincipal(s.group("h"), b)
 	h.put(a, principal.GroupMember, true)
-	rows, err := s.Confirm(s.ctx, []principal.MemberOf{
+	rows, err := s.Principals.Confirm(s.ctx, []principal.MemberOf{
 		{Group: h.head.ID, Member: a}, {Group: g.head.ID, Member: b}, {Group: g.head.ID, Member: a},
 		{Group: s.group("unknown"), Member: a}, {Group: h.head.ID, Member: b},
 	})
@@ -88,7 +88,7 @@ func (c *principalRows) snapshot(principals ...principal.ID) *principal.GroupInd
 // wantMemberships checks p's derived memberships.
 func (s *env) wantMemberships(p principal.ID, want ...principal.Membership) {
 	s.Helper()
-	got, err := s.Memberships(s.ctx, p, "", 1000)
+	got, err := s.Principals.Memberships(s.ctx, p, "", 1000)
 	s.ok(err)
 	s.same("memberships of "+string(p), got, want)
 }
@@ -97,17 +97,17 @@ func applyGroupIndex(s *env) {
 	a, b, c := s.user("a"), s.user("b"), s.user("c")
 	g := s.newPrincipal(s.group("g"), a, b)
 	s.wantMemberships(a)
-	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
 	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	s.wantMemberships(b)
 	s.wantMemberships(c)
 	g.put(a, principal.GroupMember, false)
 	g.put(b, principal.GroupManager, true)
-	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, b)))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, b)))
 	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
 	s.wantMemberships(b)
 	g.put(a, principal.GroupMember, true)
-	s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
+	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 	s.wantMemberships(a)
 	g.wantStored("group")
 }
@@ -122,9 +122,9 @@ func applyGroupIndexOlder(s *env) {
 	}{{principal.GroupMember, false}, {principal.GroupManager, false}, {principal.GroupManager, true}, {principal.GroupMember, false}} {
 		older = append(older, g.snapshot(a))
 		g.put(a, step.role, step.leaving)
-		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a)))
+		s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a)))
 		for _, e := range older {
-			s.ok(s.ApplyGroupIndex(s.ctx, e))
+			s.ok(s.Principals.ApplyGroupIndex(s.ctx, e))
 			if step.leaving {
 				s.wantMemberships(a)
 			} else {
@@ -144,19 +144,19 @@ func cleanUpGroup(s *env) {
 	g.put(c, principal.GroupManager, true)
 	pretended := g.members(a)[0]
 	pretended.Leaving = true
-	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
+	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
 	g.wantStored("group with nothing to remove")
 	t := &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)}
 	for range 3 {
-		s.ok(s.CleanUpGroup(s.ctx, t))
+		s.ok(s.Principals.CleanUpGroup(s.ctx, t))
 	}
 	delete(g.rows, b)
 	g.wantStored("group without the leaving row")
 	g.put(b, principal.GroupMember, false)
-	s.ok(s.CleanUpGroup(s.ctx, t))
+	s.ok(s.Principals.CleanUpGroup(s.ctx, t))
 	g.wantStored("group after a late cleanup was repeated")
-	s.ok(s.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving}))
-	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
+	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving}))
+	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
 	s.ok(err)
 	s.same("unknown group", hs, []principal.Header{{}})
 }
@@ -166,14 +166,14 @@ func memberships(s *env) {
 	var want []principal.Membership
 	for _, name := range []string{"a", "a/b", "b", "c"} {
 		g := s.newPrincipal(s.group(name), a, s.user("a/b"))
-		s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(a, s.user("a/b"))))
+		s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, s.user("a/b"))))
 		want = append(want, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 	}
 	for _, limit := range []int{1, 3, 4, 5} {
 		var got []principal.Membership
 		after := principal.ID("")
 		for {
-			page, err := s.Memberships(s.ctx, a, after, limit)
+			page, err := s.Principals.Memberships(s.ctx, a, after, limit)
 			s.ok(err)
 			if len(page) > limit {
 				s.Fatalf("%d rows for a limit of %d", len(page), limit)
@@ -195,7 +195,7 @@ func (s *env) acrossTenants(ps ...principal.ID) (before, own, after []principal.
 	join := func(tenant string, names ...string) (ms []principal.Membership) {
 		for _, name := range names {
 			g := s.newPrincipal(principal.GroupID(tenant, name), ps...)
-			s.ok(s.ApplyGroupIndex(s.ctx, g.snapshot(ps...)))
+			s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(ps...)))
 			ms = append(ms, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
 		}
 		return ms
@@ -209,7 +209,7 @@ func membershipsOfQuotas(s *env) {
 	first := func(ms []principal.Membership, n int) []principal.Membership { return ms[:min(n, len(ms))] }
 	for ownLimit := range 6 {
 		for others := range 8 {
-			got, err := s.MembershipsOf(s.ctx, principal.MembershipsQuery{
+			got, err := s.Principals.MembershipsOf(s.ctx, principal.MembershipsQuery{
 				Principals: []principal.ID{a, nobody, s.user("a/b")}, Own: ownLimit, Others: others, Rows: 100,
 			})
 			s.ok(err)
@@ -227,7 +227,7 @@ func membershipsOfRows(s *env) {
 	ps := []principal.ID{s.user("a"), s.user("none"), s.user("b"), s.user("c")}
 	s.acrossTenants(ps[0], ps[2], ps[3])
 	for rows, want := range map[int]int{0: 0, 1: 1, 10: 1, 11: 3, 20: 3, 21: 4, 100: 4} {
-		got, err := s.MembershipsOf(s.ctx, principal.MembershipsQuery{Principals: ps, Own: 10, Others: 10, Rows: rows})
+		got, err := s.Principals.MembershipsOf(s.ctx, principal.MembershipsQuery{Principals: ps, Own: 10, Others: 10, Rows: rows})
 		s.ok(err)
 		if len(got) != want {
 			s.Errorf("%d rows: memberships of %d principals, want %d", rows, len(got), want)

@@ -50,7 +50,7 @@ func applyOlder(s *env) {
 			it.move()
 			it.applyIndex(a, b)
 			old := it.head.Unsettled[0].Position
-			it.s.ok(it.s.CleanUp(it.s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{old}}))
+			it.s.ok(it.s.Contents.CleanUp(it.s.ctx, &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{old}}))
 			it.cleanedUp(old)
 		}},
 		{"delete", func(it *item) { it.delete() }},
@@ -64,9 +64,9 @@ func applyOlder(s *env) {
 		step.change(it)
 		now := it.snapshot(a, b)
 		now.Reverse = true
-		s.ok(s.ApplyIndex(s.ctx, now))
+		s.ok(s.Contents.ApplyIndex(s.ctx, now))
 		for n, e := range older {
-			s.ok(s.ApplyIndex(s.ctx, e))
+			s.ok(s.Contents.ApplyIndex(s.ctx, e))
 			for _, p := range []principal.ID{a, b} {
 				if it.head.State != commit.Live || !it.rows[p].Active() {
 					s.wantLibrary(p, nil)
@@ -86,7 +86,7 @@ func applyOlder(s *env) {
 // wantShared checks the record of what was shared with owner.
 func (s *env) wantShared(owner principal.ID, want []library.Shared) {
 	s.Helper()
-	got, err := s.SharedWith(s.ctx, owner, "", 1000)
+	got, err := s.Libraries.SharedWith(s.ctx, owner, "", 1000)
 	s.ok(err)
 	s.same("what was shared with "+string(owner), got, want)
 }
@@ -139,7 +139,7 @@ func applyUnsettled(s *env) {
 	it.move()
 	it.applyIndex(a)
 	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
-	s.ok(s.ApplyIndex(s.ctx, first))
+	s.ok(s.Contents.ApplyIndex(s.ctx, first))
 	s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 }
 
@@ -211,7 +211,7 @@ func applyReverse(s *env) {
 	reversed := func() {
 		e := it.snapshot(a, b)
 		e.Reverse = true
-		s.ok(s.ApplyIndex(s.ctx, e))
+		s.ok(s.Contents.ApplyIndex(s.ctx, e))
 	}
 	reversed()
 	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
@@ -245,7 +245,7 @@ func applyNamed(s *env) {
 }
 
 func applyWhole(s *env) {
-	n := s.ApplyIndexBatch()
+	n := s.Contents.ApplyIndexBatch()
 	if n < 1 {
 		s.Fatalf("ApplyIndexBatch is %d", n)
 	}

@@ -169,7 +169,7 @@ func (it *item) snapshot(principals ...principal.ID) *library.IndexUpdate {
 // applyIndex updates the libraries of principals to the item's state.
 func (it *item) applyIndex(principals ...principal.ID) {
 	it.s.Helper()
-	it.s.ok(it.s.ApplyIndex(it.s.ctx, it.snapshot(principals...)))
+	it.s.ok(it.s.Contents.ApplyIndex(it.s.ctx, it.snapshot(principals...)))
 }
 
 // cleanedUp removes positions from the item's expected Unsettled.

@@ -44,7 +44,7 @@ func (s *env) listID(n int) commit.ListID {
 // inFlightLists returns the lists of this subtest that are not empty, by id.
 func (s *env) inFlightLists() []commit.InFlightList {
 	s.Helper()
-	all, err := s.InFlightLists(s.ctx)
+	all, err := s.Journal.InFlightLists(s.ctx)
 	s.ok(err)
 	return s.mine(all)
 }
@@ -66,23 +66,23 @@ func putInFlightList(s *env) {
 	one, two := s.listID(1), s.listID(2)
 	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Block: s.block(0)}
 	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Block: s.block(1)}
-	s.ok(s.PutInFlightList(s.ctx, l))
-	s.ok(s.PutInFlightList(s.ctx, m))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, m))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l, m})
 	l.Stamp, l.Block = int64(s.tick()), s.block(7)
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists after one was replaced", s.inFlightLists(), []commit.InFlightList{l, m})
 	l.Stamp, l.Block = int64(s.tick()), nil
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists after one was emptied", s.inFlightLists(), []commit.InFlightList{m})
 	l.Stamp, l.Block = int64(s.tick()), s.block(3)
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists after one was written again", s.inFlightLists(), []commit.InFlightList{l, m})
 }
 
 func listBytes(s *env) {
 	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: []byte{2, 0, 0xff}}
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l})
 }
 
@@ -90,25 +90,25 @@ func putListLate(s *env) {
 	id := s.listID(1)
 	early := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(0)}
 	late := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(1)}
-	s.ok(s.PutInFlightList(s.ctx, late))
-	s.ok(s.PutInFlightList(s.ctx, early))
+	s.ok(s.Journal.PutInFlightList(s.ctx, late))
+	s.ok(s.Journal.PutInFlightList(s.ctx, early))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{late})
-	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: early.Stamp}))
+	s.ok(s.Journal.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: early.Stamp}))
 	s.same("lists after a late removal", s.inFlightLists(), []commit.InFlightList{late})
-	s.ok(s.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: int64(s.tick())}))
-	s.ok(s.PutInFlightList(s.ctx, late))
+	s.ok(s.Journal.PutInFlightList(s.ctx, commit.InFlightList{ID: id, Stamp: int64(s.tick())}))
+	s.ok(s.Journal.PutInFlightList(s.ctx, late))
 	s.same("lists after a late write that follows a removal", s.inFlightLists(), []commit.InFlightList(nil))
 }
 
 func listLarge(s *env) {
 	const large = 2 << 20 // below the smallest limit of a node that runs tests
 	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: bytes.Repeat([]byte{7}, large)}
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	if got := s.inFlightLists(); len(got) != 1 || !bytes.Equal(got[0].Block, l.Block) {
 		s.Errorf("%d lists were read, and not the one of %d bytes", len(got), large)
 	}
 	l.Stamp, l.Block = int64(s.tick()), s.block(1)
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
 
@@ -120,48 +120,48 @@ func inFlight(s *env) {
 	s.inFlightLists()
 	want := func(what string, want ...commit.InFlightList) {
 		s.Helper()
-		all, err := s.InFlight(s.ctx)
+		all, err := s.Journal.InFlight(s.ctx)
 		s.ok(err)
 		s.same(what, s.mine(all), want)
 	}
 	want("before there is any")
-	s.ok(s.PutInFlightList(s.ctx, l))
-	s.ok(s.PutInFlightList(s.ctx, m))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, m))
 	want("two lists", l, m)
 	l.Stamp, l.Block = int64(s.tick()), s.block(3)
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	want("after one was replaced", l, m)
 	m.Stamp, m.Block = int64(s.tick()), nil
-	s.ok(s.PutInFlightList(s.ctx, m))
+	s.ok(s.Journal.PutInFlightList(s.ctx, m))
 	want("after one was emptied", l)
-	s.ok(s.DeleteInFlightList(s.ctx, one, l.Stamp))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, one, l.Stamp))
 	want("after the other was dropped")
 }
 
 func deleteInFlightList(s *env) {
 	id := s.listID(1)
 	l := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(0)}
-	s.ok(s.PutInFlightList(s.ctx, l))
-	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp-1))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, l.Stamp-1))
 	s.same("lists after a drop with an older stamp", s.inFlightLists(), []commit.InFlightList{l})
 	read := l.Stamp
 	l.Stamp, l.Block = int64(s.tick()), s.block(1)
-	s.ok(s.PutInFlightList(s.ctx, l))
-	s.ok(s.DeleteInFlightList(s.ctx, id, read))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, read))
 	s.same("lists after a drop of what was replaced", s.inFlightLists(), []commit.InFlightList{l})
-	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, l.Stamp))
 	s.same("lists after a drop", s.inFlightLists(), []commit.InFlightList(nil))
-	s.ok(s.DeleteInFlightList(s.ctx, id, l.Stamp))
-	s.ok(s.DeleteInFlightList(s.ctx, s.listID(2), l.Stamp))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, l.Stamp))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, s.listID(2), l.Stamp))
 	l.Stamp = int64(s.tick())
-	s.ok(s.PutInFlightList(s.ctx, l))
+	s.ok(s.Journal.PutInFlightList(s.ctx, l))
 	s.same("lists after its owner resumed", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 // hints returns the hints of this subtest that are due until an instant.
 func (s *env) hints(until clock.Instant, limit int) []commit.Due {
 	s.Helper()
-	ds, err := s.DueUntil(s.ctx, until, limit)
+	ds, err := s.Journal.DueUntil(s.ctx, until, limit)
 	s.ok(err)
 	if len(ds) > limit {
 		s.Fatalf("%d hints for a limit of %d", len(ds), limit)
@@ -174,8 +174,8 @@ func dueUntil(s *env) {
 	var ds []commit.Due
 	for n, at := range []clock.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
 		d := commit.Due{At: at, Kind: commit.Content, Key: string(s.content(string(rune('f' - n)))), MTS: s.tick()}
-		s.ok(s.PutDue(s.ctx, d))
-		s.ok(s.PutDue(s.ctx, d))
+		s.ok(s.Journal.PutDue(s.ctx, d))
+		s.ok(s.Journal.PutDue(s.ctx, d))
 		ds = append(ds, d)
 	}
 	ordered := []commit.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
@@ -185,7 +185,7 @@ func dueUntil(s *env) {
 	}{{start - 1, 0}, {start, 1}, {start + 4, 1}, {start + 5, 3}, {start + day - 1, 3}, {start + day, 4}, {start + 9*day, 5}} {
 		s.same(fmt.Sprintf("hints until %v", c.until), s.hints(c.until, 1000), ordered[:c.want])
 	}
-	first, err := s.DueUntil(s.ctx, start+9*day, 1)
+	first, err := s.Journal.DueUntil(s.ctx, start+9*day, 1)
 	s.ok(err)
 	if len(first) != 1 || first[0].At > start {
 		s.Fatalf("the first hint is %+v", first)
@@ -199,11 +199,11 @@ func putDueTwice(s *env) {
 		base := s.tick()
 		for _, mts := range order {
 			d.MTS = base + mts
-			s.ok(s.PutDue(s.ctx, d))
+			s.ok(s.Journal.PutDue(s.ctx, d))
 		}
 		d.MTS = base + slices.Max(order)
 		s.same(fmt.Sprintf("hints put in the order %v", order), s.hints(start+1, 1000), []commit.Due{d})
-		s.ok(s.DropDue(s.ctx, d))
+		s.ok(s.Journal.DropDue(s.ctx, d))
 	}
 }
 
@@ -212,36 +212,36 @@ func dropDue(s *env) {
 	b := commit.Due{At: start + 1, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}
 	later := commit.Due{At: start + 2, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
 	for _, d := range []commit.Due{a, b, later} {
-		s.ok(s.PutDue(s.ctx, d))
+		s.ok(s.Journal.PutDue(s.ctx, d))
 	}
-	s.ok(s.DropDue(s.ctx, a))
-	s.ok(s.DropDue(s.ctx, a))
-	s.ok(s.DropDue(s.ctx, commit.Due{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
+	s.ok(s.Journal.DropDue(s.ctx, a))
+	s.ok(s.Journal.DropDue(s.ctx, a))
+	s.ok(s.Journal.DropDue(s.ctx, commit.Due{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
 	s.same("hints", s.hints(start+10, 1000), []commit.Due{b, later})
 	older, newer := b, b
 	older.MTS--
-	s.ok(s.DropDue(s.ctx, older))
+	s.ok(s.Journal.DropDue(s.ctx, older))
 	s.same("hints after the removal of an older one", s.hints(start+10, 1000), []commit.Due{b, later})
 	newer.MTS = s.tick()
-	s.ok(s.DropDue(s.ctx, newer))
+	s.ok(s.Journal.DropDue(s.ctx, newer))
 	s.same("hints after the removal of a newer one", s.hints(start+10, 1000), []commit.Due{later})
 	newer.MTS = s.tick()
-	s.ok(s.PutDue(s.ctx, newer))
-	s.ok(s.DropDue(s.ctx, b))
+	s.ok(s.Journal.PutDue(s.ctx, newer))
+	s.ok(s.Journal.DropDue(s.ctx, b))
 	s.same("hints after one was put again and a removal came late", s.hints(start+10, 1000), []commit.Due{newer, later})
 	// They are removed, so that the subtests of a shared store do not fill the beginning of its
 	// list.
-	s.ok(s.DropDue(s.ctx, newer))
-	s.ok(s.DropDue(s.ctx, later))
+	s.ok(s.Journal.DropDue(s.ctx, newer))
+	s.ok(s.Journal.DropDue(s.ctx, later))
 	s.same("hints after all were dropped", s.hints(start+10, 1000), []commit.Due(nil))
 	// The put and the drop are repeated, as when expiresAt is changed back and forth.
 	for n := range 3 {
 		a.MTS = s.tick()
-		s.ok(s.PutDue(s.ctx, a))
+		s.ok(s.Journal.PutDue(s.ctx, a))
 		s.same(fmt.Sprintf("hints after change %d", n), s.hints(start+10, 1000), []commit.Due{a})
 		gone := a
 		gone.MTS = s.tick()
-		s.ok(s.DropDue(s.ctx, gone))
+		s.ok(s.Journal.DropDue(s.ctx, gone))
 		s.same(fmt.Sprintf("hints after change %d was reverted", n), s.hints(start+10, 1000), []commit.Due(nil))
 	}
 }

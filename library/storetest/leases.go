@@ -46,7 +46,7 @@ func (s *env) commitLease(r lease.Row) lease.Row {
 
 func (s *env) tryCommitLease(r lease.Row) (got lease.Row, err error) {
 	for range 8 {
-		if got, err = s.CommitLease(s.ctx, r); !fault.MayHaveCommitted(err) {
+		if got, err = s.Leases.CommitLease(s.ctx, r); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -56,7 +56,7 @@ func (s *env) tryCommitLease(r lease.Row) (got lease.Row, err error) {
 // wantLease compares a lease.
 func (s *env) wantLease(what string, id lease.ID, want lease.Row) {
 	s.Helper()
-	got, err := s.ReadLease(s.ctx, id)
+	got, err := s.Leases.ReadLease(s.ctx, id)
 	s.ok(err)
 	s.same(what, got, want)
 }
@@ -111,9 +111,9 @@ func raceForLease(s *env) {
 func dropLease(s *env) {
 	drop := func(id lease.ID, seq int64) {
 		s.Helper()
-		err := s.DropLease(s.ctx, id, seq)
+		err := s.Leases.DropLease(s.ctx, id, seq)
 		for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-			err = s.DropLease(s.ctx, id, seq)
+			err = s.Leases.DropLease(s.ctx, id, seq)
 		}
 		s.ok(err)
 	}
@@ -141,7 +141,7 @@ func scanLeases(s *env) {
 		found := map[lease.ID]lease.Row{}
 		var after lease.ID
 		for range 10_000 {
-			page, err := s.ScanLeases(s.ctx, after, limit)
+			page, err := s.Leases.ScanLeases(s.ctx, after, limit)
 			s.ok(err)
 			if len(page) > limit {
 				s.Fatalf("%d leases on a page of %d", len(page), limit)

@@ -209,13 +209,13 @@ func countLibrary(s *env) {
 		{principal.Private, 100, 7}, {principal.Private, 7, 7}, {principal.Private, 6, 6}, {principal.Private, 1, 1},
 		{principal.LoggedIn, 100, 3}, {principal.Public, 100, 3}, {principal.Public, 2, 2},
 	} {
-		n, err := s.CountLibrary(s.ctx, p, c.bucket, c.limit)
+		n, err := s.Libraries.CountLibrary(s.ctx, p, c.bucket, c.limit)
 		s.ok(err)
 		if n != c.want {
 			s.Errorf("%v, at most %d: %d, not %d", c.bucket, c.limit, n, c.want)
 		}
 	}
-	n, err := s.CountLibrary(s.ctx, s.user("unknown"), principal.Private, 10)
+	n, err := s.Libraries.CountLibrary(s.ctx, s.user("unknown"), principal.Private, 10)
 	s.ok(err)
 	if n != 0 {
 		s.Errorf("an unknown library has %d entries", n)
@@ -225,9 +225,9 @@ func countLibrary(s *env) {
 func built(s *env) {
 	a, b := s.user("a"), s.user("a/b")
 	isBuilt := func(p principal.ID, want bool) {
-		got, err := s.Built(s.ctx, p)
+		got, err := s.Libraries.Built(s.ctx, p)
 		s.ok(err)
-		recorded, err := s.Recorded(s.ctx, p)
+		recorded, err := s.Libraries.Recorded(s.ctx, p)
 		s.ok(err)
 		if got != want || recorded != want {
 			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
@@ -236,13 +236,13 @@ func built(s *env) {
 	s.addEntry("item", principal.Private, start, a)
 	all := s.shareAll(a, "b", "a")
 	isBuilt(a, false)
-	s.ok(s.SetBuilt(s.ctx, a, start))
-	s.ok(s.SetBuilt(s.ctx, a, start))
-	s.ok(s.SetBuilt(s.ctx, a, start-1))
+	s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
+	s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
+	s.ok(s.Libraries.SetBuilt(s.ctx, a, start-1))
 	isBuilt(a, true)
 	isBuilt(b, false)
 	// The marks do not appear in a library or a record.
-	got, err := s.SharedWith(s.ctx, a, "", 100)
+	got, err := s.Libraries.SharedWith(s.ctx, a, "", 100)
 	s.ok(err)
 	s.same("what is shared, with a mark", got, all)
 }
@@ -250,7 +250,7 @@ func built(s *env) {
 // opened opens a bucket.
 func (s *env) opened(p library.Slice, newest bool) *library.Opening {
 	s.Helper()
-	o, err := s.OpenLibrary(s.ctx, p, newest)
+	o, err := s.Libraries.OpenLibrary(s.ctx, p, newest)
 	s.ok(err)
 	return o
 }
@@ -292,8 +292,8 @@ func openBuilt(s *env) {
 			}
 		}
 	}
-	s.ok(s.SetBuilt(s.ctx, a, start))
-	s.ok(s.SetBuilt(s.ctx, empty, start))
+	s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
+	s.ok(s.Libraries.SetBuilt(s.ctx, empty, start))
 	for _, p := range []principal.ID{a, empty} {
 		for _, from := range []*library.EntryKey{nil, {Position: start - 1}} {
 			if !s.opened(library.Slice{Owner: p, Bucket: principal.Public, From: from, Limit: 3}, false).Built {
@@ -337,21 +337,21 @@ func dropEntries(s *env) {
 		principal.Private:  {now, other.entryOf(p)},
 		principal.LoggedIn: {now},
 	}
-	s.ok(s.DropEntries(s.ctx, p, both(first)))
+	s.ok(s.Libraries.DropEntries(s.ctx, p, both(first)))
 	s.wantLibrary(p, all)
 	missing := now
 	missing.Content = s.content("missing")
-	s.ok(s.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: principal.Public, Entry: now})))
-	s.ok(s.DropEntries(s.ctx, s.user("b"), both(now)))
+	s.ok(s.Libraries.DropEntries(s.ctx, p, append(both(missing), library.BucketEntry{Bucket: principal.Public, Entry: now})))
+	s.ok(s.Libraries.DropEntries(s.ctx, s.user("b"), both(now)))
 	s.wantLibrary(p, all)
-	s.ok(s.DropEntries(s.ctx, p, both(now)[1:]))
+	s.ok(s.Libraries.DropEntries(s.ctx, p, both(now)[1:]))
 	delete(all, principal.LoggedIn)
 	s.wantLibrary(p, all)
-	s.ok(s.DropEntries(s.ctx, p, both(now)))
+	s.ok(s.Libraries.DropEntries(s.ctx, p, both(now)))
 	s.wantLibrary(p, map[library.Bucket][]library.Entry{principal.Private: {other.entryOf(p)}})
 	it.move()
 	it.applyIndex(p)
-	s.ok(s.DropEntries(s.ctx, p, both(now)))
+	s.ok(s.Libraries.DropEntries(s.ctx, p, both(now)))
 	s.wantLibrary(p, map[library.Bucket][]library.Entry{
 		principal.Private:  {other.entryOf(p), it.entryOf(p)},
 		principal.LoggedIn: {it.entryOf(p)},
@@ -368,7 +368,7 @@ func (s *env) shareAll(p principal.ID, names ...string) []library.Shared {
 		it.share(p, role)
 		e := it.snapshot(p)
 		e.Reverse = true
-		s.ok(s.ApplyIndex(s.ctx, e))
+		s.ok(s.Contents.ApplyIndex(s.ctx, e))
 		all = append(all, library.Shared{Content: it.head.ID, Role: role})
 	}
 	slices.SortFunc(all, func(a, b library.Shared) int {
@@ -388,7 +388,7 @@ func sharedWith(s *env) {
 		var got []library.Shared
 		after := library.ContentID("")
 		for {
-			page, err := s.SharedWith(s.ctx, a, after, limit)
+			page, err := s.Libraries.SharedWith(s.ctx, a, after, limit)
 			s.ok(err)
 			if len(page) > limit {
 				s.Fatalf("%d rows for a limit of %d", len(page), limit)
@@ -409,7 +409,7 @@ func roles(s *env) {
 	a := s.user("a")
 	all := s.shareAll(a, "b", "a", "c")
 	s.shareAll(s.user("a/b"), "x")
-	got, err := s.Roles(s.ctx, a, []library.ContentID{all[2].Content, s.content("x"), all[0].Content, s.content("unknown"), all[1].Content})
+	got, err := s.Libraries.Roles(s.ctx, a, []library.ContentID{all[2].Content, s.content("x"), all[0].Content, s.content("unknown"), all[1].Content})
 	s.ok(err)
 	s.same("roles", got, []library.ContentRole{all[2].Role, library.NoRole, all[0].Role, library.NoRole, all[1].Role})
 }

@@ -75,7 +75,7 @@ func (s *env) commitPaste(r paste.Row) paste.Row {
 
 func (s *env) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
 	for range 8 {
-		if got, err = s.CommitPaste(s.ctx, r); !fault.MayHaveCommitted(err) {
+		if got, err = s.Pastes.CommitPaste(s.ctx, r); !fault.MayHaveCommitted(err) {
 			break
 		}
 	}
@@ -85,10 +85,10 @@ func (s *env) tryCommitPaste(r paste.Row) (got paste.Row, err error) {
 // wantPaste compares a paste, read in both ways.
 func (s *env) wantPaste(what string, id paste.ID, want paste.Row) {
 	s.Helper()
-	got, err := s.ReadPaste(s.ctx, id)
+	got, err := s.Pastes.ReadPaste(s.ctx, id)
 	s.ok(err)
 	s.same(what, got, want)
-	rows, err := s.ReadPastes(s.ctx, []paste.Ref{{ID: id}})
+	rows, err := s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: id}})
 	s.ok(err)
 	s.same(what+", among others", rows, []paste.Row{want})
 }
@@ -106,7 +106,7 @@ func readPaste(s *env) {
 }
 
 func readPastes(s *env) {
-	none, err := s.ReadPastes(s.ctx, nil)
+	none, err := s.Pastes.ReadPastes(s.ctx, nil)
 	s.ok(err)
 	s.same("the rows of no refs", len(none), 0)
 	var refs []paste.Ref
@@ -124,7 +124,7 @@ func readPastes(s *env) {
 		s.commitPaste(r)
 	}
 	refs[50], want[50] = refs[1], want[1]
-	got, err := s.ReadPastes(s.ctx, refs)
+	got, err := s.Pastes.ReadPastes(s.ctx, refs)
 	s.ok(err)
 	s.same("many rows, one of them twice", got, want)
 }
@@ -142,7 +142,7 @@ func readPastesByWrongRefs(s *env) {
 		for _, created := range []clock.Instant{at, 0, at - 1, at + 1, -at, other.CreatedAt()} {
 			refs, rows = append(refs, paste.Ref{ID: s.pasted(1, 1).ID, CreatedAt: created}), append(rows, want)
 		}
-		got, err := s.ReadPastes(s.ctx, append(refs, refOf(other)))
+		got, err := s.Pastes.ReadPastes(s.ctx, append(refs, refOf(other)))
 		s.ok(err)
 		s.same(what, got, append(rows, other))
 	}
@@ -197,9 +197,9 @@ func raceForPaste(s *env) {
 // dropPaste drops a paste. It may be repeated after an unknown outcome.
 func (s *env) dropPaste(id paste.ID, seq int64) {
 	s.Helper()
-	err := s.DropPaste(s.ctx, id, seq)
+	err := s.Pastes.DropPaste(s.ctx, id, seq)
 	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-		err = s.DropPaste(s.ctx, id, seq)
+		err = s.Pastes.DropPaste(s.ctx, id, seq)
 	}
 	s.ok(err)
 }
@@ -232,7 +232,7 @@ func scanPastes(s *env) {
 	for _, limit := range []int{1, 3, 1000} {
 		s.same(fmt.Sprintf("the pastes, by pages of %d", limit), s.scannedPastes(limit, func(paste.Row) {}), want)
 	}
-	none, err := s.ScanPastes(s.ctx, "", 0)
+	none, err := s.Pastes.ScanPastes(s.ctx, "", 0)
 	s.ok(err)
 	s.same("none of them", len(none), 0)
 }
@@ -244,7 +244,7 @@ func (s *env) scannedPastes(limit int, last func(paste.Row)) map[paste.ID]paste.
 	found := map[paste.ID]paste.Row{}
 	var after paste.ID
 	for range 10_000 {
-		page, err := s.ScanPastes(s.ctx, after, limit)
+		page, err := s.Pastes.ScanPastes(s.ctx, after, limit)
 		s.ok(err)
 		if len(page) > limit {
 			s.Fatalf("%d pastes on a page of %d", len(page), limit)
@@ -294,14 +294,14 @@ func (s *env) bodied(n int, body byte) paste.BodyRef {
 }
 
 func readBodies(s *env) {
-	none, err := s.ReadBodies(s.ctx, nil)
+	none, err := s.Pastes.ReadBodies(s.ctx, nil)
 	s.ok(err)
 	s.same("the bodies of no refs", len(none), 0)
 	large := strings.Repeat("\x00ü\xf0\x9f\x98\x80", 60<<10)
-	s.ok(s.PutBody(s.ctx, s.bodied(1, 1), "one"))
-	s.ok(s.PutBody(s.ctx, s.bodied(1, 2), large))
-	s.ok(s.PutBody(s.ctx, s.bodied(2, 1), "another's"))
-	got, err := s.ReadBodies(s.ctx, []paste.BodyRef{s.bodied(2, 1), s.bodied(2, 2), s.bodied(1, 2), s.bodied(1, 1), s.bodied(1, 1)})
+	s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, 1), "one"))
+	s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, 2), large))
+	s.ok(s.Pastes.PutBody(s.ctx, s.bodied(2, 1), "another's"))
+	got, err := s.Pastes.ReadBodies(s.ctx, []paste.BodyRef{s.bodied(2, 1), s.bodied(2, 2), s.bodied(1, 2), s.bodied(1, 1), s.bodied(1, 1)})
 	s.ok(err)
 	for n, want := range []string{"another's", "", large, "one", "one"} {
 		if want == "" {
@@ -316,8 +316,8 @@ func listBodies(s *env) {
 	want := map[paste.BodyID]bool{}
 	for n := range byte(5) {
 		want[s.bodied(1, n).Body] = true
-		s.ok(s.PutBody(s.ctx, s.bodied(1, n), "x"))
-		s.ok(s.PutBody(s.ctx, s.bodied(10, n), "of a paste whose id begins with the same"))
+		s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, n), "x"))
+		s.ok(s.Pastes.PutBody(s.ctx, s.bodied(10, n), "of a paste whose id begins with the same"))
 	}
 	s.same("the bodies of a paste", s.bodiesOf(1), want)
 	s.same("the bodies of another", len(s.bodiesOf(2)), 0)
@@ -326,7 +326,7 @@ func listBodies(s *env) {
 // bodiesOf lists the bodies of a paste, each once.
 func (s *env) bodiesOf(n int) map[paste.BodyID]bool {
 	s.Helper()
-	list, err := s.ListBodies(s.ctx, s.pasted(n, 1).ID)
+	list, err := s.Pastes.ListBodies(s.ctx, s.pasted(n, 1).ID)
 	s.ok(err)
 	found := map[paste.BodyID]bool{}
 	for _, b := range list {
@@ -338,12 +338,12 @@ func (s *env) bodiesOf(n int) map[paste.BodyID]bool {
 
 func dropBodies(s *env) {
 	for n := range byte(3) {
-		s.ok(s.PutBody(s.ctx, s.bodied(1, n), "x"))
-		s.ok(s.PutBody(s.ctx, s.bodied(2, n), "x"))
+		s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, n), "x"))
+		s.ok(s.Pastes.PutBody(s.ctx, s.bodied(2, n), "x"))
 	}
-	s.ok(s.DropBodies(s.ctx, nil))
+	s.ok(s.Pastes.DropBodies(s.ctx, nil))
 	for range 2 {
-		s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 0), s.bodied(1, 2), s.bodied(3, 1)}))
+		s.ok(s.Pastes.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 0), s.bodied(1, 2), s.bodied(3, 1)}))
 		s.same("what remains", s.bodiesOf(1), map[paste.BodyID]bool{s.bodied(1, 1).Body: true})
 		s.same("the bodies of another paste", len(s.bodiesOf(2)), 3)
 	}
@@ -351,9 +351,9 @@ func dropBodies(s *env) {
 
 // durableBody stores a body before the paste that names it, and removes another.
 func durableBody(s *env, crash func()) {
-	s.ok(s.PutBody(s.ctx, s.bodied(1, 1), "one"))
-	s.ok(s.PutBody(s.ctx, s.bodied(1, 2), "two"))
-	s.ok(s.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 2)}))
+	s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, 1), "one"))
+	s.ok(s.Pastes.PutBody(s.ctx, s.bodied(1, 2), "two"))
+	s.ok(s.Pastes.DropBodies(s.ctx, []paste.BodyRef{s.bodied(1, 2)}))
 	one := s.pasted(1, 1)
 	s.commitPaste(one)
 	crash()
@@ -373,18 +373,18 @@ func uncertainPastes(s *env) {
 		return !fault.MayHaveCommitted(err)
 	}
 	one, two := s.pasted(1, 1), s.pasted(1, 2)
-	if _, err := s.CommitPaste(ended, one); refused("CommitPaste of a new one", err) {
+	if _, err := s.Pastes.CommitPaste(ended, one); refused("CommitPaste of a new one", err) {
 		s.wantPaste("after CommitPaste was refused", one.ID, paste.Row{})
 	}
 	s.commitPaste(one)
-	if _, err := s.CommitPaste(ended, two); refused("CommitPaste", err) {
+	if _, err := s.Pastes.CommitPaste(ended, two); refused("CommitPaste", err) {
 		s.wantPaste("after CommitPaste was refused", one.ID, one)
 	}
-	if refused("DropPaste", s.DropPaste(ended, one.ID, 1)) {
+	if refused("DropPaste", s.Pastes.DropPaste(ended, one.ID, 1)) {
 		s.wantPaste("after DropPaste was refused", one.ID, one)
 	}
 	bucket := timeline.Bucket{Day: aDay, Shards: 4}
-	if _, err := s.RecordBucket(ended, s.feed("a"), bucket); refused("RecordBucket", err) {
+	if _, err := s.Feeds.RecordBucket(ended, s.feed("a"), bucket); refused("RecordBucket", err) {
 		other := timeline.Bucket{Day: aDay, Shards: 8}
 		s.same("the day after RecordBucket was refused", s.recordBucket(s.feed("a"), other), other)
 	}
@@ -393,21 +393,24 @@ func uncertainPastes(s *env) {
 func endedPasteReads(s *env) {
 	one, body := s.pasted(1, 1), s.bodied(1, 1)
 	s.commitPaste(one)
-	s.ok(s.PutBody(s.ctx, body, "one"))
-	s.ok(s.PutEntry(s.ctx, s.change(timeline.Entry{Created: s.tick(), ID: "x"}, 10)))
+	s.ok(s.Pastes.PutBody(s.ctx, body, "one"))
+	s.ok(s.Feeds.PutEntry(s.ctx, s.change(timeline.Entry{Created: s.tick(), ID: "x"}, 10)))
 	s.recordBucket(s.feed("a"), timeline.Bucket{Day: aDay, Shards: 4})
 	ended := cancelled(s.ctx)
 	for _, r := range []struct {
 		name string
 		read func() error
 	}{
-		{"ReadPaste", func() error { _, err := s.ReadPaste(ended, one.ID); return err }},
-		{"ReadPastes", func() error { _, err := s.ReadPastes(ended, []paste.Ref{refOf(one)}); return err }},
-		{"ScanPastes", func() error { _, err := s.ScanPastes(ended, "", 10); return err }},
-		{"ReadBodies", func() error { _, err := s.ReadBodies(ended, []paste.BodyRef{body}); return err }},
-		{"ListBodies", func() error { _, err := s.ListBodies(ended, one.ID); return err }},
-		{"ListBuckets", func() error { _, err := s.ListBuckets(ended, s.feed("a")); return err }},
-		{"ListEntries", func() error { _, err := s.ListEntries(ended, s.partition(), timeline.Slice{Limit: 10}); return err }},
+		{"ReadPaste", func() error { _, err := s.Pastes.ReadPaste(ended, one.ID); return err }},
+		{"ReadPastes", func() error { _, err := s.Pastes.ReadPastes(ended, []paste.Ref{refOf(one)}); return err }},
+		{"ScanPastes", func() error { _, err := s.Pastes.ScanPastes(ended, "", 10); return err }},
+		{"ReadBodies", func() error { _, err := s.Pastes.ReadBodies(ended, []paste.BodyRef{body}); return err }},
+		{"ListBodies", func() error { _, err := s.Pastes.ListBodies(ended, one.ID); return err }},
+		{"ListBuckets", func() error { _, err := s.Feeds.ListBuckets(ended, s.feed("a")); return err }},
+		{"ListEntries", func() error {
+			_, err := s.Feeds.ListEntries(ended, s.partition(), timeline.Slice{Limit: 10})
+			return err
+		}},
 	} {
 		if r.read() == nil {
 			s.Errorf("%s returns no error", r.name)

@@ -71,7 +71,7 @@ func (c *principalRows) next(change func(p *principal.Commit)) *principal.Commit
 func (s *env) commitPrincipal(p *principal.Commit) commit.Verdict {
 	s.Helper()
 	return s.decide(
-		func() (commit.Verdict, error) { return s.CommitPrincipal(s.ctx, p) },
+		func() (commit.Verdict, error) { return s.Principals.CommitPrincipal(s.ctx, p) },
 		func(v commit.Verdict) bool { return made(v, p.Header.Seq, p.Writer) })
 }
 
@@ -117,7 +117,7 @@ func (c *principalRows) wantStored(what string) {
 	all := append(c.principals(), c.s.user("no-member"))
 	want := &principal.Rows{Header: c.head, Members: c.members(all...)}
 	for _, serial := range []bool{true, false} {
-		rows, err := c.s.ReadPrincipal(c.s.ctx, c.head.ID, principal.Query{Members: all, Serial: serial})
+		rows, err := c.s.Principals.ReadPrincipal(c.s.ctx, c.head.ID, principal.Query{Members: all, Serial: serial})
 		c.s.ok(err)
 		c.s.same(what, rows, want)
 	}
@@ -126,7 +126,7 @@ func (c *principalRows) wantStored(what string) {
 func readPrincipalUnknown(s *env) {
 	key := commit.RequestKey{1}
 	for _, serial := range []bool{true, false} {
-		rows, err := s.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")}, Request: &key, Serial: serial})
+		rows, err := s.Principals.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")}, Request: &key, Serial: serial})
 		s.ok(err)
 		s.same("rows", rows, &principal.Rows{Members: []principal.GroupMemberRow{{Principal: s.user("a")}}})
 	}
@@ -146,31 +146,31 @@ func readPrincipal(s *env) {
 	g.wantStored("group")
 	u.wantStored("user of the same name")
 	requested := []principal.ID{c, s.user("none"), b, a}
-	rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: requested, Request: &r.Key})
+	rows, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: requested, Request: &r.Key})
 	s.ok(err)
 	s.same("rows", rows, &principal.Rows{Header: g.head, Members: g.members(requested...), Request: &r})
-	rows, err = s.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key})
+	rows, err = s.Principals.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key})
 	s.ok(err)
 	s.same("rows of the user", rows, &principal.Rows{Header: u.head})
 }
 
 func readPrincipals(s *env) {
 	a, b := s.newPrincipal(s.user("a")), s.newPrincipal(s.group("b"), s.user("a"))
-	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
+	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{b.head.ID, s.user("unknown"), a.head.ID, b.head.ID})
 	s.ok(err)
 	b.head.Writers, a.head.Writers = nil, nil
 	s.same("headers", hs, []principal.Header{b.head, {}, a.head, b.head})
-	hs, err = s.ReadPrincipals(s.ctx, nil)
+	hs, err = s.Principals.ReadPrincipals(s.ctx, nil)
 	s.ok(err)
 	s.same("headers of no ids", hs, []principal.Header(nil))
 }
 
 func readPrincipalsBrief(s *env) {
 	a := s.newPrincipal(s.user("a"))
-	if rows, err := s.ReadPrincipal(s.ctx, a.head.ID, principal.Query{}); err != nil || len(rows.Header.Writers) == 0 {
+	if rows, err := s.Principals.ReadPrincipal(s.ctx, a.head.ID, principal.Query{}); err != nil || len(rows.Header.Writers) == 0 {
 		s.Fatalf("ReadPrincipal omits the writers: %+v, %v", rows, err)
 	}
-	hs, err := s.ReadPrincipals(s.ctx, []principal.ID{a.head.ID})
+	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{a.head.ID})
 	s.ok(err)
 	if len(hs) != 1 || hs[0].Writers != nil || hs[0].Seq != a.head.Seq {
 		s.Errorf("ReadPrincipals returns %+v", hs)
@@ -188,7 +188,7 @@ func commitPrincipal(s *env) {
 		})
 		s.same("verdict", s.commitPrincipal(p), commit.Verdict{Seq: 1, Writers: g.head.Writers})
 		g.wantStored(fmt.Sprintf("group after a commit on base %d was refused", base))
-		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Request: &r.Key})
+		rows, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Request: &r.Key})
 		s.ok(err)
 		if rows.Request != nil {
 			s.Fatalf("a refused commit has written its request row: %+v", rows.Request)
@@ -227,9 +227,9 @@ func scanPrincipals(s *env) {
 		want = append(want, id)
 	}
 	slices.Sort(want)
-	all := walk(s, 1000, s.ScanPrincipals)
+	all := walk(s, 1000, s.Principals.ScanPrincipals)
 	s.same("ids", ownIDs(s, slices.Sorted(slices.Values(all))), want)
 	for _, limit := range []int{1, 2, 100} {
-		s.same(fmt.Sprintf("ids by %d", limit), walk(s, limit, s.ScanPrincipals), all)
+		s.same(fmt.Sprintf("ids by %d", limit), walk(s, limit, s.Principals.ScanPrincipals), all)
 	}
 }

@@ -77,7 +77,7 @@ func raceCommits(s *env) {
 			commits, entries = append(commits, c), append(entries, c.Writer)
 		}
 		verdicts, errs := make([]commit.Verdict, racers), make([]error, racers)
-		together(func(n int) { verdicts[n], errs[n] = s.Commit(s.ctx, commits[n]) })
+		together(func(n int) { verdicts[n], errs[n] = s.Contents.Commit(s.ctx, commits[n]) })
 		rows := s.read(it.head.ID, library.ContentQuery{Serial: true})
 		it.applied(commits[s.winner(verdicts, errs, entries, rows.Header.Writers, it.head.Seq+1)])
 		it.wantStored(fmt.Sprintf("item after round %d", round))
@@ -94,8 +94,8 @@ func racePrincipals(s *env) {
 			commits, entries = append(commits, c), append(entries, c.Writer)
 		}
 		verdicts, errs := make([]commit.Verdict, racers), make([]error, racers)
-		together(func(n int) { verdicts[n], errs[n] = s.CommitPrincipal(s.ctx, commits[n]) })
-		rows, err := s.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Serial: true})
+		together(func(n int) { verdicts[n], errs[n] = s.Principals.CommitPrincipal(s.ctx, commits[n]) })
+		rows, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Serial: true})
 		s.ok(err)
 		won := s.winner(verdicts, errs, entries, rows.Header.Writers, g.head.Seq+1)
 		if want := commits[won].Header.DisplayName; rows.Header.DisplayName != want || rows.Header.Seq != g.head.Seq+1 {
@@ -113,7 +113,7 @@ func raceCreations(s *env) {
 			cs = append(cs, s.creation(key, fmt.Sprintf("c:x:%d", n)))
 		}
 		got, errs := make([]commit.Creation, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.PutCreationIfAbsent(s.ctx, cs[n], nil) })
+		together(func(n int) { got[n], errs[n] = s.Registers.PutCreationIfAbsent(s.ctx, cs[n], nil) })
 		current := s.putCreation(cs[0], nil)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
@@ -129,8 +129,8 @@ func raceSettings(s *env) {
 	for round := range 10 {
 		name := fmt.Sprintf("race %d of %s", round, s.tenant)
 		got, errs := make([][]byte, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
-		current, err := s.PutSettingIfAbsent(s.ctx, name, []byte("late"))
+		together(func(n int) { got[n], errs[n] = s.Registers.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
+		current, err := s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("late"))
 		s.ok(err)
 		for n := range racers {
 			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
@@ -165,7 +165,7 @@ func raceIndexUpdates(s *env) {
 			snapshots = append(snapshots, e)
 		}
 		errs := make([]error, racers)
-		together(func(n int) { errs[n] = s.ApplyIndex(s.ctx, snapshots[(n*7+round)%racers]) })
+		together(func(n int) { errs[n] = s.Contents.ApplyIndex(s.ctx, snapshots[(n*7+round)%racers]) })
 		for _, err := range errs {
 			s.ok(err)
 		}
@@ -185,7 +185,7 @@ func raceIndexUpdates(s *env) {
 			s.same("entries of a", ours(s.page(library.Slice{Owner: a, Bucket: bucket, Limit: 100})), want)
 			s.same("entries of b", ours(s.page(library.Slice{Owner: b, Bucket: bucket, Limit: 100})), []library.Entry(nil))
 		}
-		roles, err := s.Roles(s.ctx, b, []library.ContentID{it.head.ID})
+		roles, err := s.Libraries.Roles(s.ctx, b, []library.ContentID{it.head.ID})
 		s.ok(err)
 		s.same("role of b", roles, []library.ContentRole{library.NoRole})
 	}
@@ -196,7 +196,7 @@ func raceIndexUpdates(s *env) {
 func raceOvertaken(s *env) {
 	first := s.user("a")
 	all := []principal.ID{first}
-	for n := range min(s.ApplyIndexBatch(), 400) - 1 {
+	for n := range min(s.Contents.ApplyIndexBatch(), 400) - 1 {
 		all = append(all, s.user(fmt.Sprintf("m%03d", n)))
 	}
 	it := s.newItem("item", principal.Private, all...)
@@ -207,7 +207,7 @@ func raceOvertaken(s *env) {
 		begun := make(chan struct{})
 		done.Go(func() {
 			close(begun)
-			overtaken = s.ApplyIndex(s.ctx, old)
+			overtaken = s.Contents.ApplyIndex(s.ctx, old)
 		})
 		<-begun
 		it.move()
@@ -237,10 +237,10 @@ func raceDrops(s *env) {
 		errs := make([]error, racers)
 		together(func(n int) {
 			if n == racers/2 {
-				errs[n] = s.ApplyIndex(s.ctx, now)
+				errs[n] = s.Contents.ApplyIndex(s.ctx, now)
 				return
 			}
-			errs[n] = s.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: principal.Private, Entry: old}})
+			errs[n] = s.Libraries.DropEntries(s.ctx, a, []library.BucketEntry{{Bucket: principal.Private, Entry: old}})
 		})
 		for _, err := range errs {
 			s.ok(err)

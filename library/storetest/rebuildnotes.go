@@ -8,7 +8,7 @@ import (
 // wantNote fails if the note of owner's rebuild differs; "" means none.
 func (s *env) wantNote(owner principal.ID, want string) {
 	s.Helper()
-	note, err := s.RebuildNote(s.ctx, owner)
+	note, err := s.Libraries.RebuildNote(s.ctx, owner)
 	s.ok(err)
 	if string(note) != want || (note == nil) != (want == "") {
 		s.Errorf("the note of %s is %q, not %q", owner, note, want)
@@ -17,7 +17,7 @@ func (s *env) wantNote(owner principal.ID, want string) {
 
 func (s *env) note(owner principal.ID, asOf clock.Instant, note string) {
 	s.Helper()
-	s.ok(s.PutRebuildNote(s.ctx, owner, asOf, []byte(note)))
+	s.ok(s.Libraries.PutRebuildNote(s.ctx, owner, asOf, []byte(note)))
 }
 
 func rebuildNote(s *env) {
@@ -27,7 +27,7 @@ func rebuildNote(s *env) {
 	s.wantNote(a, "one")
 	s.wantNote(b, "")
 	s.note(b, start, "two")
-	s.ok(s.DropRebuildNote(s.ctx, a, start))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start))
 	s.wantNote(a, "")
 	s.wantNote(b, "two")
 }
@@ -55,16 +55,16 @@ func rebuildNotes(s *env) {
 
 func dropRebuildNote(s *env) {
 	a := s.user("a")
-	s.ok(s.DropRebuildNote(s.ctx, a, start-9))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start-9))
 	s.note(a, start, "one")
-	s.ok(s.DropRebuildNote(s.ctx, a, start-1))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start-1))
 	s.wantNote(a, "one")
-	s.ok(s.DropRebuildNote(s.ctx, a, start))
-	s.ok(s.DropRebuildNote(s.ctx, a, start))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start))
 	s.wantNote(a, "")
 	s.note(a, start+1, "a")
 	s.wantNote(a, "a")
-	s.ok(s.DropRebuildNote(s.ctx, a, start+2))
+	s.ok(s.Libraries.DropRebuildNote(s.ctx, a, start+2))
 	s.wantNote(a, "")
 }
 
@@ -73,13 +73,13 @@ func rebuildNoteAlone(s *env) {
 	e := s.addEntry("item", principal.Private, start, a)
 	for _, p := range []principal.ID{a, empty} {
 		s.note(p, start, "one")
-		if built, err := s.Built(s.ctx, p); built || err != nil {
+		if built, err := s.Libraries.Built(s.ctx, p); built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
 		}
-		s.ok(s.SetBuilt(s.ctx, p, start))
+		s.ok(s.Libraries.SetBuilt(s.ctx, p, start))
 		s.wantNote(p, "one")
-		s.ok(s.DropRebuildNote(s.ctx, p, start+1))
-		if built, err := s.Built(s.ctx, p); !built || err != nil {
+		s.ok(s.Libraries.DropRebuildNote(s.ctx, p, start+1))
+		if built, err := s.Libraries.Built(s.ctx, p); !built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
 		}
 	}

@@ -32,31 +32,31 @@ func uncertainty(s *env) {
 	it.share(b, library.Viewing)
 	it.remove(b)
 	c := it.next(func(c *library.ContentCommit) { c.Header.Title = "changed" })
-	if _, err := s.Commit(ended, c); refused("Commit", err) {
+	if _, err := s.Contents.Commit(ended, c); refused("Commit", err) {
 		it.wantStored("item after Commit was refused")
 	}
 	t := &library.Cleanup{ID: it.head.ID, Positions: []clock.Instant{it.head.Unsettled[0].Position}, Leaving: it.members(b)}
-	if refused("CleanUp", s.CleanUp(ended, t)) {
+	if refused("CleanUp", s.Contents.CleanUp(ended, t)) {
 		it.wantStored("item after CleanUp was refused")
 	}
 
 	g := s.newPrincipal(s.group("g"), a)
 	g.put(b, principal.GroupMember, true)
 	p := g.next(func(p *principal.Commit) { p.Header.DisplayName = "changed" })
-	if _, err := s.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
+	if _, err := s.Principals.CommitPrincipal(ended, p); refused("CommitPrincipal", err) {
 		g.wantStored("group after CommitPrincipal was refused")
 	}
-	if refused("CleanUpGroup", s.CleanUpGroup(ended, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)})) {
+	if refused("CleanUpGroup", s.Principals.CleanUpGroup(ended, &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)})) {
 		g.wantStored("group after CleanUpGroup was refused")
 	}
 
 	one, two := s.creation("a", "c:x:1"), s.creation("a", "c:x:2")
-	if _, err := s.PutCreationIfAbsent(ended, one, nil); refused("PutCreationIfAbsent", err) {
+	if _, err := s.Registers.PutCreationIfAbsent(ended, one, nil); refused("PutCreationIfAbsent", err) {
 		s.same("creation after PutCreationIfAbsent was refused", s.putCreation(two, nil), two)
 	}
 	name := "uncertain " + s.tenant
-	if _, err := s.PutSettingIfAbsent(ended, name, []byte("one")); refused("PutSettingIfAbsent", err) {
-		got, err := s.PutSettingIfAbsent(s.ctx, name, []byte("two"))
+	if _, err := s.Registers.PutSettingIfAbsent(ended, name, []byte("one")); refused("PutSettingIfAbsent", err) {
+		got, err := s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("two"))
 		s.ok(err)
 		s.same("setting after PutSettingIfAbsent was refused", got, []byte("two"))
 	}
@@ -70,36 +70,39 @@ func endedReads(s *env) {
 		name string
 		read func() error
 	}{
-		{"Read", func() error { _, err := s.Read(ended, it.head.ID, library.ContentQuery{}); return err }},
-		{"ReadMany", func() error { _, err := s.ReadMany(ended, []library.ContentID{it.head.ID}, nil); return err }},
-		{"MembersPage", func() error { _, err := s.MembersPage(ended, it.head.ID, "", 10, false); return err }},
-		{"ScanContents", func() error { _, err := s.ScanContents(ended, "", 10); return err }},
+		{"Read", func() error { _, err := s.Contents.Read(ended, it.head.ID, library.ContentQuery{}); return err }},
+		{"ReadMany", func() error { _, err := s.Contents.ReadMany(ended, []library.ContentID{it.head.ID}, nil); return err }},
+		{"MembersPage", func() error { _, err := s.Contents.MembersPage(ended, it.head.ID, "", 10, false); return err }},
+		{"ScanContents", func() error { _, err := s.Contents.ScanContents(ended, "", 10); return err }},
 		{"PageLibrary", func() error {
-			_, err := s.PageLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10})
+			_, err := s.Libraries.PageLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10})
 			return err
 		}},
-		{"CountLibrary", func() error { _, err := s.CountLibrary(ended, a, principal.Private, 10); return err }},
+		{"CountLibrary", func() error { _, err := s.Libraries.CountLibrary(ended, a, principal.Private, 10); return err }},
 		{"OpenLibrary", func() error {
-			_, err := s.OpenLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10}, true)
+			_, err := s.Libraries.OpenLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10}, true)
 			return err
 		}},
-		{"Built", func() error { _, err := s.Built(ended, a); return err }},
-		{"RebuildNote", func() error { _, err := s.RebuildNote(ended, a); return err }},
-		{"SharedWith", func() error { _, err := s.SharedWith(ended, a, "", 10); return err }},
-		{"Roles", func() error { _, err := s.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},
-		{"ReadPrincipal", func() error { _, err := s.ReadPrincipal(ended, a, principal.Query{}); return err }},
-		{"ReadPrincipals", func() error { _, err := s.ReadPrincipals(ended, []principal.ID{a}); return err }},
-		{"GroupMembersPage", func() error { _, err := s.GroupMembersPage(ended, a, "", 10, false); return err }},
-		{"Confirm", func() error { _, err := s.Confirm(ended, []principal.MemberOf{{Group: a, Member: a}}); return err }},
-		{"Memberships", func() error { _, err := s.Memberships(ended, a, "", 10); return err }},
+		{"Built", func() error { _, err := s.Libraries.Built(ended, a); return err }},
+		{"RebuildNote", func() error { _, err := s.Libraries.RebuildNote(ended, a); return err }},
+		{"SharedWith", func() error { _, err := s.Libraries.SharedWith(ended, a, "", 10); return err }},
+		{"Roles", func() error { _, err := s.Libraries.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},
+		{"ReadPrincipal", func() error { _, err := s.Principals.ReadPrincipal(ended, a, principal.Query{}); return err }},
+		{"ReadPrincipals", func() error { _, err := s.Principals.ReadPrincipals(ended, []principal.ID{a}); return err }},
+		{"GroupMembersPage", func() error { _, err := s.Principals.GroupMembersPage(ended, a, "", 10, false); return err }},
+		{"Confirm", func() error {
+			_, err := s.Principals.Confirm(ended, []principal.MemberOf{{Group: a, Member: a}})
+			return err
+		}},
+		{"Memberships", func() error { _, err := s.Principals.Memberships(ended, a, "", 10); return err }},
 		{"MembershipsOf", func() error {
-			_, err := s.MembershipsOf(ended, principal.MembershipsQuery{Principals: []principal.ID{a}, Own: 10, Others: 10, Rows: 10})
+			_, err := s.Principals.MembershipsOf(ended, principal.MembershipsQuery{Principals: []principal.ID{a}, Own: 10, Others: 10, Rows: 10})
 			return err
 		}},
-		{"ScanPrincipals", func() error { _, err := s.ScanPrincipals(ended, "", 10); return err }},
-		{"InFlight", func() error { _, err := s.InFlight(ended); return err }},
-		{"InFlightLists", func() error { _, err := s.InFlightLists(ended); return err }},
-		{"DueUntil", func() error { _, err := s.DueUntil(ended, start, 10); return err }},
+		{"ScanPrincipals", func() error { _, err := s.Principals.ScanPrincipals(ended, "", 10); return err }},
+		{"InFlight", func() error { _, err := s.Journal.InFlight(ended); return err }},
+		{"InFlightLists", func() error { _, err := s.Journal.InFlightLists(ended); return err }},
+		{"DueUntil", func() error { _, err := s.Journal.DueUntil(ended, start, 10); return err }},
 	} {
 		if r.read() == nil {
 			s.Errorf("%s returns no error", r.name)

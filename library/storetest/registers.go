@@ -35,7 +35,7 @@ func (s *env) creation(key, id string) commit.Creation {
 func (s *env) putCreation(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
 	for range 8 {
-		got, err := s.PutCreationIfAbsent(s.ctx, c, replace)
+		got, err := s.Registers.PutCreationIfAbsent(s.ctx, c, replace)
 		if err == nil {
 			return got
 		}
@@ -88,9 +88,9 @@ func renewCreation(s *env) {
 func putSettingIfAbsent(s *env) {
 	name := "setting of " + s.tenant
 	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
-		got, err := s.PutSettingIfAbsent(s.ctx, name, value)
+		got, err := s.Registers.PutSettingIfAbsent(s.ctx, name, value)
 		for fault.MayHaveCommitted(err) {
-			got, err = s.PutSettingIfAbsent(s.ctx, name, value)
+			got, err = s.Registers.PutSettingIfAbsent(s.ctx, name, value)
 		}
 		s.ok(err)
 		if string(got) != "first \x00\xff" {
@@ -99,7 +99,7 @@ func putSettingIfAbsent(s *env) {
 		clear(got)
 		clear(value)
 	}
-	got, err := s.PutSettingIfAbsent(s.ctx, name+"/b", []byte("other"))
+	got, err := s.Registers.PutSettingIfAbsent(s.ctx, name+"/b", []byte("other"))
 	s.ok(err)
 	if string(got) != "other" {
 		s.Fatalf("another name has %q", got)

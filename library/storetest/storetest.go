@@ -159,14 +159,14 @@ func made(v commit.Verdict, seq int64, entry commit.EntryID) bool {
 func (s *env) commit(c *library.ContentCommit) commit.Verdict {
 	s.Helper()
 	return s.decide(
-		func() (commit.Verdict, error) { return s.Commit(s.ctx, c) },
+		func() (commit.Verdict, error) { return s.Contents.Commit(s.ctx, c) },
 		func(v commit.Verdict) bool { return made(v, c.Header.Seq, c.Writer) })
 }
 
 // read reads a content.
 func (s *env) read(id library.ContentID, q library.ContentQuery) *library.ContentRows {
 	s.Helper()
-	rows, err := s.Read(s.ctx, id, q)
+	rows, err := s.Contents.Read(s.ctx, id, q)
 	s.ok(err)
 	if rows == nil {
 		s.Fatalf("Read of %q gave no rows and no error", id)
@@ -177,7 +177,7 @@ func (s *env) read(id library.ContentID, q library.ContentQuery) *library.Conten
 // page reads a slice.
 func (s *env) page(p library.Slice) []library.Entry {
 	s.Helper()
-	es, err := s.PageLibrary(s.ctx, p)
+	es, err := s.Libraries.PageLibrary(s.ctx, p)
 	s.ok(err)
 	return es
 }

@@ -32,7 +32,7 @@ func (s *env) text(n int, body string) page.Text {
 // wantTexts reads texts by their ids.
 func (s *env) wantTexts(what string, ids []page.TextID, want ...page.Text) {
 	s.Helper()
-	got, err := s.ReadTexts(s.ctx, ids)
+	got, err := s.Texts.ReadTexts(s.ctx, ids)
 	s.ok(err)
 	s.same(what, got, want)
 }
@@ -49,8 +49,8 @@ func readTexts(s *env) {
 		if n%3 == 2 {
 			t = page.Text{}
 		} else {
-			s.ok(s.PutText(s.ctx, t))
-			s.ok(s.PutText(s.ctx, t))
+			s.ok(s.Texts.PutText(s.ctx, t))
+			s.ok(s.Texts.PutText(s.ctx, t))
 		}
 		all, ids = append(all, t), append(ids, s.text(n, "").ID)
 	}
@@ -62,21 +62,21 @@ func readTexts(s *env) {
 func dropTexts(s *env) {
 	one, two, three := s.text(1, "one"), s.text(2, "two"), s.text(3, "three")
 	for _, t := range []page.Text{one, two, three} {
-		s.ok(s.PutText(s.ctx, t))
+		s.ok(s.Texts.PutText(s.ctx, t))
 	}
 	ids := []page.TextID{one.ID, two.ID, three.ID}
 	for range 2 {
-		s.ok(s.DropTexts(s.ctx, []page.TextID{one.ID, three.ID, s.text(4, "").ID}))
+		s.ok(s.Texts.DropTexts(s.ctx, []page.TextID{one.ID, three.ID, s.text(4, "").ID}))
 		s.wantTexts("after two were removed", ids, page.Text{}, two, page.Text{})
 	}
-	s.ok(s.DropTexts(s.ctx, nil))
+	s.ok(s.Texts.DropTexts(s.ctx, nil))
 }
 
 func scanTexts(s *env) {
 	want := map[page.TextID]page.Text{}
 	for n := range 7 {
 		t := s.text(n, "body")
-		s.ok(s.PutText(s.ctx, t))
+		s.ok(s.Texts.PutText(s.ctx, t))
 		t.Body = ""
 		want[t.ID] = t
 	}
@@ -84,7 +84,7 @@ func scanTexts(s *env) {
 		found := map[page.TextID]page.Text{}
 		var after page.TextID
 		for range 10_000 {
-			part, err := s.ScanTexts(s.ctx, after, limit)
+			part, err := s.Texts.ScanTexts(s.ctx, after, limit)
 			s.ok(err)
 			if len(part) > limit {
 				s.Fatalf("%d texts on a page of %d", len(part), limit)
@@ -105,7 +105,7 @@ func scanTexts(s *env) {
 		}
 		s.same(fmt.Sprintf("the texts, by pages of %d", limit), found, want)
 	}
-	none, err := s.ScanTexts(s.ctx, page.TextID{}, 0)
+	none, err := s.Texts.ScanTexts(s.ctx, page.TextID{}, 0)
 	s.ok(err)
 	s.same("a page of none", len(none), 0)
 }

@@ -51,7 +51,7 @@ func (g *gateway) largeItem(ctx context.Context, n, members int) error {
 		return err
 	}
 	id := itemID(mediumOwner, n)
-	rows, err := g.store.Read(ctx, id, library.ContentQuery{})
+	rows, err := g.store.Contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return err
 	}
@@ -66,12 +66,12 @@ func (g *gateway) largeItem(ctx context.Context, n, members int) error {
 		h.Members += len(added)
 		var writer commit.EntryID
 		binary.BigEndian.PutUint64(writer[:], uint64(h.Seq))
-		verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Base: h.Seq - 1, Header: h, Writer: writer, Members: added})
+		verdict, err := g.store.Contents.Commit(ctx, &library.ContentCommit{ID: id, Base: h.Seq - 1, Header: h, Writer: writer, Members: added})
 		if err != nil || !verdict.Applied {
 			return fmt.Errorf("add members to %s: applied %t, %v", id, verdict.Applied, err)
 		}
 		err = parallel(len(added), func(i int) error {
-			return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], Reverse: true})
+			return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], Reverse: true})
 		})
 		if err != nil {
 			return err

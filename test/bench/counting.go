@@ -11,10 +11,19 @@ import (
 
 // counting is a store that counts what a change of content reads and writes.
 type counting struct {
-	backend.Store
+	principal.Store
+	library.ContentStore
+	library.LibraryStore
 
 	indexedRows atomic.Int64 // member rows for which the index was updated
 	rows        atomic.Int64 // single rows read, without pages of member rows
+}
+
+// count lets a store count.
+func count(s *backend.Store) *counting {
+	c := &counting{Store: s.Principals, ContentStore: s.Contents, LibraryStore: s.Libraries}
+	s.Principals, s.Contents, s.Libraries = c, c, c
+	return c
 }
 
 func (c *counting) reset() {
@@ -25,24 +34,24 @@ func (c *counting) reset() {
 // Read implements library.ContentStore.
 func (c *counting) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	c.rows.Add(int64(1 + len(q.Members)))
-	return c.Store.Read(ctx, id, q)
+	return c.ContentStore.Read(ctx, id, q)
 }
 
 // ReadMany implements library.ContentStore.
 func (c *counting) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	c.rows.Add(int64(len(ids) * (1 + len(members))))
-	return c.Store.ReadMany(ctx, ids, members)
+	return c.ContentStore.ReadMany(ctx, ids, members)
 }
 
 // ApplyIndex implements library.ContentStore.
 func (c *counting) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	c.indexedRows.Add(int64(len(e.Rows)))
-	return c.Store.ApplyIndex(ctx, e)
+	return c.ContentStore.ApplyIndex(ctx, e)
 }
 
 // PageLibrary implements library.LibraryStore.
 func (c *counting) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
-	es, err := c.Store.PageLibrary(ctx, s)
+	es, err := c.LibraryStore.PageLibrary(ctx, s)
 	c.rows.Add(int64(len(es)))
 	return es, err
 }
@@ -50,7 +59,7 @@ func (c *counting) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 // Roles implements library.LibraryStore.
 func (c *counting) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	c.rows.Add(int64(len(ids)))
-	return c.Store.Roles(ctx, owner, ids)
+	return c.LibraryStore.Roles(ctx, owner, ids)
 }
 
 // ReadPrincipals implements principal.Store.

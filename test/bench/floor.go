@@ -45,7 +45,7 @@ func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // page reads a slice, its headers and their creators, and appends the answer.
 func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	owner := principal.ID(r.URL.Query().Get("owner"))
-	entries, err := f.store.PageLibrary(r.Context(), library.Slice{
+	entries, err := f.store.Libraries.PageLibrary(r.Context(), library.Slice{
 		Owner: owner, Bucket: principal.Private, Newer: true, Limit: pageSize + 1,
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	for i, e := range entries {
 		ids[i] = e.Content
 	}
-	items, err := f.store.ReadMany(r.Context(), ids, nil)
+	items, err := f.store.Contents.ReadMany(r.Context(), ids, nil)
 	if err != nil {
 		return out, err
 	}
@@ -67,7 +67,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	for i := range items {
 		authors[i] = items[i].Header.Creator
 	}
-	people, err := f.store.ReadPrincipals(r.Context(), authors)
+	people, err := f.store.Principals.ReadPrincipals(r.Context(), authors)
 	if err != nil {
 		return out, err
 	}

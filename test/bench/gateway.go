@@ -21,7 +21,8 @@ import (
 
 // A gateway is a store with everything on top of it, assembled as main does it.
 type gateway struct {
-	store   opened
+	store   backend.Store
+	opened  opened
 	counts  *counting
 	runtime *sched.Real
 	journal *journal.Journal
@@ -30,9 +31,8 @@ type gateway struct {
 	stop    context.CancelFunc
 }
 
-// opened is an open store of either kind.
+// opened is what an open store of either kind does as a whole.
 type opened interface {
-	backend.Store
 	naming.BlockStore
 	Close() error
 }
@@ -43,14 +43,14 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	if err != nil {
 		return nil, err
 	}
-	return assemble(ctx, pebble, backend.Config{Tuning: tuning})
+	return assemble(ctx, pebble, backend.Config{Store: pebble.Store, Tuning: tuning})
 }
 
 // assemble assembles the domain on a store. Closing the gateway also closes the store. c contains
-// the settings that differ from the defaults.
+// the store and the settings that differ from the defaults.
 func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
-	g := &gateway{store: store, counts: &counting{Store: store}, runtime: sched.NewReal(), stop: stop}
+	g := &gateway{store: c.Store, opened: store, counts: count(&c.Store), runtime: sched.NewReal(), stop: stop}
 	if err := g.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
@@ -60,13 +60,13 @@ func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, er
 
 // connect creates the journal and the Service on the open store.
 func (g *gateway) connect(ctx context.Context, c backend.Config) error {
-	names, err := naming.New(g.store, "bench", naming.DefaultBlockSize)
+	names, err := naming.New(g.opened, "bench", naming.DefaultBlockSize)
 	if err != nil {
 		return err
 	}
 	log := slog.New(slog.DiscardHandler)
-	g.journal = journal.New(ctx, g.counts, g.runtime, log)
-	c.Store, c.Runtime, c.Journal, c.Names, c.Log = g.counts, g.runtime, g.journal, names, log
+	g.journal = journal.New(ctx, c.Store.Journal, g.runtime, log)
+	c.Runtime, c.Journal, c.Names, c.Log = g.runtime, g.journal, names, log
 	services, err := backend.Open(ctx, c)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (g *gateway) connect(ctx context.Context, c backend.Config) error {
 func (g *gateway) close() error {
 	g.stop()
 	g.runtime.Close()
-	return g.store.Close()
+	return g.opened.Close()
 }
 
 // handler returns the handler of package edge, with authentication, and the token of a viewer.

@@ -153,9 +153,9 @@ func (g *gateway) describedItem(ctx context.Context, owner principal.ID, n int, 
 	var writer commit.EntryID
 	binary.BigEndian.PutUint64(writer[:], uint64(n))
 	m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-	verdict, err := g.store.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
+	verdict, err := g.store.Contents.Commit(ctx, &library.ContentCommit{ID: id, Header: h, Writer: writer, Members: []library.Member{m}})
 	if err != nil || !verdict.Applied {
 		return fmt.Errorf("make %s: applied %t, %v", id, verdict.Applied, err)
 	}
-	return g.store.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
 }

@@ -72,7 +72,7 @@ func (r *fixture) expireAll(t *testing.T) {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.store.DueUntil(t.Context(), clock.Of(afterAll), 1)
+		left, err := d.store.Journal.DueUntil(t.Context(), clock.Of(afterAll), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ const mostDue = 10_000
 // unhinted returns the items that expire without a hint.
 func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
 	t.Helper()
-	hints, err := r.healthy.store.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
+	hints, err := r.healthy.store.Journal.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestUnhinted_ReportsAnItemWithoutItsHint(t *testing.T) {
 	if got := r.unhinted(t); len(got) != 0 {
 		t.Errorf("%v have no hint although none was removed", got)
 	}
-	if err := r.healthy.store.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
+	if err := r.healthy.store.Journal.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.unhinted(t); len(got) != 1 {

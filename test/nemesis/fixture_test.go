@@ -96,9 +96,9 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	// The test ends the background work explicitly, not by its context.
 	life, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	d.stop = stop
-	var inFlightLists commit.JournalStore = store
+	var inFlightLists commit.JournalStore = store.Journal
 	if without == listDroppedNewer {
-		inFlightLists = newerDrops{store}
+		inFlightLists = newerDrops{store.Journal}
 	}
 	d.journal = journal.New(life, inFlightLists, rt, nil)
 	var changes commit.Journal = d.journal
@@ -110,7 +110,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 		t.Fatal(err)
 	}
 	withRetries(t, func() error {
-		all, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: rt, Journal: changes, Names: names})
+		all, err := backend.Open(t.Context(), backend.Config{Store: store.Store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
 			d.service = &services{all, all.Leases, all.Pages, all.Pastes}
 		}
@@ -180,7 +180,7 @@ func (d *instance) idle(t *testing.T) {
 // inFlightList returns the list of a process, or nil if it has none.
 func (d *instance) inFlightList(t *testing.T, of commit.ListID) *commit.OpenList {
 	t.Helper()
-	inFlightLists, err := commit.OpenLists(t.Context(), d.store)
+	inFlightLists, err := commit.OpenLists(t.Context(), d.store.Journal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func fixtureOn(t *testing.T, host, keyspace string) *fixture {
 		t.Fatal(err)
 	}
 	r.healthy = openInstance(t, o, 0, everyRule)
-	r.claims = claim.New(r.healthy.store, r.healthy.runtime)
+	r.claims = claim.New(r.healthy.store.Claims, r.healthy.runtime)
 	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.healthy.service, string(p), nil); err != nil {
 			t.Fatal(err)

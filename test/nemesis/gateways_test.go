@@ -131,7 +131,7 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	// left counts the changes that are not finished, except moves that are not due yet.
 	left := func() (n int) {
-		inFlightLists, err := commit.OpenLists(t.Context(), store)
+		inFlightLists, err := commit.OpenLists(t.Context(), store.Journal)
 		if err != nil {
 			t.Fatal(err)
 		}

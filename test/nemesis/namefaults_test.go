@@ -205,7 +205,7 @@ func (r *fixture) quiet(t *testing.T) {
 		}
 	}
 	until(t, runWithin, "the end of everything under way", func() bool {
-		inFlightLists, err := commit.OpenLists(t.Context(), r.healthy.store)
+		inFlightLists, err := commit.OpenLists(t.Context(), r.healthy.store.Journal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func (d *instance) sweep(t *testing.T) {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.store.DueUntil(t.Context(), clock.Of(time.Now().Add(scrubbedAfter)), 1)
+		left, err := d.store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(scrubbedAfter)), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func (d *instance) countTexts(t *testing.T) (n int) {
 	t.Helper()
 	var after page.TextID
 	for {
-		texts, err := d.store.ScanTexts(t.Context(), after, scrubLimit)
+		texts, err := d.store.Texts.ScanTexts(t.Context(), after, scrubLimit)
 		if err != nil {
 			t.Fatal(err)
 		}

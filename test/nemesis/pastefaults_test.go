@@ -247,13 +247,13 @@ func (r *fixture) pastesTitled(t *testing.T, title string) (titled []*paste.Past
 // listed looks for the entry of a paste in every partition of the feed.
 func (r *fixture) listed(t *testing.T, id string) (names []string) {
 	t.Helper()
-	days, err := r.healthy.store.ListBuckets(t.Context(), "pastes")
+	days, err := r.healthy.store.Feeds.ListBuckets(t.Context(), "pastes")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range days {
 		for shard := range d.Shards {
-			es, err := r.healthy.store.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
+			es, err := r.healthy.store.Feeds.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -59,7 +59,7 @@ func (c *encounter) playTakeOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		newer := commit.InFlightList{ID: l.ID, Stamp: l.Stamp + 1, Block: block}
-		if err := c.r.healthy.store.PutInFlightList(t.Context(), newer); err != nil {
+		if err := c.r.healthy.store.Journal.PutInFlightList(t.Context(), newer); err != nil {
 			t.Fatal(err)
 		}
 	}

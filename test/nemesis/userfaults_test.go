@@ -37,7 +37,7 @@ func (r *fixture) lookAtUser(t *testing.T, name string) seen {
 	if found[0] == nil {
 		return seen{}
 	}
-	built, err := r.healthy.store.Built(t.Context(), id)
+	built, err := r.healthy.store.Libraries.Built(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 
 // serve opens a gateway.
 func (g *game) serve(c backend.Config) {
-	j := journal.New(g.ctx, c.Store, c.Runtime, nil)
+	j := journal.New(g.ctx, c.Store.Journal, c.Runtime, nil)
 	c.Journal = j
 	services, err := backend.Open(g.ctx, c)
 	if err != nil {

@@ -27,7 +27,7 @@ func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
 	for n := range services {
 		names := &prefixedNames{prefix: fmt.Sprintf("race-%d", n)}
 		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
-			Journal: journal.New(t.Context(), store, runtime, nil)})
+			Journal: journal.New(t.Context(), store.Journal, runtime, nil)})
 	}
 	ann := principal.ID("u:" + tenant + ":ann")
 	_, err := services[0].People.CreateUser(t.Context(), &principal.Viewer{User: ann}, principal.CreateUser{Tenant: tenant, Name: "ann",

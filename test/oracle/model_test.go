@@ -18,7 +18,7 @@ func TestRun_PebbleAgreesWithTheModel(t *testing.T) {
 		if err != nil {
 			t.Fatalf("opening the store: %v", err)
 		}
-		return oracle.Opened{Store: store, Done: func() {
+		return oracle.Opened{Store: store.Store, Done: func() {
 			if err := store.Close(); err != nil {
 				t.Errorf("closing the store: %v", err)
 			}

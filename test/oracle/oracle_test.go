@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestRun_TwoGatewaysAgreeWithTheModel(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
-		return oracle.Opened{Store: store, Notifier: store}
+		return oracle.Opened{Store: store.Store, Notifier: store}
 	})
 }
 
@@ -29,7 +29,7 @@ func TestRun_TwoGatewaysServeCopies(t *testing.T) {
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
 		cache := listing.HeaderCache{Size: 1000, AlwaysOn: true, SampleEvery: 1}
-		return oracle.Opened{Store: store, Notifier: store, HeaderCache: cache}
+		return oracle.Opened{Store: store.Store, Notifier: store, HeaderCache: cache}
 	})
 }
 
@@ -44,5 +44,5 @@ func TestRunKeyRaces_PebbleCreatesOneItemPerKey(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	oracle.RunKeyRaces(t, store, "acme")
+	oracle.RunKeyRaces(t, store.Store, "acme")
 }

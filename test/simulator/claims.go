@@ -24,8 +24,11 @@ func (st *Store) claimAt(k claim.Key) claim.Claim {
 	return claim.Claim{}
 }
 
+// claims implements claim.Store.
+type claims struct{ *Client }
+
 // ReadClaim reads a claim.
-func (c *Client) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
+func (c claims) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	var current claim.Claim
 	err := c.read(ctx, "ReadClaim", func() {
 		if serial && c.a != nil {
@@ -37,7 +40,7 @@ func (c *Client) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim
 }
 
 // PutClaim stores a claim if there is none, or replaces the one with a token.
-func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token) (claim.Claim, error) {
+func (c claims) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token) (claim.Claim, error) {
 	var current claim.Claim
 	var token *claim.Token
 	if over != nil {
@@ -63,7 +66,7 @@ func (c *Client) PutClaim(ctx context.Context, n claim.Claim, over *claim.Token)
 }
 
 // DropClaim removes the claim of a key if it is the record's and has the token.
-func (c *Client) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
+func (c claims) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
 	var wanted *claim.Token
 	if token != nil {
 		copied := *token
@@ -79,7 +82,7 @@ func (c *Client) DropClaim(ctx context.Context, k claim.Key, record string, toke
 }
 
 // ScanClaims lists claims in order of their keys.
-func (c *Client) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+func (c claims) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
 	var page []claim.Claim
 	err := c.read(ctx, "ScanClaims", func() {
 		i, found := find(c.st.claims, after, compareClaim)

@@ -12,6 +12,7 @@ import (
 // Client is one actor's connection to the Store: a backend.Store whose every
 // call is a step of the schedule and may fail.
 type Client struct {
+	backend.Store
 	st *Store
 	a  *Actor // nil: an ordinary backend, without switches and faults
 	// calls counts the calls; inject, if it is set, decides the fault of one.
@@ -26,13 +27,21 @@ type Client struct {
 	hook func(call string, done bool)
 }
 
-var _ backend.Store = (*Client)(nil)
-
 // NewClient returns the client of an actor, or for nil an ordinary backend.
 func NewClient(st *Store, a *Actor) *Client {
-	c := &Client{st: st, a: a}
+	c := newClient(Client{st: st, a: a})
 	if a != nil {
 		a.store = c
+	}
+	return c
+}
+
+// newClient connects the Stores of the domains to a client.
+func newClient(client Client) *Client {
+	c := &client
+	c.Store = backend.Store{
+		Journal: journalStore{c}, Registers: registers{c}, Claims: claims{c}, Principals: principals{c}, Directory: directory{c},
+		Contents: contents{c}, Libraries: libraries{c}, Texts: texts{c}, Pastes: pastes{c}, Feeds: feeds{c}, Leases: leases{c},
 	}
 	return c
 }
@@ -41,7 +50,7 @@ func NewClient(st *Store, a *Actor) *Client {
 // the call takes effect, and again, with done set, when it has taken effect and before it returns. hook
 // may call the store through other clients.
 func (c *Client) Hooked(hook func(call string, done bool)) *Client {
-	return &Client{st: c.st, hook: hook}
+	return newClient(Client{st: c.st, hook: hook})
 }
 
 // immediately makes a call of an ordinary backend.

@@ -56,8 +56,11 @@ func requestRow(rows []commit.RequestRow, key *commit.RequestKey) *commit.Reques
 	return nil
 }
 
+// contents implements library.ContentStore.
+type contents struct{ *Client }
+
 // Read reads a content partition.
-func (c *Client) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+func (c contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "Read", func() {
 		p := c.part
@@ -73,7 +76,7 @@ func (c *Client) Read(ctx context.Context, id library.ContentID, q library.Conte
 }
 
 // ReadMany reads several partitions, each in its own step.
-func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+func (c contents) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
 	rows := make([]library.ContentRows, len(ids))
 	err := c.read(ctx, "ReadMany", func() {
 		for i, id := range ids {
@@ -91,7 +94,7 @@ func (c *Client) ReadMany(ctx context.Context, ids []library.ContentID, members 
 }
 
 // MembersPage reads a page of member rows.
-func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (c contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "MembersPage", func() {
 		read := c.part
@@ -116,7 +119,7 @@ func (c *Client) MembersPage(ctx context.Context, id library.ContentID, after pr
 }
 
 // Commit is the conditional write of a content partition.
-func (c *Client) Commit(ctx context.Context, cm *library.ContentCommit) (commit.Verdict, error) {
+func (c contents) Commit(ctx context.Context, cm *library.ContentCommit) (commit.Verdict, error) {
 	var v commit.Verdict
 	mine := *cm
 	mine.Members, mine.Rows = slices.Clone(cm.Members), slices.Clone(cm.Rows)
@@ -216,7 +219,7 @@ func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.Reques
 }
 
 // CleanUp removes positions and rows, each in its own conditional write.
-func (c *Client) CleanUp(ctx context.Context, s *library.Cleanup) error {
+func (c contents) CleanUp(ctx context.Context, s *library.Cleanup) error {
 	mine := *s
 	mine.Positions = slices.Clone(s.Positions)
 	mine.Leaving, mine.Rows = slices.Clone(s.Leaving), slices.Clone(s.Rows)
@@ -269,7 +272,7 @@ func (st *Store) cleanUpHeader(s *library.Cleanup) {
 }
 
 // ScanContents lists ids.
-func (c *Client) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
+func (c contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
 	var ids []library.ContentID
 	err := c.read(ctx, "ScanContents", func() {
 		for _, p := range c.st.contents {

@@ -11,11 +11,11 @@ import (
 )
 
 // ApplyIndexBatch returns 1, for the finest interleaving.
-func (c *Client) ApplyIndexBatch() int { return 1 }
+func (c contents) ApplyIndexBatch() int { return 1 }
 
 // ApplyIndex writes the derived rows of one principal: its library, atomically, and separately
 // the record of what it has a role on.
-func (c *Client) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
+func (c contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	mine := *e
 	h := *e.Header
 	h.Unsettled = slices.Clone(h.Unsettled)
@@ -63,8 +63,11 @@ func (st *Store) applyReverse(e *library.IndexUpdate) {
 	}
 }
 
+// libraries implements library.LibraryStore.
+type libraries struct{ *Client }
+
 // Changes lists the changes of a library, which the simulated store never deletes.
-func (c *Client) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
+func (c libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
 	var page []library.Change
 	err := c.read(ctx, "Changes", func() {
 		all := c.st.library(owner).changes
@@ -78,7 +81,7 @@ func (c *Client) Changes(ctx context.Context, owner principal.ID, after library.
 }
 
 // PageLibrary reads a slice of a bucket.
-func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
+func (c libraries) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
 	var page []library.Entry
 	err := c.read(ctx, "PageLibrary", func() {
 		for _, cell := range c.entriesOf(s.Owner) {
@@ -104,7 +107,7 @@ func (c *Client) PageLibrary(ctx context.Context, s library.Slice) ([]library.En
 
 // OpenLibrary makes the reads of an opening one after the other, the slice first,
 // which is a possible order on a cluster.
-func (c *Client) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
+func (c libraries) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	o := new(library.Opening)
 	var err error
 	if o.Entries, err = c.PageLibrary(ctx, s); err != nil {
@@ -121,7 +124,7 @@ func (c *Client) OpenLibrary(ctx context.Context, s library.Slice, newest bool) 
 }
 
 // CountLibrary counts a bucket.
-func (c *Client) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
+func (c libraries) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	err := c.read(ctx, "CountLibrary", func() {
 		for _, cell := range c.st.library(owner).entries {
@@ -134,21 +137,21 @@ func (c *Client) CountLibrary(ctx context.Context, owner principal.ID, b library
 }
 
 // Built reports whether the library is complete.
-func (c *Client) Built(ctx context.Context, owner principal.ID) (bool, error) {
+func (c libraries) Built(ctx context.Context, owner principal.ID) (bool, error) {
 	built := false
 	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
 	return built, err
 }
 
 // Recorded reports whether the record of what is shared with owner is complete.
-func (c *Client) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
+func (c libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	recorded := false
 	err := c.read(ctx, "Recorded", func() { recorded = c.st.library(owner).recorded.live })
 	return recorded, err
 }
 
 // SetBuilt marks the library and the record of what is shared as complete, as of an instant.
-func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (c libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "SetBuilt", "", func() {
 		lib := c.st.library(owner)
 		lib.built.put(int64(asOf))
@@ -157,7 +160,7 @@ func (c *Client) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.In
 }
 
 // RebuildNote reads the progress of a rebuild.
-func (c *Client) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
+func (c libraries) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
 	var note []byte
 	err := c.read(ctx, "RebuildNote", func() {
 		if cell := &c.st.library(owner).rebuild; cell.live {
@@ -168,7 +171,7 @@ func (c *Client) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, e
 }
 
 // PutRebuildNote keeps a note: at equal timestamps the greater value stays.
-func (c *Client) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
+func (c libraries) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
 	return c.write(ctx, "PutRebuildNote", "", func() {
 		cell := &c.st.library(owner).rebuild
 		if cell.put(int64(asOf)) || cell.live && cell.ts == int64(asOf) && bytes.Compare(note, cell.note) > 0 {
@@ -178,13 +181,13 @@ func (c *Client) PutRebuildNote(ctx context.Context, owner principal.ID, asOf cl
 }
 
 // DropRebuildNote deletes the note of a rebuild, and of all before it.
-func (c *Client) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (c libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.write(ctx, "DropRebuildNote", "", func() { c.st.library(owner).rebuild.del(int64(asOf)) }, nil)
 }
 
 // DropLibrary deletes a whole library with its marks, and what is recorded as shared, at a
 // timestamp.
-func (c *Client) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
+func (c libraries) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	return c.spread(ctx, "DropLibrary", func(st *Store) {
 		for _, e := range st.library(owner).entries {
 			e.del(int64(asOf))
@@ -202,7 +205,7 @@ func (c *Client) DropLibrary(ctx context.Context, owner principal.ID, asOf clock
 
 // DropEntries deletes entries at the timestamps with which they were read, so that later writes
 // are kept.
-func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
+func (c libraries) DropEntries(ctx context.Context, owner principal.ID, es []library.BucketEntry) error {
 	mine := slices.Clone(es)
 	return c.spread(ctx, "DropEntries", func(st *Store) {
 		for _, e := range mine {
@@ -215,7 +218,7 @@ func (c *Client) DropEntries(ctx context.Context, owner principal.ID, es []libra
 }
 
 // SharedWith lists what owner has a role on.
-func (c *Client) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
+func (c libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var rows []library.Shared
 	err := c.read(ctx, "SharedWith", func() {
 		for _, cell := range c.st.library(owner).shared {
@@ -228,7 +231,7 @@ func (c *Client) SharedWith(ctx context.Context, owner principal.ID, after libra
 }
 
 // Roles returns the roles of owner on items.
-func (c *Client) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
+func (c libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
 	roles := make([]library.ContentRole, len(ids))
 	err := c.read(ctx, "Roles", func() {
 		for i, id := range ids {

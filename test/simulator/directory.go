@@ -33,9 +33,12 @@ func (st *Store) found(k principal.DirectoryKey, id principal.ID) *foundCell {
 	return st.directory[i]
 }
 
+// directory implements principal.DirectoryStore.
+type directory struct{ *Client }
+
 // ApplyDirectory writes the rows of one principal. Each is a write of its own:
 // those that are put may arrive without those that are dropped.
-func (c *Client) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
+func (c directory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpdate) error {
 	h := *e.Header
 	mine := principal.DirectoryUpdate{Header: &h, Former: e.Former}
 	return c.write(ctx, "ApplyDirectory", "", func() { c.st.putFound(&mine) }, func() { c.st.dropFound(&mine) })
@@ -65,7 +68,7 @@ func (st *Store) dropFound(e *principal.DirectoryUpdate) {
 }
 
 // PageDirectory reads a slice of a tenant's directory.
-func (c *Client) PageDirectory(ctx context.Context, s principal.DirectorySlice) ([]principal.DirectoryRow, error) {
+func (c directory) PageDirectory(ctx context.Context, s principal.DirectorySlice) ([]principal.DirectoryRow, error) {
 	var rows []principal.DirectoryRow
 	err := c.read(ctx, "PageDirectory", func() {
 		for _, cell := range c.st.directory {
@@ -82,7 +85,7 @@ func (c *Client) PageDirectory(ctx context.Context, s principal.DirectorySlice) 
 }
 
 // ReadDirectory reads rows of one principal.
-func (c *Client) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+func (c directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
 	rows := make([]principal.DirectoryRow, len(keys))
 	err := c.read(ctx, "ReadDirectory", func() {
 		for i, k := range keys {
@@ -96,7 +99,7 @@ func (c *Client) ReadDirectory(ctx context.Context, p principal.ID, keys []princ
 }
 
 // ScanDirectory reads rows of all tenants, in the order of their positions.
-func (c *Client) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
+func (c directory) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
 	err = c.read(ctx, "ScanDirectory", func() {
 		for _, cell := range c.st.directory {
 			at := directoryPosition(&cell.row)
@@ -123,7 +126,7 @@ func directoryPosition(r *principal.DirectoryRow) string {
 }
 
 // DropDirectory deletes rows at the timestamps they were read with.
-func (c *Client) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
+func (c directory) DropDirectory(ctx context.Context, rows []principal.DirectoryRow) error {
 	mine := slices.Clone(rows)
 	return c.write(ctx, "DropDirectory", "", func() {
 		for _, r := range mine {

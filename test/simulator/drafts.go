@@ -44,8 +44,11 @@ func (st *Store) putDraft(d page.DraftRow) {
 	st.drafts = slices.Insert(st.drafts, i, d)
 }
 
+// texts implements page.Store.
+type texts struct{ *Client }
+
 // ListDrafts lists the drafts of a user.
-func (c *Client) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+func (c texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
 	var drafts []page.DraftRow
 	err := c.read(ctx, "ListDrafts", func() {
 		for _, d := range c.st.drafts {
@@ -60,7 +63,7 @@ func (c *Client) ListDrafts(ctx context.Context, user principal.ID) ([]page.Draf
 }
 
 // ReadDrafts reads drafts of a user.
-func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
+func (c texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
 	drafts := make([]page.DraftRow, len(names))
 	err := c.read(ctx, "ReadDrafts", func() {
 		if serial && c.a != nil {
@@ -74,7 +77,7 @@ func (c *Client) ReadDrafts(ctx context.Context, user principal.ID, names []stri
 }
 
 // PutDraft stores a draft if there is none, or replaces the one with a token.
-func (c *Client) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (c texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
 	d.Value = slices.Clone(d.Value)
 	var token *page.TextID
 	if over != nil {
@@ -94,7 +97,7 @@ func (c *Client) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextI
 }
 
 // DropDraft removes the draft of a name if it has the token.
-func (c *Client) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (c texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
 	return c.write(ctx, "DropDraft", draftGroup(user), func() {
 		i, found := find(c.st.drafts, draftName{user, name}, compareDraft)
 		if found && c.st.drafts[i].Token == token {

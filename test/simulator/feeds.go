@@ -41,8 +41,11 @@ func (st *Store) feedCell(k timeline.Change) *feedCell {
 	return st.feeds[i]
 }
 
+// feeds implements timeline.Store.
+type feeds struct{ *Client }
+
 // RecordBucket stores a day of a feed if there is none.
-func (c *Client) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+func (c feeds) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
 	var current timeline.Bucket
 	err := c.write(ctx, "RecordBucket", feedGroup(feed), func() {
 		for _, row := range c.st.buckets {
@@ -58,7 +61,7 @@ func (c *Client) RecordBucket(ctx context.Context, feed timeline.Feed, b timelin
 }
 
 // ListBuckets lists the days of a feed, the newest first.
-func (c *Client) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
+func (c feeds) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
 	var all []timeline.Bucket
 	err := c.read(ctx, "ListBuckets", func() {
 		for _, row := range c.st.buckets {
@@ -72,7 +75,7 @@ func (c *Client) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timelin
 }
 
 // PutEntry adds an entry to a feed.
-func (c *Client) PutEntry(ctx context.Context, k timeline.Change) error {
+func (c feeds) PutEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "PutEntry", "", func() {
 		if cell := c.st.feedCell(k); cell.put(int64(k.MTS)) {
 			cell.entry.Until = k.Entry.Until
@@ -82,12 +85,12 @@ func (c *Client) PutEntry(ctx context.Context, k timeline.Change) error {
 }
 
 // DropEntry removes an entry from a feed.
-func (c *Client) DropEntry(ctx context.Context, k timeline.Change) error {
+func (c feeds) DropEntry(ctx context.Context, k timeline.Change) error {
 	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
 }
 
 // ListEntries lists entries of a partition.
-func (c *Client) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (c feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
 	var all []timeline.Entry
 	behind := func(e, bound timeline.Entry) bool {
 		return slice.Newer == (timeline.Compare(e, bound) > 0) && timeline.Compare(e, bound) != 0

@@ -36,7 +36,7 @@ func putFurther(list, rows []library.Row) []library.Row {
 }
 
 // PageRows reads a slice of further rows.
-func (c *Client) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+func (c contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
 	var page []library.Row
 	err := c.read(ctx, "PageRows", func() {
 		p := c.st.content(q.Content)

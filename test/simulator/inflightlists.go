@@ -17,8 +17,11 @@ func (st *Store) inFlightList(id commit.ListID) *listCell {
 	return st.inFlightLists[i]
 }
 
+// journalStore implements commit.JournalStore.
+type journalStore struct{ *Client }
+
 // PutInFlightList replaces a list; an empty one is deleted.
-func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+func (c journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
 	block, pending := slices.Clone(l.Block), hasPending(l.Block)
 	keepsEmpty := len(c.st.replicas) > 0
 	return c.spread(ctx, "PutInFlightList", func(st *Store) {
@@ -35,14 +38,14 @@ func (c *Client) PutInFlightList(ctx context.Context, l commit.InFlightList) err
 }
 
 // InFlightLists reads all lists.
-func (c *Client) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
+func (c journalStore) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
 	var inFlightLists []commit.InFlightList
 	err := c.read(ctx, "InFlightLists", func() { inFlightLists = c.listsSeen("InFlightLists") })
 	return inFlightLists, err
 }
 
 // InFlight reads all lists.
-func (c *Client) InFlight(ctx context.Context) (lists []commit.InFlightList, err error) {
+func (c journalStore) InFlight(ctx context.Context) (lists []commit.InFlightList, err error) {
 	err = c.read(ctx, "InFlight", func() { lists = c.listsSeen("InFlight") })
 	return lists, err
 }
@@ -69,7 +72,7 @@ func (st *Store) currentLists() []commit.InFlightList {
 
 // DeleteInFlightList deletes a list at the timestamp with which it was read, so that a later
 // write is kept.
-func (c *Client) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+func (c journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
 	return c.spread(ctx, "DeleteInFlightList", func(st *Store) {
 		st.inFlightList(id).del(stamp)
 		st.tracef("  list %.6x dropped at %d", id, stamp)
@@ -99,12 +102,12 @@ func (st *Store) currentDues() []commit.Due {
 }
 
 // PutDue writes a hint.
-func (c *Client) PutDue(ctx context.Context, d commit.Due) error {
+func (c journalStore) PutDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "PutDue", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
 }
 
 // DueUntil lists the hints that are due.
-func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
+func (c journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
 	var dues []commit.Due
 	err := c.read(ctx, "DueUntil", func() {
 		dues = slices.DeleteFunc(c.st.currentDues(), func(d commit.Due) bool { return d.At > until })
@@ -114,12 +117,15 @@ func (c *Client) DueUntil(ctx context.Context, until clock.Instant, limit int) (
 }
 
 // DropDue removes a hint.
-func (c *Client) DropDue(ctx context.Context, d commit.Due) error {
+func (c journalStore) DropDue(ctx context.Context, d commit.Due) error {
 	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
+// registers implements commit.RegisterStore.
+type registers struct{ *Client }
+
 // PutCreationIfAbsent stores a creation under its key if there is none, or replaces the one given.
-func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
+func (c registers) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
 	var current commit.Creation
 	var old *commit.Creation
 	if replace != nil {
@@ -143,7 +149,7 @@ func (c *Client) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, re
 }
 
 // PutSettingIfAbsent stores a value under a name unless one is stored.
-func (c *Client) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
+func (c registers) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	var current []byte
 	mine := slices.Clone(value)
 	err := c.write(ctx, "PutSettingIfAbsent", "setting "+name, func() {

@@ -39,8 +39,11 @@ func (st *Store) putLease(r lease.Row) {
 	st.leases = slices.Insert(st.leases, i, copyLease(r))
 }
 
+// leases implements lease.Store.
+type leases struct{ *Client }
+
 // ReadLease reads a lease.
-func (c *Client) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
+func (c leases) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
 	var current lease.Row
 	err := c.read(ctx, "ReadLease", func() {
 		if c.a != nil {
@@ -52,7 +55,7 @@ func (c *Client) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) 
 }
 
 // CommitLease stores a lease, and replaces the one with the Seq before.
-func (c *Client) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
+func (c leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
 	var current lease.Row
 	mine, by := copyLease(r), c.running()
 	err := c.write(ctx, "CommitLease", leaseGroup(r.ID), func() {
@@ -66,7 +69,7 @@ func (c *Client) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error
 }
 
 // DropLease removes a lease with this Seq.
-func (c *Client) DropLease(ctx context.Context, id lease.ID, seq int64) error {
+func (c leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	return c.write(ctx, "DropLease", leaseGroup(id), func() {
 		if i, found := find(c.st.leases, id, compareLease); found && c.st.leases[i].Seq == seq {
 			c.st.leases = slices.Delete(c.st.leases, i, i+1)
@@ -76,7 +79,7 @@ func (c *Client) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 }
 
 // ScanLeases lists leases in order of their ids.
-func (c *Client) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
+func (c leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
 	var page []lease.Row
 	err := c.read(ctx, "ScanLeases", func() {
 		i, found := find(c.st.leases, after, compareLease)

@@ -17,7 +17,7 @@ import (
 
 // fillFeeds lists the public content that exists at the start.
 func (r *run) fillFeeds() error {
-	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil), Runtime: sched.NewReal()})
+	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil).Feeds, Runtime: sched.NewReal()})
 	for _, c := range r.st.contents {
 		h := &c.header
 		if h.Visibility != principal.Public {

@@ -60,8 +60,11 @@ func (st *Store) putBody(b bodyRow) {
 	st.bodies = slices.Insert(st.bodies, i, b)
 }
 
+// pastes implements paste.Store.
+type pastes struct{ *Client }
+
 // ReadPaste reads a paste serially.
-func (c *Client) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
+func (c pastes) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 	var current paste.Row
 	err := c.read(ctx, "ReadPaste", func() {
 		if c.a != nil {
@@ -73,7 +76,7 @@ func (c *Client) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) 
 }
 
 // ReadPastes reads pastes as they are decided.
-func (c *Client) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+func (c pastes) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
 	rows := make([]paste.Row, len(refs))
 	err := c.read(ctx, "ReadPastes", func() {
 		for i, ref := range refs {
@@ -84,7 +87,7 @@ func (c *Client) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row,
 }
 
 // CommitPaste stores a paste, and replaces the one with the Seq before.
-func (c *Client) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
+func (c pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	var current paste.Row
 	mine, by := copyPaste(r), c.running()
 	err := c.write(ctx, "CommitPaste", pasteGroup(r.ID), func() {
@@ -98,7 +101,7 @@ func (c *Client) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error
 }
 
 // DropPaste removes a paste with this Seq.
-func (c *Client) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
+func (c pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 	return c.write(ctx, "DropPaste", pasteGroup(id), func() {
 		if i, found := find(c.st.pastes, id, comparePaste); found && c.st.pastes[i].Seq == seq {
 			c.st.pastes = slices.Delete(c.st.pastes, i, i+1)
@@ -108,7 +111,7 @@ func (c *Client) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 }
 
 // ScanPastes lists pastes in order of their ids.
-func (c *Client) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+func (c pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
 	var page []paste.Row
 	err := c.read(ctx, "ScanPastes", func() {
 		i, found := find(c.st.pastes, after, comparePaste)
@@ -123,12 +126,12 @@ func (c *Client) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]p
 }
 
 // PutBody stores a long body.
-func (c *Client) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
+func (c pastes) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
 	return c.write(ctx, "PutBody", "", func() { c.st.putBody(bodyRow{ref, body}) }, nil)
 }
 
 // ReadBodies reads long bodies.
-func (c *Client) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+func (c pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
 	bodies := make([]*string, len(refs))
 	err := c.read(ctx, "ReadBodies", func() {
 		for n, ref := range refs {
@@ -142,7 +145,7 @@ func (c *Client) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*strin
 }
 
 // ListBodies lists the long bodies of a paste.
-func (c *Client) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+func (c pastes) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
 	var all []paste.BodyID
 	err := c.read(ctx, "ListBodies", func() {
 		for _, b := range c.st.bodies {
@@ -155,7 +158,7 @@ func (c *Client) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, e
 }
 
 // DropBodies removes long bodies, the second half of them perhaps late or never.
-func (c *Client) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
+func (c pastes) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	mine := slices.Clone(refs)
 	drop := func(refs []paste.BodyRef) func() {
 		return func() {

@@ -23,8 +23,11 @@ func (p *principalPart) row(member principal.ID) principal.GroupMemberRow {
 	return principal.GroupMemberRow{Principal: member}
 }
 
+// principals implements principal.Store.
+type principals struct{ *Client }
+
 // ReadPrincipal reads a principal's partition.
-func (c *Client) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
+func (c principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
 	var r principal.Rows
 	err := c.read(ctx, "ReadPrincipal", func() {
 		if q.Serial && c.a != nil {
@@ -46,7 +49,7 @@ func (c *Client) ReadPrincipal(ctx context.Context, id principal.ID, q principal
 }
 
 // ReadPrincipals reads headers.
-func (c *Client) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+func (c principals) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
 	headers := make([]principal.Header, len(ids))
 	err := c.read(ctx, "ReadPrincipals", func() {
 		for i, id := range ids {
@@ -63,7 +66,7 @@ func (c *Client) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]prin
 }
 
 // GroupMembersPage reads a page of a group's member rows.
-func (c *Client) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+func (c principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	var r principal.Rows
 	err := c.read(ctx, "GroupMembersPage", func() {
 		if serial && c.a != nil {
@@ -87,7 +90,7 @@ func (c *Client) GroupMembersPage(ctx context.Context, group, after principal.ID
 }
 
 // Confirm reads the groups' own rows.
-func (c *Client) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+func (c principals) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
 	rows := make([]principal.GroupMemberRow, len(claims))
 	err := c.read(ctx, "Confirm", func() {
 		for i, claim := range claims {
@@ -104,7 +107,7 @@ func (c *Client) Confirm(ctx context.Context, claims []principal.MemberOf) ([]pr
 }
 
 // CommitPrincipal is the conditional write of a principal's partition.
-func (c *Client) CommitPrincipal(ctx context.Context, cm *principal.Commit) (commit.Verdict, error) {
+func (c principals) CommitPrincipal(ctx context.Context, cm *principal.Commit) (commit.Verdict, error) {
 	var v commit.Verdict
 	mine := *cm
 	mine.Members = slices.Clone(cm.Members)
@@ -154,7 +157,7 @@ func putGroupMembers(list, rows []principal.GroupMemberRow) []principal.GroupMem
 }
 
 // ApplyGroupIndex writes derived memberships.
-func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
+func (c principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	h := *e.Header
 	rows := slices.Clone(e.Rows)
 	return c.write(ctx, "ApplyGroupIndex", "", func() {
@@ -170,7 +173,7 @@ func (c *Client) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpd
 }
 
 // CleanUpGroup removes the given rows if they are leaving, or if the group is deleted.
-func (c *Client) CleanUpGroup(ctx context.Context, s *principal.GroupCleanup) error {
+func (c principals) CleanUpGroup(ctx context.Context, s *principal.GroupCleanup) error {
 	leaving, purge := slices.Clone(s.Leaving), s.Purge
 	return c.write(ctx, "CleanUpGroup", string(s.ID), func() {
 		p := c.st.principal(s.ID)
@@ -186,7 +189,7 @@ func (c *Client) CleanUpGroup(ctx context.Context, s *principal.GroupCleanup) er
 }
 
 // Memberships lists the derived memberships of a principal.
-func (c *Client) Memberships(ctx context.Context, id, after principal.ID, limit int) ([]principal.Membership, error) {
+func (c principals) Memberships(ctx context.Context, id, after principal.ID, limit int) ([]principal.Membership, error) {
 	var rows []principal.Membership
 	err := c.read(ctx, "Memberships", func() {
 		for _, cell := range c.st.library(id).groups {
@@ -199,7 +202,7 @@ func (c *Client) Memberships(ctx context.Context, id, after principal.ID, limit 
 }
 
 // MembershipsOf lists the derived memberships of several principals.
-func (c *Client) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
+func (c principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
 	var all [][]principal.Membership
 	err := c.read(ctx, "MembershipsOf", func() {
 		rows := 0
@@ -227,7 +230,7 @@ func (c *Client) MembershipsOf(ctx context.Context, q principal.MembershipsQuery
 }
 
 // ScanPrincipals lists ids.
-func (c *Client) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
+func (c principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
 	var ids []principal.ID
 	err := c.read(ctx, "ScanPrincipals", func() {
 		for _, p := range c.st.principals {

@@ -52,8 +52,8 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	defer p.started.Open()
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
-	p.j = journal.New(ctx, p.c, p.a, nil)
-	c := backend.Config{Store: p.c, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
+	p.j = journal.New(ctx, p.c.Journal, p.a, nil)
+	c := backend.Config{Store: p.c.Store, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
 	if p.announces {
 		c.Notifier = p.c
 	}

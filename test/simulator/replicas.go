@@ -138,7 +138,7 @@ func (c *Client) each(call string, read func(rep *Store)) {
 
 // writeContent carries out a conditional write of an item. changed reports whether it has
 // changed anything.
-func (c *Client) writeContent(ctx context.Context, call string, id library.ContentID, changed func() bool, apply, rest func()) error {
+func (c contents) writeContent(ctx context.Context, call string, id library.ContentID, changed func() bool, apply, rest func()) error {
 	if len(c.st.replicas) == 0 {
 		return c.write(ctx, call, string(id), apply, rest)
 	}
@@ -182,7 +182,7 @@ func (st *Store) publish(id library.ContentID) {
 }
 
 // acknowledge stores the present state of an item on a quorum of the replicas.
-func (c *Client) acknowledge(id library.ContentID) {
+func (c contents) acknowledge(id library.ContentID) {
 	if p := c.st.content(id); p != nil {
 		decided := *p
 		c.each("decision", func(rep *Store) { c.st.adopt(rep, decided) })
@@ -212,7 +212,7 @@ func (st *Store) adopt(rep *Store, p contentPart) {
 }
 
 // part returns an item as a quorum read shows it; nil if there is none.
-func (c *Client) part(id library.ContentID) *contentPart {
+func (c contents) part(id library.ContentID) *contentPart {
 	if !c.replicated() {
 		return c.st.content(id)
 	}
@@ -235,7 +235,7 @@ func (c *Client) part(id library.ContentID) *contentPart {
 
 // serialPart returns an item as a serial read shows it, which finishes the write in flight and
 // stores the result on a quorum.
-func (c *Client) serialPart(id library.ContentID) *contentPart {
+func (c contents) serialPart(id library.ContentID) *contentPart {
 	if c.a != nil {
 		c.st.decide(string(id))
 	}
@@ -249,7 +249,7 @@ func (c *Client) serialPart(id library.ContentID) *contentPart {
 }
 
 // entriesOf returns the entries of a library as a quorum read shows them.
-func (c *Client) entriesOf(owner principal.ID) []*entryCell {
+func (c libraries) entriesOf(owner principal.ID) []*entryCell {
 	if !c.replicated() {
 		return c.st.library(owner).entries
 	}
@@ -270,7 +270,7 @@ func (p *libraryPart) merge(other *libraryPart) {
 }
 
 // listsSeen returns the lists as a quorum read of a call shows them.
-func (c *Client) listsSeen(call string) []commit.InFlightList {
+func (c journalStore) listsSeen(call string) []commit.InFlightList {
 	if !c.replicated() {
 		return c.st.currentLists()
 	}

@@ -10,6 +10,9 @@ import (
 // TestConformance: the simulated store is a backend like others, so what the simulator finds on
 // it would be found on them.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(*testing.T) backend.Store { return NewClient(NewStore(nil), nil) })
-	storetest.RunArchive(t, func(*testing.T) storetest.ArchiveStore { return NewClient(NewStore(nil), nil) })
+	storetest.Run(t, func(*testing.T) backend.Store { return NewClient(NewStore(nil), nil).Store })
+	storetest.RunArchive(t, func(*testing.T) (backend.Store, storetest.Archive) {
+		c := NewClient(NewStore(nil), nil)
+		return c.Store, c
+	})
 }

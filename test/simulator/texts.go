@@ -22,12 +22,12 @@ func (st *Store) putText(t page.Text) {
 }
 
 // PutText stores a text.
-func (c *Client) PutText(ctx context.Context, t page.Text) error {
+func (c texts) PutText(ctx context.Context, t page.Text) error {
 	return c.write(ctx, "PutText", "", func() { c.st.putText(t) }, nil)
 }
 
 // ReadTexts reads texts.
-func (c *Client) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+func (c texts) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
 	texts := make([]page.Text, len(ids))
 	err := c.read(ctx, "ReadTexts", func() {
 		for n, id := range ids {
@@ -40,7 +40,7 @@ func (c *Client) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text,
 }
 
 // DropTexts removes texts, the second half of them perhaps late or never.
-func (c *Client) DropTexts(ctx context.Context, ids []page.TextID) error {
+func (c texts) DropTexts(ctx context.Context, ids []page.TextID) error {
 	mine := slices.Clone(ids)
 	drop := func(ids []page.TextID) func() {
 		return func() {
@@ -56,7 +56,7 @@ func (c *Client) DropTexts(ctx context.Context, ids []page.TextID) error {
 }
 
 // ScanTexts lists texts in order of their ids.
-func (c *Client) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+func (c texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
 	var texts []page.Text
 	err := c.read(ctx, "ScanTexts", func() {
 		i, found := find(c.st.texts, after, compareText)

@@ -281,15 +281,14 @@ func (h *tree) explained(s *source, n ast.Node) bool {
 // maxStoreMethods is the maximal number of methods of a Store, including embedded ones.
 const maxStoreMethods = 15
 
-// TestStores_AreNarrow: a domain declares what it needs of a store, and no more. Only
-// backend.Store, which the stores implement, has everything.
+// TestStores_AreNarrow: a domain declares what it needs of a store, and no more.
 func TestStores_AreNarrow(t *testing.T) {
 	h := projectTree(t)
 	narrow := map[string]bool{}
 	for _, p := range check(t) {
 		for id, def := range p.info.Defs {
 			typ, ok := def.(*gotypes.TypeName)
-			if !ok || !strings.HasSuffix(id.Name, "Store") || p.dir == "backend" {
+			if !ok || !strings.HasSuffix(id.Name, "Store") {
 				continue
 			}
 			i, ok := typ.Type().Underlying().(*gotypes.Interface)
