@@ -243,8 +243,9 @@ fuzz: ## run every fuzz target for FUZZTIME
 	done
 
 .PHONY: bench
-bench: build ## measure pages, searches, a feed, updates, start, memory and hostile requests, next to what is wanted
+bench: build ## measure pages, searches, a feed, updates, start and memory, next to what is wanted, and hostile requests
 	go run ./test/bench
+	go test -vet off -run '^$$' -bench Hostile -benchtime 60x ./edge
 
 .PHONY: bench-cassandra
 bench-cassandra: ## measure pages, a feed, updates and a node that hangs on a real Cassandra (needs Java 17 and Maven)

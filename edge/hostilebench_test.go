@@ -15,12 +15,19 @@ import (
 // name.
 func hostileBodies(t testing.TB) map[string][]byte {
 	bodies := map[string][]byte{
-		"1 MB of spaces":        []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + `"}`),
-		"1 MB of braces":        []byte(strings.Repeat("{", 1<<20)),
-		"1 MB of members":       []byte(`{"query":"{__typename}"` + strings.Repeat(`,"a":1`, 170_000) + `}`),
-		"5,000 lists in lists":  []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":` + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}}`),
-		"an id of 1 MB":         []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"` + strings.Repeat("a", 1<<20-100) + `"}}`),
-		"a list of 100,000 ids": []byte(`{"query":"query($i:[ID!]!){nodes(ids:$i){id}}","variables":{"i":["a"` + strings.Repeat(`,"a"`, 99_999) + `]}}`),
+		"1 MB of spaces":                 []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + `"}`),
+		"1 MB of braces":                 []byte(strings.Repeat("{", 1<<20)),
+		"1 MB of members":                []byte(`{"query":"{__typename}"` + strings.Repeat(`,"a":1`, 170_000) + `}`),
+		"5,000 lists in lists":           []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":` + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}}`),
+		"an id of 1 MB":                  []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"` + strings.Repeat("a", 1<<20-100) + `"}}`),
+		"10,000 levels of JSON":          []byte(strings.Repeat("[", 10_000)),
+		"1 MB of brackets":               []byte(strings.Repeat("[]", 1<<19)),
+		"1 MB of escapes":                []byte(`{"query":"` + strings.Repeat(`\u0020`, 170_000) + `"}`),
+		"1 MB of numbers":                []byte(`{"query":"{__typename}","variables":{"a":[1` + strings.Repeat(`,1`, 500_000) + `]}}`),
+		"1 MB that ends in bad UTF-8":    []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + "\xff" + `"}`),
+		"1 MB of operations in an array": []byte(`[{"query":"{a}"}` + strings.Repeat(`,{"query":"{a}"}`, 60_000) + `]`),
+		"a cursor of 1 MB":               []byte(`{"query":"query($c:Cursor){viewer{library(after:$c){nodes{id}}}}","variables":{"c":"` + strings.Repeat("A", 1<<20-120) + `"}}`),
+		"a list of 100,000 ids":          []byte(`{"query":"query($i:[ID!]!){nodes(ids:$i){id}}","variables":{"i":["a"` + strings.Repeat(`,"a"`, 99_999) + `]}}`),
 	}
 	for name, query := range map[string]string{
 		"a comment of 1 MB": "{__typename}#" + strings.Repeat("a", 1<<20-40), "fragment bomb, 26 levels": bomb(26, "id"), "fragment bomb, 60 levels": bomb(60, "id"), "a bomb of fields": fieldBomb(20),

@@ -17,13 +17,13 @@ import (
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
+	"carrel/resolvers"
 )
 
 // A gateway is a store with everything on top of it, assembled as main does it.
 type gateway struct {
 	store   backend.Store
 	opened  opened
-	counts  *counting
 	runtime *sched.Real
 	journal *journal.Journal
 	service *backend.Services
@@ -50,7 +50,7 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 // the store and the settings that differ from the defaults.
 func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
-	g := &gateway{store: c.Store, opened: store, counts: count(&c.Store), runtime: sched.NewReal(), stop: stop}
+	g := &gateway{store: c.Store, opened: store, runtime: sched.NewReal(), stop: stop}
 	if err := g.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, g.close())
 	}
@@ -108,7 +108,8 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits := edge.DefaultLimits()
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // rate limits are not measured
 	h, err = edge.New(edge.Config{
-		Schema:       g.schema(),
+		Schema: resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{
+			People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Pages: g.service.Pages, Pastes: g.service.Pastes}}),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),

@@ -49,7 +49,6 @@ func sections() []section {
 		{"feed", measureFeed},
 		{"update", measureFanOut},
 		{"start", measureStart},
-		{"hostile", measureHostile},
 	}
 }
 
@@ -60,7 +59,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "where the stores are created; a temporary folder by default. A large store found there is used again")
 	flag.StringVar(&o.binary, "binary", "bin/carrel", "the gateway whose start and memory are measured")
 	flag.IntVar(&o.entries, "entries", 1_000_000, "entries of the large library")
-	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,search,feed,update,start,hostile; with -cluster page,feed,update,hung")
+	flag.StringVar(&o.only, "only", "", "sections to run, with commas: page,search,feed,update,start; with -cluster page,feed,update,hung")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the whole run here")
 	flag.BoolVar(&o.cluster, "cluster", false, "measure on a real Cassandra instead")
 	flag.BoolVar(&o.peers, "peers", false, "compare the gateway with GraphQL servers of other projects instead")

@@ -3,22 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-
-	"carrel/answer"
-	"carrel/auth"
 	"carrel/core/cursor"
-	"carrel/edge"
-	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
-	"carrel/resolvers"
 )
 
 // pageQuery is the page that most sections measure: 20 edges with creator.
@@ -46,9 +39,8 @@ const (
 	deepPage   = 5000
 )
 
-// measurePages compares the ways to read a page, from the bare store to the whole
-// gateway, in one process and without a network; then the first and the last of them over
-// HTTP, with another process as the client.
+// measurePages compares a page of a handler written by hand with one of the whole gateway, in one
+// process and without a network; then over HTTP, with another process as the client.
 func measurePages(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
@@ -62,14 +54,6 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	inside, err := g.viaExecutor(ctx, mediumOwner)
-	if err != nil {
-		return err
-	}
-	planned, err := g.viaPlan(ctx, mediumOwner)
-	if err != nil {
-		return err
-	}
 	at, err := g.cursorBefore(ctx, largeOwner, min(deepPage, o.entries/pageSize-2))
 	if err != nil {
 		return err
@@ -80,9 +64,6 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	}
 	all, err := compare(
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
-		subject{"service", g.viaService(ctx, pageSpec{owner: mediumOwner})},
-		subject{"executor", inside},
-		subject{"plan", planned},
 		subject{"edge", whole},
 		subject{"deep", deep},
 	)
@@ -96,15 +77,12 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	return measureOverHTTP(ctx, o, t)
 }
 
-// printPages prints the costs of the ways to read a page, of which the first is the floor.
+// printPages prints the costs of a page of the floor, of the gateway, and of one deep in a library.
 func printPages(t *table, all []series, entries int) {
 	t.title("A page of 20 edges with creator, in one process (CPU a page, median of %d rounds in turns)", rounds)
-	floor, edge, deep := all[0], all[4], all[5]
+	floor, edge, deep := all[0], all[1], all[2]
 	text := func(s series) string { return s.micros(cpu).in("%.1f us") }
 	t.figure("floor: a handler written by hand for this page", text(floor))
-	for i, name := range []string{"the Service alone", "the Service under gqlgen's executor", "the Service under the plan of the operation"} {
-		t.ratio(name, text(all[i+1]), all[i+1].times(floor, cpu), 0)
-	}
 	t.ratio("the package edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
 	t.ratio(fmt.Sprintf("page %d of a library of %d, compared with page 1 of %d", deepPage, entries, mediumSize),
 		text(deep), deep.times(edge, cpu), wantedFlat)
@@ -146,96 +124,6 @@ func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error
 		f.ServeHTTP(w, r)
 		return whole(w.status, w.body.Bytes())
 	}
-}
-
-// viaService reads a page from the domain, and seals the cursors of its response.
-func (g *gateway) viaService(ctx context.Context, p pageSpec) func() error {
-	first, owner := pageSize, p.owner
-	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}, Descending: p.descending}
-	if p.after != "" {
-		q.After = &p.after
-	}
-	return func() error {
-		v := &principal.Viewer{User: owner}
-		if _, err := g.service.People.Principals(ctx, v, []principal.ID{owner}); err != nil {
-			return err
-		}
-		page, err := g.service.Listing.Library(ctx, v, owner, q)
-		if err != nil {
-			return err
-		}
-		authors := make([]principal.ID, 0, pageSize)
-		for _, e := range page.Edges {
-			authors = append(authors, e.Node.Creator)
-			_ = e.Cursor()
-		}
-		_ = page.PageInfo.EndCursor()
-		people, err := g.service.People.Principals(ctx, v, authors)
-		if err == nil && (len(people) != pageSize || people[0] == nil) {
-			err = fmt.Errorf("a page of %d edges with %d creators", len(page.Edges), len(people))
-		}
-		return err
-	}
-}
-
-// viaExecutor executes a parsed document with gqlgen, as the edge does for documents
-// without a plan.
-func (g *gateway) viaExecutor(ctx context.Context, owner principal.ID) (func() error, error) {
-	exec := executor.New(g.schema())
-	operation, err := parsedPage(ctx, exec, owner)
-	if err != nil {
-		return nil, err
-	}
-	return func() error {
-		respond, ctx := exec.DispatchOperation(auth.WithViewer(ctx, &principal.Viewer{User: owner}), operation())
-		resp := respond(ctx)
-		if len(resp.Errors) > 0 {
-			return resp.Errors
-		}
-		return whole(http.StatusOK, resp.Data)
-	}, nil
-}
-
-// viaPlan answers a parsed document by its plan, as the edge does.
-func (g *gateway) viaPlan(ctx context.Context, owner principal.ID) (func() error, error) {
-	schema := g.schema()
-	operation, err := parsedPage(ctx, executor.New(schema), owner)
-	if err != nil {
-		return nil, err
-	}
-	limits := edge.DefaultLimits()
-	pages, memory := graph.NewPages(pageQuery), answer.NewMemory(limits.AnswerMemory, limits.AnswerBytes)
-	return func() error {
-		body := answer.New(limits.AnswerBytes, memory, string(owner), nil)
-		defer body.Release()
-		r := &graph.Request{Op: operation(), Pages: pages, Body: body}
-		if answered, _ := schema.Answer(auth.WithViewer(ctx, &principal.Viewer{User: owner}), r); !answered || len(body.Chunks()) != 1 {
-			return fmt.Errorf("the plan did not answer the page: %v", body.Err())
-		}
-		return whole(http.StatusOK, body.Chunks()[0])
-	}, nil
-}
-
-// schema returns the API on the gateway's Services, ready to execute.
-func (g *gateway) schema() graph.ExecutableSchema {
-	return resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Pages: g.service.Pages, Pastes: g.pastes}})
-}
-
-// parsedPage parses the query of the page once, and returns operations of it.
-func parsedPage(ctx context.Context, exec *executor.Executor, owner principal.ID) (func() *graphql.OperationContext, error) {
-	params := &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"owner": string(owner)}}
-	parsed, errs := exec.CreateOperationContext(graphql.StartOperationTrace(ctx), params)
-	if errs != nil {
-		return nil, errs
-	}
-	return func() *graphql.OperationContext {
-		return &graphql.OperationContext{
-			RawQuery: pageQuery, Variables: parsed.Variables, Doc: parsed.Doc, Operation: parsed.Operation,
-			RecoverFunc:            graphql.DefaultRecover,
-			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
-			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
-		}
-	}, nil
 }
 
 // viaEdge posts the query through the package edge.
@@ -294,6 +182,15 @@ func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (
 		return "", nil
 	}
 	return *q.After, nil
+}
+
+// body returns a request with a query and variables, as JSON.
+func body(query string, variables any) []byte {
+	b, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		panic(err) // strings are always encoded
+	}
+	return b
 }
 
 // pageBody returns the request for a page.

@@ -144,7 +144,7 @@ func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*
 			return nil, nil, err
 		}
 	}
-	s, err := o.serveAgain(ctx, dir)
+	s, err := o.serve(ctx, dir)
 	if err != nil {
 		return nil, nil, err
 	}

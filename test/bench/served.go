@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,22 +21,13 @@ type served struct {
 	*process
 	binary, secret string // files
 	address        string // of the API
-	admin          string // of the metrics
-}
-
-// serve starts the built gateway on an empty store in the directory dir.
-func (o *options) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, err
-	}
-	return o.serveAgain(ctx, dir, flags...)
 }
 
 // storeIn returns the path of the store in a directory.
 func storeIn(dir string) string { return filepath.Join(dir, "store") }
 
-// serveAgain is serve on the existing store in the directory, if there is one.
-func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (*served, error) {
+// serve starts the built gateway on the store in the directory.
+func (o *options) serve(ctx context.Context, dir string, flags ...string) (*served, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -53,15 +41,12 @@ func (o *options) serveAgain(ctx context.Context, dir string, flags ...string) (
 	if err != nil {
 		return nil, fmt.Errorf("%w (make build makes %s)", err, o.binary)
 	}
-	var started struct {
-		Addr  string
-		Admin string `json:"admin_addr"`
-	}
+	var started struct{ Addr string }
 	if err := json.Unmarshal([]byte(s.first), &started); err != nil || started.Addr == "" {
 		s.stop()
 		return nil, fmt.Errorf("the first line of the gateway is %q: %v", s.first, err)
 	}
-	s.address, s.admin = started.Addr, started.Admin
+	s.address = started.Addr
 	return s, nil
 }
 
@@ -85,30 +70,4 @@ func (s *served) tokens(users []principal.ID) ([]string, error) {
 		}
 	}
 	return tokens, nil
-}
-
-// allocated returns how many bytes the gateway has allocated so far.
-func (s *served) allocated(ctx context.Context) (int64, error) {
-	return s.metric(ctx, "go_memstats_alloc_bytes_total")
-}
-
-// metric returns a metric of the gateway by its name.
-func (s *served) metric(ctx context.Context, name string) (int64, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			number, err := strconv.ParseFloat(value, 64)
-			return int64(number), err
-		}
-	}
-	return 0, fmt.Errorf("/metrics does not contain %s: %v", name, lines.Err())
 }

@@ -21,7 +21,7 @@ func measureStart(ctx context.Context, o *options, t *table) error {
 	if err := seedLarge(ctx, o); err != nil {
 		return err
 	}
-	p, err := o.serveAgain(ctx, o.largeDir())
+	p, err := o.serve(ctx, o.largeDir())
 	if err != nil {
 		return err
 	}
