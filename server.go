@@ -213,20 +213,6 @@ func (s *server) lingerFor(ctx context.Context, while time.Duration, public *htt
 	<-over.Done()
 }
 
-// caller returns the caller of a request. The token of a deleted user gives no rights of an administrator.
-func (s *server) caller(ctx context.Context, authorization []string) (auth.Caller, error) {
-	c, err := s.access.tokens.Caller(ctx, authorization)
-	if err != nil {
-		return c, err
-	}
-	v := c.Viewer()
-	if err := s.gateway.People.EndAdmin(ctx, v); err != nil {
-		return auth.Caller{}, err
-	}
-	c.Admin, c.GlobalAdmin = v.Admin, v.GlobalAdmin
-	return c, nil
-}
-
 // handler returns the handler of the main address.
 func (s *server) handler() (http.Handler, error) {
 	subgraph, err := graph.NewSubgraph()
@@ -238,7 +224,8 @@ func (s *server) handler() (http.Handler, error) {
 			Services: s.services(),
 			Limits:   s.edge.PublishedLimits(), Schema: subgraph, Loaded: s.metrics.Loaded,
 		}),
-		Authenticate:   s.caller,
+		Authenticate:   s.access.tokens.Caller,
+		EndRights:      s.gateway.People.EndAdmin,
 		Limits:         s.edge.Limits,
 		Development:    s.cfg.Dev,
 		Introspection:  s.cfg.Introspection,

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"carrel/config"
 	"carrel/edge/certificate/certificatetest"
 )
@@ -353,7 +355,37 @@ func TestShutdown_ClosesOpenSockets(t *testing.T) {
 	}
 }
 
-// The token of a deleted administrator reads no more than that of any viewer without a user.
+// socket returns a function that runs a query over a socket that is opened with a token.
+func (s *served) socket(token string) func(query string) string {
+	conn, _, err := websocket.Dial(s.t.Context(), "ws://"+s.addr+"/graphql", &websocket.DialOptions{
+		Subprotocols: []string{"graphql-transport-ws"}, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.CloseNow() })
+	next := func(message string) string {
+		if err := conn.Write(s.t.Context(), websocket.MessageText, []byte(message)); err != nil {
+			s.t.Fatal(err)
+		}
+		_, b, err := conn.Read(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return string(b)
+	}
+	next(`{"type":"connection_init"}`)
+	n := 0
+	return func(query string) string {
+		n++
+		got := next(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":%q}}`, n, query))
+		_, _, _ = conn.Read(s.t.Context()) // complete
+		return got
+	}
+}
+
+// The token of a deleted administrator reads no more than that of any viewer without a user, also over a
+// socket that was opened before.
 func TestServe_DeletedAdministratorsReadLikeOthers(t *testing.T) {
 	cfg := testConfig(t)
 	ann, adm := tokenFor(t, cfg.AuthHS256File, "u:demo:ann"), tokenFor(t, cfg.AuthHS256File, "u:demo:adm", "admin")
@@ -364,7 +396,14 @@ func TestServe_DeletedAdministratorsReadLikeOthers(t *testing.T) {
 	if got, want := s.graphql(adm, email), `{"data":{"user":{"email":"ann@demo.example"}}}`; got != want {
 		t.Fatalf("before: got %s, want %s", got, want)
 	}
+	open := s.socket(adm)
+	if got := open(email); !strings.Contains(got, "ann@demo.example") {
+		t.Fatalf("over a socket, before: got %s", got)
+	}
 	s.graphql(adm, `mutation{deleteUser(input:{id:"u:demo:adm"}){userErrors{code}}}`)
+	if got := open(email); !strings.Contains(got, `{"data":{"user":{"email":null}}}`) {
+		t.Errorf("over a socket, after: got %s", got)
+	}
 	if got, want := s.graphql(adm, email), `{"data":{"user":{"email":null}}}`; got != want {
 		t.Errorf("after: got %s, want %s", got, want)
 	}

@@ -21,6 +21,7 @@ import (
 	"carrel/edge/connection"
 	"carrel/graph"
 	"carrel/observe"
+	"carrel/principal"
 )
 
 // Config configures a Handler.
@@ -29,7 +30,11 @@ type Config struct {
 	// Authenticate returns the caller for the values of an Authorization header. Its errors are
 	// fault.Errors, with code Unauthenticated for an invalid token.
 	Authenticate Authenticate
-	Limits       Limits
+	// EndRights, if set, takes the rights from a viewer that it has lost since its token was verified, which
+	// a socket does once. It is called for each operation, and each event of a subscription. Its errors are
+	// those of Authenticate.
+	EndRights func(ctx context.Context, v *principal.Viewer) error
+	Limits    Limits
 	// Development enables introspection and suggestions. Introspection enables only introspection.
 	Development, Introspection bool
 	// Profile determines the statuses.
@@ -62,6 +67,7 @@ type Authenticate func(ctx context.Context, authorization []string) (auth.Caller
 // and over websockets. It is safe for concurrent use.
 type Handler struct {
 	authenticate Authenticate
+	endRights    func(ctx context.Context, v *principal.Viewer) error
 	limits       Limits
 	introspects  bool // introspection is enabled
 	profile      Profile
@@ -92,7 +98,7 @@ func New(c Config) (*Handler, error) {
 		return nil, errors.New("edge: a handler needs a schema, an authenticator, a log and a source of randomness")
 	}
 	h := &Handler{
-		authenticate: c.Authenticate, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
+		authenticate: c.Authenticate, endRights: c.EndRights, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
 		sites: c.CrossOrigin, graph: c.Schema, schema: c.Schema.Schema(),
 		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
@@ -104,6 +110,9 @@ func New(c Config) (*Handler, error) {
 	}
 	if h.observe == nil {
 		h.observe = func(string, string, time.Duration) {}
+	}
+	if h.endRights == nil {
+		h.endRights = func(context.Context, *principal.Viewer) error { return nil }
 	}
 	if h.closed == nil {
 		h.closed = func(string) {}
@@ -284,7 +293,7 @@ func (h *Handler) caller(r *http.Request) (auth.Caller, account, *refusal) {
 	return caller, a, a.begin()
 }
 
-// unauthenticated refuses a request whose token is invalid or cannot be verified.
+// unauthenticated refuses a request whose token is invalid, or cannot be verified now.
 func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 	shown := h.presenter.present(ctx, err)
 	r := &refusal{status: http.StatusInternalServerError, errs: gqlerror.List{shown}}
@@ -294,6 +303,8 @@ func (h *Handler) unauthenticated(ctx context.Context, err error) *refusal {
 	case codeUnavailable:
 		r.status = http.StatusServiceUnavailable
 		r.retryAfter, _ = shown.Extensions["retryAfter"].(int)
+	case codeTimeout:
+		r.status = http.StatusGatewayTimeout
 	}
 	return r
 }

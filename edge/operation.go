@@ -230,8 +230,11 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	if err := h.reserve(op); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
 	}
-	ctx = auth.WithViewer(ctx, caller.Viewer())
-	viewer := auth.ViewerFrom(ctx)
+	viewer := caller.Viewer()
+	if err := h.endRights(ctx, viewer); err != nil {
+		return nil, h.unauthenticated(ctx, err)
+	}
+	ctx = auth.WithViewer(ctx, viewer)
 	defer func() {
 		op.resolving = resolvingPrice(viewer)
 		op.account.bill(op.afterwards())

@@ -11,6 +11,7 @@ import (
 	"carrel/auth"
 	"carrel/graph"
 	"carrel/observe"
+	"carrel/principal"
 )
 
 // results are the results of a subscription until it or its context ends. Each is written for a new
@@ -23,23 +24,28 @@ type results struct {
 	cancel       context.CancelFunc
 	subscription graph.Subscription
 	refused      gqlerror.List // why the subscription did not start
-	unpaid       *refusal      // why the last event was not paid for
+	unbegun      *refusal      // why the last event was not begun
 	ended        bool
 }
 
 // results starts the subscription. The caller ends it.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
-	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, caller.Viewer()), op.OperationContext)
+	viewer := caller.Viewer()
+	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, viewer), op.OperationContext)
 	op.ctx = ctx
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
+	if err := h.endRights(ctx, viewer); err != nil {
+		op.keeps, r.refused = 0, h.unauthenticated(ctx, err).errs
+		return r
+	}
 	if !h.bodies.Hold(op.account.holder(), op.keeps) {
 		op.keeps, r.refused = 0, noRoom().errs
 		return r
 	}
 	op.share()
 	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
-	op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)))
+	op.account.bill(resolvingPrice(viewer))
 	return r
 }
 
@@ -65,17 +71,15 @@ func (r *results) next() *executed {
 	r.op.ctx = ctx
 	r.handler.begin(r.op, stop)
 	r.op.share()
-	ctx = r.handler.collectErrors(auth.WithViewer(ctx, r.caller.Viewer()))
+	viewer := r.caller.Viewer()
+	ctx = r.handler.collectErrors(auth.WithViewer(ctx, viewer))
 	r.op.texts.Store(0)
-	resp := r.subscription.Next(ctx, r.pay)
-	defer func() { r.op.account.bill(resolvingPrice(auth.ViewerFrom(ctx)) + r.op.bytes()) }()
+	resp := r.subscription.Next(ctx, func() bool { return r.begin(viewer) })
+	defer func() { r.op.account.bill(resolvingPrice(viewer) + r.op.bytes()) }()
 	switch {
-	case r.unpaid != nil:
+	case r.unbegun != nil:
 		r.ended = true
-		return r.outOfPoints()
-	case resp == nil && errors.Is(r.op.body.Err(), answer.ErrNoMemory):
-		r.ended = true
-		return r.handler.unsentEvent(r.op, answer.ErrNoMemory)
+		return r.resumable()
 	case resp == nil:
 		return nil
 	}
@@ -91,23 +95,27 @@ func (r *results) next() *executed {
 	return done
 }
 
-// pay reserves the memory for an event, and charges as much as for the same query. It returns false if
-// there is no memory, or if the account has too few points.
-func (r *results) pay() bool {
-	if r.handler.reserve(r.op) != nil {
-		return false
+// begin begins an event that has arrived: it reserves the memory for it, charges as much as for the same
+// query, and takes the rights from the viewer that it has lost. It returns false if there is no memory, if
+// the account has too few points, or if the rights cannot be read.
+func (r *results) begin(v *principal.Viewer) bool {
+	if err := r.handler.reserve(r.op); err != nil {
+		r.unbegun = r.handler.unsent(err)
+	} else if r.unbegun = r.op.account.event(r.op.price); r.unbegun == nil {
+		if err := r.handler.endRights(r.op.ctx, v); err != nil {
+			r.unbegun = r.handler.unauthenticated(r.op.ctx, err)
+		}
 	}
-	r.unpaid = r.op.account.event(r.op.price)
-	return r.unpaid == nil
+	return r.unbegun == nil
 }
 
-// outOfPoints returns the last result of a subscription that an empty account ends. It has a cursor
-// after which another subscription continues.
-func (r *results) outOfPoints() *executed {
+// resumable returns the last result of a subscription that ends because an event was not begun. It has a
+// cursor after which another subscription continues.
+func (r *results) resumable() *executed {
 	if after := r.subscription.Cursor(); after != "" {
-		r.unpaid.errs[0].Extensions["cursor"] = after
+		r.unbegun.errs[0].Extensions["cursor"] = after
 	}
-	return &executed{errors: r.unpaid.errs}
+	return &executed{errors: r.unbegun.errs}
 }
 
 // collectErrors returns a context that collects the errors of resolvers, as the executor's context
