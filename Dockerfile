@@ -5,10 +5,14 @@
 # `make image-check` runs these steps without Docker.
 
 FROM --platform=$BUILDPLATFORM node:20.20.2-bookworm-slim AS web
+WORKDIR /src/clients/npm
+COPY clients/npm/package.json clients/npm/package-lock.json clients/npm/.npmrc ./
+RUN npm ci
+COPY clients ../
+RUN npm run build
 WORKDIR /src/web
 COPY web/package.json web/package-lock.json web/.npmrc ./
 RUN npm ci
-COPY clients/schema.graphql ../clients/
 COPY web ./
 RUN npm run build
 

@@ -31,6 +31,7 @@ CHROMIUM ?= $(shell for b in chromium-headless-shell chromium chromium-browser g
 
 GO_FILES = $(shell git ls-files --cached --others --exclude-standard '*.go')
 WEB_FILES = $(shell git ls-files --cached --others --exclude-standard web | grep -vE '\.go$$|^web/(dist|e2e|app/test)/')
+CLIENT_FILES = $(shell git ls-files --cached --others --exclude-standard clients | grep -v '^clients/npm/tests/')
 # All targets compile with the flags of the released binary, so each package is compiled once,
 # and once for all clones on a machine. The race detector needs C: its target sets CGO_ENABLED.
 export CGO_ENABLED = 0
@@ -102,7 +103,7 @@ image-check: build ## run the steps of the Dockerfile without Docker, those of t
 web: web/dist/index.html ## build GraphiQL and the reference client from npm
 
 # If npm is missing, the binary is built without the pages, and serves a plain form.
-web/dist/index.html: $(WEB_FILES) clients/schema.graphql
+web/dist/index.html: $(WEB_FILES) clients/npm/dist/index.js
 	@if command -v npm > /dev/null; then \
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
 		cd web && npm run --silent build && touch dist/index.html; \
@@ -133,7 +134,7 @@ lint: types ## check formatting, run go vet and staticcheck, and check the types
 
 # The types of the operations are generated first; an operation that does not match the schema
 # is an error.
-types: ## check the operations of the web client against the schema, and its types (needs npm)
+types: clients/npm/dist/index.js ## check the operations of the web client against the schema, and its types (needs npm)
 	@if command -v npm > /dev/null; then \
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
 		cd web && npm run --silent types; \
@@ -211,8 +212,15 @@ browser: build ## use GraphiQL and the reference client in a real browser (needs
 	CHROMIUM=$(CHROMIUM) .ci/browser
 
 .PHONY: client-package
-client-package: clients/npm/node_modules/.package-lock.json ## build the npm package carrel-client, and run its tests (needs npm)
-	cd clients/npm && npm run --silent build && npm test --silent
+client-package: clients/npm/dist/index.js ## build the npm package carrel-client, and run its tests (needs npm)
+	cd clients/npm && npm test --silent
+
+# The web pages use the built package, as another application would.
+clients/npm/dist/index.js: $(CLIENT_FILES)
+	@if command -v npm > /dev/null; then \
+		$(MAKE) --no-print-directory clients/npm/node_modules/.package-lock.json; \
+		cd clients/npm && npm run --silent build && touch dist/index.js; \
+	fi
 
 .PHONY: test-clients client-tests federation-tests
 test-clients: ## run third-party clients and federation gateways against the gateway (needs npm)

@@ -13,7 +13,8 @@ const pages = { type: 'library', name: lock.name, version: lock.version, 'bom-re
 // One for each version of a package, however often it is installed.
 const packages = new Map();
 for (const [folder, { version, integrity, license, dev, devOptional }] of Object.entries(lock.packages)) {
-  if (folder === '' || dev || devOptional) continue;
+  // Packages of this project have no integrity.
+  if (!integrity || dev || devOptional) continue;
   const name = folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const [algorithm, base64] = integrity.split('-');
   const ref = `${name}@${version}`;

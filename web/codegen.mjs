@@ -22,6 +22,7 @@ const config = {
   skipTypeNameForRoot: true,
   // A nullable field of a result is null; one of an input may also be omitted.
   avoidOptionals: { field: true, inputValue: false },
+  immutableTypes: true,
   strictScalars: true,
   scalars: { ID: 'string', Cursor: 'string', DateTime: 'string' },
   // Documents are parsed in the browser: their text is smaller than their tree.

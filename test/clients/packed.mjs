@@ -1,4 +1,4 @@
-// Packs carrel-client, installs the tarball into an empty folder without a network, and
+// Packs carrel-client, which is built, installs the tarball into an empty folder without a network, and
 // compiles the consumer against it.
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,6 @@ async function npm(args, cwd) {
 
 export async function installPacked() {
   const folder = mkdtempSync(join(tmpdir(), 'packed-'));
-  await npm(['run', 'build'], source);
   const [{ filename, files }] = JSON.parse(await npm(['pack', '--json', '--pack-destination', folder], source));
   writeFileSync(join(folder, 'package.json'), '{"name": "consumer", "private": true, "type": "module"}');
   await npm(['install', '--offline', '--no-package-lock', `./${filename}`], folder);

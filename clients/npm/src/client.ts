@@ -20,7 +20,8 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
   // How often a request is repeated after a temporary error. Default: 3.
   readonly retries?: number;
-  // Waits before an attempt; ends early when the signal is aborted.
+  // Waits before an attempt. The default ends early when the signal is aborted, and when a browser
+  // is online again.
   readonly pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   // How long a stream may be silent, in milliseconds. Default: 50,000.
   readonly silence?: number;
@@ -215,17 +216,19 @@ function parsed(text: string): { data?: unknown; errors?: unknown } | undefined 
   }
 }
 
+// wait ends early when a browser is online again, and throws the reason of an aborted signal.
 function wait(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const aborted = () => {
+    const over = () => {
       clearTimeout(timer);
-      reject(signal?.reason as Error);
+      signal?.removeEventListener('abort', over);
+      globalThis.removeEventListener?.('online', over);
+      if (signal?.aborted) reject(signal.reason as Error);
+      else resolve();
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', aborted);
-      resolve();
-    }, milliseconds);
-    if (signal?.aborted) aborted();
-    else signal?.addEventListener('abort', aborted, { once: true });
+    const timer = setTimeout(over, milliseconds);
+    signal?.addEventListener('abort', over);
+    globalThis.addEventListener?.('online', over);
+    if (signal?.aborted) over();
   });
 }

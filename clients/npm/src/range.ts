@@ -45,15 +45,16 @@ export interface LoadedRange<E extends Entry> {
 const newestSide = (order: Order): Side => (order === 'ASC' ? 'next' : 'previous');
 const oldestSide = (order: Order): Side => (order === 'ASC' ? 'previous' : 'next');
 
-// startRange returns the range of one page.
-export function startRange<E extends Entry>(page: Page<E>, order: Order): LoadedRange<E> {
-  const { edges, pageInfo } = page;
+// startRange returns the range of one page. A page that continues a walk towards the newest end, after
+// a cursor, lacks the entries that moved there since the walk began; they follow the last page.
+export function startRange<E extends Entry>({ edges, pageInfo }: Page<E>, order: Order, continues = false): LoadedRange<E> {
+  const isNewerOmitted = continues && order === 'ASC';
   return {
     order,
     entries: edges,
     previous: { more: pageInfo.hasPreviousPage, cursor: pageInfo.startCursor },
-    next: { more: pageInfo.hasNextPage, cursor: pageInfo.endCursor },
-    hasOmitted: false,
+    next: { more: pageInfo.hasNextPage || isNewerOmitted, cursor: pageInfo.endCursor },
+    hasOmitted: isNewerOmitted && pageInfo.hasNextPage,
   };
 }
 

@@ -7,6 +7,9 @@ import { refusal, SimulatedGateway } from './simulated.mjs';
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
+// notified waits until the listeners know of all changes that arrived together.
+const notified = () => new Promise((resolve) => setTimeout(resolve));
+
 // quiet delivers all answers and events.
 async function quiet(gateway) {
   for (let n = 0; n < 10_000; n += 1) {
@@ -22,8 +25,15 @@ async function quiet(gateway) {
 }
 
 async function opened(gateway, options) {
-  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', pageSize: 3, ...options });
+  const library = shown(gateway, { pageSize: 3, ...options });
   await quiet(gateway);
+  return library;
+}
+
+// shown returns a library with a listener, which keeps it up to date.
+function shown(gateway, options) {
+  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', ...options });
+  library.subscribe(() => {});
   return library;
 }
 
@@ -161,7 +171,7 @@ test('a permanent error ends with the status failed', async () => {
 
 test('an empty library shows changes made while it is opened', async () => {
   const gateway = new SimulatedGateway();
-  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
+  const library = shown(gateway);
   await tick();
   gateway.touch('a'); // the empty page was requested, and no subscription is open
   await quiet(gateway);
@@ -246,6 +256,7 @@ test('the snapshot is the same object until something changes', async () => {
   const stop = library.subscribe(() => (calls += 1));
   gateway.touch('a');
   await quiet(gateway);
+  await notified();
   assert.ok(calls > 0);
   stop();
   const before = calls;
@@ -274,6 +285,7 @@ test('a listener that throws stops neither the library nor the other listeners',
   library.subscribe(() => (calls += 1));
   gateway.touch('b');
   await quiet(gateway);
+  await notified();
   assert.deepEqual(idsOf(library), ['b', 'a']);
   assert.equal(library.snapshot().status, 'live');
   assert.ok(calls > 0);
@@ -356,6 +368,216 @@ test('without points it waits as long as the gateway asks, and resumes at its cu
   library.close();
 });
 
+test('the first page begins after a cursor, and a walk from there goes on to both ends', async () => {
+  for (const order of ['ASC', 'DESC']) {
+    const gateway = filled('a', 'b', 'c', 'd', 'e', 'f', 'g');
+    const all = await opened(gateway, { order, pageSize: 10 });
+    const library = await opened(gateway, { order, after: all.snapshot().entries[1].cursor });
+    const ids = idsOf(all);
+    assert.deepEqual(idsOf(library), ids.slice(2, 5));
+    while (library.snapshot().hasNext || library.snapshot().hasPrevious) {
+      library.loadNext();
+      library.loadPrevious();
+      await quiet(gateway);
+    }
+    assert.deepEqual(idsOf(library), ids);
+    all.close();
+    library.close();
+  }
+});
+
+test('oldest first, a walk from an old cursor reaches what has moved since it was made', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e');
+  const first = await opened(gateway, { order: 'ASC', pageSize: 2 });
+  first.loadNext();
+  await quiet(gateway);
+  const [, , , { cursor }] = first.snapshot().entries;
+  first.close();
+  gateway.touch('a');
+  const library = await opened(gateway, { order: 'ASC', after: cursor });
+  while (library.snapshot().hasNext) {
+    library.loadNext();
+    await quiet(gateway);
+  }
+  assert.deepEqual(idsOf(library), ['e', 'a']);
+  library.close();
+});
+
+test('a cursor that is not valid any more leads to the start', async () => {
+  const gateway = filled('a', 'b', 'c', 'd');
+  const after = JSON.stringify({ at: null, bound: null, seen: 0 });
+  gateway.fails = (variables) => (variables.after === after ? refusal('BAD_CURSOR') : undefined);
+  const library = await opened(gateway, { after });
+  assert.deepEqual([idsOf(library), library.snapshot().lostPosition, library.snapshot().status], [['d', 'c', 'b'], true, 'live']);
+  gateway.fails = ({ after }) => (after ? refusal('BAD_CURSOR') : undefined);
+  const first = await opened(gateway);
+  assert.equal(first.snapshot().lostPosition, false);
+  library.loadNext();
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['d', 'c', 'b']);
+  library.close();
+  first.close();
+});
+
+test('reload reads the page at the position, or at either end', async () => {
+  const gateway = filled('a', 'b', 'c', 'd', 'e', 'f');
+  const library = await opened(gateway, { pageSize: 2 });
+  library.loadNext();
+  await quiet(gateway);
+  library.position = library.snapshot().entries[1].cursor;
+  for (const [from, ids] of [['position', ['d', 'c']], ['end', ['b', 'a']], ['start', ['f', 'e']]]) {
+    library.reload(from);
+    await quiet(gateway);
+    assert.deepEqual(idsOf(library), ids, from);
+    matches(library, gateway, 'DESC', from);
+  }
+  gateway.cut(refusal('RESYNC')); // what the user sees is read again
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['d', 'c']);
+  gateway.fails = () => refusal('UNAVAILABLE');
+  const reloaded = assert.rejects(library.reload(), { code: 'UNAVAILABLE' });
+  await quiet(gateway);
+  await reloaded;
+  assert.deepEqual(idsOf(library), ['d', 'c']);
+  library.close();
+});
+
+test('a library that could not be read says why, and tries again', async () => {
+  const gateway = filled('a');
+  gateway.fails = () => refusal('UNAVAILABLE');
+  const library = shown(gateway);
+  assert.equal(library.snapshot().isLoaded, false);
+  for (let n = 0; n < 20; n += 1) {
+    await tick();
+    gateway.answer();
+  }
+  assert.deepEqual([library.snapshot().status, library.snapshot().isLoaded, library.snapshot().error.code], ['loading', false, 'UNAVAILABLE']);
+  gateway.fails = () => {};
+  await quiet(gateway);
+  assert.deepEqual([library.snapshot().status, library.snapshot().isLoaded, library.snapshot().error], ['live', true, null]);
+  library.close();
+});
+
+test('without listeners nothing is read, and what was missed follows', async () => {
+  const gateway = filled('a', 'b');
+  const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books' });
+  await quiet(gateway);
+  assert.equal(gateway.requests.length, 0);
+  const hide = [library.subscribe(() => {}), library.subscribe(() => {})];
+  await quiet(gateway);
+  hide[0]();
+  hide[0]();
+  gateway.touch('c');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['c', 'b', 'a']); // one listener is left
+  hide[1]();
+  await tick();
+  gateway.touch('a');
+  await quiet(gateway);
+  assert.deepEqual([idsOf(library), library.snapshot().status], [['c', 'b', 'a'], 'loading']);
+  library.subscribe(() => {});
+  await quiet(gateway);
+  assert.deepEqual([idsOf(library), library.snapshot().status], [['a', 'c', 'b'], 'live']);
+  assert.deepEqual([gateway.requests.length, gateway.subscribed.length], [1, 2]);
+  library.close();
+  library.subscribe(() => {});
+  await quiet(gateway);
+  assert.equal(gateway.subscribed.length, 2);
+});
+
+test('only the gateway knows what is shown after a removal with includeShared, and after a change with a filter', async () => {
+  const cases = [
+    [{ includeShared: true }, (gateway) => gateway.remove('b')],
+    [{ filter: { text: 'x' } }, (gateway) => gateway.touch('b')],
+  ];
+  for (const [options, change] of cases) {
+    const gateway = filled('a', 'b', 'c');
+    const library = await opened(gateway, options);
+    assert.deepEqual({ ...gateway.requests[0], ...options }, gateway.requests[0]);
+    const before = gateway.requests.length;
+    change(gateway);
+    await quiet(gateway);
+    assert.equal(gateway.requests.length, before + 1);
+    // A page that was requested before a change is read once more, however many changes there were.
+    library.reload();
+    await tick();
+    change(gateway);
+    gateway.touch('b');
+    change(gateway);
+    for (let n = 0; n < 10; n += 1) {
+      gateway.deliver();
+      await tick();
+    }
+    await quiet(gateway);
+    assert.ok(gateway.requests.length <= before + 4, `${gateway.requests.length - before} reads`);
+    matches(library, gateway, 'DESC', JSON.stringify(options));
+    library.close();
+  }
+});
+
+test('a change is reported with the snapshot before it, and its entry before the listeners', async () => {
+  const gateway = filled('a', 'b');
+  const known = new Map();
+  const library = await opened(gateway, { onEntries: (entries) => entries.forEach(({ node }) => known.set(node.id, node.version)) });
+  assert.deepEqual([...known], [['b', 1], ['a', 1]]);
+  await notified();
+  library.subscribe(() => {
+    for (const { node } of library.snapshot().entries) assert.ok(known.get(node.id) >= node.version);
+  });
+  const changes = [];
+  const stop = library.onChange((change, before) => changes.push([change.edge?.node.id ?? change.contentId, before.entries.map(({ node }) => node.id).join(''), idsOf(library).join('')]));
+  gateway.touch('a');
+  gateway.remove('b');
+  await quiet(gateway);
+  assert.deepEqual(changes.slice(-2), [['a', 'ba', 'ab'], ['b', 'ab', 'a']]);
+  const { length } = changes;
+  stop();
+  gateway.touch('a');
+  await quiet(gateway);
+  assert.equal(changes.length, length);
+  library.close();
+});
+
+test('an item of which the application knows that it is gone is removed', async () => {
+  const gateway = filled('a', 'b');
+  const library = await opened(gateway);
+  library.remove('b');
+  assert.deepEqual(idsOf(library), ['a']);
+  library.close();
+});
+
+test('the listeners are called twice for many changes that arrive together', async () => {
+  const gateway = filled(...'abcdefghij');
+  const library = await opened(gateway, { pageSize: 10 });
+  await notified();
+  let calls = 0;
+  library.subscribe(() => (calls += 1));
+  for (const id of 'abcdefghij') gateway.touch(id);
+  for (let n = 0; n < 20; n += 1) gateway.deliver();
+  await tick();
+  assert.deepEqual(idsOf(library), [...'jihgfedcba']);
+  await notified();
+  assert.equal(calls, 2);
+  library.close();
+});
+
+test('an application with other fields has documents of its own', async () => {
+  const gateway = filled('a');
+  const client = gateway.client();
+  const used = [];
+  const recording = {
+    ...client,
+    execute: (document, ...rest) => (used.push(document), client.execute(document, ...rest)),
+    subscribe: (document, ...rest) => (used.push(document), client.subscribe(document, ...rest)),
+  };
+  const documents = { page: { name: 'Page' }, changes: { name: 'Changes' } };
+  const library = new LiveLibrary(recording, { principalId: 'g:demo:books', documents });
+  library.subscribe(() => {});
+  await quiet(gateway);
+  assert.deepEqual(used, [documents.page, documents.changes]);
+  library.close();
+});
+
 // random returns numbers from a seed, so that a failure can be repeated.
 function random(seed) {
   let state = seed;
@@ -372,6 +594,7 @@ for (const order of ['DESC', 'ASC']) {
       const gateway = filled(...Array.from({ length: pick(12) }, (_, n) => `i${n}`));
       for (let n = 0; n < 4; n += 1) gateway.create(`later${n}`);
       const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', order, pageSize: 1 + pick(4), maxEntries: 4 + pick(20) });
+      let hide = library.subscribe(() => {});
       const any = () => gateway.ids()[pick(gateway.ids().length)];
       const steps = [
         () => gateway.touch(any()),
@@ -384,12 +607,18 @@ for (const order of ['DESC', 'ASC']) {
         () => gateway.deliver(),
         () => void library.loadNext(),
         () => void library.loadPrevious(),
+        () => {
+          if (pick(8) > 0) return;
+          if (hide) hide();
+          hide = hide ? null : library.subscribe(() => {});
+        },
         () => pick(8) === 0 && gateway.cut(pick(2) === 0 ? new NetworkError('cut') : refusal('RESYNC')),
       ];
       for (let step = 0; step < 80; step += 1) {
         steps[pick(steps.length)]();
         if (pick(2) === 0) await tick();
       }
+      library.subscribe(() => {});
       await quiet(gateway);
       matches(library, gateway, order, `seed ${seed}`);
       for (const side of ['Next', 'Previous']) {

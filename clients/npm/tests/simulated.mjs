@@ -18,6 +18,7 @@ export class SimulatedGateway {
   requests = [];
   pauses = [];
   subscribed = []; // the cursor of each subscription
+  fails = () => {}; // returns the error of a request, by its variables
 
   // list returns the library in an order.
   list(order) {
@@ -134,10 +135,11 @@ export class SimulatedGateway {
   client() {
     return {
       execute: (document, variables) =>
-        new Promise((resolve) => {
+        new Promise((resolve, reject) => {
           this.requests.push(variables);
+          const error = this.fails(variables);
           const library = this.page(variables);
-          this.#answers.push(() => resolve({ principal: { id: variables.id, library } }));
+          this.#answers.push(() => (error ? reject(error) : resolve({ principal: { id: variables.id, library } })));
         }),
       subscribe: (document, { after }, { signal, onOpen }) => this.#subscribe(after, signal, onOpen),
       pause: async (milliseconds) => void this.pauses.push(milliseconds),

@@ -6,6 +6,9 @@ const field = (page) => page.getByRole('searchbox', { name: 'Search in this libr
 const chip = (page, name) => page.getByRole('group', { name: 'Filters' }).getByRole('button', { name, exact: true });
 const progress = (page) => page.getByRole('region', { name: 'Search results' }).getByRole('progressbar');
 
+// isSearch reports whether a request reads a page of a search.
+const isSearch = (request) => Boolean(request.postDataJSON()?.variables?.filter);
+
 // matching returns the ids that the gateway finds, in the order of the page.
 async function matching(api, viewer, filter, direction = 'DESC') {
   const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!, $filter: LibraryFilter) {
@@ -119,7 +122,7 @@ export async function searchProgress({ openAs }) {
   const held = [];
   let hold = true;
   await page.route('**/graphql', async (route) => {
-    if (!route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    if (!isSearch(route.request())) return route.fallback();
     answers += 1;
     if (answers > 1 && hold) await new Promise((go) => held.push(go));
     if (answers > 2) return route.fallback();
@@ -140,7 +143,7 @@ export async function searchProgress({ openAs }) {
   // After a failure the results stay, and the search continues from there.
   let broken = true;
   await page.route('**/graphql', (route) => {
-    if (!broken || !route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    if (!broken || !isSearch(route.request())) return route.fallback();
     return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
   });
   await field(page).fill('json');
@@ -198,7 +201,7 @@ export async function searchAgain({ api, openAs }) {
 
   let broken = true;
   await ann.route('**/graphql', (route) => {
-    if (!broken || !route.request().postData()?.includes('LibrarySearch')) return route.fallback();
+    if (!broken || !isSearch(route.request())) return route.fallback();
     return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
   });
   await create('The second quokka');

@@ -1,21 +1,25 @@
-// The connection of one session to the gateway: operations over HTTP, changes over a websocket,
-// and the cache. Each session has its own, so that nothing that one viewer has read is shown to
-// another.
-import { ApolloClient, HttpLink } from '@apollo/client';
-import { print } from 'graphql';
+// The connection of one session to the gateway: operations over HTTP, changes over a websocket, the
+// cache, and the libraries that were opened. Each session has its own, so that nothing that one
+// viewer has read is shown to another.
+import { ApolloClient, ApolloLink, Observable, type DocumentNode, type TypedDocumentNode } from '@apollo/client';
+import { getMainDefinition, print } from '@apollo/client/utilities';
+import { CarrelClient, LiveLibrary, NetworkError, RequestError, UnauthenticatedError, type GraphQLError, type RequestOptions, type SubscribeOptions, type TypedDocument } from 'carrel-client';
 import { createClient as createSocket } from 'graphql-ws';
-import { createCache } from './cache.ts';
-import type { LibraryChange } from './cache.ts';
-import type { Sink } from './follow.ts';
-import { LibraryChangedDocument, PasteCreatedDocument, type LibraryChangedSubscription, type PasteCreatedSubscription, type PasteSummaryFragment } from '../generated/operations.ts';
+import { createCache, keepItems } from './cache.ts';
+import { holdsPosition, type LibraryEdge, type View } from './entries.ts';
+import { LibraryChangedDocument, LibraryPageDocument, PasteCreatedDocument, type LibraryChangedSubscription, type PasteCreatedSubscription } from '../generated/operations.ts';
 import { answered } from './network.ts';
 
 // The close codes of a socket whose token is missing or no longer accepted.
 const refusedToken = new Set<unknown>([4401, 4403]);
 
-// unauthenticated is the error of a socket whose token was refused and cannot be renewed. It has
-// the form of an operation's error, and is not retried.
-const unauthenticated = [{ message: 'The token is not accepted.', extensions: { code: 'UNAUTHENTICATED' } }];
+// pageSize is the number of entries that are read at once: about two screens on a desktop
+// computer, and four on a phone.
+export const pageSize = 30;
+
+// mostHeld is the number of entries that a library keeps, so that a long list stays fast. Entries
+// that were dropped are read again when the reader scrolls back.
+const mostHeld = 300;
 
 interface Access {
   token(): string;
@@ -26,64 +30,161 @@ interface Access {
 // Connection is the connection of a session.
 export interface Connection {
   client: ApolloClient;
-  // listen subscribes to a library's changes, listenPastes to new public pastes. Both return a
-  // function that ends the subscription.
-  listen(id: string, after: string | null, sink: Sink<LibraryChange>): () => void;
-  listenPastes(after: string | null, sink: Sink<PasteSummaryFragment>): () => void;
+  // library returns a view of a library that contains the position after a cursor, or its beginning.
+  // Entries that were read before are in it.
+  library(view: View, at: string | null): LiveLibrary<LibraryEdge>;
+  // listen subscribes to a library's changes, listenPastes to new public pastes.
+  listen(id: string, after: string | null, options: SubscribeOptions): AsyncIterable<LibraryChangedSubscription>;
+  listenPastes(after: string | null, options: SubscribeOptions): AsyncIterable<PasteCreatedSubscription>;
+  // pause waits before another attempt.
+  pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
 // connect opens a connection. token() returns the bearer token, or '' for an anonymous viewer;
 // renew() returns a promise of a fresh token, or of '' if there is none; and expired() is called
 // when the gateway refuses the token permanently.
-export function connect({ token, renew, expired }: Access): Connection {
+export function connect(access: Access): Connection {
+  const gateway = new Gateway(access);
   const cache = createCache();
-  const client = new ApolloClient({
-    cache,
-    link: new HttpLink({ uri: '/graphql', fetch: authorized({ token, renew, expired }) }),
-  });
-  const socket = openSocket(token);
-  const changes = print(cache.transformDocument(LibraryChangedDocument));
-  const pastes = print(cache.transformDocument(PasteCreatedDocument));
-
-  // subscribe passes on the change in each result of an operation.
-  const subscribe = <Result, Change>(query: string, variables: Record<string, unknown>, changeOf: (result: Result) => Change, sink: Sink<Change>) => {
-    const forget = socket.onceConnected(sink.opened);
-    const stop = socket.client.subscribe<Result>(
-      { query, variables },
-      {
-        next: ({ data, errors }) => (data ? sink.next(changeOf(data)) : sink.error(errors)),
-        async error(fault) {
-          if (!refusedToken.has(closeCode(fault)) || (await renew())) {
-            sink.error(fault);
-            return;
-          }
-          expired();
-          sink.error(unauthenticated);
-        },
-        complete: sink.complete,
-      },
-    );
-    return () => {
-      forget();
-      stop();
-    };
-  };
-
+  const client = new ApolloClient({ cache, link: linkTo(gateway) });
+  const typed = <Result, Variables>(document: TypedDocumentNode<Result, Variables>) => documentOf<Result, Variables>(cache.transformDocument(document));
+  const documents = { page: typed(LibraryPageDocument), changes: typed(LibraryChangedDocument) };
+  const pastes = typed(PasteCreatedDocument);
+  const libraries = new Map<string, LiveLibrary<LibraryEdge>>();
   return {
     client,
-    listen: (id, after, sink) => subscribe<LibraryChangedSubscription, LibraryChange>(changes, { id, after }, (result) => result.libraryChanged, sink),
-    listenPastes: (after, sink) => subscribe<PasteCreatedSubscription, PasteSummaryFragment>(pastes, { after }, (result) => result.pasteCreated, sink),
+    library({ id, direction, shared }, at) {
+      const key = JSON.stringify([id, direction, shared]);
+      const held = libraries.get(key);
+      if (held && holdsPosition(held.snapshot(), at)) return held;
+      const library = new LiveLibrary<LibraryEdge>(gateway, {
+        principalId: id,
+        order: direction,
+        includeShared: shared,
+        after: at,
+        pageSize,
+        maxEntries: mostHeld,
+        documents,
+        onEntries: (edges) => keepItems(cache, edges),
+      });
+      libraries.set(key, library);
+      return library;
+    },
+    listen: (id, after, options) => gateway.subscribe(documents.changes, { id, after }, options),
+    listenPastes: (after, options) => gateway.subscribe(pastes, { after }, options),
+    pause: (milliseconds, signal) => gateway.pause(milliseconds, signal),
     close() {
+      for (const library of libraries.values()) library.close();
       client.stop();
-      socket.client.dispose();
+      gateway.close();
     },
   };
+}
+
+// Gateway sends operations over HTTP like CarrelClient, but subscribes over one websocket: a browser
+// opens only six connections to a host over HTTP/1.1, and a stream of events holds one of them.
+class Gateway extends CarrelClient {
+  readonly #access: Access;
+  readonly #socket: ReturnType<typeof openSocket>;
+
+  constructor(access: Access) {
+    super({
+      url: '/graphql',
+      token: access.token,
+      renewToken: access.renew,
+      // The reader decides whether to try again.
+      retries: 0,
+      async fetch(address, options) {
+        const answer = await fetch(address, options);
+        answered();
+        return answer;
+      },
+    });
+    this.#access = access;
+    this.#socket = openSocket(access.token);
+  }
+
+  override async execute<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>, options?: RequestOptions): Promise<Result> {
+    try {
+      return await super.execute(document, variables, options);
+    } catch (error) {
+      if (error instanceof UnauthenticatedError && error.status === 401 && this.#access.token()) this.#access.expired();
+      throw error;
+    }
+  }
+
+  override async *subscribe<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>, { signal, onOpen }: SubscribeOptions = {}): AsyncGenerator<Result> {
+    const forget = onOpen && this.#socket.onceConnected(onOpen);
+    const results = this.#socket.client.iterate<Result>({ query: document.text, operationName: document.name, variables: variables as Record<string, unknown> });
+    const abort = () => void results.throw?.(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    if (signal?.aborted) abort();
+    try {
+      for await (const { data, errors } of results) {
+        if (!data) throw new RequestError(200, errorsOf(errors));
+        yield data;
+      }
+    } catch (error) {
+      if (signal?.aborted || error instanceof RequestError) throw error;
+      if (Array.isArray(error)) throw new RequestError(200, errorsOf(error));
+      if (!refusedToken.has(closeCode(error)) || (await this.#access.renew())) throw new NetworkError('The socket was closed.', { cause: error });
+      this.#access.expired();
+      throw new UnauthenticatedError(401, []);
+    } finally {
+      forget?.();
+      signal?.removeEventListener('abort', abort);
+      void results.return?.();
+    }
+  }
+
+  close() {
+    this.#socket.client.dispose();
+  }
+}
+
+// errorsOf returns the errors of a result of graphql-ws, which are as the gateway has sent them.
+function errorsOf(errors: unknown): readonly GraphQLError[] {
+  return (errors ?? []) as readonly GraphQLError[];
 }
 
 // closeCode returns the code that a socket was closed with, or undefined for another error.
 function closeCode(fault: unknown): unknown {
   return (fault as { code?: unknown } | null)?.code;
+}
+
+// linkTo lets Apollo Client send its operations through a gateway. A signal in fetchOptions of the
+// context aborts a request.
+function linkTo(gateway: CarrelClient): ApolloLink {
+  return new ApolloLink(
+    (operation) =>
+      new Observable((observer) => {
+        const ending = new AbortController();
+        const { signal } = (operation.getContext()['fetchOptions'] ?? {}) as { signal?: AbortSignal };
+        const options = { signal: AbortSignal.any([ending.signal, ...(signal ? [signal] : [])]) };
+        gateway
+          .execute(documentOf<Record<string, unknown>, Record<string, unknown>>(operation.query), operation.variables, options)
+          .then((data) => ({ data }), resultOf)
+          .then((result) => {
+            observer.next(result);
+            observer.complete();
+          })
+          .catch((error: unknown) => observer.error(error));
+        return () => ending.abort();
+      }),
+  );
+}
+
+// resultOf returns the result of an answer with GraphQL errors, and throws other errors.
+function resultOf(error: unknown) {
+  if (!(error instanceof RequestError) || error.errors.length === 0) throw error;
+  return { data: error.data as Record<string, unknown> | null, errors: error.errors };
+}
+
+function documentOf<Result, Variables>(document: DocumentNode): TypedDocument<Result, Variables> {
+  const definition = getMainDefinition(document);
+  const kind = definition.kind === 'OperationDefinition' ? definition.operation : 'query';
+  return { name: definition.name?.value ?? '', kind, text: print(document) };
 }
 
 // openSocket returns a socket that connects for the first subscription, and stays open for a few
@@ -94,8 +195,8 @@ function openSocket(token: Access['token']) {
   const client = createSocket({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
     connectionParams: () => (token() ? { authorization: `Bearer ${token()}` } : {}),
-    // Resuming a subscription requires the newest cursor, which the socket does not have:
-    // follow.ts resumes it.
+    // Resuming a subscription requires the newest cursor, which the socket does not have: follow
+    // resumes it.
     retryAttempts: 0,
     lazyCloseTimeout: 3000,
     keepAlive: 20_000,
@@ -127,34 +228,4 @@ function openSocket(token: Access['token']) {
       return () => waiting.delete(once);
     },
   };
-}
-
-// authorized is fetch with the session's token. After a 401 it requests a fresh token once.
-// That is safe for mutations too, because a 401 is answered before anything is executed.
-function authorized({ token, renew, expired }: Access): typeof fetch {
-  const send = async (address: RequestInfo | URL, options: RequestInit | undefined, bearer: string) => {
-    const headers = { ...options?.headers, ...(bearer ? { authorization: `Bearer ${bearer}` } : {}) };
-    const answer = await fetch(address, { ...options, headers });
-    answered();
-    return answer;
-  };
-  return async (address, options) => {
-    const bearer = token();
-    const answer = await send(address, options, bearer);
-    if (answer.status !== 401 || !bearer) return answer;
-    const fresh = await renew();
-    if (fresh) {
-      const again = await send(address, options, fresh);
-      if (again.status !== 401) return again;
-    }
-    expired();
-    return answer;
-  };
-}
-
-// newKey returns an idempotency key of 128 random bits. crypto.randomUUID would
-// require HTTPS.
-export function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

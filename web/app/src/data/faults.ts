@@ -1,5 +1,6 @@
 // The messages that a person reads when an operation fails: for errors in the input, which a
 // person can correct, and for all others.
+import { RequestError, type GraphQLError } from 'carrel-client';
 
 // UserFault is an error in the input: a userError of a mutation.
 export interface UserFault {
@@ -55,28 +56,25 @@ export interface Explanation {
   text: string;
 }
 
-// Failure has the fields of an error that are read by explain.
+// Failure has the fields of an error that are read by explain: the errors of an answer, or the
+// status of one that has none.
 interface Failure {
-  errors?: readonly { message: string; extensions?: { code?: string; retryAfter?: unknown } }[];
-  statusCode?: number;
+  errors?: readonly GraphQLError[];
+  status?: number;
 }
 
 // explain returns { kind, text } for any error that a query or a mutation throws. kind is
 // "offline", "signedOut", "cursor" (a cursor is not valid), "temporary" (retrying may help) or
 // "other".
 export function explain(error: unknown, { online = true } = {}): Explanation {
-  const { errors, statusCode } = (error ?? {}) as Failure;
-  const first = errors?.[0];
-  const code = first?.extensions?.code ?? codeOfStatus(statusCode);
-  if (code) {
-    const retry = Number(first?.extensions?.retryAfter);
-    const wait = retry > 0 ? ` Try again in ${Math.ceil(retry)} s.` : '';
-    return { kind: kindOf(code), text: (texts[code] ?? sentence(first?.message ?? 'The gateway failed.')) + wait };
-  }
-  if (first) return { kind: 'other', text: sentence(first.message) };
-  if (statusCode) return answered(statusCode);
-  if (!online) return { kind: 'offline', text: 'You are offline.' };
-  return { kind: 'temporary', text: 'The gateway could not be reached.' };
+  const { errors = [], status = 0 } = (error ?? {}) as Failure;
+  const [first] = errors;
+  if (!first && !status) return online ? { kind: 'temporary', text: 'The gateway could not be reached.' } : { kind: 'offline', text: 'You are offline.' };
+  const request = error instanceof RequestError ? error : new RequestError(status, errors);
+  const text = texts[request.code] ?? (first && sentence(first.message));
+  if (!text) return answered(status);
+  const wait = request.retryAfter ? ` Try again in ${Math.ceil(request.retryAfter / 1000)} s.` : '';
+  return { kind: kindOf(request), text: text + wait };
 }
 
 // isBadInput reports whether a query was refused for its arguments.
@@ -91,14 +89,8 @@ function answered(status: number): Explanation {
   return { kind: status >= 500 ? 'temporary' : 'other', text: `The gateway failed (HTTP ${status}).` };
 }
 
-const codes: Record<number, string> = { 401: 'UNAUTHENTICATED', 408: 'TIMEOUT', 429: 'RATE_LIMITED', 503: 'UNAVAILABLE', 504: 'TIMEOUT' };
-
-function codeOfStatus(status: number | undefined): string | undefined {
-  return status === undefined ? undefined : codes[status];
-}
-
-function kindOf(code: string): Explanation['kind'] {
+function kindOf({ code, retryable }: RequestError): Explanation['kind'] {
   if (code === 'UNAUTHENTICATED') return 'signedOut';
   if (code === 'BAD_CURSOR') return 'cursor';
-  return ['RATE_LIMITED', 'TIMEOUT', 'UNAVAILABLE', 'CONTENTION'].includes(code) ? 'temporary' : 'other';
+  return retryable && code !== 'OUTCOME_UNKNOWN' ? 'temporary' : 'other';
 }

@@ -1,6 +1,5 @@
 // Whether the browser is online. What a browser reports may be wrong, for example about a gateway
 // in the local network: an answer from the gateway proves that it is online.
-import { longestPause } from './follow.ts';
 
 const listeners = new Set<() => void>();
 let online = globalThis.navigator?.onLine ?? true;
@@ -25,20 +24,4 @@ export const answered = () => set(true);
 export function onNetworkChange(notify: () => void): () => void {
   listeners.add(notify);
   return () => listeners.delete(notify);
-}
-
-const firstPause = 1000;
-
-// pause waits before an attempt to reconnect: longer with each attempt, at least as many milliseconds as
-// the gateway has asked for, and only until the network is back.
-export function pause(attempt: number, atLeast = 0): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      removeEventListener('online', over);
-      resolve();
-    };
-    const timer = setTimeout(over, Math.max(atLeast, Math.min(firstPause * 2 ** (attempt - 1), longestPause)));
-    addEventListener('online', over);
-  });
 }

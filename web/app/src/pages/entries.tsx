@@ -1,21 +1,21 @@
 // The entries of a library under the days of their last change. The Tab key
 // reaches one of them, and the arrow keys the others.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
-import { byDay } from '../data/entries.ts';
+import { byDay, type LibraryEdge, type Listed } from '../data/entries.ts';
 import { excerpt } from '../data/markdown.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import type { EntryFragment } from '../generated/operations.ts';
 import { VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
 import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.ts';
-import type { EndState, Ends, LibraryEdges, Side } from './use-library.ts';
+import type { EndState, Ends, Side } from './use-library.ts';
 import { elementOf, reveal, useFirstInView, useNearView, useScrollAnchor } from './use-scroll.ts';
 
 interface EntriesProps {
   place: LibraryPlace;
   // fixed: scrolling does not change the address.
   fixed?: boolean;
-  library: LibraryEdges;
+  listed: Listed;
   ends: Ends;
   extend: (side: Side) => void;
   // fresh are the ids of entries that have just arrived or moved. They are highlighted for a
@@ -27,10 +27,10 @@ interface EntriesProps {
 
 const keys: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
-export function Entries({ place, fixed = false, library, ends, extend, fresh, onHighlightEnd, busy }: EntriesProps) {
+export function Entries({ place, fixed = false, listed, ends, extend, fresh, onHighlightEnd, busy }: EntriesProps) {
   const { go } = useNavigation();
   const list = useRef<HTMLDivElement>(null);
-  const { edges, pageInfo } = library;
+  const { entries: edges, hasPrevious } = listed;
   const today = useToday();
   const days = useMemo(() => byDay(edges, (time) => dayOf(time, today)), [edges, today]);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -38,9 +38,9 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
   const tabbable = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
 
   useInitialScroll(list, place.at, edges);
-  useScrollAnchor(list, !pageInfo.hasPreviousPage);
+  useScrollAnchor(list, !hasPrevious);
   useFirstInView(list, (id) => {
-    const at = cursorBefore(library, id, place.at);
+    const at = cursorBefore(listed, id, place.at);
     if (!fixed && at !== place.at) go({ ...place, at }, { replace: true });
   });
 
@@ -59,7 +59,7 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
 
   return (
     <div className="entries" ref={list} onKeyDown={onKeyDown} aria-busy={busy}>
-      <End side="previous" state={ends.previous} extend={extend} changes={`${pageInfo.startCursor} ${ends.previous}`} />
+      <End side="previous" state={ends.previous} extend={extend} changes={`${edges[0]?.cursor} ${ends.previous}`} />
       {days.map(({ day, edges: ofDay }) => (
         <div key={`${day} ${ofDay[0]?.node.id}`} className="day">
           <h2 className="day-name">{day}</h2>
@@ -80,7 +80,7 @@ export function Entries({ place, fixed = false, library, ends, extend, fresh, on
           </ol>
         </div>
       ))}
-      <End side="next" state={ends.next} extend={extend} changes={`${pageInfo.endCursor} ${ends.next}`} />
+      <End side="next" state={ends.next} extend={extend} changes={`${edges.at(-1)?.cursor} ${ends.next}`} />
     </div>
   );
 }
@@ -167,7 +167,7 @@ function End({ side, state, extend, changes }: { side: Side; state: EndState; ex
 type List = RefObject<HTMLElement | null>;
 
 // useInitialScroll scrolls, once, to the entry after the cursor in the address.
-function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['edges']) {
+function useInitialScroll(list: List, at: string | null, edges: readonly LibraryEdge[]) {
   const begun = useRef(false);
   useLayoutEffect(() => {
     if (begun.current) return;
@@ -181,9 +181,9 @@ function useInitialScroll(list: List, at: string | null, edges: LibraryEdges['ed
 // cursorBefore returns the cursor of the entry before another one, after which a list starts with
 // the latter; null at the beginning of the library. If the entry before was not read, it returns
 // fallback.
-function cursorBefore({ edges, pageInfo }: LibraryEdges, id: string, fallback: string | null): string | null {
-  const index = edges.findIndex(({ node }) => node.id === id);
-  const before = edges[index - 1];
+function cursorBefore({ entries, hasPrevious }: Listed, id: string, fallback: string | null): string | null {
+  const index = entries.findIndex(({ node }) => node.id === id);
+  const before = entries[index - 1];
   if (before) return before.cursor;
-  return index === 0 && !pageInfo.hasPreviousPage ? null : fallback;
+  return index === 0 && !hasPrevious ? null : fallback;
 }

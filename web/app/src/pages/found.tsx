@@ -1,9 +1,8 @@
 // The items that a search in a library has found, and how far the search is.
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, type Ref, type RefObject } from 'react';
-import type { View } from '../data/cache.ts';
+import type { View } from '../data/entries.ts';
 import { isBadInput } from '../data/faults.ts';
 import { longestText, mostWords, noFilter } from '../data/filter.ts';
-import type { LiveState } from '../data/follow.ts';
 import { progressOf } from '../data/search.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { useNavigation } from '../ui/navigation.tsx';
@@ -11,7 +10,7 @@ import { Empty, Failed } from '../ui/states.tsx';
 import { matchesOf } from '../ui/words.ts';
 import { Entries } from './entries.tsx';
 import type { Owner } from './library-head.tsx';
-import type { LibraryEdges } from './use-library.ts';
+import type { Live } from './use-library.ts';
 import { useSearch, type Search } from './use-search.ts';
 
 // FoundHandle has the functions of the search results that other components call.
@@ -25,7 +24,7 @@ interface FoundEntriesProps {
   view: View;
   place: LibraryPlace;
   principal: Owner;
-  onLive: (live: LiveState | '') => void;
+  onLive: (live: Live) => void;
 }
 
 // FieldRef is the search field. It gets focus when a focused button disappears.
@@ -39,11 +38,6 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
   useEffect(() => onLive(search.live), [onLive, search.live]);
   useImperativeHandle(ref, () => ({ changed: search.changed }));
 
-  const library: LibraryEdges = {
-    __typename: 'LibraryConnection',
-    edges: [...found.edges],
-    pageInfo: { __typename: 'PageInfo', hasNextPage: found.more, hasPreviousPage: false, startCursor: null, endCursor: found.endCursor },
-  };
   return (
     <section className="found" aria-label="Search results">
       <Progress search={search} principal={principal} field={field} />
@@ -52,7 +46,7 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
           // A search has no position in its address: it starts at the beginning.
           place={{ ...place, at: null }}
           fixed
-          library={library}
+          listed={{ entries: found.edges, hasPrevious: false, hasNext: found.more }}
           ends={{ previous: 'done', next: state === 'enough' ? 'idle' : state === 'searching' ? 'loading' : 'done' }}
           extend={goOn}
           fresh={none}

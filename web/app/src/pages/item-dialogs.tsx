@@ -81,7 +81,7 @@ export function ShareItem({ item, tenant, onClose, onDone }: ItemDialogProps & {
 
 interface DeletionOutcome {
   conflict: boolean;
-  userErrors: FaultsFragment[];
+  userErrors: readonly FaultsFragment[];
 }
 
 // DeleteItem deletes the version that the reader has seen: if somebody has changed the item

@@ -1,7 +1,7 @@
 // The head of a library: its owner, how much of it the viewer sees, and the order of the list.
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { useQuery } from '@apollo/client/react';
-import type { LiveState } from '../data/follow.ts';
+import type { FollowStatus } from 'carrel-client';
 import type { LibraryPlace, Place } from '../data/routes.ts';
 import { LibraryHeadDocument, type LibraryHeadQuery } from '../generated/operations.ts';
 import { Down, Rows, Up, VisibilityIcon } from '../ui/icons.tsx';
@@ -9,6 +9,7 @@ import { To, useNavigation } from '../ui/navigation.tsx';
 import { usePreference } from '../ui/preference.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { accessTo, countOf, kindOfPrincipal, newUpdates, visibilityName } from '../ui/words.ts';
+import type { Live } from './use-library.ts';
 
 // Owner is the user or the group that a library belongs to.
 export type Owner = NonNullable<LibraryHeadQuery['principal']>;
@@ -18,13 +19,13 @@ export function useHead(id: string) {
   return useQuery(LibraryHeadDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
 }
 
-const liveWords: Record<LiveState, string> = {
+const liveWords: Record<FollowStatus, string> = {
   live: 'Changes by others appear here as they happen.',
-  waiting: 'The connection for live updates is lost. Reconnecting...',
-  off: 'Live updates are off. Reload the page to see changes by others.',
+  reconnecting: 'The connection for live updates is lost. Reconnecting...',
+  failed: 'Live updates are off. Reload the page to see changes by others.',
 };
 
-export function LibraryHead({ principal, place, live }: { principal: Owner; place: LibraryPlace; live: LiveState | '' }) {
+export function LibraryHead({ principal, place, live }: { principal: Owner; place: LibraryPlace; live: Live }) {
   const me = useMe();
   const { signedIn } = useSession();
   const { go } = useNavigation();
@@ -45,7 +46,7 @@ export function LibraryHead({ principal, place, live }: { principal: Owner; plac
         {live && (
           <span className={`live live-${live}`} title={liveWords[live]}>
             <span className="hidden">{liveWords[live]}</span>
-            <span aria-hidden="true">{{ live: 'Live', waiting: 'Reconnecting', off: 'Not live' }[live]}</span>
+            <span aria-hidden="true">{{ live: 'Live', reconnecting: 'Reconnecting', failed: 'Not live' }[live]}</span>
           </span>
         )}
       </p>

@@ -1,8 +1,6 @@
 // A library, and the open item next to it.
 import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref, type RefObject } from 'react';
-import { useApolloClient } from '@apollo/client/react';
-import { takeOut, type Outcome, type View } from '../data/cache.ts';
-import type { LiveState } from '../data/follow.ts';
+import type { Outcome, View } from '../data/entries.ts';
 import { isNarrow } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
@@ -20,7 +18,7 @@ import { LibraryBar, LibraryHead, useHead, type Owner } from './library-head.tsx
 import { LibrarySearch } from './library-search.tsx';
 import { elementOf } from './use-scroll.ts';
 import { useAway, useJump } from './use-jump.ts';
-import { useChanges, useEntries } from './use-library.ts';
+import { useChanges, useLibrary, type Live } from './use-library.ts';
 
 interface LibraryPageProps {
   place: LibraryPlace;
@@ -71,7 +69,7 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
   const liveEntries = useRef<LiveEntriesHandle>(null);
   const results = useRef<FoundHandle>(null);
   const field = useRef<HTMLInputElement>(null);
-  const [live, setLive] = useState<LiveState | ''>('');
+  const [live, setLive] = useState<Live>('');
   const [newest, setNewest] = useState(noJump);
   const searching = isNarrow(place.filter);
   return (
@@ -132,8 +130,8 @@ interface LiveEntriesProps {
   place: LibraryPlace;
   principal: Owner;
   list: RefObject<HTMLElement | null>;
-  live: LiveState | '';
-  onLive: (live: LiveState | '') => void;
+  live: Live;
+  onLive: (live: Live) => void;
   onNewest: (newest: { away: boolean; updates: number }) => void;
   createdId: string;
   refetchHead: () => Promise<unknown>;
@@ -143,13 +141,12 @@ interface LiveEntriesProps {
 // LiveEntries shows the entries of one view, and keeps them up to date. A component that changes an
 // item calls changed(), with the item's id if it has left this library.
 function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, createdId, refetchHead, onCreate }: LiveEntriesProps) {
-  const client = useApolloClient();
   const say = useSay();
   const online = useOnline();
-  const view = viewOf(place);
-  const { library, error, retry, reread, keeping, lostPosition, extend, ends } = useEntries(view, place.at);
-  const updates = useUpdates(place, library !== undefined && !library.pageInfo.hasPreviousPage);
-  useChanges({ view, ready: Boolean(library), reread, keeping, onLive, onChange: updates.changed });
+  const { library, snapshot, listed, extend, ends } = useLibrary(viewOf(place), place.at);
+  const { error, lostPosition } = snapshot;
+  const updates = useUpdates(place, listed !== undefined && !listed.hasPrevious);
+  useChanges(library, snapshot, { onLive, onChange: updates.changed });
 
   useEffect(() => {
     if (lostPosition) say('That position no longer exists. Showing the start of the library.');
@@ -158,12 +155,12 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
   const notRead = (fault: unknown) => say(`Could not reload the library. ${explain(fault, { online }).text}`);
   // While live, the reader's own changes arrive as events, like those of others.
   const changed = (gone?: string) => {
-    if (gone) takeOut(client.cache, view, gone);
-    if (live !== 'live') Promise.all([reread(), refetchHead()]).catch(notRead);
+    if (gone) library.remove(gone);
+    if (live !== 'live') Promise.all([library.reload(), refetchHead()]).catch(notRead);
   };
-  const toNewest = useJump({ place, library, reread, list, onArrived: updates.read, onFailed: notRead });
+  const toNewest = useJump({ place, library, listed, list, onArrived: updates.read, onFailed: notRead });
   useImperativeHandle(ref, () => ({ changed, toNewest }));
-  const away = useAway(library, place.oldestFirst);
+  const away = useAway(listed, place.oldestFirst);
   useEffect(() => onNewest({ away, updates: updates.count }), [onNewest, away, updates.count]);
   const known = useRef(createdId);
   useEffect(() => {
@@ -171,13 +168,13 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
     known.current = createdId;
   }, [createdId]);
 
-  const none = library && library.edges.length === 0 && ends.next === 'done' && ends.previous === 'done';
+  const none = listed && listed.entries.length === 0 && ends.next === 'done' && ends.previous === 'done';
   return (
     <>
-      {!library && error && <Failed error={error} onRetry={retry} heading="Could not load the items" />}
-      {!library && !error && <Loading what="Loading..." lines={8} />}
+      {!listed && error !== null && <Failed error={error} onRetry={() => library.reload()} heading="Could not load the items" />}
+      {!listed && error === null && <Loading what="Loading..." lines={8} />}
       {none && <NoEntries principal={principal} onCreate={onCreate} />}
-      {library && !none && <Entries place={place} library={library} ends={ends} extend={extend} fresh={updates.fresh} onHighlightEnd={updates.highlightEnded} busy={ends.next === 'loading'} />}
+      {listed && !none && <Entries place={place} listed={listed} ends={ends} extend={extend} fresh={updates.fresh} onHighlightEnd={updates.highlightEnded} busy={ends.next === 'loading'} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 // The newest public pastes, and creating a new one.
 import { useCallback, useRef } from 'react';
-import type { LiveState } from '../data/follow.ts';
+import type { FollowStatus } from 'carrel-client';
 import { Plus } from '../ui/icons.tsx';
 import { useOpening } from '../ui/dialog.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
@@ -11,10 +11,10 @@ import type { PasteSummaryFragment } from '../generated/operations.ts';
 import { NewPaste } from './new-paste.tsx';
 import { usePastes } from './use-pastes.ts';
 
-const liveWords: Record<LiveState, string> = {
+const liveWords: Record<FollowStatus, string> = {
   live: 'New pastes appear here as they are created.',
-  waiting: 'The connection for live updates is lost. Reconnecting...',
-  off: 'Live updates are off. Reload the page to see new pastes.',
+  reconnecting: 'The connection for live updates is lost. Reconnecting...',
+  failed: 'Live updates are off. Reload the page to see new pastes.',
 };
 
 export function PastesPage() {
@@ -35,7 +35,7 @@ export function PastesPage() {
             {list.live && (
               <span className={`live live-${list.live}`} title={liveWords[list.live]}>
                 <span className="hidden">{liveWords[list.live]}</span>
-                <span aria-hidden="true">{{ live: 'Live', waiting: 'Reconnecting', off: 'Not live' }[list.live]}</span>
+                <span aria-hidden="true">{{ live: 'Live', reconnecting: 'Reconnecting', failed: 'Not live' }[list.live]}</span>
               </span>
             )}
           </p>

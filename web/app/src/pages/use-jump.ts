@@ -1,14 +1,15 @@
 // The newest end of a library: whether it is out of view, and scrolling to it.
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
+import type { LiveLibrary } from 'carrel-client';
+import type { LibraryEdge, Listed } from '../data/entries.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { useNavigation } from '../ui/navigation.tsx';
-import type { LibraryEdges, Reread } from './use-library.ts';
 
 // useAway reports whether the newest end of a list is out of view by at least half
 // the height of the window.
-export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean): boolean {
+export function useAway(listed: Listed | undefined, oldestFirst: boolean): boolean {
   const [away, setAway] = useState(false);
-  const unread = Boolean(oldestFirst ? library?.pageInfo.hasNextPage : library?.pageInfo.hasPreviousPage);
+  const unread = Boolean(oldestFirst ? listed?.hasNext : listed?.hasPrevious);
   useEffect(() => {
     const look = () => {
       const { scrollHeight } = document.documentElement;
@@ -22,14 +23,14 @@ export function useAway(library: LibraryEdges | undefined, oldestFirst: boolean)
       removeEventListener('scroll', look);
       removeEventListener('resize', look);
     };
-  }, [library, unread, oldestFirst]);
-  return Boolean(library) && away;
+  }, [listed, unread, oldestFirst]);
+  return Boolean(listed) && away;
 }
 
 interface Jumping {
   place: LibraryPlace;
-  library: LibraryEdges | undefined;
-  reread: Reread;
+  library: LiveLibrary<LibraryEdge>;
+  listed: Listed | undefined;
   list: RefObject<HTMLElement | null>;
   onArrived: () => void;
   onFailed: (fault: unknown) => void;
@@ -37,11 +38,11 @@ interface Jumping {
 
 // useJump returns a function that scrolls to the newest end of a list and focuses the item there.
 // If the end is not loaded, it is read first.
-export function useJump({ place, library, reread, list, onArrived, onFailed }: Jumping): () => Promise<void> {
+export function useJump({ place, library, listed, list, onArrived, onFailed }: Jumping): () => Promise<void> {
   const { go } = useNavigation();
   const waiting = useRef(false);
   const { oldestFirst } = place;
-  const held = library !== undefined && !(oldestFirst ? library.pageInfo.hasNextPage : library.pageInfo.hasPreviousPage);
+  const held = listed !== undefined && !(oldestFirst ? listed.hasNext : listed.hasPrevious);
 
   const arrive = () => {
     waiting.current = false;
@@ -63,7 +64,7 @@ export function useJump({ place, library, reread, list, onArrived, onFailed }: J
     }
     waiting.current = true;
     try {
-      await reread(oldestFirst ? 'end' : 'start');
+      await library.reload(oldestFirst ? 'end' : 'start');
     } catch (fault) {
       waiting.current = false;
       onFailed(fault);

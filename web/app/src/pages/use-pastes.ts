@@ -1,11 +1,11 @@
 // The newest public pastes, and those that are created while they are shown.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { follow, type LiveState } from '../data/follow.ts';
-import { pause } from '../data/network.ts';
+import { follow } from 'carrel-client';
 import { hasExpired, joinPastes, nextExpiry } from '../data/pastes.ts';
 import { LatestPastesDocument, type PasteSummaryFragment } from '../generated/operations.ts';
 import { useConnection } from '../ui/session.tsx';
+import type { Live } from './use-library.ts';
 
 const pageSize = 30;
 // longestTimer is the longest delay of a browser's timer, in milliseconds.
@@ -24,7 +24,7 @@ export interface Pastes {
   // waiting is how many new pastes are not shown yet, and show shows them.
   waiting: number;
   show: () => void;
-  live: LiveState | '';
+  live: Live;
   error: unknown;
   reread: () => Promise<unknown>;
   more: (() => Promise<unknown>) | null;
@@ -34,10 +34,10 @@ export interface Pastes {
 // otherwise they wait, so that the list does not move while it is being read.
 export function usePastes(atTop: () => boolean): Pastes {
   const client = useApolloClient();
-  const { listenPastes } = useConnection();
+  const connection = useConnection();
   const [held, setHeld] = useState<Held | null>(null);
   const [come, setCome] = useState<readonly PasteSummaryFragment[]>([]);
-  const [live, setLive] = useState<LiveState | ''>('');
+  const [live, setLive] = useState<Live>('');
   const [error, setError] = useState<unknown>(undefined);
   const latest = useRef({ held, atTop });
   latest.current = { held, atTop };
@@ -69,23 +69,24 @@ export function usePastes(atTop: () => boolean): Pastes {
   const ready = held !== null;
   useEffect(() => {
     if (!ready) return undefined;
-    const end = follow<PasteSummaryFragment>({
-      subscribe: listenPastes,
-      newest: () => latest.current.held?.newest ?? null,
-      apply(paste) {
+    const ending = new AbortController();
+    void follow({
+      subscribe: connection.listenPastes,
+      cursor: () => latest.current.held?.newest ?? null,
+      apply({ pasteCreated: paste }) {
         if (latest.current.atTop()) setHeld((now) => now && { ...now, pastes: joinPastes(now.pastes, [paste]) });
         else setCome((now) => joinPastes(now, [paste]));
       },
       reread,
-      pause,
-      now: () => performance.now(),
-      onState: setLive,
+      pause: connection.pause,
+      onStatus: setLive,
+      signal: ending.signal,
     });
     return () => {
-      end();
+      ending.abort();
       setLive('');
     };
-  }, [listenPastes, ready, reread]);
+  }, [connection, ready, reread]);
 
   const now = useNow([...(held?.pastes ?? []), ...come]);
   const shown = held?.pastes.filter((paste) => !hasExpired(paste, now)) ?? null;

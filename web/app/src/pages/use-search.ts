@@ -1,18 +1,15 @@
 // The results of a search in a library, and its progress.
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { keepItems, type LibraryChange, type View } from '../data/cache.ts';
-import { follow, type LiveState } from '../data/follow.ts';
+import { follow } from 'carrel-client';
+import { keepItems } from '../data/cache.ts';
+import { pageSize } from '../data/client.ts';
+import type { LibraryEdge as Edge, View } from '../data/entries.ts';
 import { filterInput, type Filter } from '../data/filter.ts';
-import { pause } from '../data/network.ts';
 import { nothingFound, searchOn, type Found } from '../data/search.ts';
-import { LibraryNewestDocument, LibrarySearchDocument } from '../generated/operations.ts';
+import { LibraryNewestDocument, LibraryPageDocument } from '../generated/operations.ts';
 import { useConnection } from '../ui/session.tsx';
-import type { LibraryEdges } from './use-library.ts';
-
-type Edge = LibraryEdges['edges'][number];
-
-const pageSize = 30;
+import type { Live } from './use-library.ts';
 
 type State = Pick<Edge['node'], 'id' | 'version'>;
 
@@ -27,7 +24,7 @@ export interface Search {
   error: unknown;
   // outdated: the library has changed since the search began.
   outdated: boolean;
-  live: LiveState | '';
+  live: Live;
   goOn: () => void;
   stop: () => void;
   again: () => Promise<void>;
@@ -44,8 +41,8 @@ export function useSearch(view: View, filter: Filter): Search {
   const [state, setState] = useState<SearchState>('searching');
   const [error, setError] = useState<unknown>(null);
   const [outdated, setOutdated] = useState(false);
-  const [live, setLive] = useState<LiveState | ''>('');
-  const { listen } = useConnection();
+  const [live, setLive] = useState<Live>('');
+  const connection = useConnection();
   // Each run has a number; answers for earlier runs are ignored.
   const run = useRef(0);
   // The result of the last run so far, from which the search continues.
@@ -83,8 +80,8 @@ export function useSearch(view: View, filter: Filter): Search {
           pageSize,
           stopped,
           async read(after, first) {
-            const variables = { id, direction, shared, filter: JSON.parse(input), after, first };
-            const { data } = await client.query({ query: LibrarySearchDocument, variables, fetchPolicy: 'no-cache' });
+            const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction }, includeShared: shared, filter: JSON.parse(input), after, first } as const;
+            const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
             if (!data?.principal) throw new Error('the library can no longer be read');
             const { library } = data.principal;
             keepItems(client.cache, library.edges);
@@ -133,10 +130,11 @@ export function useSearch(view: View, filter: Filter): Search {
     const placed = async (item: State) => {
       if (byRole || stateOf(item) !== (await newest.current)) setOutdated(true);
     };
-    const end = follow<LibraryChange>({
-      subscribe: (after, sink) => listen(id, after, sink),
-      newest: () => null,
-      apply(change) {
+    const ending = new AbortController();
+    void follow({
+      subscribe: (after, options) => connection.listen(id, after, options),
+      cursor: () => null,
+      apply({ libraryChanged: change }) {
         if (change.__typename === 'LibraryEntryRemoved') {
           drop(change.contentId);
           // An item that leaves the bucket because it became private may still be shared with
@@ -152,18 +150,18 @@ export function useSearch(view: View, filter: Filter): Search {
         const before = await newest.current;
         if (interrupted || before === null || before !== (await readNewest())) setOutdated(true);
       },
-      pause,
-      now: () => performance.now(),
-      onState(state) {
-        if (state === 'waiting') interrupted = true;
-        setLive(state);
+      pause: connection.pause,
+      onStatus(status) {
+        if (status === 'reconnecting') interrupted = true;
+        setLive(status);
       },
+      signal: ending.signal,
     });
     return () => {
-      end();
+      ending.abort();
       setLive('');
     };
-  }, [listen, id, shared, byRole, drop, readNewest]);
+  }, [connection, id, shared, byRole, drop, readNewest]);
 
   return {
     found,

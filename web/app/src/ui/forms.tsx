@@ -2,7 +2,7 @@
 import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, type InputHTMLAttributes, type ReactNode } from 'react';
 import type { TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
-import { newKey } from '../data/client.ts';
+import { newIdempotencyKey } from 'carrel-client';
 import { explain, faultsByField, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
 import { useLeave } from './dialog.tsx';
@@ -56,7 +56,7 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
 
   const post = async (input: Input) => {
     const text = JSON.stringify(input);
-    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    if (sent.current.text !== text) sent.current = { text, key: newIdempotencyKey() };
     const variables = { input: keyed ? { ...input, idempotencyKey: sent.current.key } : input };
     const { data } = await client.mutate({ mutation: document, variables });
     const [payload] = Object.values(data ?? {});

@@ -16,7 +16,7 @@ interface Member {
 }
 
 interface Connection<Role> {
-  edges: { role: Role; node: Member }[];
+  edges: readonly { role: Role; node: Member }[];
   pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 

@@ -1,8 +1,8 @@
 // The session. The tokens of demo viewers are fetched from the gateway, which issues them only
 // in development; other tokens are pasted. The session lasts until the tab is closed.
 import { createContext, use, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import type { ObservableQuery } from '@apollo/client';
 import { ApolloProvider, useQuery } from '@apollo/client/react';
+import { CarrelClient, UnauthenticatedError, ViewerDocument as viewerDocument } from 'carrel-client';
 import { connect, type Connection } from '../data/client.ts';
 import { ViewerDocument, type ViewerQuery } from '../generated/operations.ts';
 import { claimsOf, type Claims } from '../data/tokens.ts';
@@ -121,16 +121,10 @@ async function demoViewers(): Promise<DemoViewer[]> {
 // message for the reader.
 async function tryToken(token: string): Promise<string> {
   try {
-    const answer = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token.trim()}` },
-      body: JSON.stringify({ query: '{ viewer { id } }' }),
-    });
-    if (answer.ok) return '';
-    return answer.status === 401
-      ? 'The gateway does not accept this token. It may have expired, or have another issuer.'
-      : explain({ statusCode: answer.status }).text;
+    await new CarrelClient({ url: '/graphql', token: () => token.trim(), retries: 0 }).execute(viewerDocument, {});
+    return '';
   } catch (fault) {
+    if (fault instanceof UnauthenticatedError) return 'The gateway does not accept this token. It may have expired, or have another issuer.';
     return explain(fault, { online: isOnline() }).text;
   }
 }
@@ -172,9 +166,8 @@ function ConnectionProvider({ who, onExpired, children }: { who: Who; onExpired:
   useEffect(() => {
     if (connected.current === who) return;
     connected.current = who;
-    setConnection((last) => last && { ...last, listen: (...args) => last.listen(...args), listenPastes: (...args) => last.listenPastes(...args) });
-    const lacking = (query: ObservableQuery) => query.queryName !== 'LibraryPage' || !query.getCurrentResult().data;
-    connection?.client.refetchQueries({ include: 'active', onQueryUpdated: lacking }).catch(() => {});
+    setConnection((last) => last && { ...last });
+    connection?.client.refetchQueries({ include: 'active' }).catch(() => {});
   }, [who, connection]);
 
   if (!connection) return null;
