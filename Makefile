@@ -20,9 +20,10 @@ MINUTES ?= 0
 HEADER_CACHE ?=
 # make federation: the gateway in front.
 GATEWAY ?= apollo
-# make test: the number of schedules for the simulator, a quarter of which are about copies of
-# headers, and flags for go test.
+# make simulate: the number of schedules, a quarter of which are about copies of headers. By default
+# make test runs 20000.
 SCHEDULES ?= 200000
+# Flags for go test.
 TESTFLAGS ?=
 # make fuzz: the time for each target.
 FUZZTIME ?= 20s
@@ -43,17 +44,10 @@ GO_TEST = go test -vet off -ldflags=-w
 # For what computes all the time: with the default GOGC, the garbage collector uses a third of the
 # CPU for a heap of a few megabytes. The limit is for each process.
 RARE_GC = GOGC=off GOMEMLIMIT=1GiB
-# Packages without concurrency, which run without the race detector.
+# Packages that run with the race detector: those with concurrency. Tests on a real Cassandra have
+# their own targets.
 SEQUENTIAL = /(scenario|tree|bench|demo|deploy|web|graph/internal|core/urlname)(/|$$)
-# Packages that run with the race detector. Tests on a real Cassandra have their own targets.
 CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cassandra|nemesis)(/|$$)')
-
-# Tests in files for builds without the race detector (//go:build !race): the checks of the tree,
-# and tests that run random operations, schedules and crashes one after the other. The target
-# unraced runs them. The simulator is not among them, because it has its own target.
-NO_RACE_FILES = $(shell git grep --untracked -l '^//go:build !race$$' -- '*_test.go' ':!test/simulator')
-NO_RACE_TESTS = $(shell sed -nE 's/^func Test([A-Za-z0-9_]+).*/\1/p' $(NO_RACE_FILES) | paste -sd '|')
-NO_RACE_PACKAGES = $(patsubst %,./%,$(sort $(dir $(NO_RACE_FILES))))
 
 .PHONY: help
 help: ## list the targets
@@ -111,14 +105,18 @@ web/dist/index.html: $(WEB_FILES) clients/npm/dist/index.js
 		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
 	fi
 
-# The binary and the web pages are built first: stages that run side by side embed them.
-.PHONY: test
-test: build ## run all tests, and print a summary
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated unraced simulate race -- cluster-tests faults nemesis browser
+# Both say first what they will run, and install what is missing if they can.
+.PHONY: test test-all test-rest
+test: ## run the tests for a change: all packages, the simulator, the binary and the browser
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(if $(filter file,$(origin SCHEDULES)),20000,$(SCHEDULES)) .ci/test build lint unit simulate browser
 
-.PHONY: test-embedded
-test-embedded: ## run all tests except those on a real Cassandra, which need Java
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/stages lint generated build unraced simulate race browser
+# What test-all runs in addition to test. The targets after -- mostly wait for Cassandra.
+REST = generated simulate race test-clients -- cluster-tests faults nemesis
+test-all: ## run all tests, also with the race detector, on a real Cassandra, and with third-party clients
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test build lint unit browser $(REST)
+
+test-rest: ## run what test-all runs and test does not
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test build $(REST)
 
 # BASE: the commit to compare with; by default the merge base of this branch and origin/main.
 .PHONY: check
@@ -161,17 +159,10 @@ generated: ## check that graph/generated.go and clients/schema.graphql match the
 	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
 # Results are not cached (-count 1): some tests start the built binary or read the tree,
-# which the cache does not know.
+# which the cache does not know. Some packages wait for time to pass, so three run at once.
 .PHONY: unit
 unit: ## run the tests of all packages without a target of their own
-	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
-
-# make test runs each test once: concurrent packages with the race detector, the others
-# here.
-.PHONY: unraced
-unraced: ## run the tests of unit that race does not run
-	$(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -E '$(SEQUENTIAL)' | grep -v /cassandra/)
-	$(RARE_GC) $(GO_TEST) -count 1 -p 2 -timeout 25m $(TESTFLAGS) -run '^Test($(NO_RACE_TESTS))$$' $(NO_RACE_PACKAGES)
+	GOGC=400 $(GO_TEST) -count 1 -p 3 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
 # Most of these tests wait for a node or for time to pass, so more of them run at once than there
 # are cores.
