@@ -38,6 +38,7 @@ type exchange struct {
 	// opened reports that an event stream was opened, which reports its own outcome.
 	opened bool
 
+	payer account // nobody before the token is checked
 	began time.Time
 	span  *observe.Operation
 	report
@@ -64,9 +65,9 @@ func (x *exchange) reset() {
 
 // restart discards the answer, to write another one to the same request.
 func (x *exchange) restart() {
-	began, span, opened, report, op := x.began, x.span, x.opened, x.report, x.op
+	began, span, opened, report, op, payer := x.began, x.span, x.opened, x.report, x.op, x.payer
 	x.reset()
-	x.began, x.span, x.opened, x.report, x.op = began, span, opened, report, op
+	x.began, x.span, x.opened, x.report, x.op, x.payer = began, span, opened, report, op, payer
 }
 
 // answer writes the outcome of an operation.
@@ -161,6 +162,7 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	header["Cache-Control"] = []string{"private, no-store"}
 	header["Vary"] = append(header["Vary"], "Accept, Accept-Encoding")
 	secure(header)
+	x.payer.advertise(header)
 	if x.allow != "" {
 		header.Set("Allow", x.allow)
 	}

@@ -28,7 +28,7 @@ var requestHeaders = []string{
 
 // responseHeaders are the headers that pages of other sites may read, in addition to those that
 // every page may read.
-var responseHeaders = []string{"Retry-After", "Allow", "Www-Authenticate"}
+var responseHeaders = []string{"Retry-After", "Ratelimit", "Ratelimit-Policy", "Allow", "Www-Authenticate"}
 
 // CrossOriginConfig says which other sites may call.
 type CrossOriginConfig struct {

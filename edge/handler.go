@@ -219,6 +219,7 @@ func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Call
 		return caller, nil, refused
 	}
 	caller, account, refused := h.caller(r)
+	x.payer = account
 	if refused != nil {
 		return caller, nil, refused
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -184,6 +185,7 @@ type ledger struct {
 	perSecond rate.Limit
 	burst     int
 	spent     func(price int)
+	policy    []string // the value of the header RateLimit-Policy
 	networks  *ledger // of networks of /48, which pay in addition to a /64 of theirs; may be nil
 
 	mu             sync.Mutex
@@ -200,6 +202,7 @@ func newLedger(perMinute int, spent func(price int)) *ledger {
 	return &ledger{
 		perSecond: rate.Limit(float64(perMinute) * point / refill.Seconds()), burst: perMinute * point,
 		spent: spent, younger: map[string]*rate.Limiter{},
+		policy: []string{fmt.Sprintf(`"points";q=%d;w=%d`, perMinute, int(refill.Seconds()))},
 	}
 }
 
@@ -324,4 +327,18 @@ func (a account) balance() int {
 		left = min(left, w.balance())
 	}
 	return left
+}
+
+// advertise sets the headers RateLimit-Policy and RateLimit: the points of a full account, those that
+// are left, and the seconds until it is full again. Source: draft-ietf-httpapi-ratelimit-headers-10.
+func (a account) advertise(header http.Header) {
+	if a.ledger == nil {
+		return
+	}
+	left := min(max(0, a.balance()), a.ledger.burst/point)
+	full := math.Ceil(float64(a.ledger.burst-left*point) / float64(a.ledger.perSecond))
+	value := append(make([]byte, 0, 32), `"points";r=`...)
+	value = append(strconv.AppendInt(value, int64(left), 10), ";t="...)
+	header["Ratelimit-Policy"] = a.ledger.policy
+	header["Ratelimit"] = []string{string(strconv.AppendInt(value, int64(full), 10))}
 }

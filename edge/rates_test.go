@@ -245,6 +245,41 @@ type payload int
 
 func (p payload) ConcernedLibraries() int { return int(p) }
 
+// TestRates_AreInTheHeaders: every answer says how many points are left, and when all are back.
+func TestRates_AreInTheHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 60, 3 })
+		const body = `{"query":"{viewer{id}}"}`
+		const mutation = `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`
+		for _, c := range []struct {
+			name, body     string
+			header         []string
+			status         int
+			policy, remain string
+		}{
+			{"the first", body, []string{"Authorization: Bearer ann"}, 200, `"points";q=60;w=60`, `"points";r=59;t=1`},
+			{"a mutation", mutation, []string{"Authorization: Bearer ann"}, 200, `"points";q=60;w=60`, `"points";r=49;t=11`},
+			{"a malformed one", `{`, []string{"Authorization: Bearer ann"}, 400, `"points";q=60;w=60`, `"points";r=48;t=12`},
+			{"an address", body, nil, 200, `"points";q=3;w=60`, `"points";r=2;t=20`},
+			{"a second", body, nil, 200, `"points";q=3;w=60`, `"points";r=1;t=40`},
+			{"a third", body, nil, 200, `"points";q=3;w=60`, `"points";r=0;t=60`},
+			{"one too many", body, nil, 429, `"points";q=3;w=60`, `"points";r=0;t=60`},
+		} {
+			a := e.send(t, c.body, c.header...)
+			if a.Code != c.status || a.Header().Get("RateLimit-Policy") != c.policy || a.Header().Get("RateLimit") != c.remain {
+				t.Errorf("%s: %d %v, want %d, %s and %s", c.name, a.Code, a.Header(), c.status, c.policy, c.remain)
+			}
+		}
+		sleep(90 * time.Second)
+		if got := e.send(t, body, "Authorization: Bearer ann").Header().Get("RateLimit"); got != `"points";r=59;t=1` {
+			t.Errorf("after a pause: %s", got)
+		}
+		if got := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 0 }).send(t, body).Header(); got.Get("RateLimit") != "" || got.Get("RateLimit-Policy") != "" {
+			t.Errorf("without rate limits: %v", got)
+		}
+	})
+}
+
 func TestRates_ZeroPointsDisableThem(t *testing.T) {
 	e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints, c.Limits.AddressPoints = 0, 0 })
 	for range 20_000 / 100 {
