@@ -9,6 +9,7 @@ import (
 	"carrel/core/claim"
 	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/core/id"
 	"carrel/core/sched"
 	"carrel/core/timeline"
 	"carrel/lease"
@@ -68,7 +69,8 @@ type Services struct {
 	Exchange *exchange.Service
 }
 
-// Open creates the Services of all domains on a store. It reads settings from the store, and writes
+// Open creates the Services of all domains on a store. A Service gets those that it calls when it is made; what
+// it calls of a later one is a function that is set here. Open reads settings from the store, and writes
 // those that are missing. If Open fails, it may be called again.
 func Open(ctx context.Context, c Config) (*Services, error) {
 	c = c.withDefaults()
@@ -76,53 +78,90 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the cursor keys: %w", err)
 	}
-	engine := commit.NewEngine(commit.Config{
-		Runtime: c.Runtime, Journal: c.Journal, Registers: c.Store.Registers, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
+	s, st := &Services{}, c.Store
+	s.Engine = commit.NewEngine(commit.Config{
+		Runtime: c.Runtime, Journal: c.Journal, Registers: st.Registers, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
+		Partition: s.partition,
 	})
-	claims := claim.New(c.Store.Claims, c.Runtime)
-	people := principal.New(principal.Config{
-		Engine: engine, Store: c.Store.Principals, Directory: c.Store.Directory, Claims: claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+	texts := page.NewTexts(s.Engine, st.Texts, c.Runtime)
+	s.People = principal.New(principal.Config{
+		Engine: s.Engine, Store: st.Principals, Directory: st.Directory, Claims: st.Claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
+		Created: func(ctx context.Context, h *principal.Header) error { return s.Library.CompleteNew(ctx, h) },
+		Deleted: func(ctx context.Context, h *principal.Header) error { return s.removeOwned(ctx, h, texts) },
 	})
-	leases := lease.New(lease.Config{
-		Engine: engine, People: people, Store: c.Store.Leases, Dues: c.Store.Journal, Claims: claims, Runtime: c.Runtime, Log: c.Log,
+	s.Leases = lease.New(lease.Config{
+		Engine: s.Engine, People: s.People, Store: st.Leases, Dues: st.Journal, Claims: st.Claims, Runtime: c.Runtime, Log: c.Log,
 		ConfirmedKeys: c.ConfirmedKeys,
 	})
-	feeds := timeline.New(timeline.Config{Store: c.Store.Feeds, Runtime: c.Runtime, Remote: c.Remote})
-	pastes := paste.New(ctx, paste.Config{
-		Engine: engine, People: people, Store: c.Store.Pastes, Dues: c.Store.Journal, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
+	feeds := timeline.New(timeline.Config{Store: st.Feeds, Runtime: c.Runtime, Remote: c.Remote})
+	s.Pastes = paste.New(ctx, paste.Config{
+		Engine: s.Engine, People: s.People, Store: st.Pastes, Dues: st.Journal, Feeds: feeds, Cursors: cursors, Journal: c.Journal,
 		Runtime: c.Runtime, Log: c.Log, Shared: c.Notifier != nil,
 	})
-	libraries, err := library.New(ctx, library.Config{
-		Engine: engine, People: people, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Principals: c.Store.Principals, InFlightLists: c.Store.Journal, Registers: c.Store.Registers, Claims: claims,
+	publisher := feed.NewPublisher(ctx, feed.Config{
+		Engine: s.Engine, Contents: st.Contents, Libraries: st.Libraries, Notifier: c.Notifier,
+		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
+	})
+	s.Library, err = library.New(ctx, library.Config{
+		Engine: s.Engine, People: s.People, Contents: st.Contents, Libraries: st.Libraries, Principals: st.Principals,
+		InFlightLists: st.Journal, Registers: st.Registers, Claims: st.Claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
-		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning,
+		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning, Publish: publisher, Pages: texts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	pages := page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: c.Store.Contents, Store: c.Store.Texts, Runtime: c.Runtime, Cursors: cursors})
-	listings := listing.New(ctx, listing.Config{
-		Engine: engine, People: people, Library: libraries, Contents: c.Store.Contents, Libraries: c.Store.Libraries, InFlightLists: c.Store.Journal,
-		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, HeaderCache: c.HeaderCache,
+	s.Feed = feed.New(publisher, s.People, s.Library)
+	s.Pages = page.New(page.Config{
+		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Store: st.Texts, Texts: texts, Runtime: c.Runtime,
+		Cursors: cursors,
 	})
-	following := feed.New(ctx, feed.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Notifier: c.Notifier,
-		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
+	s.Repair = repair.New(repair.Config{
+		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries,
+		Principals: st.Principals, Directory: st.Directory, InFlightLists: st.Journal,
+		Claims: claim.New(st.Claims, c.Runtime, claim.Records{
+			byte(id.Content): library.URLRecord(s.Library), byte(id.User): principal.EmailRecord(s.People), byte(id.Lease): lease.Record(s.Leases),
+		}),
+		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Pages, Runtime: c.Runtime, Log: c.Log,
 	})
-	exports := exchange.New(exchange.Config{Engine: engine, People: people, Principals: c.Store.Principals, Contents: c.Store.Contents, Library: libraries, Pages: pages, Pastes: pastes, Runtime: c.Runtime})
-	repairs := repair.New(repair.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: c.Store.Contents, Libraries: c.Store.Libraries, Principals: c.Store.Principals, Directory: c.Store.Directory, InFlightLists: c.Store.Journal, Claims: claims,
-		Leases: leases, Pastes: pastes, Pages: pages, Runtime: c.Runtime, Log: c.Log,
+	s.Listing = listing.New(ctx, listing.Config{
+		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries, InFlightLists: st.Journal,
+		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote,
+		HeaderCache: c.HeaderCache, Rebuild: s.Repair.RebuildMissing,
 	})
-	for _, check := range []func() error{people.CheckHooks, libraries.CheckHooks, listings.CheckHooks} {
-		if err := check(); err != nil {
-			return nil, err
+	s.Exchange = exchange.New(exchange.Config{
+		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Pages,
+		Pastes: s.Pastes, Runtime: c.Runtime,
+	})
+	return s, nil
+}
+
+// removeOwned removes what belongs to a deleted user or group.
+func (s *Services) removeOwned(ctx context.Context, h *principal.Header, texts *page.Texts) error {
+	for _, remove := range []func(context.Context, *principal.Header) error{
+		s.Leases.EndOwned, s.Library.RemoveLibrary, texts.RemoveDrafts,
+	} {
+		if err := remove(ctx, h); err != nil {
+			return err
 		}
 	}
-	return &Services{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Feed: following, Repair: repairs, Pages: pages, Pastes: pastes, Leases: leases, Exchange: exports,
-	}, nil
+	return nil
+}
+
+// partition reads the partition of an id for its creation.
+func (s *Services) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+	switch id.KindOf(globalID) {
+	case id.User, id.Group:
+		return s.People.Partition(ctx, globalID, key)
+	case id.Content:
+		return s.Library.Partition(ctx, globalID, key)
+	case id.Lease:
+		return s.Leases.Partition(ctx, globalID, key)
+	case id.Paste:
+		return s.Pastes.Partition(ctx, globalID, key)
+	}
+	return nil, fmt.Errorf("the id %q reserved for a creation is not of a known kind", globalID)
 }
 
 // withDefaults returns c with defaults for the fields that are not set.

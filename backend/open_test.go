@@ -2,25 +2,15 @@ package backend_test
 
 import (
 	"context"
-	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/backend"
-	"carrel/core/claim"
-	"carrel/core/commit"
-	"carrel/core/cursor"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/feed"
-	"carrel/library/listing"
-	"carrel/library/repair"
-	"carrel/page"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -40,53 +30,6 @@ func newStore(t *testing.T) (*pebblestore.Store, *sched.Real) {
 		}
 	})
 	return store, runtime
-}
-
-// TestCheckHooks_NamesWhatIsMissing connects the domains one after the other. While a Service lacks
-// the next one, the error names what is missing.
-func TestCheckHooks_NamesWhatIsMissing(t *testing.T) {
-	store, runtime := newStore(t)
-	ctx, log := t.Context(), slog.New(slog.DiscardHandler)
-	j := journal.New(ctx, store.Journal, runtime, nil)
-	cursors, err := cursor.NewSealer(ctx, store.Registers, runtime)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := func(missing string, err error) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), missing) {
-			t.Errorf("the error is %v, want one that names %q", err, missing)
-		}
-	}
-
-	engine := commit.NewEngine(commit.Config{Runtime: runtime, Journal: j, Registers: store.Registers})
-	claims := claim.New(store.Claims, runtime)
-	people := principal.New(principal.Config{
-		Engine: engine, Store: store.Principals, Directory: store.Directory, Claims: claims, Runtime: runtime, Journal: j, Log: log, Cursors: cursors,
-	})
-	want("OnCreated", people.CheckHooks())
-	libraries, err := library.New(ctx, library.Config{
-		Engine: engine, People: people, Contents: store.Contents, Libraries: store.Libraries, Principals: store.Principals, InFlightLists: store.Journal, Registers: store.Registers, Claims: claims,
-		Runtime: runtime, Journal: j, Log: log, Watch: library.Unwatched{}, Cursors: cursors, Tuning: library.Tuning{}.WithDefaults(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want("PublishTo", libraries.CheckHooks())
-	listings := listing.New(ctx, listing.Config{Engine: engine, People: people, Library: libraries, Contents: store.Contents, Libraries: store.Libraries, Runtime: runtime, Log: log})
-	feed.New(ctx, feed.Config{Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store.Contents, Libraries: store.Libraries, Runtime: runtime, Log: log, Watch: library.Unwatched{}})
-	want("KeepPages", libraries.CheckHooks())
-	page.New(page.Config{Engine: engine, People: people, Library: libraries, Contents: store.Contents, Store: store.Texts, Runtime: runtime, Cursors: cursors})
-	want("OnMissing", listings.CheckHooks())
-	listings.OnMissing(func(context.Context, principal.ID) error { return nil })
-	want("repairs", libraries.CheckHooks())
-	engine.Repairs(commit.Content, func(context.Context, commit.Repair) error { return nil })
-	repair.New(repair.Config{
-		Engine: engine, People: people, Library: libraries, Listing: listings, Contents: store.Contents, Libraries: store.Libraries, Principals: store.Principals, Directory: store.Directory, InFlightLists: store.Journal, Runtime: runtime, Log: log,
-	})
-	if err := errors.Join(people.CheckHooks(), libraries.CheckHooks(), listings.CheckHooks()); err != nil {
-		t.Errorf("all domains are connected: %v", err)
-	}
 }
 
 // TestOpen_ServicesShareTheStore checks that one Service can read what another has created.

@@ -148,7 +148,7 @@ func TestAcquire_OneOfManyGetsTheSameKeys(t *testing.T) {
 // A lease gets keys that nobody holds any more, even if old claims of them remain.
 func TestAcquire_TakesKeysWithOldClaims(t *testing.T) {
 	h := newLeases(t, nil)
-	claims := claim.New(h.Store.Claims, h.Runtime)
+	claims := claim.New(h.Store.Claims, h.Runtime, nil)
 	for key, record := range map[string]string{
 		"of no lease":         "l:00000000000000000000000000000000",
 		"of one that is over": string(h.acquire(h.Leases, h.bob, nil, "x").Lease.ID),

@@ -132,8 +132,8 @@ func (s *Service) takeOff(ctx context.Context, l *Lease) error {
 	return err
 }
 
-// endOwned ends the leases of a deleted user. Those that are pending hold no keys from its deletion on.
-func (s *Service) endOwned(ctx context.Context, owner *principal.Header) error {
+// EndOwned ends the leases of a deleted user. Those that are pending hold no keys from its deletion on.
+func (s *Service) EndOwned(ctx context.Context, owner *principal.Header) error {
 	if !owner.ID.IsUser() {
 		return nil
 	}

@@ -11,6 +11,9 @@ import (
 // keyRecord reports which keys a lease holds. It implements claim.Record.
 type keyRecord struct{ s *Service }
 
+// Record returns how leases have keys.
+func Record(s *Service) claim.Record { return keyRecord{s} }
+
 // Look implements claim.Record.
 func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.Look, error) {
 	seen, err := r.s.look(ctx, ID(record))

@@ -103,7 +103,7 @@ func (h leases) runDue(svc *backend.Services) {
 			if d.At > svc.Engine.Now() {
 				continue
 			}
-			gone, err := svc.Engine.Expire(ctx, d)
+			gone, err := svc.Background().Expire(ctx, d)
 			if err != nil {
 				h.T.Fatalf("expiring %s: %v", d.Key, err)
 			}

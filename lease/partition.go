@@ -6,11 +6,11 @@ import (
 	"carrel/core/commit"
 )
 
-// partition reads a lease, for a creation with an idempotency key. A lease that did not get its
+// Partition reads a lease, for a creation with an idempotency key. A lease that did not get its
 // keys has lost its request, so the idempotency key is free again, but the id of the lease stays in
 // use. A claim of an id stores a lease that is Refused from the start and has the request. Nothing
 // can replace that lease.
-func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+func (s *Service) Partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	l, err := s.read(ctx, ID(globalID))
 	if err != nil {
 		return nil, err

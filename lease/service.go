@@ -24,7 +24,7 @@ type Config struct {
 	People  *principal.Service
 	Store   Store
 	Dues    dueStore
-	Claims  *claim.Claims
+	Claims  claim.Store
 	Runtime sched.Runtime
 	Log     *slog.Logger
 	// ConfirmedKeys is how many keys a user may hold, confirmed or not; 0: DefaultConfirmedKeys.
@@ -45,18 +45,18 @@ type Service struct {
 	looks         looks
 }
 
-// New returns the Service of leases, and makes it the handler of their hints.
+// New returns the Service of leases.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, claims: c.Claims, rt: c.Runtime, log: c.Log,
+		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, rt: c.Runtime, log: c.Log,
 		confirmedKeys: cmp.Or(c.ConfirmedKeys, DefaultConfirmedKeys), looks: looks{next: map[ID]*look{}},
 	}
-	s.engine.Handle(commit.Lease, commit.Handler{Expire: s.expire})
-	s.engine.Creates(id.Lease, s.partition)
-	s.claims.Record(byte(id.Lease), keyRecord{s})
-	s.people.OnDeleted(s.endOwned)
+	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.Lease): Record(s)})
 	return s
 }
+
+// Handler returns what the Service does for leases in the background.
+func (s *Service) Handler() commit.Handler { return commit.Handler{Expire: s.expire} }
 
 // read returns a lease, or nil if there is none.
 func (s *Service) read(ctx context.Context, id ID) (*Lease, error) {

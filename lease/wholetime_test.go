@@ -296,7 +296,7 @@ func TestSweep_KeepsAHintThatIsTooEarly(t *testing.T) {
 	if err != nil || len(dues) != 1 {
 		t.Fatalf("the hints: %+v, %v", dues, err)
 	}
-	if gone, err := h.After(0).Engine.Expire(t.Context(), dues[0]); gone || err != nil {
+	if gone, err := h.After(0).Background().Expire(t.Context(), dues[0]); gone || err != nil {
 		t.Errorf("it is done: %t, %v", gone, err)
 	}
 }

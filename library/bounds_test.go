@@ -242,11 +242,11 @@ func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 			return err
 		},
 		"fence": func() error {
-			_, err := svc.Engine.Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none", Scope: commit.ScopeAll}.Entry())
+			_, err := svc.Background().Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none", Scope: commit.ScopeAll}.Entry())
 			return err
 		},
 		"fence of a principal": func() error {
-			_, err := svc.Engine.Resume(t.Context(), principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none"}.Entry())
+			_, err := svc.Background().Resume(t.Context(), principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none"}.Entry())
 			return err
 		},
 	}

@@ -212,9 +212,9 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }
 
-// contentPartition reads the partition of an item for its creation. Its Claim writes the void state
+// Partition reads the partition of an item for its creation. Its Claim writes the void state
 // that a fence writes, together with the request row.
-func (s *Service) contentPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+func (s *Service) Partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	id := ContentID(globalID)
 	rows, err := s.contents.Read(ctx, id, ContentQuery{Request: key})
 	if err != nil {

@@ -136,7 +136,7 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	}
 	remove(t, h, backendtest.Root(), "u:acme:bob")
 	h.Quiet()
-	if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	h.WantAudited()

@@ -170,7 +170,7 @@ func TestExpiry_FailedRemovalOfAHintIsNoError(t *testing.T) {
 	wantHints(h, "removals that fail", *hoursFromNow(h, 5), *hoursFromNow(h, 6))
 	s.set(func(s *hints) { s.drop = nil })
 	for _, d := range hintsIn(h) {
-		if done, err := h.After(7*time.Hour).Engine.Expire(t.Context(), d); err != nil || !done {
+		if done, err := h.After(7*time.Hour).Background().Expire(t.Context(), d); err != nil || !done {
 			t.Errorf("the hint of %s stays: %v, %v", d.At, done, err)
 		}
 	}
@@ -215,13 +215,13 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 	// A hint by a clock that is ahead waits until our clock has reached its time.
 	ahead := lost
 	ahead.MTS = clock.Of(h.Runtime.Now().Add(24 * time.Hour))
-	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), ahead); err != nil || done {
+	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), ahead); err != nil || done {
 		t.Errorf("a hint that is ahead of the clock: %v, %v", done, err)
 	}
 	if got := h.Content(id); got.Seq != before.Seq {
 		t.Error("a hint that is ahead of the clock has fenced the item")
 	}
-	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), lost); err != nil || !done {
+	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), lost); err != nil || !done {
 		t.Fatalf("the hint of a lost race: %v, %v", done, err)
 	}
 	after := h.Content(id)
@@ -229,7 +229,7 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 		t.Errorf("after the hint was checked: %+v", after)
 	}
 	// The same hint needs no second fence.
-	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
+	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
 		t.Errorf("the hint checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
 	}
 	h.WantClean()
@@ -249,7 +249,7 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 			return nil
 		}
 		d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
-		done, err := later.Engine.Expire(t.Context(), d)
+		done, err := later.Background().Expire(t.Context(), d)
 		if err == nil && done {
 			err = s.JournalStore.DropDue(t.Context(), d)
 		}
@@ -261,7 +261,7 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	}
 	wantHints(h, "the change", at)
 	s.set(func(s *hints) { s.commit = nil })
-	done, err := later.Engine.Expire(t.Context(), hintsIn(h)[0])
+	done, err := later.Background().Expire(t.Context(), hintsIn(h)[0])
 	if err != nil || !done || h.Content(id).State != commit.Deleted {
 		t.Errorf("when its time had come: %v, %v, %v", done, err, h.Content(id).State)
 	}
@@ -282,7 +282,7 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	}
 	s.set(func(s *hints) { s.commit = nil })
 	wantHints(h, "a creation that failed", *hoursFromNow(h, 5))
-	if done, err := h.After(6*time.Hour).Engine.Expire(t.Context(), hintsIn(h)[0]); err != nil || !done {
+	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), hintsIn(h)[0]); err != nil || !done {
 		t.Errorf("its hint: %v, %v", done, err)
 	}
 	if id := h.Note("a", principal.Public); id != "c:acme:a" {

@@ -1,13 +1,8 @@
 package library
 
-import "carrel/core/claim"
-
 // SharesWaiting returns the number of shares of an item that wait for a commit.
 func (s *Service) SharesWaiting(id ContentID) int {
 	s.shares.mu.Lock()
 	defer s.shares.mu.Unlock()
 	return len(s.shares.waiting[id])
 }
-
-// URLRecord returns the claim.Record of the items of s.
-func URLRecord(s *Service) claim.Record { return urlRecord{s} }

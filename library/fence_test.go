@@ -51,7 +51,7 @@ func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 		fenced bool
 	}{{seq - 1, false}, {seq, true}, {seq, false}} {
 		e := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:one", Base: c.base}
-		if fenced, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
+		if fenced, err := h.Background().Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
 			t.Errorf("base %d: fenced %t, %v", c.base-seq, fenced, err)
 		}
 		if c.fenced {

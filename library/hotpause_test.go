@@ -210,7 +210,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
-	if _, err := p.Engine.Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := p.Background().Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)
 	}
 	p.wantMoved(id, false)

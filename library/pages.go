@@ -26,10 +26,6 @@ type FirstText struct {
 	Author              principal.ID
 }
 
-// KeepPages registers p, which keeps the pages of items. It must be called before the first
-// request.
-func (s *Service) KeepPages(p Pages) { s.pages = p }
-
 // checkText checks the first text of an item.
 func (in *CreateContent) checkText(faults *fault.List) {
 	if in.Body != nil {

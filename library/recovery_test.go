@@ -46,7 +46,7 @@ func TestResume_ReadsSerially(t *testing.T) {
 	for name, finish := range map[string]func() error{
 		"Resume": func() error {
 			e := library.InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Principals: []principal.ID{"u:acme:ann"}, Reverse: true}
-			_, err := h.Engine.Resume(t.Context(), e.Entry())
+			_, err := h.Background().Resume(t.Context(), e.Entry())
 			return err
 		},
 		"RepeatWalk": func() error { return h.Library.RepeatWalk(t.Context(), id, base) },

@@ -22,8 +22,8 @@ const (
 	forever clock.Instant = 1 << 62
 )
 
-// removeLibrary takes a deleted principal out of all items, and removes its library.
-func (s *Service) removeLibrary(ctx context.Context, h *principal.Header) error {
+// RemoveLibrary takes a deleted principal out of all items, and removes its library.
+func (s *Service) RemoveLibrary(ctx context.Context, h *principal.Header) error {
 	if err := s.leaveItems(ctx, h); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package library
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -54,7 +53,7 @@ type Config struct {
 	Principals    principal.Store
 	InFlightLists commit.JournalStore
 	Registers     commit.RegisterStore
-	Claims        *claim.Claims
+	Claims        claim.Store
 	Runtime       sched.Runtime
 	Journal       commit.Journal
 	Names         Namer
@@ -63,6 +62,9 @@ type Config struct {
 	Cursors       *cursor.Sealer
 	Feeds         *timeline.Timelines
 	Tuning        Tuning // see Tuning.WithDefaults
+	// Publish is notified of everything that is written into libraries.
+	Publish Publisher
+	Pages   Pages
 }
 
 // Service holds every rule of the domain. It is safe for concurrent use.
@@ -89,21 +91,22 @@ type Service struct {
 	deciding deciding
 	shares   shareTable
 
-	publish Publisher // see PublishTo
-	pages   Pages     // see KeepPages
+	publish Publisher
+	pages   Pages
 
 	// changesSince is since when the store has the changes of its libraries.
 	changesSince clock.Instant
 }
 
-// New returns the Service of libraries, and makes it the handler of the changes of
-// content. It reads a setting of the store, and stores it if the store has none.
-// PublishTo and KeepPages must be called before the first request.
+// New returns the Service of libraries. It reads a setting of the store, and stores it if the store
+// has none.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
-		engine: c.Engine, people: c.People, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, inFlightLists: c.InFlightLists, claims: c.Claims,
+		engine: c.Engine, people: c.People, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, inFlightLists: c.InFlightLists,
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
+		publish: c.Publish, pages: c.Pages,
 	}
+	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.Content): URLRecord(s)})
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.engine.StoreNow()); err != nil {
 		return nil, fmt.Errorf("read since when changes are kept: %w", err)
@@ -111,28 +114,12 @@ func New(ctx context.Context, c Config) (*Service, error) {
 	s.permits = sched.NewPermits(s.rt, s.tune.ProcessWidth)
 	s.fanOuts = fanOutQueues{s: s, waiting: map[ContentID][]*fanOut{}}
 	s.shares.waiting = map[ContentID][]*shareJob{}
-	s.engine.Creates(id.Content, s.contentPartition)
-	s.engine.Handle(commit.Content, commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire})
-	s.people.OnCreated(s.completeNew)
-	s.people.OnDeleted(s.removeLibrary)
-	s.claims.Record(byte(id.Content), urlRecord{s})
 	return s, nil
 }
 
-// PublishTo registers p, which is notified of everything that is written into libraries.
-func (s *Service) PublishTo(p Publisher) { s.publish = p }
-
-// CheckHooks returns an error if the Service lacks a function that it needs and that another package registers.
-func (s *Service) CheckHooks() error {
-	switch {
-	case s.publish == nil:
-		return errors.New("library: PublishTo was not called")
-	case s.pages == nil:
-		return errors.New("library: KeepPages was not called")
-	case !s.engine.CanRepair(commit.Content):
-		return errors.New("library: nothing repairs the libraries of content")
-	}
-	return nil
+// Handler returns what the Service does for changes of content in the background.
+func (s *Service) Handler() commit.Handler {
+	return commit.Handler{Resume: s.resume, RunDue: s.runDue, Expire: s.expire}
 }
 
 // WithDefaults returns t with each field that is zero set to its default.
@@ -157,8 +144,8 @@ func (t Tuning) WithDefaults() Tuning {
 	return t
 }
 
-// completeNew marks the library of a new principal, which is empty, as complete.
-func (s *Service) completeNew(ctx context.Context, h *principal.Header) error {
+// CompleteNew marks the library of a new principal, which is empty, as complete.
+func (s *Service) CompleteNew(ctx context.Context, h *principal.Header) error {
 	err := s.engine.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, h.ID, emptySince(h)) })
 	if err != nil {
 		return fmt.Errorf("mark the library of %s: %w", h.ID, err)

@@ -148,6 +148,9 @@ func formerURL(h *Header) *claim.Former {
 // urlRecord reports to package claim which URL an item owns. It implements claim.Record.
 type urlRecord struct{ s *Service }
 
+// URLRecord returns how items own URLs.
+func URLRecord(s *Service) claim.Record { return urlRecord{s} }
+
 // Look implements claim.Record.
 func (r urlRecord) Look(ctx context.Context, record string, k claim.Key) (claim.Look, error) {
 	rows, err := r.s.contents.Read(ctx, ContentID(record), ContentQuery{Serial: true})

@@ -67,7 +67,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	})
 	if err == nil {
 		// If this fails, the next reader of the draft removes it.
-		_ = s.dropDraft(ctx, d, row.Text)
+		_ = s.texts.dropDraft(ctx, d, row.Text)
 	}
 	return out, err
 }
@@ -99,7 +99,7 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 			if err != nil || d == nil {
 				return err
 			}
-			if err := s.dropDraft(ctx, d.DraftRow, d.Text); err != nil {
+			if err := s.texts.dropDraft(ctx, d.DraftRow, d.Text); err != nil {
 				return err
 			}
 			discarded = true // try again, because another version may have been saved meanwhile

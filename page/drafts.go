@@ -133,14 +133,14 @@ func (s *Service) openDraft(ctx context.Context, stored DraftRow) (*storedDraft,
 	if published, err := m.Request.Answered(read.Request, s.engine.Now()); err != nil {
 		return nil, err
 	} else if published {
-		return nil, s.dropDraft(ctx, stored, row.Text)
+		return nil, s.texts.dropDraft(ctx, stored, row.Text)
 	}
 	l, err := decodeLocaleRow(read.Rows[0].Value)
 	return &storedDraft{stored, row, l}, err
 }
 
 // dropDraft removes a version of a draft.
-func (s *Service) dropDraft(ctx context.Context, stored DraftRow, body text) error {
+func (s *Texts) dropDraft(ctx context.Context, stored DraftRow, body text) error {
 	if err := s.store.DropDraft(ctx, stored.User, stored.Name, stored.Token); err != nil {
 		return fmt.Errorf("removing a draft: %w", err)
 	}
@@ -149,7 +149,7 @@ func (s *Service) dropDraft(ctx context.Context, stored DraftRow, body text) err
 }
 
 // dropText removes the text of a removed row. If that fails, the scrubber removes it.
-func (s *Service) dropText(ctx context.Context, body text) {
+func (s *Texts) dropText(ctx context.Context, body text) {
 	if body.ID != (TextID{}) {
 		_ = s.store.DropTexts(ctx, []TextID{body.ID})
 	}

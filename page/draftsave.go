@@ -130,11 +130,11 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 		return nil, err
 	}
 	if current.Token != d.Token {
-		s.dropText(ctx, row.Text)
+		s.texts.dropText(ctx, row.Text)
 		return nil, nil
 	}
 	if before != nil {
-		s.dropText(ctx, before.Text)
+		s.texts.dropText(ctx, before.Text)
 	}
 	if err := s.unlessDeleted(ctx, d, row.Text); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *Service) putWithBody(ctx context.Context, began sched.Moment, d *DraftR
 	if len(body) > inline {
 		row.Text = text{ID: d.Token, Size: len(body)}
 		put = func(ctx context.Context) error {
-			return s.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(d.User, d.Name), Body: body})
+			return s.texts.putText(ctx, Text{ID: d.Token, Item: row.Item, Row: draftText(d.User, d.Name), Body: body})
 		}
 		if err := put(ctx); err != nil {
 			return DraftRow{}, err
@@ -206,7 +206,7 @@ func (s *Service) unlessDeleted(ctx context.Context, d DraftRow, body text) erro
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := s.dropDraft(ctx, d, body); err != nil {
+	if err := s.texts.dropDraft(ctx, d, body); err != nil {
 		return err
 	}
 	return fault.Forbiddenf(nil, "your user %s was deleted, and its id is not used again", d.User)
@@ -280,7 +280,7 @@ func (s *Service) dropOrphans(ctx context.Context, user principal.ID, some []Dra
 		if read.Header.State == commit.Live {
 			continue
 		}
-		if err := s.dropDraft(ctx, stored, row.Text); err != nil {
+		if err := s.texts.dropDraft(ctx, stored, row.Text); err != nil {
 			return n, err
 		}
 		n++

@@ -139,7 +139,7 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 	}
 	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
-	body := &pending{s: s, item: id, body: in.Body}
+	body := &pending{s: s.texts, item: id, body: in.Body}
 	return s.library.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 		e, at, l, err := s.atLocale(ctx, t, &in.Branch, locale)
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"carrel/principal"
 )
 
-// removeDrafts removes the drafts of a deleted user. A draft that is saved afterwards is removed by
+// RemoveDrafts removes the drafts of a deleted user. A draft that is saved afterwards is removed by
 // the mutation that saves it.
-func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
+func (s *Texts) RemoveDrafts(ctx context.Context, h *principal.Header) error {
 	if !h.ID.IsUser() {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) removeDrafts(ctx context.Context, h *principal.Header) error {
 }
 
 // dropDrafts removes some drafts of a user with their texts.
-func (s *Service) dropDrafts(ctx context.Context, user principal.ID, some []DraftRow) error {
+func (s *Texts) dropDrafts(ctx context.Context, user principal.ID, some []DraftRow) error {
 	names := make([]string, len(some))
 	for i, d := range some {
 		names[i] = d.Name

@@ -53,7 +53,7 @@ type saving struct {
 }
 
 func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutcome, error) {
-	body := &pending{s: s, item: c.id, body: in.Body}
+	body := &pending{s: s.texts, item: c.id, body: in.Body}
 	var made Revision
 	change := library.ItemChange{
 		Rows: func(h *library.Header) []library.RowKey {

@@ -21,6 +21,7 @@ type Config struct {
 	Library  *library.Service
 	Contents library.ContentStore
 	Store    Store
+	Texts    *Texts
 	Runtime  sched.Runtime
 	Cursors  *cursor.Sealer
 }
@@ -32,35 +33,42 @@ type Service struct {
 	library  *library.Service
 	contents library.ContentStore
 	store    Store
+	texts    *Texts
 	rt       sched.Runtime
 	cursors  *cursor.Sealer
 }
 
-// New returns the Service of pages, and registers it with the Service of libraries.
+// New returns the Service of pages.
 func New(c Config) *Service {
-	s := &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, rt: c.Runtime, cursors: c.Cursors}
-	c.Library.KeepPages(keeper{s})
-	c.People.OnDeleted(s.removeDrafts)
-	return s
+	return &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, texts: c.Texts, rt: c.Runtime, cursors: c.Cursors}
 }
 
-// keeper implements library.Pages.
-type keeper struct{ s *Service }
+// Texts writes and removes the texts that rows of items and drafts refer to. It implements library.Pages.
+type Texts struct {
+	engine *commit.Engine
+	store  Store
+	rt     sched.Runtime
+}
+
+// NewTexts returns the Texts of a store.
+func NewTexts(engine *commit.Engine, store Store, rt sched.Runtime) *Texts {
+	return &Texts{engine, store, rt}
+}
 
 // Kinds implements library.Pages.
-func (k keeper) Kinds() []library.RowKind {
+func (s *Texts) Kinds() []library.RowKind {
 	return []library.RowKind{branchKind, revisionKind, suggestionKind}
 }
 
 // Begin implements library.Pages: the first text is revision 0 of branch 1.
-func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, error) {
+func (s *Texts) Begin(ctx context.Context, t library.FirstText) (*library.Edit, error) {
 	at := branchLocale{1, t.Locale}
-	body, err := k.s.putBody(ctx, t.ID, revisionKey(at.Branch, at.Locale, 0), t.Body)
+	body, err := s.putBody(ctx, t.ID, revisionKey(at.Branch, at.Locale, 0), t.Body)
 	if err != nil {
 		return nil, err
 	}
 	e := &edit{head: newHead}
-	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: k.s.engine.Now(), Base: None}
+	row := revisionRow{Title: t.Title, Text: body, Author: t.Author, CreatedAt: s.engine.Now(), Base: None}
 	if _, err := e.save(at, noRevisions, row, true); err != nil {
 		return nil, err
 	}
@@ -68,7 +76,7 @@ func (k keeper) Begin(ctx context.Context, t library.FirstText) (*library.Edit, 
 }
 
 // Forget implements library.Pages: it removes the texts that rows refer to.
-func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.Row) error {
+func (s *Texts) Forget(ctx context.Context, _ library.ContentID, rows []library.Row) error {
 	var ids []TextID
 	for _, r := range rows {
 		switch r.Kind {
@@ -90,7 +98,7 @@ func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), MaxTexts)
-		if err := k.s.store.DropTexts(ctx, ids[:n]); err != nil {
+		if err := s.store.DropTexts(ctx, ids[:n]); err != nil {
 			return err
 		}
 		ids = ids[n:]
@@ -102,7 +110,7 @@ func (k keeper) Forget(ctx context.Context, _ library.ContentID, rows []library.
 const inline = 4 << 10
 
 // putBody stores a body that a row will refer to.
-func (s *Service) putBody(ctx context.Context, item library.ContentID, row library.RowKey, body string) (text, error) {
+func (s *Texts) putBody(ctx context.Context, item library.ContentID, row library.RowKey, body string) (text, error) {
 	if len(body) <= inline {
 		return text{Body: body, Size: len(body)}, nil
 	}
@@ -113,7 +121,7 @@ func (s *Service) putBody(ctx context.Context, item library.ContentID, row libra
 	return text{ID: t.ID, Size: len(body)}, nil
 }
 
-func (s *Service) putText(ctx context.Context, t Text) error {
+func (s *Texts) putText(ctx context.Context, t Text) error {
 	if err := s.store.PutText(ctx, t); err != nil {
 		return fault.Unavailablef(err, "the store did not take the text; nothing was changed, try again")
 	}
@@ -123,7 +131,7 @@ func (s *Service) putText(ctx context.Context, t Text) error {
 // pending is the body of a mutation. It is stored once, unless a lost race changes the row that will
 // refer to it. Texts are never changed, so another row gets another text.
 type pending struct {
-	s    *Service
+	s    *Texts
 	item library.ContentID
 	body string
 	row  library.RowKey

@@ -116,8 +116,7 @@ func refsOf(entries []timeline.Entry) []Ref {
 	return refs
 }
 
-// repair removes an entry that the feed must not have, or corrects it. It is registered with
-// Engine.Repairs.
+// repair removes an entry that the feed must not have, or corrects it.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
 	e, ok := r.Row.(timeline.Entry)
 	if !ok {

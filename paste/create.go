@@ -106,7 +106,7 @@ func (s *Service) repetition(p *Paste) (*Created, error) {
 }
 
 // partition returns what is stored under the id of a paste. It is a commit.ReadPartition.
-func (s *Service) partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+func (s *Service) Partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	p, err := s.read(ctx, ID(globalID))
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	rt.at.Store(int64(end))
 	services := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
 	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
-	done, err := services.Engine.Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
+	done, err := services.Background().Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
 	if err != nil || done {
 		t.Errorf("done: %t, %v", done, err)
 	}
@@ -136,7 +136,7 @@ func (h pastes) expire(at clock.Instant) {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
-			done, err := services.Engine.Expire(h.T.Context(), d)
+			done, err := services.Background().Expire(h.T.Context(), d)
 			if err != nil {
 				h.T.Fatalf("the hint %v: %v", d, err)
 			}
@@ -209,7 +209,7 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 			if !looked {
 				looked = true
 				d := commit.Due{At: made.Paste.CreatedAt, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
-				if done, err := h.at(made.Paste.CreatedAt.Add(time.Minute)).Engine.Expire(t.Context(), d); err != nil || !done {
+				if done, err := h.at(made.Paste.CreatedAt.Add(time.Minute)).Background().Expire(t.Context(), d); err != nil || !done {
 					t.Errorf("tidying: %t, %v", done, err)
 				}
 			}

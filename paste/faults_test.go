@@ -111,7 +111,7 @@ func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 		{made.MTS, at, true}, {made.MTS + 1, at, false}, {made.MTS + 1, at.Add(time.Minute) - 1, false}, {made.MTS + 1, at.Add(time.Minute), true},
 		{made.MTS, at - 1, false},
 	} {
-		done, err := h.at(c.now).Engine.Expire(t.Context(), commit.Due{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
+		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Due{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
 		if err != nil || done != c.done {
 			t.Errorf("a hint of %d at %s: %t, %v; want %t", c.mts-made.MTS, c.now, done, err, c.done)
 		}
@@ -143,7 +143,7 @@ func TestFinish_FailedUpdateOfTheFeedIsDoneInTheBackground(t *testing.T) {
 // resume resumes an entry as another process does after this one has died.
 func (h pastes) resume(e commit.Entry) bool {
 	h.T.Helper()
-	fenced, err := h.After(0).Engine.Resume(h.T.Context(), e)
+	fenced, err := h.After(0).Background().Resume(h.T.Context(), e)
 	if err != nil {
 		h.T.Fatalf("resuming %+v: %v", e, err)
 	}

@@ -191,7 +191,7 @@ func TestFollow_DeliversPastesListedLate(t *testing.T) {
 	})
 	f := h.follow(services.Pastes, nil)
 	made := h.create(titled("a"))
-	if _, err := services.Engine.Resume(t.Context(), entryOf(made.Paste.ID, 0)); err != nil {
+	if _, err := services.Background().Resume(t.Context(), entryOf(made.Paste.ID, 0)); err != nil {
 		t.Fatal(err)
 	}
 	h.wantNext(f, "a")

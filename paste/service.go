@@ -10,7 +10,6 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
-	"carrel/core/id"
 	"carrel/core/sched"
 	"carrel/core/timeline"
 	"carrel/principal"
@@ -56,18 +55,19 @@ type Service struct {
 	arrivals arrivals
 }
 
-// New returns the Service of pastes, and makes it the handler of their entries and hints.
-// The values of ctx are those of its background work, which does not end with ctx.
+// New returns the Service of pastes. The values of ctx are those of its background work, which does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
 		life: c.Runtime.Detach(ctx),
 	}
 	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}
-	s.engine.Handle(commit.Paste, commit.Handler{Resume: s.resume, Expire: s.tidyDue})
-	s.engine.Repairs(commit.Paste, s.repair)
-	s.engine.Creates(id.Paste, s.partition)
 	return s
+}
+
+// Handler returns what the Service does for pastes in the background.
+func (s *Service) Handler() commit.Handler {
+	return commit.Handler{Resume: s.resume, Expire: s.tidyDue, Repair: s.repair}
 }
 
 // read returns the last decided state of a paste, or nil if there is none.

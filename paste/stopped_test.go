@@ -76,7 +76,7 @@ func tidyAll(h *backendtest.Fixture) {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
-			done, err := h.Engine.Expire(h.T.Context(), d)
+			done, err := h.Background().Expire(h.T.Context(), d)
 			if err == nil && done {
 				err = h.Store.Journal.DropDue(h.T.Context(), d)
 			}

@@ -44,6 +44,9 @@ func (s *Service) changeEmail(ctx context.Context, before *Header, p *changePlan
 // emailRecord reports to package claim which address a user owns. It implements claim.Record.
 type emailRecord struct{ s *Service }
 
+// EmailRecord returns how users have addresses.
+func EmailRecord(s *Service) claim.Record { return emailRecord{s} }
+
 // Look implements claim.Record.
 func (r emailRecord) Look(ctx context.Context, record string, k claim.Key) (claim.Look, error) {
 	rows, err := r.s.store.ReadPrincipal(ctx, ID(record), Query{Serial: true})

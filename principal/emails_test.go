@@ -60,7 +60,7 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 // address for half a minute.
 func TestEmail_AbandonedClaimLapses(t *testing.T) {
 	h := backendtest.New(t, nil)
-	claims := claim.New(h.Store.Claims, h.Runtime)
+	claims := claim.New(h.Store.Claims, h.Runtime, nil)
 	key := claim.Email("acme", "a@example.com")
 	if err := claims.Take(t.Context(), key, "u:acme:gone", claims.Until()); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package principal
 import (
 	"context"
 
-	"carrel/core/claim"
 	"carrel/core/sched"
 )
 
@@ -11,6 +10,3 @@ import (
 func (s *Service) HeaderIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
 	return s.headerIsWrong(ctx, id, copied, sched.Present(s.rt))
 }
-
-// EmailRecord returns the claim.Record of the users of s.
-func EmailRecord(s *Service) claim.Record { return emailRecord{s} }

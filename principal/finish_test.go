@@ -45,7 +45,7 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 		backendtest.WantFaults(t, err, "FORBIDDEN id")
 		f.applyGroupIndex = 0
 		for range 2 { // resuming it a second time does no harm
-			if _, err := h.Engine.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
+			if _, err := h.Background().Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -153,7 +153,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if v, err := h.Store.Principals.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
+		if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.Memberships("u:acme:ann")); diff != "" {
@@ -170,7 +170,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
-			if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
+			if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		h := backendtest.Staff(t, nil)
 		before := h.Header("g:acme:staff")
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}
-		if _, err := h.Engine.Resume(t.Context(), e.Entry()); err != nil {
+		if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
 			t.Fatal(err)
 		}
 		after := h.Header("g:acme:staff")

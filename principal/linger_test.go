@@ -58,7 +58,7 @@ func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
 	h := backendtest.Staff(t, nil)
 	before := h.Header("u:acme:bob")
 	for _, key := range []string{"u:acme:bob", "g:acme:staff", "u:acme:nobody", ""} {
-		if _, err := h.Engine.Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
+		if _, err := h.Background().Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
 			t.Errorf("resuming the ended change of %q: %v", key, err)
 		}
 		rows, err := h.Store.Principals.ReadPrincipal(t.Context(), principal.ID(key), principal.Query{})

@@ -6,9 +6,9 @@ import (
 	"carrel/core/commit"
 )
 
-// principalPartition reads the partition of a user or a group for its creation. A creation
+// Partition reads the partition of a user or a group for its creation. A creation
 // reserves its id with a void state and the request row.
-func (s *Service) principalPartition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
+func (s *Service) Partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	id := ID(globalID)
 	rows, err := s.store.ReadPrincipal(ctx, id, Query{Request: key})
 	if err != nil {

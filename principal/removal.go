@@ -76,10 +76,8 @@ func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
 	if err := s.leaveGroups(ctx, id); err != nil {
 		return fmt.Errorf("taking %s out of groups: %w", id, err)
 	}
-	for _, remove := range s.deleted {
-		if err := remove(ctx, h); err != nil {
-			return fmt.Errorf("removing what belongs to %s: %w", id, err)
-		}
+	if err := s.deleted(ctx, h); err != nil {
+		return fmt.Errorf("removing what belongs to %s: %w", id, err)
 	}
 	if h.DisplayName != "" {
 		if err := s.ApplyDirectory(ctx, h, h.DisplayName); err != nil {

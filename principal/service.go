@@ -2,7 +2,6 @@ package principal
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -18,7 +17,7 @@ type Config struct {
 	Engine    *commit.Engine
 	Store     Store
 	Directory DirectoryStore
-	Claims    *claim.Claims
+	Claims    claim.Store
 	Runtime   sched.Runtime
 	Journal   commit.Journal
 	Log       *slog.Logger
@@ -31,6 +30,12 @@ type Config struct {
 	// Linger is how long a change of a user or a group stays on the in-flight list after it has
 	// ended, if it alters what pages show; 0 if no process has copies of headers of principals.
 	Linger time.Duration
+	// Created is called for each new user or group before its creation is answered. It may be called more
+	// than once for the same one.
+	Created func(ctx context.Context, h *Header) error
+	// Deleted is called for each deleted user or group, and removes what other packages keep for it. It may
+	// be called more than once for the same one, and must return an error if something may be left.
+	Deleted func(ctx context.Context, h *Header) error
 }
 
 // Service holds the rules of users and groups: who they are, who is in which
@@ -49,47 +54,24 @@ type Service struct {
 	removals     *sched.Permits
 	answerWithin time.Duration
 	lingers      bool
-	copies       *headerCopies                                // nil: none are kept
-	created      func(ctx context.Context, h *Header) error   // see OnCreated
-	deleted      []func(ctx context.Context, h *Header) error // see OnDeleted
+	copies       *headerCopies                              // nil: none are kept
+	created      func(ctx context.Context, h *Header) error // see Config.Created
+	deleted      func(ctx context.Context, h *Header) error // see Config.Deleted
 }
 
-// New returns the Service of users and groups, and makes it the handler of
-// their changes. OnCreated and OnDeleted must be called before its first request.
+// New returns the Service of users and groups.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, store: c.Store, directory: c.Directory, claims: c.Claims, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
+		engine: c.Engine, store: c.Store, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
 		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin, lingers: c.Linger > 0,
+		created: c.Created, deleted: c.Deleted,
 	}
 	if s.lingers {
 		s.journal.Linger(commit.Principal, c.Linger)
 	}
-	s.engine.Handle(commit.Principal, commit.Handler{Resume: s.resume})
-	s.engine.Creates(id.User, s.principalPartition)
-	s.engine.Creates(id.Group, s.principalPartition)
-	s.claims.Record(byte(id.User), emailRecord{s})
+	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.User): EmailRecord(s)})
 	return s
 }
 
-// OnCreated registers done, which is called for each new user or group before its creation is
-// answered. It may be called more than once for the same one.
-func (s *Service) OnCreated(done func(ctx context.Context, h *Header) error) { s.created = done }
-
-// OnDeleted registers remove, which is called for each deleted user or group and removes what
-// another package keeps for it. It may be called more than once for the same one, and must return
-// an error if something may be left.
-func (s *Service) OnDeleted(remove func(ctx context.Context, h *Header) error) {
-	s.deleted = append(s.deleted, remove)
-}
-
-// CheckHooks returns an error if the Service lacks a function that it needs and that
-// another package registers.
-func (s *Service) CheckHooks() error {
-	switch {
-	case s.created == nil:
-		return errors.New("principal: OnCreated was not called")
-	case s.deleted == nil:
-		return errors.New("principal: OnDeleted was not called")
-	}
-	return nil
-}
+// Handler returns what the Service does for changes of users and groups in the background.
+func (s *Service) Handler() commit.Handler { return commit.Handler{Resume: s.resume} }

@@ -31,21 +31,20 @@ const TakenWithin = 30 * time.Second
 // ErrTaken is returned by Take if another record holds the key or may be about to take it.
 var ErrTaken = errors.New("the key is taken")
 
-// Claims takes and releases keys. It is safe for concurrent use, except for Record, which
-// must be called before the first key is taken.
+// Claims takes and releases keys. It is safe for concurrent use.
 type Claims struct {
 	store   Store
 	rt      sched.Runtime
-	records map[byte]Record
+	records Records
 }
 
-// New returns the Claims of a process.
-func New(store Store, rt sched.Runtime) *Claims {
-	return &Claims{store: store, rt: rt, records: map[byte]Record{}}
-}
+// Records say how to read and fence records, by the letter with which their ids begin.
+type Records map[byte]Record
 
-// Record registers how to read and fence the records whose ids begin with letter.
-func (c *Claims) Record(letter byte, r Record) { c.records[letter] = r }
+// New returns the Claims of the keys that records may have.
+func New(store Store, rt sched.Runtime, records Records) *Claims {
+	return &Claims{store: store, rt: rt, records: records}
+}
 
 func (c *Claims) now() clock.Instant { return clock.Of(c.rt.Now()) }
 

@@ -117,8 +117,7 @@ func newEnv(t *testing.T) *env {
 	})
 	records := &testRecords{all: map[string]*testRecord{"h:1": {seq: 5}, "h:2": {seq: 7}}}
 	s := &env{T: t, testRecords: records, store: &faulty{Store: store.Claims}, clock: rt}
-	s.claims = claim.New(s.store, rt)
-	s.claims.Record('h', s.testRecords)
+	s.claims = claim.New(s.store, rt, claim.Records{'h': s.testRecords})
 	return s
 }
 

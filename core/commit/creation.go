@@ -8,7 +8,6 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/fault"
-	"carrel/core/id"
 )
 
 // A creation with an idempotency key, a keyed creation, reserves its id before it runs, in a row
@@ -44,17 +43,9 @@ type Partition struct {
 // ReadPartition reads the partition of an id, with the request row of a key.
 type ReadPartition func(ctx context.Context, globalID string, key *RequestKey) (*Partition, error)
 
-// Creates registers how the partitions of ids of a kind are read. Each domain calls it for
-// the kinds that it creates, because a key may be reused for a creation of another domain.
-func (g *Engine) Creates(kind id.Kind, read ReadPartition) { g.partitions[kind] = read }
-
 // partition reads the partition of an id of any domain.
 func (g *Engine) partition(ctx context.Context, globalID string, key *RequestKey) (*Partition, error) {
-	read := g.partitions[id.KindOf(globalID)]
-	if read == nil {
-		return nil, fmt.Errorf("the id %q reserved for a creation is not of a known kind", globalID)
-	}
-	p, err := read(ctx, globalID, key)
+	p, err := g.read(ctx, globalID, key)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", globalID, err)
 	}

@@ -38,9 +38,7 @@ type notices struct {
 }
 
 func newNotices(engine *commit.Engine, store noticeStore) *notices {
-	s := &notices{engine, store}
-	engine.Handle(kindNotice, commit.Handler{Expire: s.expire})
-	return s
+	return &notices{engine, store}
 }
 
 // rowOf returns the key of a notice's row.
@@ -112,8 +110,8 @@ type handClock struct {
 
 func (c *handClock) Now() time.Time { return c.now }
 
-// background adds to the Engine the method that package repair has in a gateway.
-type background struct{ *commit.Engine }
+// background adds to the handlers the method that package repair has in a gateway.
+type background struct{ commit.Handlers }
 
 func (background) Scrub(context.Context) (finished, mismatches int, err error) { return 0, 0, nil }
 
@@ -156,7 +154,7 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 		want string
 	}{{59 * time.Second, "closed today"}, {time.Second, ""}} {
 		rt.now = rt.now.Add(step.pass)
-		if err := j.ExpireDue(t.Context(), background{engine}); err != nil {
+		if err := j.ExpireDue(t.Context(), background{commit.Handlers{kindNotice: {Expire: s.expire}}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := text(); got != step.want {
@@ -165,14 +163,13 @@ func TestDomain_FollowsTheRecipe(t *testing.T) {
 	}
 }
 
-func TestEngine_RefusesUnhandledKinds(t *testing.T) {
-	engine := commit.NewEngine(commit.Config{Runtime: sched.NewReal()})
-	engine.Handle(kindNotice, commit.Handler{})
+func TestHandlers_RefuseUnhandledKinds(t *testing.T) {
+	handlers := commit.Handlers{kindNotice: {}}
 	for _, kind := range []commit.Kind{'?', kindNotice} {
-		_, resumed := engine.Resume(t.Context(), commit.Entry{Kind: kind})
-		_, ran := engine.RunDue(t.Context(), commit.Entry{Kind: kind})
-		_, expired := engine.Expire(t.Context(), commit.Due{Kind: kind})
-		repaired := engine.Repair(t.Context(), commit.Repair{Kind: kind})
+		_, resumed := handlers.Resume(t.Context(), commit.Entry{Kind: kind})
+		_, ran := handlers.RunDue(t.Context(), commit.Entry{Kind: kind})
+		_, expired := handlers.Expire(t.Context(), commit.Due{Kind: kind})
+		repaired := handlers.Repair(t.Context(), commit.Repair{Kind: kind})
 		for n, err := range []error{resumed, ran, expired, repaired} {
 			if err == nil {
 				t.Errorf("kind %q, call %d: no error", kind, n)
@@ -180,8 +177,8 @@ func TestEngine_RefusesUnhandledKinds(t *testing.T) {
 		}
 	}
 	failed := errors.New("failed")
-	engine.Handle('y', commit.Handler{Resume: func(context.Context, commit.Entry) (bool, error) { return true, failed }})
-	if fenced, err := engine.Resume(t.Context(), commit.Entry{Kind: 'y'}); !fenced || !errors.Is(err, failed) {
+	handlers['y'] = commit.Handler{Resume: func(context.Context, commit.Entry) (bool, error) { return true, failed }}
+	if fenced, err := handlers.Resume(t.Context(), commit.Entry{Kind: 'y'}); !fenced || !errors.Is(err, failed) {
 		t.Errorf("Resume: %v, %v", fenced, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/id"
 	"carrel/core/sched"
 )
 
@@ -24,21 +23,21 @@ type Config struct {
 	// Room returns UNAVAILABLE while the store has no room for changes that may let it grow. Room is
 	// nil if the store does not know.
 	Room func() error
+	// Partition reads the partition of an id of any domain, for keyed creations: a key may be reused for a
+	// creation of another domain.
+	Partition ReadPartition
 }
 
-// Engine decides the changes of all domains of a process. It is safe for concurrent
-// use, except for Creates, Handle and Repairs, which must be called before the first change.
+// Engine decides the changes of all domains of a process. It is safe for concurrent use.
 type Engine struct {
-	rt         sched.Runtime
-	journal    Journal
-	registers  RegisterStore
-	ahead      func() time.Duration
-	room       func() error
-	remote     bool
-	partitions map[id.Kind]ReadPartition
-	handlers   map[Kind]Handler
-	repairs    map[Kind]func(context.Context, Repair) error
-	ending     sched.Latch
+	rt        sched.Runtime
+	journal   Journal
+	registers RegisterStore
+	ahead     func() time.Duration
+	room      func() error
+	remote    bool
+	read      ReadPartition
+	ending    sched.Latch
 	// overAt is when the time for the shutdown is over, on the monotonic clock; 0 while
 	// the process is not shutting down.
 	overAt atomic.Int64
@@ -48,8 +47,7 @@ type Engine struct {
 func NewEngine(c Config) *Engine {
 	g := &Engine{
 		rt: c.Runtime, journal: c.Journal, registers: c.Registers, ahead: c.Ahead, remote: c.Remote, room: c.Room,
-		partitions: map[id.Kind]ReadPartition{}, handlers: map[Kind]Handler{},
-		repairs: map[Kind]func(context.Context, Repair) error{}, ending: c.Runtime.Latch(),
+		read: c.Partition, ending: c.Runtime.Latch(),
 	}
 	if g.ahead == nil {
 		g.ahead = func() time.Duration { return 0 }

@@ -217,12 +217,12 @@ func (fd *libraryFeed) ignore(c library.Change) {
 }
 
 // IndexApplied passes on what this process has just written.
-func (s *Service) IndexApplied(e *library.IndexUpdate) {
+func (s *Publisher) IndexApplied(e *library.IndexUpdate) {
 	if e.At == 0 {
 		return
 	}
 	if s.notifier != nil {
-		s.publisher.touched(e.Rows)
+		s.announcer.touched(e.Rows)
 	}
 	if !s.feeds.anyOpen() {
 		return

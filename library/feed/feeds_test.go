@@ -34,7 +34,7 @@ func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 		{"what was there before, with one more bucket", true, []library.Change{change(7, public), change(7, public|loggedIn)}, public | loggedIn, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Public, most: queueMost, waiting: map[library.ContentID]pending{}}
+			f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Public, most: queueMost, waiting: map[library.ContentID]pending{}}
 			fd := &libraryFeed{followers: []*Follower{f}, seen: recent[passed]{most: seenMost}}
 			last := len(tc.changes) - 1
 			for i, c := range tc.changes {

@@ -17,15 +17,15 @@ const updatePause = 250 * time.Millisecond
 
 // Updated passes on an update whose move is deferred: it changes no library until then, so
 // there are no changes to read. Nothing depends on it, because the move has its own changes.
-func (s *Service) Updated(id library.ContentID) {
+func (s *Publisher) Updated(id library.ContentID) {
 	if s.notifier != nil {
-		s.publisher.updated(id)
+		s.announcer.updated(id)
 	}
 	s.noteUpdate(id)
 }
 
 // noteUpdate passes an update on to the libraries followed here.
-func (s *Service) noteUpdate(id library.ContentID) {
+func (s *Publisher) noteUpdate(id library.ContentID) {
 	if !s.feeds.anyOpen() || !s.feeds.beginUpdate(id) {
 		return
 	}
@@ -64,7 +64,7 @@ func (fs *feeds) again(id library.ContentID) bool {
 
 // passUpdate finds the libraries followed here that contain the item: by its members if there
 // are fewer of them, otherwise by the libraries.
-func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
+func (s *Publisher) passUpdate(ctx context.Context, id library.ContentID) error {
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return fmt.Errorf("read an item: %w", err)
@@ -93,7 +93,7 @@ func (s *Service) passUpdate(ctx context.Context, id library.ContentID) error {
 }
 
 // eachMember reads all member rows of an item.
-func (s *Service) eachMember(ctx context.Context, id library.ContentID, see func(library.Member)) error {
+func (s *Publisher) eachMember(ctx context.Context, id library.ContentID, see func(library.Member)) error {
 	var after principal.ID
 	for {
 		page, err := s.contents.MembersPage(ctx, id, after, s.snapshotPage, false)

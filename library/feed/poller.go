@@ -153,7 +153,7 @@ func (l *poller) announcements(ctx context.Context) (announced func(principal.ID
 	touched := map[principal.ID]bool{}
 	current := make(map[commit.ListID]readPosition, len(as))
 	for _, a := range as {
-		if a.Process == s.publisher.process {
+		if a.Process == s.announcer.process {
 			continue
 		}
 		h := l.read[a.Process]

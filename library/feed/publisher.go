@@ -24,11 +24,11 @@ const (
 	announceFor = 10 * time.Second
 )
 
-// publisher writes the announcements of this process, while there is anything new.
-type publisher struct {
-	s       *Service
+// announcer writes the announcements of this process, while there is anything new.
+type announcer struct {
+	s       *Publisher
 	process commit.ListID
-	// born is the clock when the publisher was made, and bornAt the same by the monotonic clock.
+	// born is the clock when the announcer was made, and bornAt the same by the monotonic clock.
 	// Announcements are compared only with those of the same process, so they are dated by the
 	// monotonic clock: with a clock that is set back, everything would be announced until the
 	// clock has caught up.
@@ -45,18 +45,18 @@ type publisher struct {
 	writing bool
 }
 
-func newPublisher(s *Service) *publisher {
+func newAnnouncer(s *Publisher) *announcer {
 	var id [16]byte
 	s.rt.Random(id[:])
-	return &publisher{s: s, process: commit.ListID(hex.EncodeToString(id[:])), born: s.engine.Now(), bornAt: s.rt.Elapsed(),
+	return &announcer{s: s, process: commit.ListID(hex.EncodeToString(id[:])), born: s.engine.Now(), bornAt: s.rt.Elapsed(),
 		touches: map[principal.ID]clock.Instant{}, updates: map[library.ContentID]clock.Instant{}}
 }
 
 // now returns the time by which announcements are dated.
-func (a *publisher) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
+func (a *announcer) now() clock.Instant { return a.born.Add(a.s.rt.Elapsed() - a.bornAt) }
 
 // touched announces the libraries of the principals of rows.
-func (a *publisher) touched(rows []library.Member) {
+func (a *announcer) touched(rows []library.Member) {
 	a.note(func(at clock.Instant) {
 		for _, m := range rows {
 			a.touches[m.Principal] = at
@@ -69,7 +69,7 @@ func (a *publisher) touched(rows []library.Member) {
 }
 
 // updated announces an update in place.
-func (a *publisher) updated(id library.ContentID) {
+func (a *announcer) updated(id library.ContentID) {
 	a.note(func(at clock.Instant) {
 		if len(a.updates) < announceMost {
 			a.updates[id] = at
@@ -78,7 +78,7 @@ func (a *publisher) updated(id library.ContentID) {
 }
 
 // note adds to the announcement, and starts to write it unless that is running.
-func (a *publisher) note(add func(at clock.Instant)) {
+func (a *announcer) note(add func(at clock.Instant)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())
@@ -93,7 +93,7 @@ func (a *publisher) note(add func(at clock.Instant)) {
 // write writes the announcement, and writes it again while it changes, with pauses. A process
 // that ends tries once more and no longer: its end waits for this task, and the store may be
 // down for hours. Other processes find by their next full look what was not announced.
-func (a *publisher) write() {
+func (a *announcer) write() {
 	for {
 		last := a.s.engine.Ending()
 		next, ok := a.take()
@@ -121,7 +121,7 @@ func (a *publisher) write() {
 
 // tried records the result of writing an announcement. It returns true if this was the last
 // try.
-func (a *publisher) tried(next library.Announcement, written, last bool) (over bool) {
+func (a *announcer) tried(next library.Announcement, written, last bool) (over bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if written {
@@ -137,7 +137,7 @@ func (a *publisher) tried(next library.Announcement, written, last bool) (over b
 // announceFor, which all readers have had the time to read. ok is false if nothing is new, or
 // nothing is left. What was never written is never too old, even if the process was suspended for
 // long.
-func (a *publisher) take() (next library.Announcement, ok bool) {
+func (a *announcer) take() (next library.Announcement, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.stamp = max(a.stamp+1, a.now())

@@ -15,7 +15,7 @@ import (
 // queued. A cursor that was delivered in between would cover changes that were not delivered yet.
 func TestQueue_MissedChangesComeFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Follower{s: &Service{watch: library.Unwatched{}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
+	f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
 	missed := make([]library.Change, most)
 	for i := range missed {
 		missed[i] = library.Change{ChangeKey: library.ChangeKey{At: clock.Instant(1 + i), Content: library.ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}

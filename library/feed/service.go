@@ -8,17 +8,25 @@ import (
 	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/principal"
 )
 
-// Service delivers the changes of libraries to their followers in this process, and announces
-// to other processes what this one changes. It contains the Service of libraries.
+// Service delivers the changes of libraries to their followers in this process.
 type Service struct {
+	*Publisher
+	people  *principal.Service
+	library *library.Service
+}
+
+// New returns the Service of the followers of a publisher.
+func New(p *Publisher, people *principal.Service, libraries *library.Service) *Service {
+	return &Service{p, people, libraries}
+}
+
+// Publisher passes what this process changes on to the followers in this process, and announces it to other
+// processes. It implements library.Publisher.
+type Publisher struct {
 	engine       *commit.Engine
-	people       *principal.Service
-	library      *library.Service
-	listing      *listing.Service
 	contents     library.ContentStore
 	libraries    library.LibraryStore
 	rt           sched.Runtime
@@ -27,18 +35,15 @@ type Service struct {
 	snapshotPage int
 
 	notifier  library.Notifier // nil: no other process uses the store
-	publisher *publisher       // nil if notifier is
+	announcer *announcer       // nil if notifier is
 	feeds     feeds
 	// life is the context of background work. It never ends.
 	life context.Context
 }
 
-// Config contains what the Service of feeds needs.
+// Config contains what a Publisher needs.
 type Config struct {
 	Engine    *commit.Engine
-	People    *principal.Service
-	Library   *library.Service
-	Listing   *listing.Service
 	Contents  library.ContentStore
 	Libraries library.LibraryStore
 	Runtime   sched.Runtime
@@ -51,20 +56,19 @@ type Config struct {
 	SnapshotPage int
 }
 
-// New returns the Service of feeds, and makes it the Publisher of the libraries. Its background
-// work gets the values of ctx, and does not end with ctx.
-func New(ctx context.Context, c Config) *Service {
-	s := &Service{
-		engine: c.Engine, people: c.People, library: c.Library, listing: c.Listing, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
+// NewPublisher returns the Publisher of a process. Its background work gets the values of ctx, and
+// does not end with ctx.
+func NewPublisher(ctx context.Context, c Config) *Publisher {
+	s := &Publisher{
+		engine: c.Engine, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, log: c.Log, watch: c.Watch,
 		snapshotPage: c.SnapshotPage, notifier: c.Notifier, life: c.Runtime.Detach(ctx),
 		feeds: feeds{open: map[principal.ID]*libraryFeed{}, updates: map[library.ContentID]bool{}},
 	}
 	if s.notifier != nil {
-		s.publisher = newPublisher(s)
+		s.announcer = newAnnouncer(s)
 	}
-	s.library.PublishTo(s)
 	return s
 }
 
-// Stamp implements Publisher.
-func (s *Service) Stamp(now clock.Instant) clock.Instant { return s.feeds.stampNow(now) }
+// Stamp implements library.Publisher.
+func (s *Publisher) Stamp(now clock.Instant) clock.Instant { return s.feeds.stampNow(now) }

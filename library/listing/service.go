@@ -2,7 +2,6 @@ package listing
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"carrel/core/commit"
@@ -26,7 +25,7 @@ type Service struct {
 	copies    *headerCopies // nil: none are kept
 	folding   *folding
 
-	missing func(ctx context.Context, owner principal.ID) error // see OnMissing
+	missing func(ctx context.Context, owner principal.ID) error // see Config.Rebuild
 }
 
 // Config contains what the Service of pages needs.
@@ -46,30 +45,19 @@ type Config struct {
 	Remote bool
 	// HeaderCache is for remote stores only.
 	HeaderCache HeaderCache
+	// Rebuild is called for a library that is not in the store. It returns nil once the library is complete,
+	// and an UNAVAILABLE error until then.
+	Rebuild func(ctx context.Context, owner principal.ID) error
 }
 
-// New returns the Service of pages. OnMissing must be called before the first request.
+// New returns the Service of pages.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
 		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, journal: c.Journal, log: c.Log, watch: c.Watch,
-		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding),
+		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding), missing: c.Rebuild,
 	}
 	if s.copies != nil {
 		s.copyPrincipals(c.HeaderCache)
 	}
 	return s
-}
-
-// OnMissing registers rebuild, which is called for a library that is not in the store. rebuild
-// returns nil once the library is complete, and an UNAVAILABLE error until then.
-func (s *Service) OnMissing(rebuild func(ctx context.Context, owner principal.ID) error) {
-	s.missing = rebuild
-}
-
-// CheckHooks returns an error if the Service lacks a function that it needs and that another package registers.
-func (s *Service) CheckHooks() error {
-	if s.missing == nil {
-		return errors.New("listing: OnMissing was not called")
-	}
-	return nil
 }

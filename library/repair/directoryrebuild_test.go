@@ -128,7 +128,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
 	store.down.Store(false)
-	if _, err := h.Engine.Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
+	if _, err := h.Background().Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(backendtest.As("u:acme:who"), "bravo", "u")

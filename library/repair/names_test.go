@@ -126,7 +126,7 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 // then the scrubber removes it. Claims whose records own their keys are kept.
 func TestNames_StaleClaimsAreRemoved(t *testing.T) {
 	h := named(t)
-	claims := claim.New(h.Store.Claims, h.Runtime)
+	claims := claim.New(h.Store.Claims, h.Runtime, nil)
 	key := claim.URL("acme", "https://acme.example/two")
 	if err := claims.Take(t.Context(), key, "c:acme:one", claims.Until()); err != nil {
 		t.Fatal(err)

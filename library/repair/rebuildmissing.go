@@ -52,9 +52,9 @@ var (
 	errManyRebuilds = errors.New("many other libraries are being rebuilt")
 )
 
-// rebuildMissing starts the rebuild of a library that is missing, unless it runs already, and
+// RebuildMissing starts the rebuild of a library that is missing, unless it runs already, and
 // waits a little for it.
-func (s *Service) rebuildMissing(ctx context.Context, p principal.ID) error {
+func (s *Service) RebuildMissing(ctx context.Context, p principal.ID) error {
 	run, start := s.rebuilds.join(p, s.rt.Latch())
 	if run == nil {
 		return listing.BeingRebuilt(errManyRebuilds)

@@ -115,8 +115,8 @@ func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucke
 	return s.engine.Retry(ctx, func() error { return s.libraries.DropEntries(ctx, p, []library.BucketEntry{{Bucket: b, Entry: e}}) })
 }
 
-// repair repairs an entry of a library that a reader has found to be wrong.
-func (s *Service) repair(ctx context.Context, r commit.Repair) error {
+// RepairRow repairs an entry of a library that a reader has found to be wrong.
+func (s *Service) RepairRow(ctx context.Context, r commit.Repair) error {
 	switch e := r.Row.(type) {
 	case library.BucketEntry:
 		return s.RepairEntry(ctx, principal.ID(r.Key), e)

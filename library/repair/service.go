@@ -8,7 +8,6 @@ import (
 	"carrel/core/sched"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -20,7 +19,6 @@ type Service struct {
 	engine        *commit.Engine
 	people        *principal.Service
 	library       *library.Service
-	listing       *listing.Service
 	contents      library.ContentStore
 	libraries     library.LibraryStore
 	principals    principal.Store
@@ -45,7 +43,6 @@ type Config struct {
 	Engine        *commit.Engine
 	People        *principal.Service
 	Library       *library.Service
-	Listing       *listing.Service
 	Contents      library.ContentStore
 	Libraries     library.LibraryStore
 	Principals    principal.Store
@@ -59,16 +56,13 @@ type Config struct {
 	Log           *slog.Logger
 }
 
-// New returns the Service of repairs, and registers it with the Services that it contains,
-// which call it for what they find to be missing or wrong.
+// New returns the Service of repairs.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, people: c.People, library: c.Library, listing: c.Listing, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
+		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
 		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),
 	}
-	s.listing.OnMissing(s.rebuildMissing)
-	s.engine.Repairs(commit.Content, s.repair)
 	return s
 }

@@ -256,7 +256,7 @@ func fixtureOn(t *testing.T, host, keyspace string) *fixture {
 		t.Fatal(err)
 	}
 	r.healthy = openInstance(t, o, 0, everyRule)
-	r.claims = claim.New(r.healthy.store.Claims, r.healthy.runtime)
+	r.claims = claim.New(r.healthy.store.Claims, r.healthy.runtime, nil)
 	for _, p := range []principal.ID{owner, first, second} {
 		if err := makeUser(t.Context(), r.healthy.service, string(p), nil); err != nil {
 			t.Fatal(err)

@@ -157,7 +157,7 @@ func (c *encounter) expirePaste(t *testing.T) {
 	})
 	due := commit.Due{At: at, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
 	p, d := c.meet(t, 2*untilExpiry)
-	_, err := d.service.Engine.Expire(t.Context(), due)
+	_, err := d.service.Background().Expire(t.Context(), due)
 	c.recover(t, p, d)
 	c.slow = p.wasSlow()
 	if err != nil && fault.CodeOf(err) != fault.Unavailable && !c.mayRefuse() {
@@ -167,7 +167,7 @@ func (c *encounter) expirePaste(t *testing.T) {
 		c.errorf("the paste has expired, but got %v", got)
 	}
 	err = tried(func() error {
-		_, err := c.r.aheadBy(t, 2*untilExpiry).service.Engine.Expire(t.Context(), due)
+		_, err := c.r.aheadBy(t, 2*untilExpiry).service.Background().Expire(t.Context(), due)
 		return err
 	})
 	if got := c.op.of.look(c.r, t, idAndSecret(made)); err != nil || !got.equal(seen{}) {
