@@ -115,6 +115,17 @@ const clients = {
   },
 };
 
+test('a view of Apollo Client tells a library that does not exist from one that was not read yet', async (t) => {
+  const session = signedIn();
+  const client = examples.apollo.createApolloClient(endpoint, session, transports.events(endpoint, session));
+  t.after(() => client.stop());
+  const view = new examples.apollo.LibraryView(client, 'g:demo:there-is-none', 'DESC', pageSize);
+  const read = new Promise((resolve) => view.query.subscribe(({ loading }) => loading || resolve()));
+  assert.equal(view.library(), undefined);
+  await read;
+  assert.equal(view.library(), null);
+});
+
 // opened opens a library and closes it at the end of the test.
 async function opened(t, client, { id, order = 'DESC', url = endpoint, session = signedIn(), transport = 'events' }) {
   let look = () => {};

@@ -40,9 +40,11 @@ export class LibraryView {
     });
   }
 
-  library(): LibraryConnection | undefined {
-    return this.query.getCurrentResult().data?.principal?.library as
-      LibraryConnection | undefined;
+  // library returns the loaded entries: undefined until they were read, null if there is no such
+  // library or the viewer may not see it.
+  library(): LibraryConnection | null | undefined {
+    const { data } = this.query.getCurrentResult();
+    return data && ((data.principal?.library ?? null) as LibraryConnection | null);
   }
 
   // follow applies the changes since the first page was read. It returns a function that stops it.
