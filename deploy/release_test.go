@@ -115,7 +115,7 @@ func TestRelease_SBOMHasEveryDependency(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, version := range web.Dependencies {
-		if components[name] != version {
+		if isOurs := strings.HasPrefix(version, "file:"); !isOurs && components[name] != version {
 			t.Errorf("%s is %q in the SBOM and %s in package.json", name, components[name], version)
 		}
 	}
