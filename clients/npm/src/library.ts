@@ -126,7 +126,7 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
     return () => {
       if (!this.#listeners.delete(listener) || this.#listeners.size > 0) return;
       this.#following.abort();
-      this.#publish('loading');
+      this.#publish('loading', null);
     };
   };
 
@@ -161,7 +161,6 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
 
   // close ends the subscription and all reads.
   close(): void {
-    if (this.#closing.signal.aborted) return;
     this.#closing.abort(new CarrelError('CLOSED', 'The library was closed.'));
     this.#following.abort();
     this.#publish('closed');

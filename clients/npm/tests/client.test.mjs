@@ -265,3 +265,21 @@ test('times keep their microseconds', () => {
   assert.equal(toMicroseconds('1970-01-01T00:00:01Z'), 1_000_000);
   assert.equal(toMicroseconds('1969-12-31T23:59:59.999999Z'), -1);
 });
+
+test('a pause ends when a browser is online again, and throws the reason of an aborted signal', async (t) => {
+  const browser = new EventTarget();
+  for (const name of ['addEventListener', 'removeEventListener']) {
+    globalThis[name] = browser[name].bind(browser);
+    t.after(() => delete globalThis[name]);
+  }
+  const carrel = new CarrelClient({ url });
+  const long = 1_000_000;
+  const paused = carrel.pause(long);
+  browser.dispatchEvent(new Event('online'));
+  await paused;
+  const ending = new AbortController();
+  const ended = assert.rejects(carrel.pause(long, ending.signal), /stop/);
+  ending.abort(new Error('stop'));
+  await ended;
+  await assert.rejects(carrel.pause(long, AbortSignal.abort(new Error('stop'))), /stop/);
+});

@@ -52,6 +52,8 @@ export function connect(access: Access): Connection {
   const documents = { page: typed(LibraryPageDocument), changes: typed(LibraryChangedDocument) };
   const pastes = typed(PasteCreatedDocument);
   const libraries = new Map<string, LiveLibrary<LibraryEdge>>();
+  // Without the records of their items, the entries are of no use.
+  client.onClearStore(async () => libraries.clear());
   return {
     client,
     library({ id, direction, shared }, at) {
