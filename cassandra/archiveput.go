@@ -31,7 +31,7 @@ const (
 
 	restorePrincipal      = assignPrincipalCells + `, writers = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	holdPrincipal         = `UPDATE principal SET seq = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	restoreGroupMember    = `UPDATE principal SET role = ?, state = ?, mseq = ? WHERE principal_id = ? AND kind = 1 AND key = ?`
+	restoreGroupMember    = `UPDATE principal SET role = ?, state = ?, mseq = ?, since = ? WHERE principal_id = ? AND kind = 1 AND key = ?`
 	restorePrincipalReply = `UPDATE principal USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE principal_id = ? AND kind = 2 AND key = ?`
 
 	replaceSetting = `UPDATE setting SET value = ? WHERE name = ? IF value = ?`
@@ -161,7 +161,7 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.GroupMember != nil:
 		m := r.GroupMember
 		p.partition(principalTable(), string(m.Group), false).others.Append(restoreGroupMember,
-			int8(m.Role), memberState(m.Leaving), m.Seq, string(m.Group), string(m.Principal))
+			int8(m.Role), memberState(m.Leaving), m.Seq, int64(m.Since), string(m.Group), string(m.Principal))
 	case r.Request != nil:
 		p.reply(r.Request)
 	default:

@@ -7,6 +7,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/principal"
@@ -84,7 +85,7 @@ type confirmation struct {
 }
 
 const (
-	putMembership  = `INSERT INTO groups_by_member (member_id, group_id, role) VALUES (?, ?, ?) USING TIMESTAMP ?`
+	putMembership  = `INSERT INTO groups_by_member (member_id, group_id, role, since) VALUES (?, ?, ?, ?) USING TIMESTAMP ?`
 	dropMembership = `DELETE FROM groups_by_member USING TIMESTAMP ? WHERE member_id = ? AND group_id = ?`
 )
 
@@ -96,7 +97,7 @@ func (s principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndex
 		const doing = "update memberships"
 		m := e.Rows[i]
 		if m.Active() && e.Header.State == commit.Live {
-			return s.session.Write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), mts)
+			return s.session.Write(ctx, doing, putMembership, string(m.Principal), id, int8(m.Role), int64(m.Since), mts)
 		}
 		return s.session.Write(ctx, doing, dropMembership, mts, string(m.Principal), id)
 	})
@@ -182,7 +183,7 @@ func (s principals) cleanUpGroup(ctx context.Context, id principal.ID, leaving [
 	return fault.Unavailablef(nil, "clean up a group: the rows keep changing; try again")
 }
 
-const selectMemberships = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`
+const selectMemberships = `SELECT group_id, role, since FROM groups_by_member WHERE member_id = ? AND group_id > ? LIMIT ?`
 
 // Memberships implements principal.Store.
 func (s principals) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
@@ -192,26 +193,27 @@ func (s principals) Memberships(ctx context.Context, p, after principal.ID, limi
 	return s.memberships(ctx, selectMemberships, string(p), string(after), limit)
 }
 
-// memberships reads the rows of a SELECT of group_id and role.
+// memberships reads the rows of a SELECT of group_id, role and since.
 func (s principals) memberships(ctx context.Context, stmt string, args ...any) ([]principal.Membership, error) {
 	var (
 		all   []principal.Membership
 		group string
 		role  int8
+		since int64
 	)
 	r := session.Query{Operation: "list memberships", Stmt: stmt, Args: args}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&group, &role) {
+		if !iter.Scan(&group, &role, &since) {
 			return false
 		}
-		all = append(all, principal.Membership{Group: principal.ID(group), Role: principal.GroupRole(role)})
+		all = append(all, principal.Membership{Group: principal.ID(group), Role: principal.GroupRole(role), Since: clock.Instant(since)})
 		return true
 	})
 	return all, err
 }
 
 // selectMembershipsWithin is selectMemberships up to, but not including, a group.
-const selectMembershipsWithin = `SELECT group_id, role FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
+const selectMembershipsWithin = `SELECT group_id, role, since FROM groups_by_member WHERE member_id = ? AND group_id > ? AND group_id < ? LIMIT ?`
 
 // MembershipsOf implements principal.Store with one read for each principal, session.Width of them
 // at a time.

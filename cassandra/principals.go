@@ -17,6 +17,7 @@ type principalRow struct {
 	kind                      int8
 	key                       string
 	seq, mts, createdAt, mseq int64
+	since                     int64
 	state, visibility, role   int8
 	managers, members         int
 	displayName, email        string
@@ -28,7 +29,7 @@ type principalRow struct {
 // order, and principalColumns those of principalRow.cells.
 const (
 	shownPrincipalColumns = `seq, mts, created_at, state, visibility, managers, members, display_name, email`
-	principalColumns      = shownPrincipalColumns + `, kind, key, mseq, role, writers, input_hash, answer, until`
+	principalColumns      = shownPrincipalColumns + `, kind, key, mseq, since, role, writers, input_hash, answer, until`
 )
 
 func (r *principalRow) shownCells() []any {
@@ -38,7 +39,7 @@ func (r *principalRow) shownCells() []any {
 }
 
 func (r *principalRow) cells() []any {
-	return append(r.shownCells(), &r.kind, &r.key, &r.mseq, &r.role, &r.writers, &r.hash, &r.answer, &r.until)
+	return append(r.shownCells(), &r.kind, &r.key, &r.mseq, &r.since, &r.role, &r.writers, &r.hash, &r.answer, &r.until)
 }
 
 // header returns the header of a user or a group from the row.
@@ -52,7 +53,9 @@ func (r *principalRow) header(id principal.ID) principal.Header {
 
 // member returns the row as that of a member.
 func (r *principalRow) member() principal.GroupMemberRow {
-	return principal.GroupMemberRow{Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq}
+	return principal.GroupMemberRow{
+		Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq, Since: clock.Instant(r.since),
+	}
 }
 
 const selectPrincipalRows = `SELECT ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) IN ?`
@@ -150,7 +153,7 @@ const (
 	assignPrincipalCells = `UPDATE principal SET seq = ?, mts = ?, state = ?, display_name = ?, visibility = ?, email = ?, created_at = ?,
  managers = ?, members = ?`
 	updatePrincipal   = assignPrincipalCells + `, writers[?] = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	putGroupMember    = `INSERT INTO principal (principal_id, kind, key, role, state, mseq) VALUES (?, 1, ?, ?, ?, ?)`
+	putGroupMember    = `INSERT INTO principal (principal_id, kind, key, role, state, mseq, since) VALUES (?, 1, ?, ?, ?, ?, ?)`
 	putPrincipalReply = `INSERT INTO principal (principal_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
 )
 
@@ -163,7 +166,7 @@ func (s principals) CommitPrincipal(ctx context.Context, c *principal.Commit) (c
 	var ch session.Batch
 	ch.Append(updatePrincipal, append(principalValues(h), slotOf(h.Seq), gocql.UUID(c.Writer), string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.Append(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq)
+		ch.Append(putGroupMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), h.Seq, int64(m.Since))
 	}
 	if r := c.Request; r != nil {
 		ch.Append(putPrincipalReply, string(c.ID), requestKey(&r.Key), r.InputHash[:], notNull(r.Answer), int64(r.Until), s.timeToLive(r.Until))

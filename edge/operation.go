@@ -262,10 +262,11 @@ func (op *operation) afterwards() int {
 // bytes returns the price of the texts in its arguments and of its answer, or of its last event.
 func (op *operation) bytes() int { return priceOf(int(op.texts.Load()) + op.body.Size()) }
 
-// resolvingPrice returns the price of the groups that were resolved for a viewer.
+// resolvingPrice returns the price of the groups that were resolved for a viewer, and of the libraries of
+// its groups.
 func resolvingPrice(v *principal.Viewer) int {
-	rounds, groups := v.Resolved()
-	return rounds*roundPrice + groups*groupPrice
+	resolutions, libraries := v.Resolved()
+	return resolutions*groupsPrice + libraries*mergedPrice
 }
 
 // firstErrors returns the errors of errs that are shown.

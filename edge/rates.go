@@ -28,8 +28,8 @@ const (
 	pastePrice    = point             // of one paste that is created or changed, in an account for pastes
 	textPrice     = point             // of textUnit bytes of text in the arguments of a mutation
 	bytesPrice    = point             // of bytesUnit bytes of a request, of its arguments and its answer, or of an event
-	roundPrice    = point             // of one round of reads that resolves groups
-	groupPrice    = point / 20        // of one group that is read for it
+	groupsPrice   = 5 * point         // of resolving the groups of a user or a group, however many they are
+	mergedPrice   = point / 20        // of the library of one of the viewer's groups, with includeShared
 	resumePrice   = 10 * point        // of reading what a resumed subscription has missed, in addition to its own price
 )
 
@@ -186,7 +186,7 @@ type ledger struct {
 	burst     int
 	spent     func(price int)
 	policy    []string // the value of the header RateLimit-Policy
-	networks  *ledger // of networks of /48, which pay in addition to a /64 of theirs; may be nil
+	networks  *ledger  // of networks of /48, which pay in addition to a /64 of theirs; may be nil
 
 	mu             sync.Mutex
 	younger, older map[string]*rate.Limiter

@@ -1204,7 +1204,7 @@ type Limits {
   pingSeconds: Int!
   "The estimated bytes of memory of the cache of validated documents."
   documentCacheBytes: Int!
-  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, or 10 for each item if it takes several, or a tenth of its cost if that is more. It also takes a hundredth of the number of libraries that it concerns, 1 for each key that it leases or gives up, and 1 for each KiB of text in its arguments; a wrong secret of a paste takes 90 more. A subscription takes a tenth of its cost once, and again for each event. Each operation takes at least 1, and 1 for each full 16 KiB of its request, and of its answer. Resolving the viewer's groups takes 1 for each round of reads and 1 for each 20 groups."
+  "How many points a signed-in viewer may spend in a minute; null: no limit. A query takes a tenth of its cost. A mutation takes 10, or 10 for each item if it takes several, or a tenth of its cost if that is more. It also takes a hundredth of the number of libraries that it concerns, 1 for each key that it leases or gives up, and 1 for each KiB of text in its arguments; a wrong secret of a paste takes 90 more. A subscription takes a tenth of its cost once, and again for each event. Each operation takes at least 1, and 1 for each full 16 KiB of its request, and of its answer. Resolving the groups of the viewer, or of a user or a group that becomes a member of a group, takes 5."
   viewerPointsPerMinute: Int
   "The same for the anonymous requests of one address."
   addressPointsPerMinute: Int
@@ -1292,7 +1292,7 @@ enum FanOutState {
 type FanOut {
   "Whether every library shows the change."
   state: FanOutState!
-  "How many libraries the change concerns; 0 where nothing changes."
+  "How many libraries the change concerns; 0 where nothing changes. At most 1 for viewers who do not manage the item, because they do not see all of its members."
   libraries: Int!
 }
 
@@ -1318,7 +1318,7 @@ type Mutation {
     "The group and what changes."
     input: UpdateGroupInput!
   ): UpdateGroupPayload
-  "Adds and removes members of a group and changes their roles. Allowed for its managers and administrators; any member may remove itself."
+  "Adds and removes members of a group and changes their roles. Allowed for its managers and administrators. Any member may remove itself, and may be removed by the administrators of its tenant and, if it is a group, by its managers."
   setGroupMembers(
     "The group and the changes."
     input: SetGroupMembersInput!

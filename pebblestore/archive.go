@@ -183,12 +183,8 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 			r.Member = &archive.MemberAt{Content: library.ContentID(id), Member: library.Member{Principal: member}}
 			err = decodeContentMember(value, &r.Member.Member)
 		} else {
-			var role byte
-			var leaving bool
-			var seq int64
-			role, leaving, seq, err = decodeMember(value)
-			m := principal.GroupMemberRow{Principal: member, Role: principal.GroupRole(role), Leaving: leaving, Seq: seq}
-			r.GroupMember = &archive.GroupMemberAt{Group: principal.ID(id), GroupMemberRow: m}
+			r.GroupMember = &archive.GroupMemberAt{Group: principal.ID(id), GroupMemberRow: principal.GroupMemberRow{Principal: member}}
+			err = decodeGroupMember(value, &r.GroupMember.GroupMemberRow)
 		}
 		return r, err
 	case kind == kindRequest:
@@ -254,7 +250,7 @@ func (s *Store) putArchived(b *pebble.Batch, r *archive.Row) error {
 		return b.Set(appendHeaderKey(nil, tablePrincipal, string(r.Principal.ID)), appendPrincipal(nil, r.Principal), nil)
 	case r.GroupMember != nil:
 		m := r.GroupMember
-		return b.Set(appendMemberKey(nil, tablePrincipal, string(m.Group), m.Principal), appendMember(nil, byte(m.Role), m.Leaving, m.Seq), nil)
+		return b.Set(appendMemberKey(nil, tablePrincipal, string(m.Group), m.Principal), appendGroupMember(nil, &m.GroupMemberRow), nil)
 	case r.Content != nil:
 		return b.Set(appendHeaderKey(nil, tableContent, string(r.Content.ID)), appendHeader(nil, r.Content), nil)
 	case r.Member != nil:

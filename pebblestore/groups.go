@@ -71,9 +71,8 @@ func (s principals) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup)
 		key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
 		value, found, err := s.get(key)
 		if err == nil && found {
-			var leaving bool
-			var seq int64
-			if _, leaving, seq, err = decodeMember(value); err == nil && leaving && seq == given.Seq {
+			var stored principal.GroupMemberRow
+			if err = decodeGroupMember(value, &stored); err == nil && stored.Leaving && stored.Seq == given.Seq {
 				err = b.Delete(key, nil)
 			}
 		}

@@ -142,7 +142,8 @@ func TestRows_Golden(t *testing.T) {
 		{"header, moved", appendHeader(nil, &moved)},
 		{"header, named", appendHeader(nil, &named)},
 		{"further row", appendRow(nil, []byte("V"))},
-		{"member", appendMember(nil, 3, true, 300)},
+		{"member", appendGroupMember(nil, &principal.GroupMemberRow{Role: 3, Leaving: true, Seq: 300, Since: 9})},
+		{"membership", appendMembership(nil, 2, 9)},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, RemovedFrom: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
@@ -229,7 +230,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
 	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
-	f.Add(appendMember(nil, 1, true, 5))
+	f.Add(appendGroupMember(nil, &principal.GroupMemberRow{Role: 1, Leaving: true, Seq: 5, Since: 9}))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, row []byte) {
@@ -267,8 +268,13 @@ func FuzzRows(f *testing.F) {
 				return appendCreation(nil, &c), err
 			}},
 			{"member", func(b []byte) ([]byte, error) {
-				role, leaving, seq, err := decodeMember(b)
-				return appendMember(nil, role, leaving, seq), err
+				var m principal.GroupMemberRow
+				err := decodeGroupMember(b, &m)
+				return appendGroupMember(nil, &m), err
+			}},
+			{"membership", func(b []byte) ([]byte, error) {
+				role, since, err := decodeMembership(b)
+				return appendMembership(nil, role, since), err
 			}},
 			{"member of content", func(b []byte) ([]byte, error) {
 				var m library.Member
@@ -323,7 +329,10 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 			return decodeShownPrincipal("u:a:b", string(b), new(principal.Header))
 		}},
 		{"in-flight list", appendInFlightList(nil, &l), func(b []byte) error { _, err := decodeInFlightList("x", b); return err }},
-		{"member", appendMember(nil, 1, true, 500), func(b []byte) error { _, _, _, err := decodeMember(b); return err }},
+		{"member", appendGroupMember(nil, &principal.GroupMemberRow{Role: 1, Leaving: true, Seq: 500, Since: 500}), func(b []byte) error {
+			return decodeGroupMember(b, new(principal.GroupMemberRow))
+		}},
+		{"membership", appendMembership(nil, 1, 500), func(b []byte) error { _, _, err := decodeMembership(b); return err }},
 		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
 		{"directory", appendDirectoryRow(nil, 1, 500), func(b []byte) error { _, _, err := decodeDirectoryRow(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},

@@ -286,8 +286,10 @@ func (s libraries) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 // SharedWith implements library.LibraryStore.
 func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
 	var shared []library.Shared
-	err := s.pairs(ctx, "list what is shared", tableShared, string(owner), string(after), limit, func(second string, role byte) {
+	err := s.pairs(ctx, "list what is shared", tableShared, string(owner), string(after), limit, func(second string, value []byte) error {
+		role, err := decodeRole(value)
 		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -297,7 +299,7 @@ func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after lib
 
 // pairs calls row for the rows of a table of pairs whose first part is first, in order of the
 // second part, beginning behind a given one.
-func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int, row func(second string, role byte)) (err error) {
+func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int, row func(second string, value []byte) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err
@@ -322,12 +324,10 @@ func (s *Store) pairs(ctx context.Context, doing string, table byte, first, afte
 			err = bad
 			break
 		}
-		role, bad := decodeRole(value)
-		if bad != nil {
+		if bad := row(string(v.it.Key()[prefix:]), value); bad != nil {
 			err = fmt.Errorf("row of %q: %w", first, bad)
 			break
 		}
-		row(string(v.it.Key()[prefix:]), role)
 		n++
 	}
 	return errors.Join(err, v.it.Error(), s.done(v))

@@ -73,11 +73,9 @@ func (v *view) readGroupMember(group principal.ID, m *principal.GroupMemberRow) 
 	if err != nil || !found {
 		return err
 	}
-	role, leaving, seq, err := decodeMember(value)
-	if err != nil {
+	if err := decodeGroupMember(value, m); err != nil {
 		return fmt.Errorf("member %q of group %q: %w", m.Principal, group, err)
 	}
-	m.Role, m.Leaving, m.Seq = principal.GroupRole(role), leaving, seq
 	return nil
 }
 
@@ -159,9 +157,8 @@ func (s principals) GroupMembersPage(ctx context.Context, group, after principal
 	err = v.readPrincipalHeader(group, &rows.Header)
 	if err == nil {
 		err = v.memberRows(tablePrincipal, string(group), after, limit, func(p principal.ID, value []byte) error {
-			role, leaving, seq, err := decodeMember(value)
-			rows.Members = append(rows.Members, principal.GroupMemberRow{Principal: p, Role: principal.GroupRole(role), Leaving: leaving, Seq: seq})
-			return err
+			rows.Members = append(rows.Members, principal.GroupMemberRow{Principal: p})
+			return decodeGroupMember(value, &rows.Members[len(rows.Members)-1])
 		})
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
@@ -211,8 +208,9 @@ func (s principals) commitPrincipal(c *principal.Commit) (commit.Verdict, error)
 		return commit.Verdict{}, err
 	}
 	for _, m := range c.Members {
+		m.Seq = h.Seq
 		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
-		row = appendMember(row[:0], byte(m.Role), m.Leaving, h.Seq)
+		row = appendGroupMember(row[:0], &m)
 		if err := b.Set(key, row, nil); err != nil {
 			return commit.Verdict{}, err
 		}
@@ -255,12 +253,13 @@ func (s principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndex
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	for _, m := range rows {
-		role := byte(0)
-		if m.Active() && state == commit.Live {
-			role = byte(m.Role)
-		}
 		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
-		if err := setRole(b, key, role); err != nil {
+		if m.Active() && state == commit.Live {
+			err = b.Set(key, appendMembership(nil, byte(m.Role), m.Since), nil)
+		} else {
+			err = b.Delete(key, nil)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -290,8 +289,10 @@ func (s principals) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []
 // Memberships implements principal.Store.
 func (s principals) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	var ms []principal.Membership
-	err := s.pairs(ctx, "list memberships", tableMembership, string(p), string(after), limit, func(second string, role byte) {
-		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role)})
+	err := s.pairs(ctx, "list memberships", tableMembership, string(p), string(after), limit, func(second string, value []byte) error {
+		role, since, err := decodeMembership(value)
+		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role), Since: since})
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -361,11 +362,11 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 		if err != nil {
 			return nil, err
 		}
-		role, err := decodeRole(value)
+		role, since, err := decodeMembership(value)
 		if err != nil {
 			return nil, fmt.Errorf("row of %q: %w", p, err)
 		}
-		ms = append(ms, principal.Membership{Group: group, Role: principal.GroupRole(role)})
+		ms = append(ms, principal.Membership{Group: group, Role: principal.GroupRole(role), Since: since})
 		ok = v.it.Next()
 	}
 	return ms, v.it.Error()

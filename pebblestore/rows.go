@@ -60,13 +60,23 @@ func appendMember(b []byte, role byte, leaving bool, seq int64) []byte {
 	return binary.AppendUvarint(append(b, rowVersion, role, state), uint64(seq))
 }
 
-// decodeMember reads a member row of a group.
-func decodeMember(value []byte) (role byte, leaving bool, seq int64, err error) {
+// appendGroupMember appends a member row of a group.
+func appendGroupMember(b []byte, m *principal.GroupMemberRow) []byte {
+	return binary.AppendVarint(appendMember(b, byte(m.Role), m.Leaving, m.Seq), int64(m.Since))
+}
+
+// decodeGroupMember reads a member row of a group into m.
+func decodeGroupMember(value []byte, m *principal.GroupMemberRow) error {
 	role, leaving, seq, rest, err := cutMember(value)
-	if err == nil && len(rest) > 0 {
-		err = errRow
+	if err != nil {
+		return err
 	}
-	return role, leaving, seq, err
+	since, n := binary.Varint(rest)
+	if n <= 0 || n != len(rest) {
+		return errRow
+	}
+	m.Role, m.Leaving, m.Seq, m.Since = principal.GroupRole(role), leaving, seq, clock.Instant(since)
+	return nil
 }
 
 // cutMember reads the common beginning of all member rows.
@@ -153,7 +163,24 @@ func decodeChange(value []byte) (removedFrom, holds library.Buckets, c library.C
 	return library.Buckets(value[1]), library.Buckets(value[2]), c, nil
 }
 
-// appendRole appends a row that holds only a role: tableShared, tableMembership.
+// appendMembership appends a row of tableMembership.
+func appendMembership(b []byte, role byte, since clock.Instant) []byte {
+	return binary.AppendVarint(appendRole(b, role), int64(since))
+}
+
+// decodeMembership reads a row of tableMembership.
+func decodeMembership(value []byte) (role byte, since clock.Instant, err error) {
+	if len(value) < 3 || value[0] != rowVersion {
+		return 0, 0, errRow
+	}
+	s, n := binary.Varint(value[2:])
+	if n <= 0 || 2+n != len(value) {
+		return 0, 0, errRow
+	}
+	return value[1], clock.Instant(s), nil
+}
+
+// appendRole appends a row that holds only a role: tableShared.
 func appendRole(b []byte, role byte) []byte { return append(b, rowVersion, role) }
 
 // decodeRole reads a row that holds only a role.

@@ -55,6 +55,9 @@ type additions struct {
 
 // check returns why p cannot become a member; refused is nil if it can.
 func (a *additions) check(ctx context.Context, p ID) (refused, err error) {
+	if p.IsGroup() {
+		a.meter.resolutions.Add(1) // of the groups below it, whether they are read or not
+	}
 	closure, err := a.s.closureOf(ctx, p, a.meter)
 	if err != nil {
 		return nil, err
@@ -105,8 +108,8 @@ func (a *additions) checkDirect(p ID, own bool, c *Closure) error {
 func (a *additions) checkSize(p ID, own bool, c *Closure) error {
 	counts := func(g ID) bool { return !own || g.Tenant() == p.Tenant() }
 	total, more := 0, 0
-	for g := range c.groups { // counts, in any order
-		if counts(g) {
+	for g, at := range c.groups { // counts, in any order
+		if at.role != NotInGroup && counts(g) {
 			total++
 		}
 	}
@@ -131,7 +134,7 @@ func (a *additions) deepest(p ID, c *Closure) int {
 		if g == p || g != a.group && g.Tenant() != a.group.Tenant() {
 			continue
 		}
-		if known, in := c.groups[g]; in && known.level <= level {
+		if known := c.groups[g]; known.role != NotInGroup && known.level <= level {
 			continue
 		}
 		deepest = max(deepest, level)
@@ -157,7 +160,6 @@ func (a *additions) reachesBelow(ctx context.Context, p ID, levels int) (bool, e
 		if err != nil {
 			return false, err
 		}
-		a.meter.read(len(level))
 		level = level[:0:0]
 		for _, g := range below {
 			// Groups below the group itself already reach the groups above it.

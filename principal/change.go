@@ -36,7 +36,7 @@ func parseOf(kind id.Kind, globalID string) (ID, error) {
 // changePlan is the change that a mutation plans for one principal's partition.
 type changePlan struct {
 	after Header           // Seq, MTS and Writers are those read
-	rows  []GroupMemberRow // rows to write, in order of id; without Seq
+	rows  []GroupMemberRow // rows to write, in order of id; without Seq, and new ones without Since
 	// found are rows of members that have the wanted role already.
 	found []GroupMemberRow
 	// changed reports that after or rows differ from the stored ones.
@@ -66,6 +66,9 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.looksLike(&p.after)}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
+		if p.rows[i].Since == 0 {
+			p.rows[i].Since = p.after.MTS
+		}
 		e.Members = append(e.Members, p.rows[i].Principal)
 	}
 	for _, m := range p.found {

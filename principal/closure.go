@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sort"
+	"sync"
+
+	"carrel/core/clock"
 )
 
 // Limits of memberships (docs/visibility.md). Mutations refuse to exceed them. A race may exceed one
@@ -21,7 +24,7 @@ const (
 	// cannot use up a principal's quota.
 	maxOwnGroups   = 1000
 	maxOtherGroups = 100
-	// maxOwnRows and maxOtherRows are how many memberships are read for one closure: of the
+	// maxOwnRows and maxOtherRows are how many memberships are read at one level of a closure: of the
 	// principal and of groups of its tenant, and of groups of other tenants. They limit the cost
 	// if many groups are nested into the same ones.
 	maxOwnRows   = 20_000
@@ -31,6 +34,8 @@ const (
 // Closure is the set of groups that a principal is in, directly or through
 // others. A nil Closure is empty.
 type Closure struct {
+	// groups also has groups that had to give way, with the role NotInGroup: chains may lead through
+	// them.
 	groups map[ID]groupAt
 	// direct are the direct memberships in the reverse index, within the limits.
 	direct []Membership
@@ -41,6 +46,9 @@ type Closure struct {
 type groupAt struct {
 	role  GroupRole
 	level int
+	// since is when the principal came into the group, by the earliest way: the time of the latest
+	// membership of a chain that leads to the group.
+	since clock.Instant
 	// first is the membership by which it was found, of a principal of a lower level. strongest is the
 	// one that gives the role.
 	first, strongest confirmed
@@ -89,7 +97,7 @@ func (c *Closure) within(levels int) []ID {
 	}
 	ids := make([]ID, 0, len(c.groups))
 	for id, g := range c.groups { // sorted below
-		if g.level <= levels {
+		if g.level <= levels && g.role != NotInGroup {
 			ids = append(ids, id)
 		}
 	}
@@ -100,23 +108,6 @@ func (c *Closure) within(levels int) []ID {
 // All returns the groups, in order of id.
 func (c *Closure) All() []ID { return c.within(maxLevels) }
 
-// Meter counts the work of resolving groups, for which the edge charges the caller.
-type Meter struct {
-	rounds, groups atomic.Int64
-}
-
-// read counts a round of reads of some groups.
-func (m *Meter) read(groups int) {
-	m.rounds.Add(1)
-	m.groups.Add(int64(groups))
-}
-
-// MoveTo moves what was counted to the meter of a viewer.
-func (m *Meter) MoveTo(v *Viewer) {
-	v.resolved.rounds.Add(m.rounds.Swap(0))
-	v.resolved.groups.Add(m.groups.Swap(0))
-}
-
 // closureOf resolves the groups of p, level by level, one round of reads for each. A group that
 // is reached in several ways counts with its lowest level, and with the strongest role of those
 // through which it is reached: a member of a group that manages G manages G. p itself is not in
@@ -124,20 +115,17 @@ func (m *Meter) MoveTo(v *Viewer) {
 //
 // The reverse index is only a hint: every membership is confirmed by the group's own partition.
 // The groups of p's own tenant are resolved first and within limits of their own, so those of
-// other tenants never displace them. A deleted principal has no groups, whatever rows remain of
-// it.
+// other tenants never displace them. Beyond the limits, groups that p came into later give way:
+// whatever memberships others add, they displace no group that p is in by earlier ones. A deleted
+// principal has no groups, whatever rows remain of it.
 func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, error) {
-	a := &ascent{s: s, p: p, meter: m, roles: map[ID]groupAt{}, ownRows: maxOwnRows, otherRows: maxOtherRows}
-	var edges []edge
-	if err := a.read(ctx, []ID{p}, &a.ownRows, &edges); err != nil {
+	m.resolutions.Add(1)
+	a := &ascent{s: s, p: p, groups: map[ID]groupAt{}, rows: map[ID][]Membership{}}
+	if err := a.read(ctx, []ID{p}, maxOwnRows); err != nil {
 		return nil, err
 	}
-	m.read(0)
-	c := &Closure{groups: a.roles, direct: make([]Membership, len(edges))}
-	for i, e := range edges {
-		c.direct[i] = e.Membership
-	}
-	if len(edges) == 0 {
+	c := &Closure{groups: a.groups, direct: a.rows[p]}
+	if len(c.direct) == 0 {
 		return c, nil
 	}
 	deleted := false
@@ -147,6 +135,7 @@ func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, erro
 			return err
 		},
 		func() (err error) {
+			edges := a.edges([]ID{p})
 			for level := 1; err == nil && level <= maxLevels && len(edges) > 0; level++ {
 				edges, err = a.climb(ctx, level, edges)
 			}
@@ -159,129 +148,203 @@ func (s *Service) closureOf(ctx context.Context, p ID, m *Meter) (*Closure, erro
 	if deleted {
 		return &Closure{}, nil
 	}
-	// Both kinds were resolved up to the limit; together they must not exceed it.
-	for _, g := range a.others[max(0, min(len(a.others), maxGroups-len(a.own))):] {
-		delete(a.roles, g)
+	if len(a.groups) > maxGroups {
+		// Both kinds were resolved up to the limit; together they must not exceed it.
+		own, others := a.known()
+		a.giveWay(others, maxGroups-len(own))
 	}
 	return c, nil
 }
 
 // ascent is the state of closureOf.
 type ascent struct {
-	s     *Service
-	p     ID
-	meter *Meter
-	roles map[ID]groupAt
-	// own and others are the groups found so far, of p's tenant and of others, in
-	// the order found.
-	own, others []ID
-	// ownRows and otherRows are how many memberships may still be read.
-	ownRows, otherRows int
+	s      *Service
+	p      ID
+	groups map[ID]groupAt
+	// rows are the memberships that were read, of p and of groups.
+	rows map[ID][]Membership
+	mu   sync.Mutex // of rows
 }
 
-// edge is a membership of a member, as the reverse index lists it.
+// edge is a membership of a member that p is, or is in.
 type edge struct {
 	member ID
 	Membership
+	reached clock.Instant // since when p is in the group by this membership
 }
 
-// candidate is a group that p may be in, with the memberships that lead to it, the strongest
-// first.
+// candidate is a group that p may be in, with the memberships that lead to it, the strongest first.
 type candidate struct {
 	group ID
 	edges []edge
+	since clock.Instant // the earliest of the edges
 }
 
 // climb confirms the memberships that lead to the groups of a level and returns those of the groups
 // themselves. It confirms the former while it reads the latter: this takes one round, and rarely
-// reads a group unnecessarily.
+// reads a group unnecessarily. Memberships of groups of lower levels come again if p turns out to be
+// in these groups for longer.
 func (a *ascent) climb(ctx context.Context, level int, edges []edge) ([]edge, error) {
-	own, others := len(a.own), len(a.others)
-	candidates := a.candidates(edges)
-	if len(candidates) == 0 {
-		return nil, nil
+	candidates, higher := a.candidates(edges)
+	var own, others []ID
+	for _, c := range candidates {
+		if _, read := a.rows[c.group]; read || a.groups[c.group].role != NotInGroup {
+			continue
+		}
+		if c.group.Tenant() == a.p.Tenant() {
+			own = append(own, c.group)
+		} else {
+			others = append(others, c.group)
+		}
 	}
-	a.meter.read(len(candidates))
-	var ofOwn, ofOthers []edge
 	tasks := []func() error{func() error { return a.confirm(ctx, level, candidates) }}
-	if fresh := a.own[own:]; level < maxLevels && len(fresh) > 0 {
-		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.ownRows, &ofOwn) })
+	if level < maxLevels && len(own) > 0 {
+		tasks = append(tasks, func() error { return a.read(ctx, own, maxOwnRows) })
 	}
-	if fresh := a.others[others:]; level < maxLevels && len(fresh) > 0 {
-		tasks = append(tasks, func() error { return a.read(ctx, fresh, &a.otherRows, &ofOthers) })
+	if level < maxLevels && len(others) > 0 {
+		tasks = append(tasks, func() error { return a.read(ctx, others, maxOtherRows) })
 	}
 	if err := a.s.engine.Together(ctx, tasks); err != nil {
 		return nil, err
 	}
-	up := append(ofOwn, ofOthers...)
-	return slices.DeleteFunc(up, func(e edge) bool { return a.roles[e.member].role == NotInGroup }), nil
+	if len(a.groups) > maxGroups {
+		own, others := a.known()
+		a.giveWay(own, maxGroups)
+		a.giveWay(others, maxGroups)
+	}
+	return a.edges(higher), nil
 }
 
-// read appends the memberships of principals, as far as the remaining rows allow.
-func (a *ascent) read(ctx context.Context, principals []ID, remaining *int, into *[]edge) error {
+// read reads the memberships of principals, as far as the limit allows.
+func (a *ascent) read(ctx context.Context, principals []ID, limit int) error {
 	lists, err := a.s.store.MembershipsOf(ctx, MembershipsQuery{
-		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: *remaining,
+		Principals: principals, Own: maxOwnGroups, Others: maxOtherGroups, Rows: limit,
 	})
 	if err != nil {
 		return fmt.Errorf("read memberships: %w", err)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for i, list := range lists {
-		*remaining -= len(list)
-		for _, m := range list {
-			*into = append(*into, edge{principals[i], m})
-		}
+		a.rows[principals[i]] = list
 	}
 	return nil
 }
 
-// candidates returns the groups that edges lead to and in which they may give p a stronger role
-// than is known, in the order of edges. Groups that were not known are added to those found, up
-// to the limit.
-func (a *ascent) candidates(edges []edge) []candidate {
-	var all []candidate
-	at := make(map[ID]int, len(edges))
-	for _, e := range edges {
-		known := a.roles[e.Group].role
-		if e.Group == a.p || e.Role <= known {
+// edges returns the memberships of p, or of those of members that p is in.
+func (a *ascent) edges(members []ID) []edge {
+	var all []edge
+	for _, id := range members {
+		at := a.groups[id]
+		if id != a.p && at.role == NotInGroup {
 			continue
 		}
-		i, met := at[e.Group]
-		if !met {
-			if known == NotInGroup && !a.find(e.Group) {
-				continue
-			}
-			i = len(all)
-			at[e.Group] = i
-			all = append(all, candidate{group: e.Group})
+		for _, m := range a.rows[id] {
+			all = append(all, edge{id, m, max(at.since, m.Since)})
 		}
-		all[i].edges = append(all[i].edges, e)
-	}
-	for i := range all {
-		slices.SortStableFunc(all[i].edges, func(e, f edge) int { return cmp.Compare(f.Role, e.Role) })
 	}
 	return all
 }
 
-// find adds a group to those found. It returns false at the limit.
-func (a *ascent) find(group ID) bool {
-	found := &a.others
-	if group.Tenant() == a.p.Tenant() {
-		found = &a.own
+// candidates returns the groups that edges lead to and in which they may give p a stronger role
+// than is known. higher are the groups whose memberships are to be followed next: those that were not
+// known, and those that p is in for longer than was known.
+func (a *ascent) candidates(edges []edge) (all []candidate, higher []ID) {
+	at := make(map[ID]int, len(edges))
+	for _, e := range edges {
+		known := a.groups[e.Group]
+		if e.Group == a.p {
+			continue
+		}
+		if known.role != NotInGroup && e.reached < known.since {
+			known.since = e.reached
+			a.groups[e.Group] = known
+			higher = append(higher, e.Group)
+		}
+		if e.Role <= known.role {
+			continue
+		}
+		i, met := at[e.Group]
+		if !met {
+			i = len(all)
+			at[e.Group] = i
+			all = append(all, candidate{group: e.Group, since: e.reached})
+		}
+		all[i].edges, all[i].since = append(all[i].edges, e), min(all[i].since, e.reached)
 	}
-	if len(*found) == maxGroups {
+	for i := range all {
+		slices.SortStableFunc(all[i].edges, func(e, f edge) int {
+			return cmp.Or(cmp.Compare(f.Role, e.Role), cmp.Compare(e.reached, f.reached))
+		})
+	}
+	all = a.early(all)
+	for _, c := range all {
+		if a.groups[c.group].role == NotInGroup {
+			higher = append(higher, c.group)
+		}
+	}
+	slices.Sort(higher)
+	return all, slices.Compact(higher)
+}
+
+// early returns candidates, the earliest first, without those that are too late for the limit.
+func (a *ascent) early(all []candidate) []candidate {
+	slices.SortFunc(all, func(c, d candidate) int { return cmp.Or(cmp.Compare(c.since, d.since), cmp.Compare(c.group, d.group)) })
+	if len(a.groups)+len(all) <= maxGroups {
+		return all
+	}
+	own, others := a.known()
+	newOwn, newOthers := 0, 0
+	return slices.DeleteFunc(all, func(c candidate) bool {
+		if a.groups[c.group].role != NotInGroup {
+			return false
+		}
+		known, before := others, &newOthers
+		if c.group.Tenant() == a.p.Tenant() {
+			known, before = own, &newOwn
+		}
+		notLater := sort.Search(len(known), func(i int) bool { return a.groups[known[i]].since > c.since })
+		if notLater+*before >= maxGroups {
+			return true
+		}
+		*before++
 		return false
+	})
+}
+
+// known returns the groups of p's tenant and those of others that p is in, the earliest first.
+func (a *ascent) known() (own, others []ID) {
+	for id, g := range a.groups { // sorted below
+		switch {
+		case g.role == NotInGroup:
+		case id.Tenant() == a.p.Tenant():
+			own = append(own, id)
+		default:
+			others = append(others, id)
+		}
 	}
-	*found = append(*found, group)
-	return true
+	earlier := func(g, h ID) int {
+		at, other := a.groups[g], a.groups[h]
+		return cmp.Or(cmp.Compare(at.since, other.since), cmp.Compare(at.level, other.level), cmp.Compare(g, h))
+	}
+	slices.SortFunc(own, earlier)
+	slices.SortFunc(others, earlier)
+	return own, others
+}
+
+// giveWay takes p out of the latest of groups, so that n remain.
+func (a *ascent) giveWay(groups []ID, n int) {
+	for _, id := range groups[min(max(n, 0), len(groups)):] {
+		g := a.groups[id]
+		g.role = NotInGroup
+		a.groups[id] = g
+	}
 }
 
 // confirm reads the groups' own rows. One confirmed membership of each candidate is enough;
 // another is tried only if the first is not as the index lists it.
 func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate) error {
-	for first := true; len(candidates) > 0; first = false {
-		if !first {
-			a.meter.read(len(candidates))
-		}
+	for len(candidates) > 0 {
 		claims := make([]MemberOf, len(candidates))
 		for i, c := range candidates {
 			claims[i] = MemberOf{Group: c.group, Member: c.edges[0].member}
@@ -292,14 +355,17 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 		}
 		again := candidates[:0]
 		for i, c := range candidates {
-			now := a.roles[c.group]
+			now := a.groups[c.group]
 			if row := rows[i]; row.Active() && row.Role > now.role {
 				by := confirmed{c.edges[0].member, row.Seq}
-				if now.role == NotInGroup {
+				if now.level == 0 {
 					now.level, now.first = level, by
 				}
+				if now.role == NotInGroup {
+					now.since = c.since
+				}
 				now.role, now.strongest = row.Role, by
-				a.roles[c.group] = now
+				a.groups[c.group] = now
 			}
 			c.edges = slices.DeleteFunc(c.edges[1:], func(e edge) bool { return e.Role <= now.role })
 			if len(c.edges) > 0 {
@@ -316,7 +382,9 @@ func (a *ascent) confirm(ctx context.Context, level int, candidates []candidate)
 func (c *Closure) levelsOf(group ID) map[ID]int {
 	levels := make(map[ID]int, len(c.groups)+1)
 	for id, g := range c.groups { // into a map, in any order
-		levels[id] = g.level + 1
+		if g.role != NotInGroup {
+			levels[id] = g.level + 1
+		}
 	}
 	levels[group] = 1
 	return levels

@@ -3,6 +3,7 @@ package principal
 import (
 	"context"
 
+	"carrel/core/clock"
 	"carrel/core/sched"
 )
 
@@ -10,3 +11,6 @@ import (
 func (s *Service) HeaderIsWrong(ctx context.Context, id ID, copied *Header) (bool, error) {
 	return s.headerIsWrong(ctx, id, copied, sched.Present(s.rt))
 }
+
+// Since returns since when the principal of a closure is in a group.
+func (c *Closure) Since(group ID) clock.Instant { return c.groups[group].since }

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strconv"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
 )
 
 // SetGroupMembers sets, changes and removes roles in a group. Effective managers and
-// administrators may call it; any member may remove itself.
+// administrators may call it. Any member may remove itself, and may be removed by the administrators
+// of its tenant and, if it is a group, by its managers.
 func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMembers) (*Group, error) {
 	defer v.Forget()
 	var faults fault.List
@@ -100,7 +102,7 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *
 		return s.applyMembers(ctx, v, rows, changes)
 	}
 	if err := s.requireGroup(ctx, v, id, rows, "groupId"); err != nil {
-		return nil, err
+		return s.takeOut(ctx, v, rows, changes, err)
 	}
 	refused := s.requireGroupManager(ctx, v, rows, "groupId")
 	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
@@ -110,6 +112,39 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *
 		return nil, err
 	}
 	if refused != nil && !removesItself(v, changes) {
+		return s.takeOut(ctx, v, rows, changes, refused)
+	}
+	return s.applyMembers(ctx, v, rows, changes)
+}
+
+// takeOut plans changes that only remove members for which the viewer is responsible: users and groups of a
+// tenant that it administers, and groups that it manages. It needs no role in the group, and need not see
+// it, because others can add members without asking them. For all other changes it returns refused.
+func (s *Service) takeOut(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, refused error) (*changePlan, error) {
+	if code := fault.CodeOf(refused); code != fault.NotFound && code != fault.Forbidden {
+		return nil, refused
+	}
+	members := rows.Header.State == commit.Live
+	for i, c := range changes {
+		members = members && rows.Members[i+1].Active()
+		switch {
+		case c.role != NotInGroup || !c.principal.IsGroup() && !v.Administers(c.principal.Tenant()):
+			return nil, refused
+		case v.Administers(c.principal.Tenant()):
+			continue
+		}
+		group, err := s.readMembers(ctx, c.principal, []ID{v.User}, nil)
+		if err == nil {
+			err = s.requireGroupManager(ctx, v, group, "groupId")
+		}
+		switch {
+		case fault.CodeOf(err) == fault.Forbidden || err == nil && group.Header.State != commit.Live:
+			return nil, refused
+		case err != nil:
+			return nil, err
+		}
+	}
+	if !members {
 		return nil, refused
 	}
 	return s.applyMembers(ctx, v, rows, changes)
@@ -178,9 +213,9 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 	granted := false
 	for i, c := range changes {
 		old := rows.Members[i+1]
-		was := NotInGroup
+		was, since := NotInGroup, clock.Instant(0)
 		if old.Active() {
-			was = old.Role
+			was, since = old.Role, old.Since
 		}
 		if was == c.role {
 			if old.Active() {
@@ -202,7 +237,7 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 		case c.role == NotInGroup:
 			p.after.Members--
 		}
-		p.rows = append(p.rows, GroupMemberRow{Principal: c.principal, Role: c.role, Leaving: c.role == NotInGroup})
+		p.rows = append(p.rows, GroupMemberRow{Principal: c.principal, Role: c.role, Leaving: c.role == NotInGroup, Since: since})
 	}
 	if p.after.Managers < 1 {
 		for _, i := range demoted {

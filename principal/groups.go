@@ -81,7 +81,6 @@ func (s *Service) confirmAgain(ctx context.Context, v *Viewer, c *Closure, group
 	for _, g := range groups {
 		chain, seqs = c.chain(chain, seqs, v.User, g)
 	}
-	v.billed().read(len(chain))
 	var rows []GroupMemberRow
 	deleted := false
 	err := s.engine.Together(ctx, []func() error{

@@ -71,6 +71,9 @@ func (l *List) Page(ctx context.Context, p cursor.Page) ([]Listed, cursor.PageIn
 		}
 		after = ListPosition(at.ID)
 	}
+	if err := l.resolve(ctx); err != nil {
+		return nil, info, err
+	}
 	found, last, cut, err := l.scan(ctx, after, p.Size+1)
 	if err != nil {
 		return nil, info, err
@@ -106,12 +109,25 @@ func (l *List) Total(ctx context.Context) (*int, error) {
 	if l.total != nil {
 		return l.total, nil
 	}
+	if err := l.resolve(ctx); err != nil {
+		return nil, err
+	}
 	found, _, cut, err := l.scan(ctx, "", listBudget+1)
 	if err != nil || cut {
 		return nil, err
 	}
 	n := len(found)
 	return &n, nil
+}
+
+// resolve resolves the viewer's groups. They may decide about rows, and what is read and paid must not
+// tell whether there are such rows.
+func (l *List) resolve(ctx context.Context) error {
+	if l.All {
+		return nil
+	}
+	_, err := l.s.GroupsOf(ctx, l.v)
+	return err
 }
 
 // scan finds rows that the viewer may see, until it has as many as wanted, the list ends or the

@@ -69,6 +69,8 @@ type GroupMemberRow struct {
 	Role      GroupRole
 	Leaving   bool  // the principal was removed; the row remains until the derived rows are updated
 	Seq       int64 // of the compare-and-set that last wrote it; 0: no row
+	// Since is when the principal became a member, whatever its role was since. Nobody can choose it.
+	Since clock.Instant
 }
 
 // Active reports whether the row makes its principal a member.
@@ -79,6 +81,7 @@ func (m GroupMemberRow) Active() bool { return m.Seq != 0 && !m.Leaving }
 type Membership struct {
 	Group ID
 	Role  GroupRole
+	Since clock.Instant // of the group's row
 }
 
 // Principal is a user or a group as readers see it: *User or *Group.

@@ -2,6 +2,7 @@ package principal
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"carrel/core/sched"
 )
@@ -19,13 +20,25 @@ type Viewer struct {
 	kept  keeper
 	// inFlight is the read of the in-flight lists that was begun for this request.
 	inFlight currentReading
-	// resolved counts the cost of resolving groups in this request, unless Bill is set: then Bill
-	// counts it.
+	// resolved counts the work for which the caller pays, unless Bill is set: then Bill counts it.
 	resolved Meter
 	Bill     *Meter
 }
 
-// billed returns the meter that counts the cost of resolving groups for the viewer.
+// Meter counts the work for which the edge charges the caller. It does not depend on what was found,
+// so it tells the caller nothing about groups and members that it may not see, and others cannot make
+// it cost more.
+type Meter struct {
+	resolutions, libraries atomic.Int64
+}
+
+// MoveTo moves what was counted to the meter of a viewer.
+func (m *Meter) MoveTo(v *Viewer) {
+	v.resolved.resolutions.Add(m.resolutions.Swap(0))
+	v.resolved.libraries.Add(m.libraries.Swap(0))
+}
+
+// billed returns the meter that counts the viewer's work.
 func (v *Viewer) billed() *Meter {
 	if v.Bill != nil {
 		return v.Bill
@@ -39,18 +52,14 @@ func (v *Viewer) Apart() *Viewer {
 	return &Viewer{User: v.User, Admin: v.Admin, GlobalAdmin: v.GlobalAdmin, Bill: v.billed()}
 }
 
-// Resolved returns the cost of resolving groups in this request: the rounds of reads, and the
-// groups that were read.
-func (v *Viewer) Resolved() (rounds, groups int) {
-	return int(v.resolved.rounds.Load()), int(v.resolved.groups.Load())
+// Resolved returns what was counted in this request: how many times the groups of a user or a group
+// were resolved, and how many libraries of the viewer's groups were read.
+func (v *Viewer) Resolved() (resolutions, libraries int) {
+	return int(v.resolved.resolutions.Load()), int(v.resolved.libraries.Load())
 }
 
-// ReadGroups counts a round of reads of n groups, like resolving them.
-func (v *Viewer) ReadGroups(n int) {
-	if n > 0 {
-		v.billed().read(n)
-	}
-}
+// ReadLibraries counts n libraries of the viewer's groups that were read.
+func (v *Viewer) ReadLibraries(n int) { v.billed().libraries.Add(int64(n)) }
 
 // groupMemo keeps the groups that a viewer is in, once resolved.
 type groupMemo struct {

@@ -225,8 +225,8 @@ func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
 					a := g.do(v, fmt.Sprintf(row.ask, id))
 					record.await(t, "OpenLibrary of 0", g.spy.pagesPrefetched())
 					calls[i] = record.take()
-					rounds, groups := v.Resolved()
-					answers[i], prices[i] = a.raw+fmt.Sprint(a.errs), fmt.Sprintf("%d rounds and %d groups", rounds, groups)
+					resolutions, libraries := v.Resolved()
+					answers[i], prices[i] = a.raw+fmt.Sprint(a.errs), fmt.Sprintf("%d resolutions and %d libraries", resolutions, libraries)
 				}
 				if diff := cmp.Diff(calls[0], calls[1]); diff != "" {
 					t.Errorf("calls for %q (-%s +%s):\n%s", user, pair[0], pair[1], diff)

@@ -18,7 +18,7 @@ type walked struct {
 	More, Other              []bool
 	Count                    library.Count
 	Slices, Batches, Headers int
-	Rounds, Groups           int
+	Resolutions, Libraries   int
 }
 
 // walkOf reads all pages of ann's library.
@@ -36,8 +36,8 @@ func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q li
 		}
 		v := viewer()
 		conn := r.Read(v, "u:acme:ann", q)
-		rounds, groups := v.Resolved()
-		w.Rounds, w.Groups = w.Rounds+rounds, w.Groups+groups
+		resolutions, libraries := v.Resolved()
+		w.Resolutions, w.Libraries = w.Resolutions+resolutions, w.Libraries+libraries
 		info := &conn.PageInfo
 		more, other, next := info.HasNextPage, info.HasPreviousPage, info.EndCursor()
 		if !forwards {
@@ -113,7 +113,7 @@ func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
 			t.Errorf("with %d hidden items: (-without them +with them)\n%s", 20*hidden, diff)
 		}
 	}
-	if w := none["a colleague, includeShared true, filter false, descending false, forwards true"]; len(w.Pages) != 7 || w.Rounds == 0 {
+	if w := none["a colleague, includeShared true, filter false, descending false, forwards true"]; len(w.Pages) != 7 || w.Resolutions == 0 {
 		t.Errorf("the colleague sees %+v", w)
 	}
 }

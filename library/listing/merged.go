@@ -50,7 +50,7 @@ func (r *reading) openFirst(ctx context.Context, q library.Slice, newest bool) (
 func (r *reading) openMerged(ctx context.Context, q library.Slice, open func(context.Context, library.Slice) (*library.Opening, error)) (*library.Opening, error) {
 	owners := append([]principal.ID{r.owner}, r.Libraries...)
 	read := make([]*library.Opening, len(owners))
-	r.v.ReadGroups(len(r.Libraries) - 1)
+	r.v.ReadLibraries(len(r.Libraries) - 1)
 	width := 1
 	if r.s.remote {
 		width = mergeWidth

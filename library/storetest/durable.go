@@ -112,7 +112,7 @@ func durablePrincipal(s *env, crash func()) {
 		g.put(s.user("b"), principal.GroupMember, false)
 		crash()
 		g.wantStored("group after a crash")
-		s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+		s.wantMemberships(a, g.membership(a))
 	}
 }
 

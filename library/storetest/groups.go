@@ -70,13 +70,7 @@ func confirm(s *env) {
 		{Group: s.group("unknown"), Member: a}, {Group: h.head.ID, Member: b},
 	})
 	s.ok(err)
-	s.same("rows", rows, []principal.GroupMemberRow{
-		{Principal: a, Role: principal.GroupMember, Leaving: true, Seq: 2},
-		{Principal: b},
-		{Principal: a, Role: principal.GroupManager, Seq: 1},
-		{Principal: a},
-		{Principal: b, Role: principal.GroupManager, Seq: 1},
-	})
+	s.same("rows", rows, []principal.GroupMemberRow{h.members(a)[0], {Principal: b}, g.members(a)[0], {Principal: a}, h.members(b)[0]})
 }
 
 // snapshot returns the index update of principals for the group's present state.
@@ -98,13 +92,13 @@ func applyGroupIndex(s *env) {
 	g := s.newPrincipal(s.group("g"), a, b)
 	s.wantMemberships(a)
 	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, c)))
-	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+	s.wantMemberships(a, g.membership(a))
 	s.wantMemberships(b)
 	s.wantMemberships(c)
 	g.put(a, principal.GroupMember, false)
 	g.put(b, principal.GroupManager, true)
 	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, b)))
-	s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: principal.GroupMember})
+	s.wantMemberships(a, g.membership(a))
 	s.wantMemberships(b)
 	g.put(a, principal.GroupMember, true)
 	s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a)))
@@ -128,7 +122,7 @@ func applyGroupIndexOlder(s *env) {
 			if step.leaving {
 				s.wantMemberships(a)
 			} else {
-				s.wantMemberships(a, principal.Membership{Group: g.head.ID, Role: step.role})
+				s.wantMemberships(a, g.membership(a))
 			}
 		}
 	}
@@ -167,7 +161,7 @@ func memberships(s *env) {
 	for _, name := range []string{"a", "a/b", "b", "c"} {
 		g := s.newPrincipal(s.group(name), a, s.user("a/b"))
 		s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(a, s.user("a/b"))))
-		want = append(want, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+		want = append(want, g.membership(a))
 	}
 	for _, limit := range []int{1, 3, 4, 5} {
 		var got []principal.Membership
@@ -196,7 +190,7 @@ func (s *env) acrossTenants(ps ...principal.ID) (before, own, after []principal.
 		for _, name := range names {
 			g := s.newPrincipal(principal.GroupID(tenant, name), ps...)
 			s.ok(s.Principals.ApplyGroupIndex(s.ctx, g.snapshot(ps...)))
-			ms = append(ms, principal.Membership{Group: g.head.ID, Role: principal.GroupManager})
+			ms = append(ms, g.membership(ps[0]))
 		}
 		return ms
 	}

@@ -62,7 +62,7 @@ func (c *principalRows) next(change func(p *principal.Commit)) *principal.Commit
 		change(p)
 	}
 	for i := range p.Members {
-		p.Members[i].Seq = p.Header.Seq
+		p.Members[i].Seq, p.Members[i].Since = p.Header.Seq, p.Header.MTS-5
 	}
 	return p
 }
@@ -106,6 +106,11 @@ func (c *principalRows) members(principals ...principal.ID) []principal.GroupMem
 		ms[i].Principal = p
 	}
 	return ms
+}
+
+// membership returns the derived membership of a principal.
+func (c *principalRows) membership(p principal.ID) principal.Membership {
+	return principal.Membership{Group: c.head.ID, Role: c.rows[p].Role, Since: c.rows[p].Since}
 }
 
 // principals returns the principals with a row, in order of id.

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	"carrel/core/input"
 	"carrel/principal"
 )
@@ -200,7 +202,8 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	if again {
 		return true, nil
 	}
-	if !w.sees(v, id) {
+	takesOut := w.takesOut(v, id, in)
+	if !w.sees(v, id) && !takesOut {
 		return false, faults{"NOT_FOUND groupId"}
 	}
 	group := w.principals[id]
@@ -220,12 +223,22 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	leaves := removesOnly(in, v)
 	switch {
 	case f != nil:
-	case !leaves && !w.managesGroup(v, id):
+	case !leaves && !takesOut && !w.managesGroup(v, id):
 		f.add(true, "FORBIDDEN")
 	case managers == 0 && group.plain().Managers > 0:
 		f.add(true, "LAST_MANAGER")
 	}
 	return false, f
+}
+
+// takesOut reports whether changes only remove members for which the viewer is responsible.
+func (w *world) takesOut(v viewer, id principal.ID, in principal.SetGroupMembers) bool {
+	group := w.principals[id]
+	return group != nil && !slices.ContainsFunc(in.Members, func(c principal.GroupMemberChange) bool {
+		p := principal.ID(c.Principal)
+		mine := v.administers(p.Tenant()) || p.IsGroup() && w.managesGroup(v, p)
+		return c.Role != nil || group.members[p] == principal.NotInGroup || !mine
+	})
 }
 
 // wrongList returns the faults that a list of changes has whatever the state of the model is. self

@@ -166,7 +166,7 @@ func (c principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndex
 			if !m.Active() || h.State != commit.Live {
 				cell.del(int64(h.MTS))
 			} else if cell.put(int64(h.MTS)) {
-				cell.role = m.Role
+				cell.role, cell.since = m.Role, m.Since
 			}
 		}
 	}, nil)
@@ -194,7 +194,7 @@ func (c principals) Memberships(ctx context.Context, id, after principal.ID, lim
 	err := c.read(ctx, "Memberships", func() {
 		for _, cell := range c.st.library(id).groups {
 			if cell.live && cell.group > after && len(rows) < limit {
-				rows = append(rows, principal.Membership{Group: cell.group, Role: cell.role})
+				rows = append(rows, principal.Membership{Group: cell.group, Role: cell.role, Since: cell.since})
 			}
 		}
 	})
@@ -219,7 +219,7 @@ func (c principals) MembershipsOf(ctx context.Context, q principal.MembershipsQu
 				}
 				if cell.live && *left > 0 {
 					*left--
-					ms = append(ms, principal.Membership{Group: cell.group, Role: cell.role})
+					ms = append(ms, principal.Membership{Group: cell.group, Role: cell.role, Since: cell.since})
 				}
 			}
 			all = append(all, ms)

@@ -138,6 +138,7 @@ type groupCell struct {
 	cell
 	group principal.ID
 	role  principal.GroupRole
+	since clock.Instant
 }
 
 type foundCell struct {
