@@ -169,6 +169,9 @@ func (x *exchange) send(w http.ResponseWriter, zip *zipper) {
 	if x.challenge != "" {
 		header.Set("WWW-Authenticate", x.challenge)
 	}
+	if x.status == http.StatusTooManyRequests {
+		header.Set("Connection", "close") // what the client has sent after the request is not paid for
+	}
 	if x.retryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(x.retryAfter))
 	}

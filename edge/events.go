@@ -152,7 +152,10 @@ func (s *eventStream) emitEvent(done *executed) {
 
 // refuseByEvents sends a refusal to a client that prefers events.
 func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
-	eventHeader(w.Header())
+	header := eventHeader(w.Header())
+	if r.status == http.StatusTooManyRequests {
+		header.Set("Connection", "close")
+	}
 	w.WriteHeader(http.StatusOK)
 	s := &eventStream{wire: newWire(w), limits: &h.limits, cancel: func() {}}
 	s.open()

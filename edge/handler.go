@@ -323,7 +323,7 @@ func (h *Handler) params(x *exchange, r *http.Request, a account) (params, *refu
 
 // read reads the body.
 func (h *Handler) read(x *exchange, r *http.Request, a account) *refusal {
-	err := x.read(r.Body, h.bodies, a)
+	err := x.read(connection.Body(r.Context(), r.Body), h.bodies, a)
 	var late net.Error
 	switch {
 	case errors.Is(err, errNoRoom):

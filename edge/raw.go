@@ -88,6 +88,9 @@ func (h *Handler) readRaw(r *http.Request, a account, read RawText) (string, *re
 
 // refuseRaw answers with a line of text, and returns the code of the refusal.
 func refuseRaw(w http.ResponseWriter, r *refusal) string {
+	if r.status == http.StatusTooManyRequests {
+		w.Header().Set("Connection", "close")
+	}
 	if r.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(r.retryAfter))
 	}

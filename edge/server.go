@@ -134,7 +134,9 @@ func headerBytes(r *http.Request) int {
 // around values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
 func limitHeader(h http.Handler, most int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if headerBytes(r) > most {
+		n := headerBytes(r)
+		connection.Requested(r.Context(), n)
+		if n > most {
 			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The header of the request has more than %d bytes.\n", most))
 			return
 		}

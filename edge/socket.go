@@ -209,7 +209,8 @@ func (s *socket) take(kind websocket.MessageType, message io.Reader) (good bool,
 		h.intakes.Put(in)
 	}()
 	late := time.AfterFunc(h.limits.Read, func() { s.close(websocket.StatusPolicyViolation, "The message took too long to arrive") })
-	err = in.read(message, h.bodies, s.account)
+	err = in.read(connection.Body(s.ctx, message), h.bodies, s.account)
+	connection.Requested(s.ctx, 0)
 	late.Stop()
 	switch {
 	case errors.Is(err, errNoRoom):

@@ -1,4 +1,5 @@
-// Package connection limits connections: how many are open, and how slowly clients may read.
+// Package connection limits connections: how many are open, how slowly clients may read, and how much they may
+// send besides requests.
 //
 // It must not know what is requested or answered.
 package connection
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"carrel/budget"
 )
@@ -97,7 +99,7 @@ func (l *Limit) enter(conn net.Conn) *connection {
 	if wire, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = wire.SetWriteBuffer(sendBuffer) // without it only slow clients are closed later
 	}
-	c := &connection{Conn: conn, all: l, account: account}
+	c := &connection{Conn: conn, all: l, account: account, flood: flood{most: idleBytes, since: time.Now()}}
 	if account != budget.Nobody {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -136,6 +138,7 @@ type connection struct {
 	account string      // Nobody if it is an event stream or a socket
 	closed  bool        // it is not counted any more
 	busy    atomic.Bool // it has a request
+	flood   flood
 }
 
 // counted returns the counted connection that conn is, or is secured over; nil if there is none.
@@ -180,6 +183,7 @@ func Track(conn net.Conn, state http.ConnState) {
 
 // becomeStream makes it a connection that is counted in total only.
 func (c *connection) becomeStream() {
+	c.flood.restart(streamIdleBytes)
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
 	if !c.closed {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+	"time"
 
 	"carrel/budget"
 )
@@ -79,5 +80,41 @@ func TestLimit_StreamsAreNotDisplaced(t *testing.T) {
 	}
 	if c := l.connect(t, "192.0.2.1"); c != nil || stream.closed {
 		t.Error("a connection is accepted, or a stream was closed for it")
+	}
+}
+
+// TestFlood_ForgetsWithTime: at a steady rate, and not faster because it is asked often. What belongs to a
+// request is taken away, and not more.
+func TestFlood_ForgetsWithTime(t *testing.T) {
+	at := time.Unix(0, 0)
+	f := flood{most: 1000, since: at}
+	f.add(-5000)
+	f.add(1000)
+	if f.exceeded(at) {
+		t.Error("exactly the limit is refused")
+	}
+	f.add(idlePerSecond)
+	for range 10 {
+		if at = at.Add(99 * time.Millisecond); !f.exceeded(at) {
+			t.Fatal("more than the limit is allowed")
+		}
+	}
+	if at = at.Add(10 * time.Millisecond); f.exceeded(at) {
+		t.Error("nothing is forgotten after a second")
+	}
+	f.add(1)
+	if !f.exceeded(at.Add(999 * time.Millisecond)) {
+		t.Error("a second is forgotten twice")
+	}
+	f.add(-1)
+	if f.exceeded(at) {
+		t.Error("what belongs to a request is not taken away")
+	}
+	f.add(1 << 30)
+	if f.restart(10); f.exceeded(at) {
+		t.Error("a stream begins with what its request has sent")
+	}
+	if f.add(11); !f.exceeded(at) || f.exceeded(at.Add(1000*time.Hour)) {
+		t.Error("the limit of a stream is another one")
 	}
 }
