@@ -34,7 +34,7 @@ func TestBulkMutations_CostWhatTheirItemsCost(t *testing.T) {
 			if refused != nil {
 				t.Fatal(refused.errs)
 			}
-			op, refused := e.handler.operation(p, account{})
+			op, refused := e.handler.operation(t.Context(), p, account{})
 			if refused != nil {
 				t.Fatal(refused.errs)
 			}

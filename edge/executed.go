@@ -74,10 +74,18 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 			return nil, nil
 		}
 	}
+	texts := 0
 	for _, arg := range field.Args {
-		op.texts.Add(int64(argumentBytes(arg)))
+		texts += argumentBytes(arg)
 	}
-	res, err := op.count(ctx, next)
+	op.texts.Add(int64(texts))
+	var res any
+	var err error
+	if texts <= laneBytes {
+		res, err = op.count(ctx, next)
+	} else if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = op.count(ctx, next) }); ended != nil {
+		err = ended
+	}
 	op.body.Hold(fieldBytes)
 	op.body.Count(len(field.Field.Alias) + minBytes(res))
 	if op.body.Err() != nil && err == nil {

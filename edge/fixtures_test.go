@@ -38,6 +38,7 @@ type root struct {
 	calls  atomic.Int64
 	onUser func(ctx context.Context, id string) (*principal.User, error)
 	onMany func(ctx context.Context, ids []string) ([]library.Node, error)
+	onURL  func()
 	onMake func(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error)
 }
 
@@ -81,6 +82,14 @@ func (q queries) User(ctx context.Context, id string) (*principal.User, error) {
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
 	q.calls.Add(1)
 	return q.onMany(ctx, ids)
+}
+
+func (q queries) CanonicalURL(context.Context, string) (string, error) {
+	q.calls.Add(1)
+	if q.onURL != nil {
+		q.onURL()
+	}
+	return "https://x.example/", nil
 }
 
 func (m mutations) CreateUser(ctx context.Context, in graph.CreateUserInput) (*graph.CreateUserPayload, error) {

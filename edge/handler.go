@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync"
 	"time"
 
@@ -83,6 +84,7 @@ type Handler struct {
 	closed       func(code string)
 	tracing      *observe.Tracing
 	operations   *budget.Budget // that run
+	lanes        *budget.Lanes
 	bodies       *bodies
 	memory       *answer.Memory
 	connections  *connection.Limit
@@ -105,6 +107,7 @@ func New(c Config) (*Handler, error) {
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
 		zipper:     newZipper(),
 		operations: budget.New(c.Limits.Concurrent, 1),
+		lanes:      budget.NewLanes(max(1, runtime.GOMAXPROCS(0)/2)),
 		// An answer, and what is resolved for it.
 		memory: answer.NewMemory(c.Limits.AnswerMemory, 2*c.Limits.AnswerBytes),
 	}
@@ -229,7 +232,7 @@ func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Call
 		return caller, nil, refused
 	}
 	p.language = r.Header["Accept-Language"]
-	op, refused = h.operation(p, account)
+	op, refused = h.operation(r.Context(), p, account)
 	if refused != nil {
 		return caller, nil, refused
 	}
@@ -318,7 +321,29 @@ func (h *Handler) params(x *exchange, r *http.Request, a account) (params, *refu
 	if refused := h.read(x, r, a); refused != nil {
 		return params{}, refused
 	}
-	return decodeBody(x.bytes(), &h.limits)
+	return h.decode(r.Context(), x.bytes(), a)
+}
+
+// decode reads a body or the payload of a message.
+func (h *Handler) decode(ctx context.Context, body []byte, a account) (p params, refused *refusal) {
+	if late := h.inLane(ctx, a, len(body), func() { p, refused = decodeBody(body, &h.limits) }); late != nil {
+		return params{}, late
+	}
+	return p, refused
+}
+
+// laneBytes is the length of a text from which working on it takes turns with other work of its account. Short
+// ones take microseconds.
+const laneBytes = 4 << 10
+
+// inLane does work on so many bytes for an account. It returns a refusal if ctx ends before its turn.
+func (h *Handler) inLane(ctx context.Context, a account, bytes int, work func()) *refusal {
+	if bytes <= laneBytes {
+		work()
+	} else if h.lanes.Run(ctx, a.holder(), work) != nil {
+		return timedOut()
+	}
+	return nil
 }
 
 // read reads the body.

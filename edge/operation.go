@@ -11,6 +11,7 @@ import (
 
 	"carrel/answer"
 	"carrel/auth"
+	"carrel/budget"
 	"carrel/core/input"
 	"carrel/graph"
 	"carrel/principal"
@@ -24,6 +25,7 @@ const usualDocument = 64 << 10
 type operation struct {
 	*graphql.OperationContext
 	account   account
+	lanes     *budget.Lanes
 	cost      int // of its document with these variables, see cost.go
 	price     int // charged before it is run, and for each event of a subscription
 	wantsCost bool
@@ -62,12 +64,12 @@ type guessCount interface{ Guesses() int }
 
 // operation prepares the operation of a request and charges its account. minPrice was charged
 // before.
-func (h *Handler) operation(p params, a account) (*operation, *refusal) {
+func (h *Handler) operation(ctx context.Context, p params, a account) (*operation, *refusal) {
 	keep, refused := h.persisted.resolve(&p)
 	if refused != nil {
 		return nil, refused
 	}
-	doc, refused := h.compiler.document(p.query)
+	doc, refused := h.document(ctx, p.query, a)
 	if refused != nil {
 		return nil, refused
 	}
@@ -86,7 +88,7 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages, received: priceOf(p.size),
+	op := &operation{account: a, lanes: h.lanes, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages, received: priceOf(p.size),
 		keeps: sizeOf(values) + max(0, doc.weight()-usualDocument)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		return nil, refused
@@ -114,6 +116,17 @@ func (h *Handler) operation(p params, a account) (*operation, *refusal) {
 		return op, op.subscribe(h.schema.Subscription)
 	}
 	return op, a.rest(op.price)
+}
+
+// document returns the document for a text. Compiling a new one takes turns with other work of its account.
+func (h *Handler) document(ctx context.Context, text string, a account) (doc *document, refused *refusal) {
+	if doc = h.compiler.cache.get(text); doc != nil {
+		return doc, nil
+	}
+	if h.lanes.Run(ctx, a.holder(), func() { doc, refused = h.compiler.document(text) }) != nil {
+		return nil, timedOut()
+	}
+	return doc, refused
 }
 
 // subscribe checks and charges a subscription. One that resumes reads what it has missed.

@@ -18,7 +18,8 @@ import (
 // protocol.
 func (s *socket) receive(message []byte) bool {
 	message = bytes.Trim(message, jsontext.Space)
-	verdict := jsontext.Check(message, s.handler.limits.Values)
+	verdict := jsontext.Invalid
+	_ = s.handler.inLane(s.ctx, s.account, len(message), func() { verdict = jsontext.Check(message, s.handler.limits.Values) })
 	if verdict != jsontext.Valid && verdict != jsontext.HalfPair || message[0] != '{' {
 		return false
 	}

@@ -149,11 +149,11 @@ func (s *socket) prepare(ctx context.Context, payload []byte) (op *operation, re
 			op, refused = nil, s.handler.panicked(ctx, value)
 		}
 	}()
-	p, refused := decodeBody(payload, &s.handler.limits)
+	p, refused := s.handler.decode(ctx, payload, s.account)
 	if refused != nil {
 		return nil, refused
 	}
-	return s.handler.operation(p, s.account)
+	return s.handler.operation(ctx, p, s.account)
 }
 
 // refuse answers an operation with errors, which ends it.

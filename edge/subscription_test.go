@@ -143,7 +143,7 @@ func newTickingEdge(t *testing.T, change func(*Config)) (*ticking, *edgeUnderTes
 // startResults starts the subscription of the ticking schema. It ends with ctx.
 func (e *edgeUnderTest) startResults(ctx context.Context, t *testing.T) *results {
 	t.Helper()
-	op, refused := e.handler.operation(params{query: "subscription{ticks}", hasQuery: true}, account{})
+	op, refused := e.handler.operation(t.Context(), params{query: "subscription{ticks}", hasQuery: true}, account{})
 	if refused != nil {
 		t.Fatal(refused.errs)
 	}
@@ -246,7 +246,7 @@ func TestSubscription_AfterACursorCostsItsReplay(t *testing.T) {
 			if refused := a.begin(); refused != nil {
 				t.Fatal(refused.errs)
 			}
-			if _, refused := e.handler.operation(params{query: c.query, hasQuery: true, variables: variables}, a); refused != nil {
+			if _, refused := e.handler.operation(t.Context(), params{query: c.query, hasQuery: true, variables: variables}, a); refused != nil {
 				t.Fatal(refused.errs)
 			}
 			if spent != c.points {

@@ -39,7 +39,7 @@ func TestMutations_PayForTheirTexts(t *testing.T) {
 			if refused != nil {
 				t.Fatal(refused.errs)
 			}
-			op, refused := e.handler.operation(p, account{})
+			op, refused := e.handler.operation(t.Context(), p, account{})
 			if refused != nil {
 				t.Fatal(refused.errs)
 			}
