@@ -104,6 +104,7 @@ test('errors become texts', () => {
   const of = (code: string, more?: object) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
   assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'temporary', text: 'The service is temporarily unavailable.' });
   assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
+  assert.equal(explain(of('OUTCOME_UNKNOWN')).kind, 'other');
   assert.equal(explain(of('UNAUTHENTICATED')).kind, 'signedOut');
   assert.equal(explain(of('BAD_CURSOR')).kind, 'cursor');
   assert.deepEqual(explain(of('IDEMPOTENCY_MISMATCH')), { kind: 'other', text: 'M.' });

@@ -1,5 +1,5 @@
 // People: groups, searching for users, signing in and out.
-import { confirm, dialog, entry, expect, focused, live, says, signIn } from './fixture.mjs';
+import { confirm, dialog, entriesOf, entry, expect, focused, live, says, signIn } from './fixture.mjs';
 
 // groups: a group is created, changed by two managers, and left by one of them.
 export async function groups({ openAs, base }) {
@@ -56,6 +56,7 @@ export async function groups({ openAs, base }) {
   const cleo = await openAs('Cleo', { path: '/app/library/u:demo:cleo' });
   const entries = cleo.locator('[data-entry]');
   await entries.first().waitFor();
+  const mine = await entriesOf(cleo);
   await cleo.getByRole('banner').getByRole('link', { name: 'Groups' }).click();
   await cleo.getByRole('link', { name: 'Evening circle', exact: true }).click();
   await cleo.getByText('Nothing here yet').waitFor();
@@ -69,7 +70,8 @@ export async function groups({ openAs, base }) {
   expect(await cleo.getByRole('link', { name: 'Evening circle', exact: true }).count(), 0, 'groups that were left');
   // What was read before is read again, because it may depend on the group.
   await cleo.getByRole('banner').getByRole('link', { name: 'My library' }).click();
-  await entries.first().waitFor();
+  await entries.nth(mine.length - 1).waitFor();
+  expect((await entriesOf(cleo)).slice(0, mine.length), mine, 'the library after leaving a group');
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
