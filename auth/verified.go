@@ -14,7 +14,7 @@ type verified struct {
 }
 
 func newVerified() verified {
-	return verified{lru.New[[32]byte](maxVerified, maxVerified, func(identity) int { return 1 })}
+	return verified{lru.New[[32]byte](maxVerified, maxVerified, func(identity) int { return 1 }, nil)}
 }
 
 // get finds a token that was verified by the secret or by the current key set.

@@ -78,7 +78,7 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 	}
 	return &compiler{
 		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection,
-		cache: lru.New[string](limits.CachedDocuments, limits.CachedBytes, (*document).weight),
+		cache: lru.New[string](limits.CachedDocuments, limits.CachedBytes, (*document).weight, nil),
 	}
 }
 

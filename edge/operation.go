@@ -74,7 +74,7 @@ func (h *Handler) operation(ctx context.Context, p params, a account) (*operatio
 		return nil, refused
 	}
 	if keep != "" {
-		h.persisted.sent.Put(keep, doc.text)
+		h.persisted.keep(keep, doc.text, a.holder())
 	}
 	def, refused := doc.operation(p.operationName)
 	if refused != nil {
@@ -120,7 +120,7 @@ func (h *Handler) operation(ctx context.Context, p params, a account) (*operatio
 
 // document returns the document for a text. Compiling a new one takes turns with other work of its account.
 func (h *Handler) document(ctx context.Context, text string, a account) (doc *document, refused *refusal) {
-	if doc = h.compiler.cache.get(text); doc != nil {
+	if doc, known := h.compiler.cache.Get(text); known {
 		return doc, nil
 	}
 	if h.lanes.Run(ctx, a.holder(), func() { doc, refused = h.compiler.document(text) }) != nil {

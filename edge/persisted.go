@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"sync"
 
 	"carrel/core/lru"
 )
@@ -17,12 +18,22 @@ type persisted struct {
 	manifest Manifest // if nil, any document is accepted
 	// texts of the manifest, by digest.
 	texts map[string]string
-	// sent are the texts of other documents, by digest.
-	sent *lru.Cache[string, string]
+	// sent are other documents, by digest.
+	sent *lru.Cache[string, sentDocument]
+	// The documents of one account have at most share bytes, a quarter of all, and each counts at least least:
+	// no account evicts the documents of all others.
+	share, least int
+
+	mu   sync.Mutex
+	held map[string]int // these bytes by account
 }
 
+type sentDocument struct{ text, account string }
+
 func newPersisted(m Manifest, limits *Limits) *persisted {
-	p := &persisted{manifest: m, sent: lru.New[string](limits.PersistedDocuments, limits.PersistedBytes, func(text string) int { return len(text) })}
+	p := &persisted{manifest: m, held: map[string]int{}}
+	p.share, p.least = limits.PersistedBytes/4, limits.PersistedBytes/max(1, limits.PersistedDocuments)
+	p.sent = lru.New[string](limits.PersistedDocuments, limits.PersistedBytes, func(d sentDocument) int { return len(d.text) }, p.free)
 	if m != nil {
 		p.texts = make(map[string]string, len(m))
 		for _, text := range m {
@@ -58,12 +69,31 @@ func (d *persisted) resolve(p *params) (keep string, r *refusal) {
 	case hash == "":
 		return "", malformed("The member documentId takes the form sha256:<64 hexadecimal digits>.")
 	}
-	text, ok := d.sent.Get(hash)
+	sent, ok := d.sent.Get(hash)
 	if !ok {
 		return "", notPersisted()
 	}
-	p.query = text
+	p.query = sent.text
 	return "", nil
+}
+
+// keep stores a valid text that an account has sent, unless the account has used its share.
+func (d *persisted) keep(hash, text, account string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	counts := max(d.least, len(text))
+	if _, ok := d.sent.Get(hash); ok || d.held[account]+counts > d.share {
+		return
+	}
+	d.held[account] += counts
+	d.sent.Put(hash, sentDocument{text, account})
+}
+
+// free takes a document out of the share of its account. keep calls it.
+func (d *persisted) free(s sentDocument) {
+	if d.held[s.account] -= max(d.least, len(s.text)); d.held[s.account] == 0 {
+		delete(d.held, s.account)
+	}
 }
 
 // identify returns the id of a document as it was sent, and the digest if the id is one.

@@ -89,14 +89,61 @@ func TestPersistedDocuments_AreBounded(t *testing.T) {
 	p := newPersisted(nil, &l)
 	for i := range 10_000 {
 		text := fmt.Sprintf("{a%d}", i)
-		p.sent.Put(digest(text), text)
-		p.sent.Put(digest("{used}"), "{used}")
+		p.keep(digest(text), text, fmt.Sprint(i%40))
+		p.keep(digest("{used}"), "{used}", "ann")
 		if _, ok := p.sent.Get(digest("{used}")); !ok {
 			t.Fatal("a document in use was evicted")
 		}
 	}
-	if n, bytes := p.sent.Size(); n > 100 || bytes > 2_000 {
+	n, bytes := p.sent.Size()
+	if n > 100 || bytes > 2_000 {
 		t.Errorf("%d documents, %d bytes", n, bytes)
+	}
+	sum := 0
+	for _, held := range p.held {
+		sum += held
+	}
+	if want := n * 20; sum != want || len(p.held) > 41 {
+		t.Errorf("%d accounts hold %d bytes, want %d", len(p.held), sum, want)
+	}
+}
+
+// TestPersistedDocuments_NoAccountEvictsThoseOfOthers: neither with many short ones nor with long ones.
+func TestPersistedDocuments_NoAccountEvictsThoseOfOthers(t *testing.T) {
+	for name, padding := range map[string]int{"short": 0, "long": 400} {
+		l := DefaultLimits()
+		l.PersistedDocuments, l.PersistedBytes = 100, 5_000
+		p := newPersisted(nil, &l)
+		text := func(owner string, i int) string { return fmt.Sprintf("{%s%d}", owner, i) }
+		for i := range 5 {
+			for _, owner := range []string{"ann", "bob"} {
+				p.keep(digest(text(owner, i)), text(owner, i), owner)
+			}
+		}
+		for i := range 1_000 {
+			flood := fmt.Sprintf("{flood%d %s}", i, strings.Repeat("x", padding))
+			p.keep(digest(flood), flood, "eve")
+		}
+		n, bytes := p.sent.Size()
+		if n > 10+25 || bytes > 1_250+200 || p.held["eve"] > 1_250 || p.held["eve"] < 800 {
+			t.Errorf("%s: %d documents of %d bytes are kept, eve holds %d", name, n, bytes, p.held["eve"])
+		}
+		for i := range 5 {
+			for _, owner := range []string{"ann", "bob"} {
+				if _, ok := p.sent.Get(digest(text(owner, i))); !ok {
+					t.Errorf("%s: document %d of %s was evicted", name, i, owner)
+				}
+			}
+		}
+	}
+}
+
+// TestPersistedDocuments_CountForTheAccount that has sent them.
+func TestPersistedDocuments_CountForTheAccount(t *testing.T) {
+	e := newEdge(t, nil)
+	e.send(t, `{"query":"{user(id:\"x\"){id}}","extensions":`+extension(digest(persistedText))+`}`, "Authorization: Bearer ann")
+	if held := e.handler.persisted.held; len(held) != 1 || held["u:acme:ann"] == 0 {
+		t.Errorf("held by %v", held)
 	}
 }
 

@@ -20,10 +20,16 @@ type Cache[K comparable, V any] struct {
 }
 
 // New returns an empty cache of at most maxValues values, at least one, which weigh at most maxWeight together,
-// such as bytes. The weight of a value does not change.
-func New[K comparable, V any](maxValues, maxWeight int, weigh func(V) int) *Cache[K, V] {
+// such as bytes. The weight of a value does not change. If evicted is not nil, Put calls it with each value that it
+// removes.
+func New[K comparable, V any](maxValues, maxWeight int, weigh func(V) int, evicted func(V)) *Cache[K, V] {
 	c := &Cache[K, V]{maxWeight: maxWeight, weigh: weigh}
-	c.values, _ = simplelru.NewLRU(max(1, maxValues), func(_ K, v V) { c.weight -= weigh(v) }) // the size is valid
+	c.values, _ = simplelru.NewLRU(max(1, maxValues), func(_ K, v V) { // the size is valid
+		c.weight -= weigh(v)
+		if evicted != nil {
+			evicted(v)
+		}
+	})
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func newCache(maxValues, maxWeight int) *Cache[string, int] {
-	return New[string](maxValues, maxWeight, func(weight int) int { return weight })
+	return New[string](maxValues, maxWeight, func(weight int) int { return weight }, nil)
 }
 
 func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
