@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -59,5 +60,37 @@ func TestFiles_CompressedOnesAreServedAsTheyAre(t *testing.T) {
 	files["assets/index-Ab12.js.gz"].Data = []byte("export {}")
 	if answer, body := ask(t, handler(Options{Dev: true}, files), "GET", "/assets/index-Ab12.js", nil); answer.StatusCode != 500 || body != "the file is damaged\n" {
 		t.Errorf("a damaged file: %d %q", answer.StatusCode, body)
+	}
+}
+
+// TestFiles_SeveralRangesAnswerTheWholeFile: a header with a thousand ranges does
+// not make the answer longer than the file. A single range is answered.
+func TestFiles_SeveralRangesAnswerTheWholeFile(t *testing.T) {
+	h := handler(Options{Dev: true, Viewers: demoViewers}, built())
+	for name, tc := range map[string]struct {
+		ranges []string
+		status int
+		body   string
+	}{
+		"none":             {nil, 200, "export {}"},
+		"one":              {[]string{"bytes=0-5"}, 206, "export"},
+		"two":              {[]string{"bytes=0-5,2-3"}, 200, "export {}"},
+		"a thousand":       {[]string{"bytes=" + strings.Repeat("0-,", 999) + "0-"}, 200, "export {}"},
+		"two header lines": {[]string{"bytes=0-5", "bytes=2-3"}, 200, "export {}"},
+	} {
+		header := http.Header{}
+		if tc.ranges != nil {
+			header["Range"] = tc.ranges
+		}
+		answer, body := ask(t, h, "GET", "/assets/index-Ab12.js", header)
+		if answer.StatusCode != tc.status || body != tc.body {
+			t.Errorf("%s: %d %.100s", name, answer.StatusCode, body)
+		}
+		if tc.status == 206 {
+			continue
+		}
+		if answer, body := ask(t, h, "GET", "/dev/viewers", header); answer.StatusCode != 200 || strings.Count(body, "a.b.c") != 1 {
+			t.Errorf("%s, of the viewers: %d %.100s", name, answer.StatusCode, body)
+		}
 	}
 }
