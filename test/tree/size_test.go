@@ -13,10 +13,10 @@ import (
 // maxSize has the most lines of Go, by kind, and the most exported methods of one type, promoted ones
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
-	"product":  67_900,
-	"tests":    80_300,
-	"programs": 31_500,
-	"methods":  92,
+	"product":  68_100,
+	"tests":    80_700,
+	"programs": 27_300,
+	"methods":  44,
 }
 
 // kindOf returns what the lines of a file count as: "product", "tests" or "programs". Programs are what tests
