@@ -194,7 +194,9 @@ func TestKubernetes_OnlyMonitoringReadsMetrics(t *testing.T) {
 	if policy == nil || policy.APIVersion != "networking.k8s.io/v1" || !slices.Equal(policy.Spec.PolicyTypes, []string{"Ingress"}) {
 		t.Fatalf("the NetworkPolicy is %+v", policy)
 	}
-	if labels, _ := policy.Spec.PodSelector["matchLabels"].(map[string]any); labels["app.kubernetes.io/name"] != all["Deployment"].Spec.Template.Metadata.Labels["app.kubernetes.io/name"] {
+	const name = "app.kubernetes.io/name"
+	labels, _ := policy.Spec.PodSelector["matchLabels"].(map[string]any)
+	if labels[name] != all["Deployment"].Spec.Template.Metadata.Labels[name] {
 		t.Errorf("it selects %v", policy.Spec.PodSelector)
 	}
 	open := map[string]bool{}

@@ -443,21 +443,3 @@ func TestRates_NetworkOf48HasAnAccount(t *testing.T) {
 		}
 	})
 }
-
-func TestCost_IsReportedOnRequest(t *testing.T) {
-	// In a synctest bubble no points are refilled between the request and its answer.
-	synctest.Test(t, func(t *testing.T) {
-		e := newEdge(t, nil)
-		const query = `"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"`
-		if a := e.send(t, `{`+query+`}`); strings.Contains(a.Body.String(), "extensions") {
-			t.Errorf("not requested: %s", a.Body)
-		}
-		if a := e.send(t, `{`+query+`,"extensions":{"cost":true}}`, "Authorization: Bearer ann"); !strings.HasSuffix(a.Body.String(),
-			`,"extensions":{"cost":{"operation":62,"limit":5000,"points":6.2,"pointsLeft":29993}}}`) {
-			t.Errorf("got %s", a.Body)
-		}
-	})
-}
-
-// sleep advances the time of a synctest bubble.
-func sleep(d time.Duration) { <-time.After(d) }

@@ -39,7 +39,8 @@ type ticking struct {
 
 func newTicking() *ticking {
 	return &ticking{
-		schema: gqlparser.MustLoadSchema(&ast.Source{Input: `type Query { now: Int } type Mutation { set: Int } type Subscription { ticks(text: String): Int }`}),
+		schema: gqlparser.MustLoadSchema(&ast.Source{Input: `type Query { now: Int } type Mutation { set: Int }
+			type Subscription { ticks(text: String): Int }`}),
 		events: make(chan int), ended: make(chan struct{}, 100), seen: map[any]bool{},
 	}
 }

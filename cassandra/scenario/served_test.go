@@ -84,7 +84,8 @@ func TestReadiness_NeedsTheSchemaOfThisProgram(t *testing.T) {
 		}
 	}
 	var checksum string
-	if err := driver.Query(`SELECT checksum FROM schema_version WHERE part = 0 AND version = 1`).WithContext(t.Context()).Scan(&checksum); err != nil {
+	query := driver.Query(`SELECT checksum FROM schema_version WHERE part = 0 AND version = 1`)
+	if err := query.WithContext(t.Context()).Scan(&checksum); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {

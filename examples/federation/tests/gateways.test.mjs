@@ -73,7 +73,8 @@ for (const [name, serve] of Object.entries(gateways)) {
     async function create(title) {
       const data = await must(
         ann,
-        `mutation ($title: String!) { createContent(input: {kind: NOTE, title: $title, visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) {
+        `mutation ($title: String!) { createContent(input: {
+          kind: NOTE, title: $title, visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: VIEWER}]}) {
           content { id bookmark { note } } userErrors { code } } }`,
         { title },
       );
@@ -95,8 +96,10 @@ for (const [name, serve] of Object.entries(gateways)) {
       assert.deepEqual(await bookmark(ann, id, 'mine'), { bookmark: { note: 'mine', content: { id, title: 'There and back' } } });
       const data = await must(
         ann,
-        `query ($id: ID!) { content(id: $id) { title bookmark { note } createdBy { displayName bookmarks { content { title viewerRole } } } }
-          group(id: "g:demo:standard-library") { displayName library(first: 3) { nodes { title bookmark { note } } pageInfo { hasNextPage } } } }`,
+        `query ($id: ID!) {
+          content(id: $id) { title bookmark { note } createdBy { displayName bookmarks { content { title viewerRole } } } }
+          group(id: "g:demo:standard-library") {
+            displayName library(first: 3) { nodes { title bookmark { note } } pageInfo { hasNextPage } } } }`,
         { id },
       );
       assert.deepEqual(data.content.bookmark, { note: 'mine' });
@@ -206,7 +209,8 @@ for (const [name, serve] of Object.entries(gateways)) {
       const data = await must(
         ann,
         `mutation ($id: ID!) {
-          updateContent(input: {id: $id, title: "after"}) { content { title version bookmark { note } } libraryEdge { cursor node { id } } userErrors { code } }
+          updateContent(input: {id: $id, title: "after"}) {
+            content { title version bookmark { note } } libraryEdge { cursor node { id } } userErrors { code } }
           bookmark(contentId: $id, note: "later") { content { title } }
           again: updateContent(input: {id: $id, title: "conflict", expectedVersion: 1}) { content { id } userErrors { code field } } }`,
         { id },

@@ -120,7 +120,8 @@ test('mutations update the cache without a second query', async () => {
 
   await client.mutate({
     mutation: gql`
-      mutation Share($in: ShareContentInput!) { shareContent(input: $in) { edges { cursor node { id title version } } userErrors { code } } }
+      mutation Share($in: ShareContentInput!) {
+        shareContent(input: $in) { edges { cursor node { id title version } } userErrors { code } } }
     `,
     variables: { in: { contentId: other, principalIds: [id] } },
     update: (cache, { data }) => cache.modify({ id: cache.identify({ __typename: 'Group', id }), fields: { library: change((edges) => [...edges, ...data.shareContent.edges]) } }),

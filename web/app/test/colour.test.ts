@@ -21,7 +21,8 @@ test('every language colours, and changes no character', () => {
       assert.equal(textOf(colour(text, language)), text, language);
     }
   }
-  for (const [language, text] of Object.entries(samples)) assert.ok(classesOf(colour(text, language)).some((name) => /^hljs-/.test(name)), language);
+  for (const [language, text] of Object.entries(samples))
+    assert.ok(classesOf(colour(text, language)).some((name) => /^hljs-/.test(name)), language);
 });
 
 test('a text that cannot be highlighted is one text', () => {
@@ -42,8 +43,10 @@ test('a language is guessed if it is obvious', () => {
 
 test('a file name as title determines the language', () => {
   const cases: [title: string | null, language: string | null][] = [
-    ['main.go', 'go'], ['panic in worker.go', 'go'], ['src/App.TSX', 'typescript'], ['Dockerfile', 'dockerfile'], ['build/Makefile', 'makefile'],
-    ['settings.toml:', 'ini'], ['notes', null], ['', null], [null, null], ['.go', null], ['a.constructor', null], ['the end.', null], ['v1.2', null],
+    ['main.go', 'go'], ['panic in worker.go', 'go'], ['src/App.TSX', 'typescript'],
+    ['Dockerfile', 'dockerfile'], ['build/Makefile', 'makefile'],
+    ['settings.toml:', 'ini'], ['notes', null], ['', null], [null, null], ['.go', null],
+    ['a.constructor', null], ['the end.', null], ['v1.2', null],
   ];
   for (const [title, language] of cases) assert.equal(languageOfTitle(title), language, String(title));
 });

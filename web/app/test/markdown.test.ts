@@ -161,6 +161,8 @@ test('a text of very many lines or levels is parsed', () => {
 });
 
 test('a bare address shows a host of mixed scripts as xn--', () => {
-  assert.deepEqual(joined(parse('https://p\u0430ypal.example/x')), [el('p', a('https://xn--pypal-4ve.example/x', 'https://xn--pypal-4ve.example/x'))]);
-  assert.deepEqual(joined(parse('https://b\u00fccher.example/x')), [el('p', a('https://xn--bcher-kva.example/x', 'https://b\u00fccher.example/x'))]);
+  assert.deepEqual(joined(parse('https://p\u0430ypal.example/x')),
+    [el('p', a('https://xn--pypal-4ve.example/x', 'https://xn--pypal-4ve.example/x'))]);
+  assert.deepEqual(joined(parse('https://b\u00fccher.example/x')),
+    [el('p', a('https://xn--bcher-kva.example/x', 'https://b\u00fccher.example/x'))]);
 });

@@ -48,7 +48,8 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
       <ul className="consequences">
         <li>The group, its library and its memberships are removed.</li>
         <li>Its members lose access to everything that is shared only with this group.</li>
-        <li>The items in its library stay in other libraries. Items that only this group manages are managed by the administrators of their tenant.</li>
+        <li>The items in its library stay in other libraries. Items that only this group manages are managed by the
+          administrators of their tenant.</li>
       </ul>
       <NameField name={name} />
     </Confirm>

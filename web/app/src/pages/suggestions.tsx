@@ -115,7 +115,8 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
         {!open && decidedBy && decidedBy.id !== author?.id && <small> by {decidedBy.displayName}</small>}
       </p>
       {note && <blockquote>{note}</blockquote>}
-      {overtaken && <p className="overtaken">The text has changed since this was suggested. Accepting it replaces those changes: check the differences first.</p>}
+      {overtaken && <p className="overtaken">The text has changed since this was suggested. Accepting it replaces
+        those changes: check the differences first.</p>}
       {current.error ? (
         <Failed error={current.error} onRetry={() => current.refetch()} heading="Could not load the current text" />
       ) : current.loading ? (

@@ -124,7 +124,8 @@ async function tryToken(token: string): Promise<string> {
     await new CarrelClient({ url: '/graphql', token: () => token.trim(), retries: 0 }).execute(viewerDocument, {});
     return '';
   } catch (fault) {
-    if (fault instanceof UnauthenticatedError) return 'The gateway does not accept this token. It may have expired, or have another issuer.';
+    if (fault instanceof UnauthenticatedError)
+      return 'The gateway does not accept this token. It may have expired, or have another issuer.';
     return explain(fault, { online: isOnline() }).text;
   }
 }
