@@ -33,8 +33,8 @@ func TestCache_EvictsLeastRecentlyUsed(t *testing.T) {
 func TestCache_IsBoundedByWeight(t *testing.T) {
 	c := newCache(1000, 100)
 	for i := range 100 {
-		c.Put(fmt.Sprint(i%30), 1+i%7)
-		if n, weight := c.Size(); weight > 100 || n > 30 {
+		c.Put(fmt.Sprint(i%20), 1+i%7)
+		if n, weight := c.Size(); weight > 100 || n > 20 {
 			t.Fatalf("%d values that weigh %d", n, weight)
 		}
 	}
