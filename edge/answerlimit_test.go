@@ -433,7 +433,7 @@ func TestAnswerMemory_IsReservedForEachEvent(t *testing.T) {
 	go func() { s.events <- 2 }()
 	done := r.next()
 	if len(done.errors) != 1 || done.errors[0].Extensions["code"] != codeUnavailable || r.op.account.balance() < before {
-		t.Errorf("got %v, and %d points of %d are left", done.errors, r.op.account.balance(), before)
+		t.Fatalf("got %v, and %d points of %d are left", done.errors, r.op.account.balance(), before)
 	}
 	if again := r.next(); again != nil {
 		t.Errorf("after the end: %v", again)

@@ -38,13 +38,14 @@ func startCounted(t *testing.T, e *edgeUnderTest, h2 bool) (server *httptest.Ser
 	return server, opened
 }
 
-// floods sends the same bytes until the server closes the connection. It returns how many it has sent, at most 4 MiB.
+// floods sends the same bytes until the server closes the connection. It returns how many it has sent, at most 64 MiB,
+// because the system keeps some on the way.
 func floods(t *testing.T, c net.Conn, frame []byte) (sent int) {
 	t.Helper()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	go func() { _, _ = io.Copy(io.Discard, c) }()
 	piece := []byte(strings.Repeat(string(frame), 1+1000/len(frame)))
-	for sent < 4<<20 {
+	for sent < 64<<20 {
 		n, err := c.Write(piece)
 		if sent += n; err != nil {
 			return sent

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,28 +27,28 @@ func TestLanes_LongWorkOfAnAccountTakesTurns(t *testing.T) {
 		working.Go(func() { _ = e.handler.lanes.Run(t.Context(), "192.0.2.1", func() { held.Done(); <-goOn }) })
 	}
 	held.Wait()
-	for name, c := range map[string]struct {
-		body, header string
-		waits        bool
+	for n, c := range slices.Repeat([]struct {
+		name, body, header string
+		waits              bool
 	}{
-		"a known document":          {known, "", false},
-		"a new document":            {`{"query":"{viewer{id} a:viewer{id}}"}`, "", true},
-		"an invalid document":       {`{"query":"{nothing}"}`, "", true},
-		"a long body":               {known + strings.Repeat(" ", laneBytes), "", true},
-		"a new document of another": {`{"query":"{viewer{id} b:viewer{id}}"}`, "Bearer ann", false},
-		"a long body of another":    {known + strings.Repeat(" ", laneBytes), "Bearer ann", false},
-	} {
+		{"a known document", known, "", false},
+		{"a new document", `{"query":"{a%d:viewer{id}}"}`, "", true},
+		{"an invalid document", `{"query":"{nothing}"}`, "", true},
+		{"a long body", known + strings.Repeat(" ", laneBytes), "", true},
+		{"a new document of another", `{"query":"{b%d:viewer{id}}"}`, "Bearer ann", false},
+		{"a long body of another", known + strings.Repeat(" ", laneBytes), "Bearer ann", false},
+	}, 10) {
 		ctx, cancel := context.WithCancel(t.Context())
 		if c.waits {
 			cancel()
 		}
-		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(c.body))
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(strings.Replace(c.body, "%d", fmt.Sprint(n), 1)))
 		r.Header.Set("Content-Type", "application/json")
 		if c.header != "" {
 			r.Header.Set("Authorization", c.header)
 		}
 		if a := e.do(t, r); c.waits != (a.code() == "TIMEOUT") || c.waits != (a.Code == 504) {
-			t.Errorf("%s: %d %s", name, a.Code, a.Body)
+			t.Errorf("%s: %d %s", c.name, a.Code, a.Body)
 		}
 		cancel()
 	}

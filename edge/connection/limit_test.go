@@ -118,3 +118,17 @@ func TestFlood_ForgetsWithTime(t *testing.T) {
 		t.Error("the limit of a stream is another one")
 	}
 }
+
+// written is a connection that accepts everything.
+type written struct{ net.Conn }
+
+func (written) Write(b []byte) (int, error) { return len(b), nil }
+
+// TestFlood_AnswersAreAcknowledged: what a client sends because it receives an answer does not count.
+func TestFlood_AnswersAreAcknowledged(t *testing.T) {
+	c := &connection{Conn: written{}, flood: flood{most: 100}}
+	c.flood.add(1000)
+	if _, err := c.Write(make([]byte, 14_400)); err != nil || c.flood.exceeded(time.Time{}) {
+		t.Errorf("%v, %d bytes are left", err, c.flood.bytes)
+	}
+}
