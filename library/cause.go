@@ -73,6 +73,9 @@ func (c *Cause) ReasonOrNull() *ChangeReason {
 // Causes are the causes of one change of an item, by library. The process that makes the change
 // knows them; a process that finishes it instead does not.
 type Causes struct {
+	// By is who makes the change: the account whose index updates wait for each other. It is empty for
+	// work that nobody waits for.
+	By principal.ID
 	// All is the cause for the libraries that are not in Of.
 	All Cause
 	Of  map[principal.ID]Cause
@@ -101,8 +104,9 @@ func reasonsOfRoles(h *Header, changed []Member) Causes {
 	return Causes{Of: of}
 }
 
-// madeBy sets the author of the change for each library. It calls authorOf in any order.
-func (c *Causes) madeBy(authorOf func(owner principal.ID) principal.ID) {
+// madeBy sets who makes the change, and its author for each library. It calls authorOf in any order.
+func (c *Causes) madeBy(by principal.ID, authorOf func(owner principal.ID) principal.ID) {
+	c.By = by
 	if c.All.Reason != UnknownReason {
 		c.All.By = authorOf("")
 	}
@@ -120,6 +124,7 @@ func (c Causes) then(later Causes) Causes {
 		return later
 	}
 	if len(later.Of) == 0 {
+		c.By = later.By
 		return c
 	}
 	of := maps.Clone(c.Of)
@@ -127,7 +132,7 @@ func (c Causes) then(later Causes) Causes {
 		of = make(map[principal.ID]Cause, len(later.Of))
 	}
 	maps.Copy(of, later.Of)
-	return Causes{All: c.All, Of: of, LastModified: c.LastModified}
+	return Causes{By: later.By, All: c.All, Of: of, LastModified: c.LastModified}
 }
 
 // cause returns the cause with which the change of a row is written. h and m are of one snapshot,

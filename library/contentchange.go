@@ -38,7 +38,7 @@ func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(
 		a, n, err := plan(ctx, t)
 		libraries = n
 		if err == nil {
-			a.entry.Causes.madeBy(func(principal.ID) principal.ID { return c.v.User })
+			a.entry.Causes.madeBy(c.v.User, func(principal.ID) principal.ID { return c.v.User })
 		}
 		return a, err
 	})

@@ -206,7 +206,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
 	causes := reasonsOfRoles(&h, rows)
-	causes.madeBy(func(principal.ID) principal.ID { return creator })
+	causes.madeBy(creator, func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil

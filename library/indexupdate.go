@@ -32,10 +32,11 @@ func (s *Service) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
 // applyNow is one try. It calls begin, which dates the changes, when its turn has come. The time
 // limit ensures that changes are not written so late that followers no longer read them.
 func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) error {
-	if err := s.permits.Take(ctx); err != nil {
+	account := string(e.Causes.By)
+	if err := s.permits.Take(ctx, account); err != nil {
 		return err
 	}
-	defer s.permits.Give()
+	defer s.permits.Give(account)
 	if s.engine.Over() {
 		return commit.ErrEnding // the shutdown began while this try waited for its turn, or paused
 	}

@@ -203,7 +203,7 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 	t := &target{header: rows.Header, named: rows.Members}
 	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.Request)
 	if err == nil {
-		a.entry.Causes.madeBy(func(p principal.ID) principal.ID { return sharedBy(batch, p) })
+		a.entry.Causes.madeBy(lead.v.User, func(p principal.ID) principal.ID { return sharedBy(batch, p) })
 	}
 	return a, err
 }

@@ -42,10 +42,10 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 	detached := s.rt.Detach(ctx)
 	s.rt.Go(func() {
 		defer done.Open()
-		err := s.removals.Take(detached)
+		err := s.removals.Take(detached, "")
 		if err == nil {
 			err = s.RemoveDeleted(detached, e.Principal)
-			s.removals.Give()
+			s.removals.Give("")
 		}
 		if err != nil {
 			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background", "principal", string(e.Principal), "error", err)

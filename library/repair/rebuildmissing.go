@@ -132,10 +132,10 @@ func (s *Service) runRebuild(ctx context.Context, p principal.ID, run *rebuildRu
 }
 
 func (s *Service) rebuildInTurn(ctx context.Context, p principal.ID) (restored, removed int, err error) {
-	if err := s.rebuildTurns.Take(ctx); err != nil {
+	if err := s.rebuildTurns.Take(ctx, ""); err != nil {
 		return 0, 0, err
 	}
-	defer s.rebuildTurns.Give()
+	defer s.rebuildTurns.Give("")
 	if s.engine.Ending() {
 		// Hundreds may wait for their turn, and each would read the store.
 		return 0, 0, commit.ErrEnding

@@ -53,7 +53,7 @@ var protocol = []Ablation{
 		{"library/removal.go", "\tgone, err := w.s.people.DeletedOf(ctx, w.joined)\n", "\tif commit.Ablated(\"new-member-not-read-again\") {\n\t\treturn nil\n\t}\n\tgone, err := w.s.people.DeletedOf(ctx, w.joined)\n"},
 	}},
 	{"removal-without-entry", "a deletion leaves the in-flight list before everything is removed", Libraries, []Patch{
-		{"principal/removal.go", "\t\terr := s.removals.Take(detached)\n", "\t\tif commit.Ablated(\"removal-without-entry\") {\n\t\t\ts.journal.End(e.ID)\n\t\t}\n\t\terr := s.removals.Take(detached)\n"},
+		{"principal/removal.go", "\t\terr := s.removals.Take(detached, \"\")\n", "\t\tif commit.Ablated(\"removal-without-entry\") {\n\t\t\ts.journal.End(e.ID)\n\t\t}\n\t\terr := s.removals.Take(detached, \"\")\n"},
 	}},
 	{"commit-before-ack", "the compare-and-set is sent before the write of the list with its entry was acknowledged", Libraries, nil},
 	{"no-fence", "a change that was not decided is dropped without a fence", Libraries, []Patch{
