@@ -117,13 +117,20 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Store: st.Texts, Texts: texts, Runtime: c.Runtime,
 		Cursors: cursors,
 	})
+	s.openReaders(ctx, c)
+	return s, nil
+}
+
+// openReaders creates the Services that read, repair, export and import what the others keep.
+func (s *Services) openReaders(ctx context.Context, c Config) {
+	st := c.Store
 	s.Repair = repair.New(repair.Config{
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries,
 		Principals: st.Principals, Directory: st.Directory, InFlightLists: st.Journal,
 		Claims: claim.New(st.Claims, c.Runtime, claim.Records{
 			byte(id.Content): library.URLRecord(s.Library), byte(id.User): principal.EmailRecord(s.People), byte(id.Lease): lease.Record(s.Leases),
 		}),
-		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Pages, Runtime: c.Runtime, Log: c.Log,
+		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Pages.Upkeep, Runtime: c.Runtime, Log: c.Log,
 	})
 	s.Listing = listing.New(ctx, listing.Config{
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries, InFlightLists: st.Journal,
@@ -131,10 +138,9 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		HeaderCache: c.HeaderCache, Rebuild: s.Repair.RebuildMissing,
 	})
 	s.Exchange = exchange.New(exchange.Config{
-		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Pages,
+		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Pages.Upkeep,
 		Pastes: s.Pastes, Runtime: c.Runtime,
 	})
-	return s, nil
 }
 
 // removeOwned removes what belongs to a deleted user or group.

@@ -94,7 +94,7 @@ func forget(ctx context.Context, g *gateway.Gateway, user principal.ID) (*forgot
 			return nil, err
 		}
 	}
-	if err := g.People.RemoveDeleted(ctx, user); err != nil {
+	if err := g.People.Upkeep.RemoveDeleted(ctx, user); err != nil {
 		return nil, fmt.Errorf("the user is deleted, but not all of its data could be removed; repeat the command: %w", err)
 	}
 	return r, r.nameManagers(ctx, g)

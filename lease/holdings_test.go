@@ -272,7 +272,7 @@ func TestDeleteUser_GoesOnEndingLeases(t *testing.T) {
 	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
-	if err := h.People.RemoveDeleted(t.Context(), "u:acme:ann"); err != nil {
+	if err := h.People.Upkeep.RemoveDeleted(t.Context(), "u:acme:ann"); err != nil {
 		t.Fatal(err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"k0": true, "k1": true, "k2": true})

@@ -47,8 +47,8 @@ type ImportMembers struct {
 
 // ImportContent stores an item that does not exist yet. Its position in libraries is its
 // LastModified.
-func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principal.ImportResult, error) {
-	h, members, err := s.importedHeader(&in)
+func (u Upkeep) ImportContent(ctx context.Context, in ImportContent) (principal.ImportResult, error) {
+	h, members, err := u.s.importedHeader(&in)
 	if err != nil {
 		return principal.Unchanged, err
 	}
@@ -56,12 +56,12 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 	for i, m := range members {
 		ps[i] = m.Principal
 	}
-	if err := s.people.RequireAll(ctx, ps); err != nil {
+	if err := u.s.people.RequireAll(ctx, ps); err != nil {
 		return principal.Unchanged, err
 	}
 	result := principal.Unchanged
-	e, ok, err := s.decide(ctx, s.engine.NewBudget(), h.ID, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.contents.Read(ctx, h.ID, ContentQuery{})
+	e, ok, err := u.s.decide(ctx, u.s.engine.NewBudget(), h.ID, func(ctx context.Context) (*attempt, error) {
+		rows, err := u.s.contents.Read(ctx, h.ID, ContentQuery{})
 		if err != nil {
 			return nil, err
 		}
@@ -72,16 +72,16 @@ func (s *Service) ImportContent(ctx context.Context, in ImportContent) (principa
 			}
 			return nothingToChange, nil
 		}
-		if err := s.takeURL(ctx, h.ID, h.CanonicalURL); err != nil {
+		if err := u.s.takeURL(ctx, h.ID, h.CanonicalURL); err != nil {
 			return nil, err
 		}
 		result = principal.Created
-		return s.planImport(ctx, old, h, members)
+		return u.s.planImport(ctx, old, h, members)
 	})
 	if err != nil || !ok {
 		return principal.Unchanged, err
 	}
-	s.fanOut(ctx, e, "")
+	u.s.fanOut(ctx, e, "")
 	return result, nil
 }
 
@@ -167,11 +167,11 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 }
 
 // ImportMembers sets the roles of principals that have none or another one.
-func (s *Service) ImportMembers(ctx context.Context, in ImportMembers) (principal.ImportResult, error) {
+func (u Upkeep) ImportMembers(ctx context.Context, in ImportMembers) (principal.ImportResult, error) {
 	if id.KindOf(in.ID) == id.Content {
-		return s.importRoles(ctx, ContentID(in.ID), in.Content)
+		return u.s.importRoles(ctx, ContentID(in.ID), in.Content)
 	}
-	return s.people.ImportGroupMembers(ctx, in.ID, in.Group, in.Unmanaged)
+	return u.s.people.Upkeep.ImportGroupMembers(ctx, in.ID, in.Group, in.Unmanaged)
 }
 
 func (s *Service) importRoles(ctx context.Context, id ContentID, changes []ContentMemberChange) (principal.ImportResult, error) {
@@ -211,9 +211,9 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 
 // ImportEdit decides an import of data that another package keeps in an item. plan gets the
 // rows of the keys, and returns nil if the item contains the imported data already.
-func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
-	_, ok, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		read, err := s.contents.Read(ctx, id, ContentQuery{Rows: keys})
+func (u Upkeep) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
+	_, ok, err := u.s.decide(ctx, u.s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+		read, err := u.s.contents.Read(ctx, id, ContentQuery{Rows: keys})
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +224,7 @@ func (s *Service) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, p
 		if err != nil || edit == nil {
 			return nothingToChange, err
 		}
-		a, _ := s.planEdit(&read.Header, Manages, edit, nil)
+		a, _ := u.s.planEdit(&read.Header, Manages, edit, nil)
 		return a, nil
 	})
 	if err != nil || !ok {

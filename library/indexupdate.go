@@ -25,8 +25,8 @@ func (s *Service) applyIndex(ctx context.Context, e *IndexUpdate) error {
 }
 
 // ApplyIndexQuietly is applyIndex, but writes no changes for followers and does not notify them.
-func (s *Service) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
-	return s.engine.Retry(ctx, func() error { return s.applyNow(ctx, e, func() {}) })
+func (u Upkeep) ApplyIndexQuietly(ctx context.Context, e *IndexUpdate) error {
+	return u.s.engine.Retry(ctx, func() error { return u.s.applyNow(ctx, e, func() {}) })
 }
 
 // applyNow is one try. It calls begin, which dates the changes, when its turn has come. The time

@@ -121,21 +121,21 @@ func (s *Service) feedPublic(ctx context.Context, h *Header) error {
 
 // RepairFeed adds the entry of an item to the feed of its tenant, if it is missing. It reports
 // whether it was.
-func (s *Service) RepairFeed(ctx context.Context, h *Header) (wrong bool, err error) {
-	if wrong, err = s.FeedIsWrong(ctx, h); err != nil || !wrong {
+func (u Upkeep) RepairFeed(ctx context.Context, h *Header) (wrong bool, err error) {
+	if wrong, err = u.FeedIsWrong(ctx, h); err != nil || !wrong {
 		return false, err
 	}
-	s.listed.forget(h.ID)
-	return true, s.feedPublic(ctx, h)
+	u.s.listed.forget(h.ID)
+	return true, u.s.feedPublic(ctx, h)
 }
 
 // FeedIsWrong reports whether an item that is PUBLIC is missing in the feed of its tenant.
 // Entries of deleted items do not count: readers remove them.
-func (s *Service) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
+func (u Upkeep) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
 	if h.State != commit.Live || h.Visibility != principal.Public {
 		return false, nil
 	}
-	_, there, err := s.feeds.Find(ctx, feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)})
+	_, there, err := u.s.feeds.Find(ctx, feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)})
 	if err != nil {
 		return false, fmt.Errorf("read the feed of public content: %w", err)
 	}
@@ -149,16 +149,16 @@ func (h *Header) wasPublic() bool {
 
 // DropFromFeed removes an entry of the feed of public content whose item was deleted, or was
 // created again at another time.
-func (s *Service) DropFromFeed(ctx context.Context, e timeline.Entry) error {
+func (u Upkeep) DropFromFeed(ctx context.Context, e timeline.Entry) error {
 	id := ContentID(e.ID)
-	rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
+	rows, err := u.s.contents.Read(ctx, id, ContentQuery{Serial: true})
 	if err != nil {
 		return err
 	}
 	if h := &rows.Header; h.State == commit.Live && h.CreatedAt == e.Created {
 		return nil
 	}
-	return s.feeds.Drop(ctx, feedOf(id.Tenant()), e, s.engine.Now())
+	return u.s.feeds.Drop(ctx, feedOf(id.Tenant()), e, u.s.engine.Now())
 }
 
 // mostListed is the number of items that a process remembers as listed in their feeds.

@@ -49,7 +49,7 @@ func TestResume_ReadsSerially(t *testing.T) {
 			_, err := h.Background().Resume(t.Context(), e.Entry())
 			return err
 		},
-		"RepeatWalk": func() error { return h.Library.RepeatWalk(t.Context(), id, base) },
+		"RepeatWalk": func() error { return h.Library.Upkeep.RepeatWalk(t.Context(), id, base) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			reads.all.Store(0)

@@ -51,7 +51,7 @@ func (s *Service) leaveItems(ctx context.Context, h *principal.Header) error {
 		if ids, after, more, err = next(ctx, h.ID, after); err != nil {
 			return err
 		}
-		err := sched.ForEach(ctx, s.rt, len(ids), leavesAtOnce, func(i int) error { return s.LeaveItem(ctx, ids[i], h.ID) })
+		err := sched.ForEach(ctx, s.rt, len(ids), leavesAtOnce, func(i int) error { return s.Upkeep.LeaveItem(ctx, ids[i], h.ID) })
 		if err != nil {
 			return err
 		}
@@ -89,25 +89,25 @@ func (s *Service) heldItems(ctx context.Context, p principal.ID, after ContentID
 
 // LeaveItem takes a deleted principal out of an item, and the item out of its library. It may
 // be the last manager: the administrators of the tenant manage the item then.
-func (s *Service) LeaveItem(ctx context.Context, id ContentID, p principal.ID) error {
-	if s.engine.Over() {
+func (u Upkeep) LeaveItem(ctx context.Context, id ContentID, p principal.ID) error {
+	if u.s.engine.Over() {
 		return commit.ErrEnding
 	}
-	e, decided, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.contents.Read(ctx, id, ContentQuery{Members: []principal.ID{p}})
+	e, decided, err := u.s.decide(ctx, u.s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+		rows, err := u.s.contents.Read(ctx, id, ContentQuery{Members: []principal.ID{p}})
 		if err != nil || rows.Header.State != commit.Live || !rows.Members[0].Active() {
 			return nothingToChange, err
 		}
-		a, _ := s.planRows(&rows.Header, rows.Members, func(int) ContentRole { return NoRole }, nil)
+		a, _ := u.s.planRows(&rows.Header, rows.Members, func(int) ContentRole { return NoRole }, nil)
 		return a, nil
 	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("taking %s out of %s: %w", p, id, err)
 	case !decided:
-		return s.RestoreItem(ctx, p, id)
+		return u.RestoreItem(ctx, p, id)
 	}
-	return s.finish(ctx, e)
+	return u.s.finish(ctx, e)
 }
 
 // takeOutDeleted takes deleted principals out of the item: those that the walk has found to be
@@ -119,7 +119,7 @@ func (w *walk) takeOutDeleted(ctx context.Context) error {
 		return err
 	}
 	for _, p := range gone {
-		if err := w.s.LeaveItem(ctx, w.entry.Content, p); err != nil {
+		if err := w.s.Upkeep.LeaveItem(ctx, w.entry.Content, p); err != nil {
 			return err
 		}
 	}

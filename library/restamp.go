@@ -10,9 +10,9 @@ import (
 // Restamp gives an item an equal state with a newer timestamp if its Seq is seq, and otherwise does
 // nothing. Rows that are derived from the newer state overwrite whatever hides the earlier ones. An
 // item that does not exist becomes void, as when a change is fenced.
-func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
-	_, _, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
+func (u Upkeep) Restamp(ctx context.Context, id ContentID, seq int64) error {
+	_, _, err := u.s.decide(ctx, u.s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
+		rows, err := u.s.contents.Read(ctx, id, ContentQuery{Serial: true})
 		if err != nil {
 			return nil, err
 		}
@@ -23,9 +23,9 @@ func (s *Service) Restamp(ctx context.Context, id ContentID, seq int64) error {
 		if h.State == commit.Absent {
 			h = Header{Content: Content{ID: id}, State: commit.Void}
 		}
-		h.Seq, h.MTS = seq+1, s.engine.MTS(h.MTS)
+		h.Seq, h.MTS = seq+1, u.s.engine.MTS(h.MTS)
 		// It changes no rows, so nothing is in flight.
-		return s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
+		return u.s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})
 	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
 		return nil // the next reading returns the newer state

@@ -83,6 +83,7 @@ type Service struct {
 	watch         Watcher
 	tune          Tuning
 	Seals         *cursor.Sealer
+	Upkeep        Upkeep
 	permits       *sched.Permits // of index updates, for the process
 
 	feeds    *timeline.Timelines
@@ -98,6 +99,9 @@ type Service struct {
 	changesSince clock.Instant
 }
 
+// Upkeep is what imports, repairs and exports do with content, without a viewer.
+type Upkeep struct{ s *Service }
+
 // New returns the Service of libraries. It reads a setting of the store, and stores it if the store
 // has none.
 func New(ctx context.Context, c Config) (*Service, error) {
@@ -106,6 +110,7 @@ func New(ctx context.Context, c Config) (*Service, error) {
 		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
 		publish: c.Publish, pages: c.Pages,
 	}
+	s.Upkeep = Upkeep{s}
 	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.Content): URLRecord(s)})
 	var err error
 	if s.changesSince, err = readChangesSince(ctx, c, s.engine.StoreNow()); err != nil {

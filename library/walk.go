@@ -141,7 +141,7 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 		}
 		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse, Causes: w.entry.Causes}
 		if w.quiet {
-			return w.s.ApplyIndexQuietly(ctx, e)
+			return w.s.Upkeep.ApplyIndexQuietly(ctx, e)
 		}
 		return w.s.applyIndex(ctx, e)
 	})
@@ -180,21 +180,21 @@ func (s *Service) finish(ctx context.Context, e InFlight) error {
 
 // RepeatWalk does the walk of an item again, for a process that left it unsettled or wrong after
 // the state of base.
-func (s *Service) RepeatWalk(ctx context.Context, id ContentID, base int64) error {
-	w := &walk{s: s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, serial: true}
+func (u Upkeep) RepeatWalk(ctx context.Context, id ContentID, base int64) error {
+	w := &walk{s: u.s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, serial: true}
 	return w.run(ctx)
 }
 
 // RestoreItem updates one library to the current state of an item. It does not notify followers:
 // the process that made the state does so.
-func (s *Service) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
-	w := &walk{s: s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
+func (u Upkeep) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
+	w := &walk{s: u.s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
 	return w.listed(ctx, []principal.ID{p})
 }
 
 // DeriveContent updates all libraries that have an item, and removes what became obsolete. It does not notify
 // followers: incomplete libraries have none.
-func (s *Service) DeriveContent(ctx context.Context, id ContentID) error {
-	w := &walk{s: s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}
+func (u Upkeep) DeriveContent(ctx context.Context, id ContentID) error {
+	w := &walk{s: u.s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}
 	return w.run(ctx)
 }

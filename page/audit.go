@@ -18,11 +18,11 @@ const (
 
 // AuditPage compares the rows of an item's page with its head, and with the texts that they
 // refer to. It calls wrong for each inconsistency, and returns the number of revisions.
-func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error) {
+func (u Upkeep) AuditPage(ctx context.Context, h *library.Header, wrong func(format string, args ...any)) (revisions int, err error) {
 	if h.Page == nil {
 		return 0, nil
 	}
-	a := &audit{s: s, id: h.ID, wrong: wrong, at: map[branchLocale]*auditedLocale{}}
+	a := &audit{s: u.s, id: h.ID, wrong: wrong, at: map[branchLocale]*auditedLocale{}}
 	if a.head, err = DecodeHead(h.Page); err != nil {
 		wrong("the part of its header about its page cannot be read")
 		return 0, nil
@@ -42,18 +42,18 @@ func (s *Service) AuditPage(ctx context.Context, h *library.Header, wrong func(f
 
 // AuditDrafts checks the drafts of a user and their texts. It calls wrong for each inconsistency,
 // and returns the number of drafts.
-func (s *Service) AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error) {
-	all, err := s.store.ListDrafts(ctx, user)
+func (u Upkeep) AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error) {
+	all, err := u.s.store.ListDrafts(ctx, user)
 	if err != nil {
 		return 0, err
 	}
-	a := &audit{s: s, wrong: wrong}
+	a := &audit{s: u.s, wrong: wrong}
 	for some := range slices.Chunk(all, MaxDraftRows) {
 		names := make([]string, len(some))
 		for i, d := range some {
 			names[i] = d.Name
 		}
-		stored, err := s.store.ReadDrafts(ctx, user, names, false)
+		stored, err := u.s.store.ReadDrafts(ctx, user, names, false)
 		if err != nil {
 			return 0, err
 		}

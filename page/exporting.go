@@ -17,18 +17,18 @@ const exportRows = 20
 
 // ExportPage implements exchange.Pages. It first exports a revision in the item's own locale,
 // because an import takes the locale of the first revision for the item's own.
-func (s *Service) ExportPage(ctx context.Context, h *library.Header, to exchange.PageSink) error {
+func (u Upkeep) ExportPage(ctx context.Context, h *library.Header, to exchange.PageSink) error {
 	head, err := DecodeHead(h.Page)
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.ID, err)
 	}
-	x := exporting{s: s, id: h.ID, head: head, last: map[branchLocale]int{}, to: to}
+	x := exporting{s: u.s, id: h.ID, head: head, last: map[branchLocale]int{}, to: to}
 	var all []exportedLocale
 	for n := 1; n <= head.Last; n++ {
 		if err := x.branch(ctx, n); err != nil {
 			return err
 		}
-		localeRows, err := s.localeRows(ctx, h.ID, n)
+		localeRows, err := u.s.localeRows(ctx, h.ID, n)
 		if err != nil {
 			return err
 		}
@@ -195,8 +195,8 @@ func (x *exporting) suggestions(ctx context.Context) error {
 }
 
 // ExportDrafts implements exchange.Pages.
-func (s *Service) ExportDrafts(ctx context.Context, user principal.ID, to exchange.PageSink) error {
-	all, err := s.store.ListDrafts(ctx, user)
+func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange.PageSink) error {
+	all, err := u.s.store.ListDrafts(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -206,12 +206,12 @@ func (s *Service) ExportDrafts(ctx context.Context, user principal.ID, to exchan
 		for i, d := range some {
 			names[i] = d.Name
 		}
-		stored, err := s.store.ReadDrafts(ctx, user, names, false)
+		stored, err := u.s.store.ReadDrafts(ctx, user, names, false)
 		if err != nil {
 			return err
 		}
 		for _, d := range stored {
-			if err := s.exportDraft(ctx, d, to); err != nil {
+			if err := u.s.exportDraft(ctx, d, to); err != nil {
 				return err
 			}
 		}

@@ -84,7 +84,7 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		Act: func(h *backendtest.Fixture) {
 			header := h.Content(id)
 			got = &exported{branches: []int{1}}
-			must(h, h.Pages.ExportPage(h.T.Context(), &header, got))
+			must(h, h.Pages.Upkeep.ExportPage(h.T.Context(), &header, got))
 		},
 		Meanwhile: func(h *backendtest.Fixture) {
 			for _, id := range accepted {

@@ -74,8 +74,8 @@ func order(given, last int, what string) error {
 }
 
 // ImportBranch stores a branch that does not exist yet.
-func (s *Service) ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error) {
-	f := s.lineChecker()
+func (u Upkeep) ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error) {
+	f := u.s.lineChecker()
 	id := f.item(in.Content)
 	row := branchRow{CreatedAt: f.past(in.CreatedAt, "createdAt"), By: f.principal(in.CreatedBy, "createdBy")}
 	if in.CopiedFrom != nil {
@@ -87,7 +87,7 @@ func (s *Service) ImportBranch(ctx context.Context, in exchange.ImportBranch) (p
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	return s.library.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)}, func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
+	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)}, func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
 		head, err := headOf(t.Header)
 		if err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (s *Service) ImportBranch(ctx context.Context, in exchange.ImportBranch) (p
 }
 
 // ImportRevision stores a revision that does not exist yet. Its item does not move.
-func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error) {
-	f := s.lineChecker()
+func (u Upkeep) ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error) {
+	f := u.s.lineChecker()
 	id, locale := f.item(in.Content), checkLocale(&f.List, in.Locale)
 	f.text(in.Title, in.Body, false)
 	if in.Number < 0 {
@@ -139,19 +139,19 @@ func (s *Service) ImportRevision(ctx context.Context, in exchange.ImportRevision
 	}
 	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
-	body := &pending{s: s.texts, item: id, body: in.Body}
-	return s.library.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-		e, at, l, err := s.atLocale(ctx, t, &in.Branch, locale)
+	body := &pending{s: u.s.texts, item: id, body: in.Body}
+	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+		e, at, l, err := u.s.atLocale(ctx, t, &in.Branch, locale)
 		if err != nil {
 			return nil, err
 		}
 		if in.Number <= l.Last {
-			return nil, s.sameRevision(ctx, t.Rows[1].Value, row, &in)
+			return nil, u.s.sameRevision(ctx, t.Rows[1].Value, row, &in)
 		}
 		if err := order(in.Number, l.Last, "revision"); err != nil {
 			return nil, err
 		}
-		if err := s.checkLocales(ctx, id, at, l); err != nil {
+		if err := u.s.checkLocales(ctx, id, at, l); err != nil {
 			return nil, err
 		}
 		stored := row
@@ -190,8 +190,8 @@ func (s *Service) sameRevision(ctx context.Context, value []byte, given revision
 }
 
 // ImportSuggestion stores a suggestion that does not exist yet.
-func (s *Service) ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error) {
-	f := s.lineChecker()
+func (u Upkeep) ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error) {
+	f := u.s.lineChecker()
 	item, row := f.item(in.Content), f.suggestion(&in)
 	id, ok := ParseTextID(in.ID)
 	if !ok {
@@ -200,14 +200,14 @@ func (s *Service) ImportSuggestion(ctx context.Context, in exchange.ImportSugges
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	texts, err := s.store.ReadTexts(ctx, []TextID{id})
+	texts, err := u.s.store.ReadTexts(ctx, []TextID{id})
 	if err != nil {
 		return principal.Unchanged, err
 	}
 	if stored := texts[0]; stored.Item != "" && (stored.Item != item || stored.Row != suggestionKey(id)) {
 		return principal.Unchanged, principal.DiffersFrom("a suggestion")
 	}
-	result, err := s.library.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+	result, err := u.s.library.Upkeep.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
 		head, err := headOf(t.Header)
 		if err != nil {
 			return nil, err
@@ -232,7 +232,7 @@ func (s *Service) ImportSuggestion(ctx context.Context, in exchange.ImportSugges
 	}
 	// The text is stored after the row. Its id may be old, so the scrubber would remove a text without
 	// a row. If the import ends here, a repetition stores the text.
-	if err := s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
+	if err := u.s.store.PutText(ctx, Text{ID: id, Item: item, Row: suggestionKey(id), Body: in.Body}); err != nil {
 		return result, fault.Unavailablef(err, "the text of the suggestion was not stored; import it again")
 	}
 	return principal.Created, nil
@@ -287,8 +287,8 @@ func sameSuggestion(value []byte, given suggestionRow, body Text, in *exchange.I
 }
 
 // ImportDraft stores a draft that does not exist yet.
-func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error) {
-	f := s.lineChecker()
+func (u Upkeep) ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error) {
+	f := u.s.lineChecker()
 	item, user := f.item(in.Content), f.principal(in.Author, "author")
 	row := draftRow{
 		Item: item, At: branchLocale{in.Branch, checkLocale(&f.List, in.Locale)}, Title: in.Title, Base: f.number(in.BaseRevision),
@@ -300,14 +300,14 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	if err := s.people.RequireAll(ctx, []principal.ID{user}); err != nil {
+	if err := u.s.people.RequireAll(ctx, []principal.ID{user}); err != nil {
 		return principal.Unchanged, err
 	}
-	read, err := s.contents.Read(ctx, item, library.ContentQuery{})
+	read, err := u.s.contents.Read(ctx, item, library.ContentQuery{})
 	if err != nil {
 		return principal.Unchanged, err
 	}
-	if !read.Header.Exists(s.engine.Now()) {
+	if !read.Header.Exists(u.s.engine.Now()) {
 		return principal.Unchanged, fault.NotFoundf([]string{"contentId"}, "there is no %s; give it a line before this one", item)
 	}
 	head, err := headOf(&read.Header)
@@ -317,7 +317,7 @@ func (s *Service) ImportDraft(ctx context.Context, in exchange.ImportDraft) (pri
 	if err := head.requireBranch(in.Branch, "branch"); err != nil {
 		return principal.Unchanged, err
 	}
-	return s.importDraft(ctx, user, row, &in)
+	return u.s.importDraft(ctx, user, row, &in)
 }
 
 // importDraft stores a draft if there is none with its name. It becomes the newest one of its

@@ -24,18 +24,18 @@ func draftText(user principal.ID, name string) library.RowKey {
 // ScrubTexts checks at most limit texts after one, and removes those that no row refers to, which
 // exist after a crash or a lost race. It returns the last text that it checked, and the number of
 // checked and removed texts.
-func (s *Service) ScrubTexts(ctx context.Context, after [16]byte, limit int) (last [16]byte, seen, removed int, err error) {
-	texts, err := s.store.ScanTexts(ctx, after, limit)
+func (u Upkeep) ScrubTexts(ctx context.Context, after [16]byte, limit int) (last [16]byte, seen, removed int, err error) {
+	texts, err := u.s.store.ScanTexts(ctx, after, limit)
 	if err != nil || len(texts) == 0 {
 		return after, 0, 0, err
 	}
-	now := s.engine.StoreNow()
+	now := u.s.engine.StoreNow()
 	var garbage []Text
 	for _, t := range texts {
 		if t.ID.At() > now.Add(-garbageAfter) {
 			continue
 		}
-		kept, err := s.refersTo(ctx, t, false)
+		kept, err := u.s.refersTo(ctx, t, false)
 		if err != nil {
 			return after, 0, 0, err
 		}
@@ -43,7 +43,7 @@ func (s *Service) ScrubTexts(ctx context.Context, after [16]byte, limit int) (la
 			garbage = append(garbage, t)
 		}
 	}
-	removed, err = s.dropGarbage(ctx, garbage, now)
+	removed, err = u.s.dropGarbage(ctx, garbage, now)
 	return texts[len(texts)-1].ID, len(texts), removed, err
 }
 

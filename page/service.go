@@ -34,13 +34,19 @@ type Service struct {
 	contents library.ContentStore
 	store    Store
 	texts    *Texts
+	Upkeep   Upkeep
 	rt       sched.Runtime
 	cursors  *cursor.Sealer
 }
 
+// Upkeep is what imports, repairs and exports do with texts and drafts, without a viewer.
+type Upkeep struct{ s *Service }
+
 // New returns the Service of pages.
 func New(c Config) *Service {
-	return &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, texts: c.Texts, rt: c.Runtime, cursors: c.Cursors}
+	s := &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, texts: c.Texts, rt: c.Runtime, cursors: c.Cursors}
+	s.Upkeep = Upkeep{s}
+	return s
 }
 
 // Texts writes and removes the texts that rows of items and drafts refer to. It implements library.Pages.

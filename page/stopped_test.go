@@ -79,14 +79,14 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 		},
 		"an imported revision": {
 			func(h *backendtest.Fixture) error {
-				_, err := h.Pages.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
+				_, err := h.Pages.Upkeep.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
 				return err
 			},
 			func(h *backendtest.Fixture) { wantBody(h, ann, page.TextQuery{Working: true}) },
 		},
 		"an imported draft": {
 			func(h *backendtest.Fixture) error {
-				_, err := h.Pages.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
+				_, err := h.Pages.Upkeep.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
 				return err
 			},
 			func(h *backendtest.Fixture) { wantDraft(h, id) },

@@ -168,7 +168,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
 	err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
-			if err := s.ApplyMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
+			if err := s.Upkeep.ApplyMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
 				return err
 			}
 		}

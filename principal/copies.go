@@ -39,8 +39,8 @@ type headerCopies struct {
 
 // ServeCopies makes the Service keep copies of headers, and serve them to requests for which the
 // in-flight lists were read. It must be called before the first request.
-func (s *Service) ServeCopies(c Copying) {
-	s.copies = &headerCopies{Copying: c, cache: copies.NewCache[ID](s.rt, c.Size, c.MaxAge, func(Header) int { return 1 })}
+func (h Headers) ServeCopies(c Copying) {
+	h.s.copies = &headerCopies{Copying: c, cache: copies.NewCache[ID](h.s.rt, c.Size, c.MaxAge, func(Header) int { return 1 })}
 }
 
 // headersOf returns the headers of principals, without their writers, in the order of ids; zero
@@ -147,11 +147,11 @@ func (s *Service) headerIsWrong(ctx context.Context, id ID, copied *Header, serv
 }
 
 // Copies returns the number of copies of headers that are kept.
-func (s *Service) Copies() int {
-	if s.copies == nil {
+func (h Headers) Copies() int {
+	if h.s.copies == nil {
 		return 0
 	}
-	return s.copies.cache.Len()
+	return h.s.copies.cache.Len()
 }
 
 // InFlightReading is one read of the in-flight lists for a request. It begins after the request has
@@ -201,13 +201,13 @@ func (c *currentReading) forget() {
 // BeginInFlight begins a read of the in-flight lists, for which the caller must call Done. It
 // returns nil if the request has one already. Reads of headers by this request wait for it from now
 // on, and may then return copies.
-func (s *Service) BeginInFlight(v *Viewer) *InFlightReading {
+func (h Headers) BeginInFlight(v *Viewer) *InFlightReading {
 	c := &v.inFlight
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.reading != nil {
 		return nil
 	}
-	c.reading = &InFlightReading{done: s.rt.Latch()}
+	c.reading = &InFlightReading{done: h.s.rt.Latch()}
 	return c.reading
 }

@@ -75,7 +75,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 				return err
 			}
 		}
-		if err := s.ApplyMembers(ctx, rows); err != nil {
+		if err := s.Upkeep.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
 		if err := s.takeOutDeleted(ctx, e.Principal, rows.Members); err != nil {
@@ -88,14 +88,14 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 // finishDeleted does what follows a change of a principal that has been deleted since.
 func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) error {
 	if e.Former != "" {
-		if err := s.ApplyDirectory(ctx, h, e.Former); err != nil {
+		if err := s.Upkeep.ApplyDirectory(ctx, h, e.Former); err != nil {
 			return err
 		}
 	}
 	if !e.Deleted || h.Removed() {
 		return nil // the process that decided the deletion removes everything else
 	}
-	return s.RemoveDeleted(ctx, e.Principal)
+	return s.Upkeep.RemoveDeleted(ctx, e.Principal)
 }
 
 // finishHeader does the part that concerns the principal itself and not its members.
@@ -108,13 +108,13 @@ func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error
 	if !e.Created && e.Former == "" {
 		return nil
 	}
-	return s.ApplyDirectory(ctx, h, e.Former)
+	return s.Upkeep.ApplyDirectory(ctx, h, e.Former)
 }
 
 // ApplyDirectory updates the directory to the principal's current name.
-func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) error {
-	err := s.engine.Retry(ctx, func() error {
-		return s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})
+func (u Upkeep) ApplyDirectory(ctx context.Context, h *Header, former string) error {
+	err := u.s.engine.Retry(ctx, func() error {
+		return u.s.directory.ApplyDirectory(ctx, &DirectoryUpdate{Header: h, Former: former})
 	})
 	if err != nil {
 		return fmt.Errorf("update the directory for %s: %w", h.ID, err)
@@ -124,13 +124,13 @@ func (s *Service) ApplyDirectory(ctx context.Context, h *Header, former string) 
 
 // ApplyMembers writes the derived memberships of one snapshot, and drops the rows that were
 // kept only until these were acknowledged.
-func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
+func (u Upkeep) ApplyMembers(ctx context.Context, rows *Rows) error {
 	if len(rows.Members) == 0 {
 		return nil
 	}
 	h := &rows.Header
-	err := s.engine.Retry(ctx, func() error {
-		return s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: h, Rows: rows.Members})
+	err := u.s.engine.Retry(ctx, func() error {
+		return u.s.store.ApplyGroupIndex(ctx, &GroupIndexUpdate{Header: h, Rows: rows.Members})
 	})
 	if err != nil {
 		return fmt.Errorf("update the memberships in %s: %w", h.ID, err)
@@ -144,8 +144,8 @@ func (s *Service) ApplyMembers(ctx context.Context, rows *Rows) error {
 	if len(leaving) == 0 {
 		return nil
 	}
-	err = s.engine.Retry(ctx, func() error {
-		return s.store.CleanUpGroup(ctx, &GroupCleanup{ID: h.ID, Leaving: leaving})
+	err = u.s.engine.Retry(ctx, func() error {
+		return u.s.store.CleanUpGroup(ctx, &GroupCleanup{ID: h.ID, Leaving: leaving})
 	})
 	if err != nil {
 		return fmt.Errorf("clean up the members of %s: %w", h.ID, err)

@@ -60,12 +60,12 @@ func (s *Service) ByGroups(ctx context.Context, v *Viewer, decide func(c *Closur
 
 // StillIn reports whether the viewer, who was in a group when its groups were resolved, still is in it,
 // by what is read after the call. If not, it drops what was read for the viewer.
-func (s *Service) StillIn(ctx context.Context, v *Viewer, group ID) (bool, error) {
-	c, _, err := s.groupsOf(ctx, v)
+func (h Headers) StillIn(ctx context.Context, v *Viewer, group ID) (bool, error) {
+	c, _, err := h.s.groupsOf(ctx, v)
 	if err != nil || c.Role(group) == NotInGroup {
 		return false, err
 	}
-	still, err := s.confirmAgain(ctx, v, c, []ID{group})
+	still, err := h.s.confirmAgain(ctx, v, c, []ID{group})
 	if err == nil && !still {
 		v.Forget()
 	}

@@ -52,7 +52,7 @@ func DiffersFrom(what string) *fault.Error {
 }
 
 // ImportUser stores a user that does not exist yet.
-func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
+func (u Upkeep) ImportUser(ctx context.Context, in ImportUser) (ImportResult, error) {
 	h := Header{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
 	var faults fault.List
 	id, err := parseOf(id.User, in.ID)
@@ -62,12 +62,12 @@ func (s *Service) ImportUser(ctx context.Context, in ImportUser) (ImportResult, 
 		h.Email, err = normalizeEmail(*in.Email)
 		faults.Add(err, "email")
 	}
-	faults = append(faults, s.checkImported(&h, in.CreatedAt)...)
+	faults = append(faults, u.s.checkImported(&h, in.CreatedAt)...)
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
 	h.ID = id
-	return s.importPrincipal(ctx, h, nil, "a user")
+	return u.s.importPrincipal(ctx, h, nil, "a user")
 }
 
 // checkImported checks the fields that users and groups have in common, and sets the creation time.
@@ -86,13 +86,13 @@ func (s *Service) checkImported(h *Header, createdAt *clock.Instant) (faults fau
 }
 
 // ImportGroup stores a group that does not exist yet.
-func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
+func (u Upkeep) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, error) {
 	h := Header{DisplayName: in.DisplayName, Visibility: in.Visibility, State: commit.Live}
 	var faults fault.List
 	id, err := parseOf(id.Group, in.ID)
 	faults.Add(err, "id")
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
-	faults = append(faults, s.checkImported(&h, in.CreatedAt)...)
+	faults = append(faults, u.s.checkImported(&h, in.CreatedAt)...)
 	h.ID = id
 	rows, more := membersGiven(id, in.Members)
 	faults = append(faults, more...)
@@ -112,10 +112,10 @@ func (s *Service) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.checkImportedMembers(ctx, id, rows); err != nil {
+	if err := u.s.checkImportedMembers(ctx, id, rows); err != nil {
 		return Unchanged, err
 	}
-	return s.importPrincipal(ctx, h, rows, "a group")
+	return u.s.importPrincipal(ctx, h, rows, "a group")
 }
 
 // membersGiven parses a list of first members. They must be well-formed and different, and none
@@ -207,7 +207,7 @@ func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMem
 
 // ImportGroupMembers sets the roles of principals in a group. unmanaged reports that the group has
 // no manager, and gets none.
-func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
+func (u Upkeep) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
@@ -215,12 +215,12 @@ func (s *Service) ImportGroupMembers(ctx context.Context, globalID string, chang
 	if err := append(faults, more...).OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := s.checkImportedMembers(ctx, group, imported); err != nil {
+	if err := u.s.checkImportedMembers(ctx, group, imported); err != nil {
 		return Unchanged, err
 	}
 	ps := groupMembersOf(imported)
 	result := Unchanged
-	_, err = s.changePrincipal(ctx, commit.Mutation{Budget: s.engine.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+	_, err = u.s.changePrincipal(ctx, commit.Mutation{Budget: u.s.engine.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		result = Unchanged
 		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)

@@ -121,7 +121,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 
 // Shown reports whether v was shown a principal in this request. Then it costs nothing to read it
 // again.
-func (s *Service) Shown(v *Viewer, id ID) bool {
+func (h Headers) Shown(v *Viewer, id ID) bool {
 	missing, _ := v.shown.known([]ID{id}, []*Header{nil})
 	return len(missing) == 0
 }

@@ -44,7 +44,7 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 		defer done.Open()
 		err := s.removals.Take(detached, "")
 		if err == nil {
-			err = s.RemoveDeleted(detached, e.Principal)
+			err = s.Upkeep.RemoveDeleted(detached, e.Principal)
 			s.removals.Give("")
 		}
 		if err != nil {
@@ -61,8 +61,8 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 
 // RemoveDeleted removes what belongs to a principal whose deletion was decided. It does nothing for
 // any other principal. It may be repeated, and run concurrently with itself.
-func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
-	rows, err := s.store.ReadPrincipal(ctx, id, Query{Serial: true})
+func (u Upkeep) RemoveDeleted(ctx context.Context, id ID) error {
+	rows, err := u.s.store.ReadPrincipal(ctx, id, Query{Serial: true})
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", id, err)
 	}
@@ -70,26 +70,26 @@ func (s *Service) RemoveDeleted(ctx context.Context, id ID) error {
 	if h.State != commit.Deleted {
 		return nil
 	}
-	if err := s.removeMembers(ctx, id); err != nil {
+	if err := u.s.removeMembers(ctx, id); err != nil {
 		return fmt.Errorf("removing the members of %s: %w", id, err)
 	}
-	if err := s.leaveGroups(ctx, id); err != nil {
+	if err := u.s.leaveGroups(ctx, id); err != nil {
 		return fmt.Errorf("taking %s out of groups: %w", id, err)
 	}
-	if err := s.deleted(ctx, h); err != nil {
+	if err := u.s.deleted(ctx, h); err != nil {
 		return fmt.Errorf("removing what belongs to %s: %w", id, err)
 	}
 	if h.DisplayName != "" {
-		if err := s.ApplyDirectory(ctx, h, h.DisplayName); err != nil {
+		if err := u.ApplyDirectory(ctx, h, h.DisplayName); err != nil {
 			return err
 		}
 	}
 	if h.Email != "" {
-		if err := s.claims.Drop(ctx, claim.Email(id.Tenant(), h.Email), string(id), nil); err != nil {
+		if err := u.s.claims.Drop(ctx, claim.Email(id.Tenant(), h.Email), string(id), nil); err != nil {
 			return fmt.Errorf("giving up the e-mail address of %s: %w", id, err)
 		}
 	}
-	return s.reduce(ctx, id)
+	return u.s.reduce(ctx, id)
 }
 
 // removeMembers removes the rows of a deleted group's members, and the rows derived from them. No
@@ -131,7 +131,7 @@ func (s *Service) leaveGroups(ctx context.Context, p ID) error {
 		if err != nil || len(ms) == 0 {
 			return err
 		}
-		err = sched.ForEach(ctx, s.rt, len(ms), leavesAtOnce, func(i int) error { return s.LeaveGroup(ctx, ms[i].Group, p) })
+		err = sched.ForEach(ctx, s.rt, len(ms), leavesAtOnce, func(i int) error { return s.Upkeep.LeaveGroup(ctx, ms[i].Group, p) })
 		if err != nil || len(ms) < removalPage {
 			return err
 		}
@@ -141,12 +141,12 @@ func (s *Service) leaveGroups(ctx context.Context, p ID) error {
 
 // LeaveGroup takes a deleted principal out of a group. It may be the last manager: the
 // administrators of the tenant manage the group then.
-func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
-	if s.engine.Over() {
+func (u Upkeep) LeaveGroup(ctx context.Context, group, p ID) error {
+	if u.s.engine.Over() {
 		return commit.ErrEnding
 	}
-	m := commit.Mutation{Budget: s.engine.NewBudget()}
-	rows, err := s.changePrincipal(ctx, m, group, []ID{p}, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
+	m := commit.Mutation{Budget: u.s.engine.NewBudget()}
+	rows, err := u.s.changePrincipal(ctx, m, group, []ID{p}, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
 		plan := &changePlan{after: rows.Header}
 		if row := rows.Members[0]; rows.Header.State == commit.Live && row.Active() {
 			if plan.after.Members--; row.Role == GroupManager {
@@ -160,7 +160,7 @@ func (s *Service) LeaveGroup(ctx context.Context, group, p ID) error {
 		return fmt.Errorf("taking %s out of %s: %w", p, group, err)
 	}
 	rows.Header.ID = group
-	return s.ApplyMembers(ctx, rows)
+	return u.ApplyMembers(ctx, rows)
 }
 
 // takeOutDeleted removes from a group those of members that are active although their principals
@@ -177,7 +177,7 @@ func (s *Service) takeOutDeleted(ctx context.Context, group ID, members []GroupM
 		return err
 	}
 	for _, p := range gone {
-		if err := s.LeaveGroup(ctx, group, p); err != nil {
+		if err := s.Upkeep.LeaveGroup(ctx, group, p); err != nil {
 			return err
 		}
 	}

@@ -11,17 +11,17 @@ import (
 const scanAtOnce = 100
 
 // EachHeader calls see with the headers of the live principals that wanted accepts.
-func (s *Service) EachHeader(ctx context.Context, wanted func(ID) bool, see func(*Header) error) error {
+func (u Upkeep) EachHeader(ctx context.Context, wanted func(ID) bool, see func(*Header) error) error {
 	var after ID
 	for {
-		ids, err := s.store.ScanPrincipals(ctx, after, scanAtOnce)
+		ids, err := u.s.store.ScanPrincipals(ctx, after, scanAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		full := len(ids) == scanAtOnce
 		after = ids[len(ids)-1]
 		ids = slices.DeleteFunc(ids, func(id ID) bool { return !wanted(id) })
-		headers, err := s.store.ReadPrincipals(ctx, ids)
+		headers, err := u.s.store.ReadPrincipals(ctx, ids)
 		if err != nil {
 			return err
 		}

@@ -49,6 +49,8 @@ type Service struct {
 	journal   commit.Journal
 	log       *slog.Logger
 	seals     *cursor.Sealer
+	Upkeep    Upkeep
+	Headers   Headers
 	targets   int
 	// removals limits how many removals this process carries out at once for its mutations.
 	removals     *sched.Permits
@@ -58,6 +60,12 @@ type Service struct {
 	created      func(ctx context.Context, h *Header) error // see Config.Created
 	deleted      func(ctx context.Context, h *Header) error // see Config.Deleted
 }
+
+// Upkeep is what imports, repairs and exports do with users and groups, without a viewer.
+type Upkeep struct{ s *Service }
+
+// Headers is what pages use to read few headers: copies of them, and what the request has read already.
+type Headers struct{ s *Service }
 
 // New returns the Service of users and groups.
 func New(c Config) *Service {
@@ -69,6 +77,7 @@ func New(c Config) *Service {
 	if s.lingers {
 		s.journal.Linger(commit.Principal, c.Linger)
 	}
+	s.Upkeep, s.Headers = Upkeep{s}, Headers{s}
 	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.User): EmailRecord(s)})
 	return s
 }

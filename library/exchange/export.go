@@ -102,7 +102,7 @@ func (s *Service) Export(ctx context.Context, to Sink) error {
 }
 
 func (s *Service) exportUsers(ctx context.Context, to Sink) error {
-	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+	return s.people.Upkeep.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		u := principal.ImportUser{ID: string(h.ID), DisplayName: h.DisplayName, Visibility: h.Visibility, CreatedAt: &h.CreatedAt}
 		if h.Email != "" {
 			u.Email = &h.Email
@@ -112,7 +112,7 @@ func (s *Service) exportUsers(ctx context.Context, to Sink) error {
 }
 
 func (s *Service) exportGroups(ctx context.Context, write func(context.Context, *principal.Header) error) error {
-	return s.people.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
+	return s.people.Upkeep.EachHeader(ctx, principal.ID.IsGroup, func(h *principal.Header) error { return write(ctx, h) })
 }
 
 // exportGroup exports a group with those members that are users. Groups may contain each other,

@@ -10,22 +10,22 @@ import (
 
 // ImportUser stores a user. It returns the errors of principal.Service.ImportUser.
 func (s *Service) ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error) {
-	return s.people.ImportUser(ctx, in)
+	return s.people.Upkeep.ImportUser(ctx, in)
 }
 
 // ImportGroup stores a group. It returns the errors of principal.Service.ImportGroup.
 func (s *Service) ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error) {
-	return s.people.ImportGroup(ctx, in)
+	return s.people.Upkeep.ImportGroup(ctx, in)
 }
 
 // ImportContent stores an item. It returns the errors of library.Service.ImportContent.
 func (s *Service) ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error) {
-	return s.library.ImportContent(ctx, in)
+	return s.library.Upkeep.ImportContent(ctx, in)
 }
 
 // ImportMembers stores members of a group or an item. It returns the errors of library.Service.ImportMembers.
 func (s *Service) ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error) {
-	return s.library.ImportMembers(ctx, in)
+	return s.library.Upkeep.ImportMembers(ctx, in)
 }
 
 // ImportBranch stores a branch of an item's page. It returns the errors of

@@ -98,5 +98,5 @@ func (s *Service) exportPages(ctx context.Context, to Sink) error {
 
 // exportDrafts exports the drafts of all users.
 func (s *Service) exportDrafts(ctx context.Context, to Sink) error {
-	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error { return s.pages.ExportDrafts(ctx, h.ID, to) })
+	return s.people.Upkeep.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error { return s.pages.ExportDrafts(ctx, h.ID, to) })
 }

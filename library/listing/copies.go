@@ -79,7 +79,7 @@ func newHeaderCopies(ctx context.Context, c *Config) *headerCopies {
 // copyPrincipals makes the Service of principals serve headers from copies too, while pages are
 // served from copies.
 func (s *Service) copyPrincipals(c HeaderCache) {
-	s.people.ServeCopies(principal.Copying{
+	s.people.Headers.ServeCopies(principal.Copying{
 		InFlight: s.copies.inFlight, Size: (c.Size + principalsShare - 1) / principalsShare, MaxAge: cmp.Or(c.MaxAge, copies.MaxAge),
 		Sampler: copies.NewSampler(s.rt, c.SampleEvery), SampleWithin: sampleWithin, Served: s.watch.CopiedPrincipals,
 		Wrong: func(ctx context.Context, id principal.ID) { s.servedWrong(ctx, slog.String("principal", string(id))) },
@@ -130,7 +130,7 @@ func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool)
 		}
 	}
 	if r.inFlightRead == nil {
-		r.inFlightRead = r.s.people.BeginInFlight(r.v)
+		r.inFlightRead = r.s.people.Headers.BeginInFlight(r.v)
 	}
 	// Without an in-flight set, every header is read.
 	r.inFlight, _ = r.s.copies.inFlight.Read(ctx)
@@ -288,5 +288,5 @@ func (s *Service) CopyStats() (st CopyStats, ok bool) {
 	if s.copies == nil {
 		return st, false
 	}
-	return CopyStats{Copies: s.copies.cache.Len(), Principals: s.people.Copies(), InFlight: s.copies.inFlight.Size(), InUse: s.copies.inUse.On()}, true
+	return CopyStats{Copies: s.copies.cache.Len(), Principals: s.people.Headers.Copies(), InFlight: s.copies.inFlight.Size(), InUse: s.copies.inUse.On()}, true
 }

@@ -439,7 +439,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	if err := h.Store.Journal.DeleteInFlightList(t.Context(), inFlightList.ID, inFlightList.Stamp); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.svc.Library.DeriveContent(t.Context(), id); err != nil {
+	if err := h.svc.Library.Upkeep.DeriveContent(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
 	wrong("when it has reached the library", false)

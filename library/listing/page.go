@@ -25,7 +25,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
-	if s.usesCopies() && !s.people.Shown(v, owner) {
+	if s.usesCopies() && !s.people.Headers.Shown(v, owner) {
 		// Prefetch reads the in-flight lists before the slice. Once they are read, the owner may be
 		// served from a copy.
 		s.Prefetch(ctx, v, owner, q)
@@ -36,7 +36,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 			return conn, err
 		}
 		// The page was chosen by the viewer's groups, which were read before it.
-		if still, err := s.people.StillIn(ctx, v, owner); err != nil || still {
+		if still, err := s.people.Headers.StillIn(ctx, v, owner); err != nil || still {
 			return conn, err
 		}
 	}

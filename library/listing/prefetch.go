@@ -41,7 +41,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	}
 	var reading *principal.InFlightReading
 	if s.usesCopies() {
-		reading = s.people.BeginInFlight(v)
+		reading = s.people.Headers.BeginInFlight(v)
 	}
 	s.rt.Go(func() {
 		defer p.done.Open()

@@ -101,7 +101,7 @@ func (s *Service) removeDeleted(ctx context.Context, p principal.ID) (deleted bo
 	if err != nil || lists.MayHoldPrincipal(p, headers[0].MTS, s.engine.Now()) {
 		return true, 0, err
 	}
-	return true, len(left), s.people.RemoveDeleted(ctx, p)
+	return true, len(left), s.people.Upkeep.RemoveDeleted(ctx, p)
 }
 
 // takeOutDeleted takes deleted members out of an item, unless their removal is in flight. It
@@ -116,7 +116,7 @@ func (s *Service) takeOutDeleted(ctx context.Context, h *library.Header, members
 			active = append(active, m.Principal)
 		}
 	}
-	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.library.LeaveItem(ctx, h.ID, p) })
+	return s.eachDeleted(ctx, active, func(p principal.ID) error { return s.library.Upkeep.LeaveItem(ctx, h.ID, p) })
 }
 
 // eachDeleted calls remove with each of ps that is deleted and whose removal is not in flight. It
@@ -152,7 +152,7 @@ func (s *Service) finishDeletions(ctx context.Context, report func(n int)) error
 			return err
 		}
 		for i := range deleted {
-			if err := s.people.RemoveDeleted(ctx, deleted[i].ID); err != nil {
+			if err := s.people.Upkeep.RemoveDeleted(ctx, deleted[i].ID); err != nil {
 				return err
 			}
 		}

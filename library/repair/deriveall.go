@@ -32,7 +32,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 		return fmt.Errorf("writing libraries: %w", err)
 	}
 	// Only now is a library complete.
-	err = s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err = s.people.Upkeep.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if err := s.derivePrincipal(ctx, h.ID, asOf); err != nil {
 			return fmt.Errorf("%s: %w", h.ID, err)
 		}
@@ -97,7 +97,7 @@ func (s *Service) deriveContents(ctx context.Context, report func(n int)) error 
 
 // deriveContent writes the derived rows of an item, and makes the claim of its URL.
 func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error {
-	if err := s.library.DeriveContent(ctx, id); err != nil {
+	if err := s.library.Upkeep.DeriveContent(ctx, id); err != nil {
 		return err
 	}
 	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
@@ -117,7 +117,7 @@ func (s *Service) derivePrincipal(ctx context.Context, p principal.ID, asOf cloc
 		if err != nil {
 			return err
 		}
-		if err := s.people.ApplyMembers(ctx, rows); err != nil {
+		if err := s.people.Upkeep.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
 		if len(rows.Members) < rebuildPage {

@@ -12,7 +12,7 @@ func (s *Service) repairDirectory(ctx context.Context, p principal.ID) error {
 	if err != nil || h.Seq == 0 {
 		return err
 	}
-	return s.people.ApplyDirectory(ctx, h, "")
+	return s.people.Upkeep.ApplyDirectory(ctx, h, "")
 }
 
 // headerOf reads one header; its ID is set even if there is none.

@@ -50,7 +50,7 @@ func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error
 // eachHeaders calls see with the headers of the live principals, a page at a time.
 func (s *Service) eachHeaders(ctx context.Context, see func([]principal.Header) error) error {
 	page := make([]principal.Header, 0, rebuildPage)
-	err := s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err := s.people.Upkeep.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		if page = append(page, *h); len(page) < rebuildPage {
 			return nil
 		}
@@ -109,7 +109,7 @@ func inDirectory(r *principal.DirectoryRow, h *principal.Header) bool {
 // auditDirectory checks every row, and that none is missing.
 func (s *Service) auditDirectory(ctx context.Context, r *AuditReport) error {
 	want, found := 0, 0
-	err := s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	err := s.people.Upkeep.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		want += len(principal.DirectoryKeys(h))
 		return nil
 	})

@@ -46,7 +46,7 @@ func (s *Service) repairFeed(ctx context.Context, id library.ContentID) (int, er
 	if err != nil {
 		return 0, err
 	}
-	wrong, err := s.library.RepairFeed(ctx, &rows.Header)
+	wrong, err := s.library.Upkeep.RepairFeed(ctx, &rows.Header)
 	if err != nil || !wrong {
 		return 0, err
 	}
@@ -100,7 +100,7 @@ func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 
 // feed adds the entry of an item to the feed of its tenant, if it is missing.
 func (c *scrubbing) feed(ctx context.Context, h *library.Header) error {
-	wrong, err := c.s.library.RepairFeed(ctx, h)
+	wrong, err := c.s.library.Upkeep.RepairFeed(ctx, h)
 	if wrong {
 		c.report.Mismatches++
 	}
@@ -127,7 +127,7 @@ func (s *Service) auditPastes(ctx context.Context, r *AuditReport) error {
 
 // auditFeed checks the entry of an item in the feed of its tenant.
 func (s *Service) auditFeed(ctx context.Context, r *AuditReport, h *library.Header) error {
-	wrong, err := s.library.FeedIsWrong(ctx, h)
+	wrong, err := s.library.Upkeep.FeedIsWrong(ctx, h)
 	if err == nil && wrong {
 		r.mismatch("%s is PUBLIC and not in the feed of its tenant", h.ID)
 	}

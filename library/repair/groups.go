@@ -108,7 +108,7 @@ func (s *Service) repairMembers(ctx context.Context, group, after principal.ID) 
 			active = append(active, m.Principal)
 		}
 	}
-	left, err := s.eachDeleted(ctx, active, func(p principal.ID) error { return s.people.LeaveGroup(ctx, group, p) })
+	left, err := s.eachDeleted(ctx, active, func(p principal.ID) error { return s.people.Upkeep.LeaveGroup(ctx, group, p) })
 	if repaired += left; err != nil {
 		return "", members, repaired, err
 	}

@@ -105,7 +105,7 @@ func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, r
 
 // auditEmails checks the claims of all e-mail addresses.
 func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
-	return s.people.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
+	return s.people.Upkeep.EachHeader(ctx, principal.Any, func(h *principal.Header) error {
 		return s.auditClaim(ctx, r, emailOf(h), string(h.ID), "an e-mail address")
 	})
 }

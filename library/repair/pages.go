@@ -37,7 +37,7 @@ func (c *scrubbing) texts(ctx context.Context, limit int) error {
 
 // auditDrafts checks the drafts of all users.
 func (s *Service) auditDrafts(ctx context.Context, r *AuditReport) error {
-	return s.people.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
+	return s.people.Upkeep.EachHeader(ctx, principal.ID.IsUser, func(h *principal.Header) error {
 		drafts, err := s.pages.AuditDrafts(ctx, h.ID, func(format string, args ...any) {
 			r.mismatch("%s: "+format, append([]any{h.ID}, args...)...)
 		})

@@ -39,7 +39,7 @@ func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.Con
 			h.Widest = principal.Public // a wrong entry may be in any bucket
 		}
 		if h.Seq != 0 {
-			err := s.library.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
+			err := s.library.Upkeep.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.Con
 		if restamped {
 			return hiddenByHand()
 		}
-		if err := s.library.Restamp(ctx, id, rows.Header.Seq); err != nil {
+		if err := s.library.Upkeep.Restamp(ctx, id, rows.Header.Seq); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Service) RepairRow(ctx context.Context, r commit.Repair) error {
 	case library.BucketEntry:
 		return s.RepairEntry(ctx, principal.ID(r.Key), e)
 	case timeline.Entry:
-		return s.library.DropFromFeed(ctx, e)
+		return s.library.Upkeep.DropFromFeed(ctx, e)
 	}
 	return fmt.Errorf("a repair of %s names no entry of a library or a feed, but %T", r.Key, r.Row)
 }
@@ -129,7 +129,7 @@ func (s *Service) RepairRow(ctx context.Context, r commit.Repair) error {
 // RepairEntry removes an entry that a reader found to be wrong from p's library, and updates
 // the library to the item's state.
 func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e library.BucketEntry) error {
-	if err := s.library.RestoreItem(ctx, p, e.Content); err != nil {
+	if err := s.library.Upkeep.RestoreItem(ctx, p, e.Content); err != nil {
 		return err
 	}
 	return s.dropStray(ctx, p, e.Bucket, library.EntryKey{Position: e.Position, Content: e.Content})

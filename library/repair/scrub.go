@@ -207,7 +207,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	c.report.Mismatches += len(wrong)
 	c.report.Finished++
-	return last, s.library.RepeatWalk(ctx, id, h.Seq-1)
+	return last, s.library.Upkeep.RepeatWalk(ctx, id, h.Seq-1)
 }
 
 // compare reads some members of an item, and returns those whose libraries or records differ

@@ -98,7 +98,7 @@ var protocol = []Ablation{
 		{"library/derive.go", "case b <= h.Widest:", `case b <= h.Widest && (!commit.Ablated("unmoved-last-visibility") || b <= h.Visibility):`},
 	}},
 	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", Libraries, []Patch{
-		{"principal/finish.go", "\treturn s.ApplyDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.ApplyDirectory(ctx, h, e.Former)\n"},
+		{"principal/finish.go", "\treturn s.Upkeep.ApplyDirectory(ctx, h, e.Former)\n", "\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.Upkeep.ApplyDirectory(ctx, h, e.Former)\n"},
 	}},
 	{"change-names-all-buckets", "a change says that an item has left every bucket from which its entries are deleted", Followed, []Patch{
 		{"library/removedfrom.go", "func (h *Header) RemovedFrom(m Member) Buckets {\n", "func (h *Header) RemovedFrom(m Member) Buckets {\n\tif removed, ablated := h.ablatedRemovedFrom(m); ablated {\n\t\treturn removed\n\t}\n"},
