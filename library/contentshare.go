@@ -7,8 +7,12 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/principal"
 )
+
+// sharesAtOnce is how many principals of one share are checked at once.
+const sharesAtOnce = 8
 
 // ShareContent gives principals a role on an item. It never demotes.
 func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in ShareContent) (*ContentOutcome, error) {
@@ -101,24 +105,34 @@ func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target
 	if role != Viewing {
 		faults = append(faults, fault.Forbiddenf([]string{"role"}, "only a manager may give another role than VIEWER"))
 	}
-	for i, p := range ps {
-		if p != v.User && !s.seesAnyway(p, t, t.named[i]) {
+	sees := make([]bool, len(ps))
+	err = sched.ForEach(ctx, s.rt, len(ps), sharesAtOnce, func(i int) (err error) {
+		sees[i], err = s.seesAnyway(ctx, v, ps[i], t, t.named[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range ps {
+		if !sees[i] {
 			faults = append(faults, fault.Forbiddenf(pathOf(i), "only a manager may share the item with somebody who could not see it otherwise"))
 		}
 	}
 	return faults.OrNil()
 }
 
-// seesAnyway reports whether a principal could see an item without the role that this share grants, by
-// its visibility or by a role of its own. A user signed in to the item's tenant could see a LOGGEDIN
-// item. A group never counts as signed in: it may have members of other tenants, now or later, who
-// would see the item only through the group's role. A role through a group does not count, because the
-// sharer may not know of the group or of its members.
-func (s *Service) seesAnyway(p principal.ID, t *target, row Member) bool {
-	h := &t.header
+// seesAnyway reports whether a principal could see an item without the role that this share grants.
+// A user signed in to the item's tenant could see a LOGGEDIN item. A group never counts as signed
+// in: it may have members of other tenants, now or later, who would see the item only through the
+// group's role. Principals that have a role through a group could see the item anyway, too.
+func (s *Service) seesAnyway(ctx context.Context, actor *principal.Viewer, p principal.ID, t *target, row Member) (bool, error) {
+	v, h := actor.As(p), &t.header
 	roleOnly := p.IsGroup() && h.Visibility != principal.Public
-	access := accessTo(&principal.Viewer{User: p}, h.ID, h, row, roleOnly, s.engine.Now())
-	return access == principal.Granted || access == principal.UnlessDeleted // the sharer sees p, so it exists
+	access := accessTo(v, h.ID, h, row, roleOnly, s.engine.Now())
+	if access == principal.UnlessDeleted {
+		return true, nil // p exists, because the sharer sees it
+	}
+	return s.granted(ctx, v, stateOf(h.ID, h), access)
 }
 
 // shareEdges reads the item's edges in the libraries of those it was shared with, in the bucket

@@ -13,10 +13,8 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
-	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
-	"carrel/page"
 	"carrel/principal"
 )
 
@@ -223,47 +221,5 @@ func TestMembers_ManagersSeeAll(t *testing.T) {
 	}
 	if n := members(backendtest.As("u:acme:ann")); n != 2 {
 		t.Errorf("the manager is shown %d members, want both", n)
-	}
-}
-
-// TestShareContent_HiddenGroupsChangeNoAnswer: a reader is answered alike for somebody who has a role through
-// a group and for somebody who has none.
-func TestShareContent_HiddenGroupsChangeNoAnswer(t *testing.T) {
-	h := backendtest.Town(t)
-	h.User("u:beta:yan", principal.Public)
-	h.Group("g:acme:secret", "u:acme:ann", principal.Private)
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:secret", "u:beta:zed=MEMBER")
-	id := h.Note("ours", principal.LoggedIn, "g:acme:secret=EDITOR")
-	for _, p := range []string{"u:beta:zed", "u:beta:yan"} {
-		v := backendtest.As("u:acme:cleo")
-		_, err := h.Library.ShareContent(t.Context(), v, library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
-		backendtest.WantFaults(t, err, "FORBIDDEN principalIds.0")
-		if resolutions, _ := v.Resolved(); resolutions != 1 {
-			t.Errorf("%s: billed for %d resolutions", p, resolutions)
-		}
-	}
-	if out, err := h.Share("u:beta:zed", id, "u:beta:zed"); err != nil || out.FanOut.Libraries != 1 {
-		t.Errorf("a share with oneself: %+v, %v", out, err)
-	}
-}
-
-// TestFanOut_LibrariesDoNotCountHiddenMembers: only managers, who see all members, learn how many there are.
-func TestFanOut_LibrariesDoNotCountHiddenMembers(t *testing.T) {
-	h := backendtest.Town(t)
-	h.Group("g:acme:editors", "u:acme:dora", principal.Public)
-	h.Group("g:acme:managers", "u:acme:cleo", principal.Public)
-	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR", "g:acme:editors=EDITOR", "g:acme:managers=MANAGER", "u:beta:zed=VIEWER")
-	for user, want := range map[string]int{"u:acme:ann": 5, "u:acme:cleo": 5, "u:acme:ben": 1, "u:acme:dora": 1} {
-		in := library.UpdateContent{ID: string(id), Title: input.Some(&user), IdempotencyKey: backendtest.Ptr("the key of " + user)}
-		for range 2 {
-			out, err := h.Library.UpdateContent(t.Context(), backendtest.As(user), in)
-			if err != nil || out.FanOut.Libraries != want {
-				t.Errorf("%s: %+v, %v; want %d libraries", user, out, err, want)
-			}
-		}
-		rev, err := h.Pages.SaveRevision(t.Context(), backendtest.As(user), page.SaveRevision{ContentID: string(id), Title: "by " + user, Body: "text", Publish: true})
-		if err != nil || rev.Libraries != want {
-			t.Errorf("%s publishes: %+v, %v; want %d libraries", user, rev, err, want)
-		}
 	}
 }

@@ -56,8 +56,7 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 // it concerns.
 func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
 	h, now := &t.header, s.engine.Now()
-	role, err := s.checkUpdate(ctx, v, t, in)
-	if err != nil {
+	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err
 	}
 	if err := requireVersion(h, in.ExpectedVersion); err != nil {
@@ -85,7 +84,6 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	case expiry:
 		libraries = planInPlace(h, &e)
 	}
-	libraries = role.knows(libraries)
 	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())
 	a := s.contentAttempt(e, c)
 	a.withdraws = after.Visibility < h.Visibility
@@ -98,19 +96,19 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	return a, libraries, nil
 }
 
-// checkUpdate checks the rights of an update, and returns the viewer's role: editors change title,
-// description and link; visibility and expiresAt are reserved for managers.
-func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent) (ContentRole, error) {
+// checkUpdate checks the rights of an update: editors change title, description
+// and link; visibility and expiresAt are reserved for managers.
+func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent) error {
 	enough := Editing
 	if in.Visibility.Set || in.ExpiresAt.Set {
 		enough = Manages
 	}
 	role, err := s.effectiveRole(ctx, v, &t.header, t.own, enough)
 	if err != nil || role >= enough {
-		return role, err
+		return err
 	}
 	if role < Editing {
-		return role, fault.Forbiddenf([]string{"id"}, "only an editor or a manager of the item may change it")
+		return fault.Forbiddenf([]string{"id"}, "only an editor or a manager of the item may change it")
 	}
 	var faults fault.List
 	if in.Visibility.Set {
@@ -119,7 +117,7 @@ func (s *Service) checkUpdate(ctx context.Context, v *principal.Viewer, t *targe
 	if in.ExpiresAt.Set {
 		faults = append(faults, fault.Forbiddenf([]string{"expiresAt"}, "only a manager of the item may change its expiry"))
 	}
-	return role, faults
+	return faults
 }
 
 // fits checks what depends on the item and on the time.

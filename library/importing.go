@@ -224,7 +224,7 @@ func (u Upkeep) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, pla
 		if err != nil || edit == nil {
 			return nothingToChange, err
 		}
-		a, _ := u.s.planEdit(&read.Header, Manages, edit, nil)
+		a, _ := u.s.planEdit(&read.Header, edit, nil)
 		return a, nil
 	})
 	if err != nil || !ok {

@@ -63,9 +63,8 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 	var answer []byte
 	c := contentChange{Mutation: in.Mutation, v: v, id: in.ID, path: in.Path, rows: in.Rows}
 	out, err := s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
-		role := NoRole
-		mayEdit := func(ctx context.Context) (_ bool, err error) {
-			role, err = s.effectiveRole(ctx, v, &t.header, t.own, Editing)
+		mayEdit := func(ctx context.Context) (bool, error) {
+			role, err := s.effectiveRole(ctx, v, &t.header, t.own, Editing)
 			return role >= Editing, err
 		}
 		if in.Editors {
@@ -85,7 +84,7 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 			edit = &Edit{Page: t.header.Page}
 		}
 		answer = edit.Answer
-		a, libraries := s.planEdit(&t.header, role, edit, in.Mutation.Request)
+		a, libraries := s.planEdit(&t.header, edit, in.Mutation.Request)
 		return a, libraries, nil
 	})
 	if out != nil {
@@ -97,9 +96,9 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 	return out, err
 }
 
-// planEdit plans the compare-and-set of an edit by a viewer of a role, and returns the number of
-// libraries that it concerns, as far as the role may know it.
-func (s *Service) planEdit(h *Header, role ContentRole, edit *Edit, r *commit.Request) (*attempt, int) {
+// planEdit plans the compare-and-set of an edit, and returns the number of libraries it
+// concerns.
+func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS, after.Page = h.Seq+1, s.engine.MTS(h.MTS), edit.Page
 	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonRevised)}
@@ -109,7 +108,7 @@ func (s *Service) planEdit(h *Header, role ContentRole, edit *Edit, r *commit.Re
 		if edit.Title != nil {
 			after.Title = *edit.Title
 		}
-		libraries = role.knows(s.planMoving(h, &after, &e, c))
+		libraries = s.planMoving(h, &after, &e, c)
 	}
 	c.Header, c.Request = after, r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
 	a := s.contentAttempt(e, c)

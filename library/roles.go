@@ -33,15 +33,6 @@ func (s *Service) effectiveRole(ctx context.Context, v *principal.Viewer, h *Hea
 	return roles[0], nil
 }
 
-// knows returns how many libraries concern the holder of a role, of all those that a change concerns.
-// Only managers see all members of an item, so others are not told how many there are.
-func (r ContentRole) knows(libraries int) int {
-	if r == Manages {
-		return libraries
-	}
-	return min(libraries, 1)
-}
-
 // requireContentManager returns FORBIDDEN for viewers who see the item but do not manage it.
 func (s *Service) requireContentManager(ctx context.Context, v *principal.Viewer, t *target, path string) error {
 	role, err := s.effectiveRole(ctx, v, &t.header, t.own, Manages)

@@ -46,6 +46,9 @@ func (v *Viewer) billed() *Meter {
 	return &v.resolved
 }
 
+// As returns another user as a viewer, whose groups are resolved at v's cost.
+func (v *Viewer) As(user ID) *Viewer { return &Viewer{User: user, Bill: v.billed()} }
+
 // Apart returns a separate Viewer of the same caller, whose groups are resolved at v's cost.
 // Mutations of one request that run concurrently have one each.
 func (v *Viewer) Apart() *Viewer {

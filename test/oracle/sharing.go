@@ -114,7 +114,7 @@ func (w *world) sharesTooMuch(v viewer, c *item, in library.ShareContent) bool {
 	return slices.ContainsFunc(in.Principals, func(id string) bool {
 		p := principal.ID(id)
 		ofTenant := p.IsUser() && p.Tenant() == c.id.Tenant()
-		return c.visibility != principal.Public && !ofTenant && p != v.user && c.members[p] == library.NoRole
+		return c.visibility != principal.Public && !ofTenant && p != v.user && w.role(p, c) == library.NoRole
 	})
 }
 
