@@ -12,6 +12,7 @@ import (
 	"carrel/core/id"
 	"carrel/core/sched"
 	"carrel/core/timeline"
+	"carrel/headercache"
 	"carrel/lease"
 	"carrel/library"
 	"carrel/library/exchange"
@@ -44,11 +45,10 @@ type Config struct {
 	// it always has.
 	Room func() error
 	// Linger is how long a change of a user or a group stays on the in-flight list after it has
-	// ended, if it alters what pages show: twice copies.MaxAge if processes keep copies of headers,
+	// ended, if it alters what pages show: twice headercache.MaxAge if processes cache headers,
 	// and 0 if none does.
-	Linger time.Duration
-	// HeaderCache sets how many headers are cached to serve pages on remote stores.
-	HeaderCache listing.HeaderCache
+	Linger      time.Duration
+	HeaderCache headercache.Config
 	Tuning      library.Tuning
 	// ConfirmedKeys is how many keys of leases a user may hold, confirmed or not; 0: the default of package lease.
 	ConfirmedKeys int
@@ -58,6 +58,7 @@ type Config struct {
 // does their background work.
 type Services struct {
 	Engine   *commit.Engine
+	Headers  Headers
 	People   *principal.Service
 	Library  *library.Service
 	Listing  *listing.Service
@@ -67,6 +68,24 @@ type Services struct {
 	Pastes   *paste.Service
 	Leases   *lease.Service
 	Exchange *exchange.Service
+}
+
+// Headers are the Stores that the domains read headers by.
+type Headers interface {
+	library.ContentStore
+	principal.Store
+	principal.Headers
+	listing.Items
+	Stats() headercache.Stats
+}
+
+// cacheHeaders returns the Stores of headers, with a cache.
+func cacheHeaders(ctx context.Context, c Config) Headers {
+	if !c.Remote || c.HeaderCache.Bytes == 0 {
+		return headercache.NewExact(c.Store.Contents, c.Store.Principals, c.HeaderCache.Bytes)
+	}
+	return headercache.NewChecked(ctx, headercache.CheckedConfig{Config: c.HeaderCache, Contents: c.Store.Contents,
+		Principals: c.Store.Principals, Libraries: c.Store.Libraries, InFlightLists: c.Store.Journal, Runtime: c.Runtime, Log: c.Log, Watch: c.Watch})
 }
 
 // Open creates the Services of all domains on a store. A Service gets those that it calls when it is made; what
@@ -83,9 +102,10 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Runtime: c.Runtime, Journal: c.Journal, Registers: st.Registers, Ahead: c.Ahead, Remote: c.Remote, Room: c.Room,
 		Partition: s.partition,
 	})
+	s.Headers = cacheHeaders(ctx, c)
 	texts := page.NewTexts(s.Engine, st.Texts, c.Runtime)
 	s.People = principal.New(principal.Config{
-		Engine: s.Engine, Store: st.Principals, Directory: st.Directory, Claims: st.Claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+		Engine: s.Engine, Store: s.Headers, Headers: s.Headers, Directory: st.Directory, Claims: st.Claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
 		Created: func(ctx context.Context, h *principal.Header) error { return s.Library.CompleteNew(ctx, h) },
 		Deleted: func(ctx context.Context, h *principal.Header) error { return s.removeOwned(ctx, h, texts) },
@@ -100,11 +120,11 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		Runtime: c.Runtime, Log: c.Log, Shared: c.Notifier != nil,
 	})
 	publisher := feed.NewPublisher(ctx, feed.Config{
-		Engine: s.Engine, Contents: st.Contents, Libraries: st.Libraries, Notifier: c.Notifier,
+		Engine: s.Engine, Contents: s.Headers, Libraries: st.Libraries, Notifier: c.Notifier,
 		Runtime: c.Runtime, Log: c.Log, Watch: c.Watch, SnapshotPage: c.Tuning.SnapshotPage,
 	})
 	s.Library, err = library.New(ctx, library.Config{
-		Engine: s.Engine, People: s.People, Contents: st.Contents, Libraries: st.Libraries, Principals: st.Principals,
+		Engine: s.Engine, People: s.People, Contents: s.Headers, Libraries: st.Libraries, Principals: s.Headers,
 		InFlightLists: st.Journal, Registers: st.Registers, Claims: st.Claims,
 		Runtime: c.Runtime, Journal: c.Journal, Names: c.Names, Log: c.Log, Watch: c.Watch,
 		Cursors: cursors, Feeds: feeds, Tuning: c.Tuning, Publish: publisher, Pages: texts,
@@ -114,15 +134,15 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	}
 	s.Feed = feed.New(publisher, s.People, s.Library)
 	s.Pages = page.New(page.Config{
-		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Store: st.Texts, Texts: texts, Runtime: c.Runtime,
+		Engine: s.Engine, People: s.People, Library: s.Library, Contents: s.Headers, Store: st.Texts, Texts: texts, Runtime: c.Runtime,
 		Cursors: cursors,
 	})
-	s.openReaders(ctx, c)
+	s.openReaders(c)
 	return s, nil
 }
 
 // openReaders creates the Services that read, repair, export and import what the others keep.
-func (s *Services) openReaders(ctx context.Context, c Config) {
+func (s *Services) openReaders(c Config) {
 	st := c.Store
 	s.Repair = repair.New(repair.Config{
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries,
@@ -132,10 +152,9 @@ func (s *Services) openReaders(ctx context.Context, c Config) {
 		}),
 		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Pages.Upkeep, Runtime: c.Runtime, Log: c.Log,
 	})
-	s.Listing = listing.New(ctx, listing.Config{
-		Engine: s.Engine, People: s.People, Library: s.Library, Contents: st.Contents, Libraries: st.Libraries, InFlightLists: st.Journal,
-		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote,
-		HeaderCache: c.HeaderCache, Rebuild: s.Repair.RebuildMissing,
+	s.Listing = listing.New(listing.Config{
+		Engine: s.Engine, People: s.People, Library: s.Library, Contents: s.Headers, Items: s.Headers, Libraries: st.Libraries,
+		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, Rebuild: s.Repair.RebuildMissing,
 	})
 	s.Exchange = exchange.New(exchange.Config{
 		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Pages.Upkeep,

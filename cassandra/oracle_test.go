@@ -3,7 +3,7 @@ package cassandra
 import (
 	"testing"
 
-	"carrel/library/listing"
+	"carrel/headercache"
 	"carrel/test/oracle"
 )
 
@@ -17,9 +17,9 @@ const oracleGames = 3
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	oracle.Limit(t, oracleGames)
-	for name, cache := range map[string]listing.HeaderCache{
+	for name, cache := range map[string]headercache.Config{
 		"every header is read": {},
-		"copies are served":    {Size: 1000, AlwaysOn: true, SampleEvery: 1},
+		"copies are served":    {Bytes: 1000 << 10, AlwaysOn: true, SampleEvery: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := open(t, options(t))

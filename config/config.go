@@ -33,7 +33,7 @@ type Config struct {
 	Introspection   bool          `help:"Answer introspection without --dev too."`
 	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
 	DrainDelay      time.Duration `help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
-	HeaderCache     int           `help:"How many headers of items are kept in memory, on a cluster, for pages of libraries; about 600 bytes each, and a long one counts as several. 0 reads the headers for every page." default:"100000" placeholder:"HEADERS"`
+	HeaderCache     int           `help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"67108864" placeholder:"BYTES"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string        `name:"host-id" help:"First part of generated ids, and the name of the gateway for operators. By default, the former is random, and the latter the name of the machine." placeholder:"ID"`

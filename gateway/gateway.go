@@ -16,13 +16,12 @@ import (
 	"carrel/backend"
 	"carrel/config"
 	"carrel/core/commit"
-	"carrel/core/copies"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/interchange/archive"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/observe"
 )
 
@@ -55,7 +54,7 @@ type Options struct {
 	Targets int
 	// ConfirmedKeys is how many keys of leases a user may hold, confirmed or not; 0 means the domain's default.
 	ConfirmedKeys int
-	// HeaderCache is how many headers are cached for serving pages; 0 for none.
+	// HeaderCache is the size of the header cache in bytes; 0 for none.
 	HeaderCache int
 	// Doing is the command of this process, such as "carrel serve", as other
 	// processes that use the store see it.
@@ -170,7 +169,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	}
 	c := backend.Config{Store: g.Store.Store, Runtime: g.runtime, Names: names, Log: with.Log,
 		Tuning: library.Tuning{Targets: with.Targets}, ConfirmedKeys: with.ConfirmedKeys,
-		HeaderCache: listing.HeaderCache{Size: with.HeaderCache}}
+		HeaderCache: headercache.Config{Bytes: with.HeaderCache}}
 	if with.Metrics != nil {
 		c.Watch = observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
@@ -181,7 +180,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		}
 	}
 	if shared := g.Store.shared; shared != nil {
-		c.Notifier, c.Ahead, c.Remote, c.Linger = shared, shared.Ahead, true, 2*copies.MaxAge
+		c.Notifier, c.Ahead, c.Remote, c.Linger = shared, shared.Ahead, true, 2*headercache.MaxAge
 		if with.Metrics != nil {
 			with.Metrics.Cluster(shared.Load)
 			with.Metrics.Skew(func() (time.Duration, bool) {
@@ -199,8 +198,8 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}
-	if _, kept := g.Listing.CopyStats(); kept && with.Metrics != nil {
-		with.Metrics.Copies(func() listing.CopyStats { st, _ := g.Listing.CopyStats(); return st })
+	if with.HeaderCache > 0 && with.Metrics != nil {
+		with.Metrics.Copies(g.Headers.Stats)
 	}
 	return nil
 }

@@ -179,7 +179,7 @@ func (s *Service) bucketAndWhy(ctx context.Context, v *principal.Viewer, owner p
 // expired. rows were read with r.Members.
 func (r *Reading) Holds(rows *ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.Source, h.Visibility, h.ID, r.owner)
+	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.Source, h.Visibility, h.ID, r.Owner)
 }
 
 // accessTo decides whether the viewer sees an item in this library. rows were read with
@@ -193,7 +193,7 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 		return principal.Granted // the owner, which exists, has a role on it
 	}
 	// includeShared adds to the viewer's bucket only items on which the viewer has a role.
-	roleOnly := !InBucket(r.Bucket, h.Visibility, h.ID, r.owner)
+	roleOnly := !InBucket(r.Bucket, h.Visibility, h.ID, r.Owner)
 	return accessTo(r.v, h.ID, h, r.ownRow(rows), roleOnly, now)
 }
 
@@ -204,11 +204,11 @@ func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
 }
 
 // SeesEach is Sees for several items.
-func (r *Reading) SeesEach(ctx context.Context, rows []ContentRows) ([]bool, error) {
+func (r *Reading) SeesEach(ctx context.Context, rows []*ContentRows) ([]bool, error) {
 	now := r.s.engine.Now()
 	decisions := make([]principal.Access, len(rows))
 	for i := range rows {
-		decisions[i] = r.accessTo(&rows[i], now)
+		decisions[i] = r.accessTo(rows[i], now)
 	}
 	return r.s.seen(ctx, r.v, decisions, func(i int) state { return stateOf(rows[i].Header.ID, &rows[i].Header) })
 }

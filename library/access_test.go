@@ -75,7 +75,7 @@ func TestReadingAccessTo_DependsOnBucketAndIncludeShared(t *testing.T) {
 	const now = clock.Instant(100)
 	in, out := Member{Seq: 1, Role: Viewing}, Member{Seq: 1, Leaving: true}
 	reading := func(v *principal.Viewer, bucket Bucket, asOwner, shared bool) *Reading {
-		r := &Reading{v: v, owner: "g:acme:team", Bucket: bucket, Source: bucket, AsOwner: asOwner, Members: []principal.ID{"g:acme:team", v.User}}
+		r := &Reading{v: v, Owner: "g:acme:team", Bucket: bucket, Source: bucket, AsOwner: asOwner, Members: []principal.ID{"g:acme:team", v.User}}
 		if shared {
 			r.Source = principal.Private
 		}

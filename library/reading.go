@@ -13,7 +13,7 @@ import (
 type Reading struct {
 	s     *Service
 	v     *principal.Viewer
-	owner principal.ID
+	Owner principal.ID
 	// Bucket is the part of the library that the viewer may read, and Source the part that has the
 	// items which a page may show. They differ with includeShared: then entries are read from Bucket
 	// and from the PRIVATE buckets of Libraries, those of the viewer and of its groups. They have an
@@ -38,7 +38,7 @@ func (s *Service) StartReading(ctx context.Context, v *principal.Viewer, owner p
 		return nil, err
 	}
 	r := &Reading{
-		s: s, v: v, owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.engine.StoreNow(),
+		s: s, v: v, Owner: owner, Bucket: bucket, Source: bucket, AsOwner: asOwner, ReadAt: s.engine.StoreNow(),
 		Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, q.IncludeShared), string(owner)),
 	}
 	if q.IncludeShared && v.SignedIn() && bucket != principal.Private {
@@ -69,7 +69,7 @@ func ClassOf(b Bucket, includeShared bool) cursor.Class {
 // ownRow returns the viewer's own member row, if it was read.
 func (r *Reading) ownRow(rows *ContentRows) Member {
 	switch {
-	case r.v.User == r.owner:
+	case r.v.User == r.Owner:
 		return rows.Members[0]
 	case len(r.Members) > 1:
 		return rows.Members[1]

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"carrel/core/journal"
-	"carrel/library/listing"
+	"carrel/headercache"
 )
 
 // registered returns the labels of all metrics that a gateway can have, by the registered name:
@@ -26,7 +26,7 @@ func registered(t *testing.T) map[string][]string {
 	m.Streams(func() (events, sockets int) { return 0, 0 })
 	m.Answers(func() int64 { return 0 })
 	m.Disk(func() (uint64, bool) { return 0, true })
-	m.Copies(func() listing.CopyStats { return listing.CopyStats{} })
+	m.Copies(func() headercache.Stats { return headercache.Stats{} })
 	descriptions := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descriptions)

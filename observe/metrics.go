@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"carrel/core/journal"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 )
 
 // Buckets of the histograms, in seconds. Calls of a store take microseconds on the embedded store and
@@ -129,20 +129,20 @@ func (m *Metrics) Cluster(load func() (running, waiting int)) {
 }
 
 // Copies adds the metrics of the header cache, which are read whenever the metrics are collected.
-func (m *Metrics) Copies(stats func() listing.CopyStats) {
-	gauge := func(name, help string, value func(listing.CopyStats) float64) prometheus.Collector {
+func (m *Metrics) Copies(stats func() headercache.Stats) {
+	gauge := func(name, help string, value func(headercache.Stats) float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help}, func() float64 { return value(stats()) })
 	}
 	m.registry.MustRegister(
-		gauge("header_copies", "Cached headers.", func(s listing.CopyStats) float64 { return float64(s.Copies) }),
-		gauge("principal_copies", "Cached headers of users and groups.", func(s listing.CopyStats) float64 { return float64(s.Principals) }),
-		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.", func(s listing.CopyStats) float64 {
+		gauge("header_copies", "Cached headers.", func(s headercache.Stats) float64 { return float64(s.Headers) }),
+		gauge("header_cache_bytes", "Memory that the cached headers take, approximately.", func(s headercache.Stats) float64 { return float64(s.Bytes) }),
+		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.", func(s headercache.Stats) float64 {
 			if s.InUse {
 				return 1
 			}
 			return 0
 		}),
-		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, as of the last read for a page.", func(s listing.CopyStats) float64 { return float64(s.InFlight) }))
+		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, as of the last read for a page.", func(s headercache.Stats) float64 { return float64(s.InFlight) }))
 }
 
 // FannedOut implements library.Watcher.

@@ -21,8 +21,8 @@ import (
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -77,8 +77,8 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m.Copied(40, 3, 2)
 	m.CopiedPrincipals(50, 20, 21)
 	m.CopyWrong()
-	m.Copies(func() listing.CopyStats {
-		return listing.CopyStats{Copies: 17, Principals: 22, InFlight: 18, InUse: true}
+	m.Copies(func() headercache.Stats {
+		return headercache.Stats{Headers: 17, Bytes: 22, InFlight: 18, InUse: true}
 	})
 	m.Follows(3)
 	m.Follows(-1)
@@ -110,6 +110,7 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 		`carrel_fanout_lag_seconds_count{outcome="left"} 1`,
 		`carrel_followers 2`,
 		`carrel_followers_cut_off_total 1`,
+		`carrel_header_cache_bytes 22`,
 		`carrel_header_copies 17`,
 		`carrel_header_copies_in_use 1`,
 		`carrel_header_copies_total{outcome="hit"} 40`,
@@ -124,7 +125,6 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 		`carrel_oldest_change_seconds 1.5`,
 		`carrel_points_total{payer="address"} 1`,
 		`carrel_points_total{payer="viewer"} 1.5`,
-		`carrel_principal_copies 22`,
 		`carrel_principal_copies_total{outcome="hit"} 50`,
 		`carrel_principal_copies_total{outcome="miss"} 21`,
 		`carrel_principal_copies_total{outcome="refused"} 20`,

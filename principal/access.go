@@ -49,16 +49,16 @@ func (s *Service) Sees(ctx context.Context, v *Viewer, id ID, h *Header) (bool, 
 	if access := accessTo(v, id, h); !access.Depends() {
 		return access == Granted, nil
 	}
-	sees, err := s.seesEach(ctx, v, []ID{id}, []Header{*h})
+	sees, err := s.seesEach(ctx, v, []ID{id}, []*Header{h})
 	return err == nil && sees[0], err
 }
 
 // seesEach is Sees for several principals.
-func (s *Service) seesEach(ctx context.Context, v *Viewer, ids []ID, hs []Header) ([]bool, error) {
+func (s *Service) seesEach(ctx context.Context, v *Viewer, ids []ID, hs []*Header) ([]bool, error) {
 	sees := make([]bool, len(ids))
 	var open []int // those that depend on the viewer's groups
 	for i, id := range ids {
-		access := accessTo(v, id, &hs[i])
+		access := accessTo(v, id, hs[i])
 		if sees[i] = access == Granted; access.Depends() {
 			open = append(open, i)
 		}

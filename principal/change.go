@@ -63,7 +63,7 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
-	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.looksLike(&p.after)}
+	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.LooksLike(&p.after)}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
 		if p.rows[i].Since == 0 {

@@ -134,9 +134,9 @@ func directoryClass(v *Viewer, tenant string) Visibility {
 // from v is skipped without reading the header: like a library's bucket, the row follows a
 // change of visibility after the fan-out. The header decides what is shown.
 func (s *Service) directoryRows(ctx context.Context, v *Viewer, rows []DirectoryRow) ([]Listed, error) {
-	ids, hs := make([]ID, len(rows)), make([]Header, len(rows))
+	ids, hs := make([]ID, len(rows)), make([]*Header, len(rows))
 	for i, r := range rows {
-		ids[i], hs[i] = r.Principal, Header{ID: r.Principal, Visibility: r.Visibility, State: commit.Live}
+		ids[i], hs[i] = r.Principal, &Header{ID: r.Principal, Visibility: r.Visibility, State: commit.Live}
 	}
 	sees, err := s.seesEach(ctx, v, ids, hs)
 	if err != nil {

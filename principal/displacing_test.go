@@ -95,7 +95,7 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				if groups.Role(group) == principal.NotInGroup {
 					t.Errorf("%s was displaced", group)
 				}
-				if still, err := h.People.Headers.StillIn(t.Context(), v, group); err != nil || !still {
+				if still, err := h.People.Paging.StillIn(t.Context(), v, group); err != nil || !still {
 					t.Errorf("%s: still a member: %v, %v", group, still, err)
 				}
 			}

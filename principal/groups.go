@@ -60,7 +60,7 @@ func (s *Service) ByGroups(ctx context.Context, v *Viewer, decide func(c *Closur
 
 // StillIn reports whether the viewer, who was in a group when its groups were resolved, still is in it,
 // by what is read after the call. If not, it drops what was read for the viewer.
-func (h Headers) StillIn(ctx context.Context, v *Viewer, group ID) (bool, error) {
+func (h Paging) StillIn(ctx context.Context, v *Viewer, group ID) (bool, error) {
 	c, _, err := h.s.groupsOf(ctx, v)
 	if err != nil || c.Role(group) == NotInGroup {
 		return false, err
@@ -158,7 +158,7 @@ func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 func (v *Viewer) Forget() {
 	v.shown.forget()
 	v.kept.forget()
-	v.inFlight.forget()
+	v.inFlight.Store(nil) // what the request shows after a mutation must contain that mutation
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	v.memo.known, v.memo.groups, v.memo.busy = false, nil, nil

@@ -10,7 +10,8 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
-	"carrel/library/listing"
+	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/principal"
 )
 
@@ -143,12 +144,12 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
 	reader := backendtest.Open(t, backend.Config{
-		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: listing.HeaderCache{Size: 10},
+		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: headercache.Config{Bytes: 10 << 10},
 	})
 	copied := l.Header("u:acme:bob")
 	want := func(what string, want bool) {
 		t.Helper()
-		if got, err := reader.People.HeaderIsWrong(t.Context(), "u:acme:bob", &copied); err != nil || got != want {
+		if got, err := reader.Headers.(*headercache.Checked).HeaderIsWrong(t.Context(), &copied, sched.Present(l.Runtime)); err != nil || got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}

@@ -19,14 +19,14 @@ func (s *Service) ViewerUser(ctx context.Context, v *Viewer) (*User, error) {
 	own := []*Header{nil}
 	missing, age := v.shown.known([]ID{v.User}, own)
 	if len(missing) > 0 {
-		hs, err := s.headersOf(ctx, v, missing)
+		hs, err := s.headers.ReadHeaders(ctx, missing, v.inFlight.Load())
 		if err != nil {
 			return nil, fmt.Errorf("read the viewer: %w", err)
 		}
 		if hs[0].State != commit.Live {
 			return nil, nil
 		}
-		own[0] = &hs[0]
+		own[0] = hs[0]
 		v.shown.keep(own, age)
 	}
 	return &User{*own[0]}, nil
@@ -94,7 +94,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 	}
 	shown := make([]*Header, 0, len(missing))
 	for list := range slices.Chunk(missing, input.MaxList) {
-		hs, err := s.headersOf(ctx, v, list)
+		hs, err := s.headers.ReadHeaders(ctx, list, v.inFlight.Load())
 		if err != nil {
 			return nil, fmt.Errorf("read principals: %w", err)
 		}
@@ -104,7 +104,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 		}
 		for i := range hs {
 			if sees[i] {
-				shown = append(shown, &hs[i])
+				shown = append(shown, hs[i])
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func (s *Service) visiblePrincipals(ctx context.Context, v *Viewer, ids []ID) ([
 
 // Shown reports whether v was shown a principal in this request. Then it costs nothing to read it
 // again.
-func (h Headers) Shown(v *Viewer, id ID) bool {
+func (h Paging) Shown(v *Viewer, id ID) bool {
 	missing, _ := v.shown.known([]ID{id}, []*Header{nil})
 	return len(missing) == 0
 }

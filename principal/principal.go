@@ -53,9 +53,9 @@ type Header struct {
 	Members     int // active members of a group
 }
 
-// looksLike reports whether pages show two states of a principal in the same way and to the same
+// LooksLike reports whether pages show two states of a principal in the same way and to the same
 // viewers. A principal that does not exist yet is shown to nobody, and nothing is copied of it.
-func (h *Header) looksLike(other *Header) bool {
+func (h *Header) LooksLike(other *Header) bool {
 	if !h.State.Used() || h.State == commit.Deleted && other.State == commit.Deleted {
 		return true
 	}

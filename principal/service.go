@@ -16,6 +16,7 @@ import (
 type Config struct {
 	Engine    *commit.Engine
 	Store     Store
+	Headers   Headers
 	Directory DirectoryStore
 	Claims    claim.Store
 	Runtime   sched.Runtime
@@ -43,6 +44,7 @@ type Config struct {
 type Service struct {
 	engine    *commit.Engine
 	store     Store
+	headers   Headers
 	directory DirectoryStore
 	claims    *claim.Claims
 	rt        sched.Runtime
@@ -50,13 +52,12 @@ type Service struct {
 	log       *slog.Logger
 	seals     *cursor.Sealer
 	Upkeep    Upkeep
-	Headers   Headers
+	Paging    Paging
 	targets   int
 	// removals limits how many removals this process carries out at once for its mutations.
 	removals     *sched.Permits
 	answerWithin time.Duration
 	lingers      bool
-	copies       *headerCopies                              // nil: none are kept
 	created      func(ctx context.Context, h *Header) error // see Config.Created
 	deleted      func(ctx context.Context, h *Header) error // see Config.Deleted
 }
@@ -64,20 +65,20 @@ type Service struct {
 // Upkeep is what imports, repairs and exports do with users and groups, without a viewer.
 type Upkeep struct{ s *Service }
 
-// Headers is what pages use to read few headers: copies of them, and what the request has read already.
-type Headers struct{ s *Service }
+// Paging is what pages ask of users and groups.
+type Paging struct{ s *Service }
 
 // New returns the Service of users and groups.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, store: c.Store, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
+		engine: c.Engine, store: c.Store, headers: c.Headers, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
 		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin, lingers: c.Linger > 0,
 		created: c.Created, deleted: c.Deleted,
 	}
 	if s.lingers {
 		s.journal.Linger(commit.Principal, c.Linger)
 	}
-	s.Upkeep, s.Headers = Upkeep{s}, Headers{s}
+	s.Upkeep, s.Paging = Upkeep{s}, Paging{s}
 	s.claims = claim.New(c.Claims, c.Runtime, claim.Records{byte(id.User): EmailRecord(s)})
 	return s
 }

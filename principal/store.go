@@ -93,6 +93,14 @@ type Store interface {
 	ScanPrincipals(ctx context.Context, after ID, limit int) ([]ID, error)
 }
 
+// Headers reads the headers that requests show.
+type Headers interface {
+	// ReadHeaders is ReadPrincipals. It may serve headers that were read before, if they are current or lists, the
+	// read of the in-flight lists for the request, shows that they were when the request arrived; lists may be nil.
+	// Nobody may change what it returns.
+	ReadHeaders(ctx context.Context, ids []ID, lists *commit.InFlightRead) ([]*Header, error)
+}
+
 // DirectoryStore stores the derived rows by which users and groups are found.
 type DirectoryStore interface {
 	// ApplyDirectory writes the rows that e.Derive returns, each with the visibility and the mts

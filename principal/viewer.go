@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -18,8 +19,8 @@ type Viewer struct {
 	memo  groupMemo
 	shown memo
 	kept  keeper
-	// inFlight is the read of the in-flight lists that was begun for this request.
-	inFlight currentReading
+	// inFlight is the read of the in-flight lists for this request; nil: none was begun.
+	inFlight atomic.Pointer[commit.InFlightRead]
 	// resolved counts the work for which the caller pays, unless Bill is set: then Bill counts it.
 	resolved Meter
 	Bill     *Meter
@@ -79,4 +80,15 @@ func (v *Viewer) SignedIn() bool { return v.User != "" }
 // Administers reports whether the viewer is an administrator of the tenant.
 func (v *Viewer) Administers(tenant string) bool {
 	return v.GlobalAdmin || v.Admin && v.User.Tenant() == tenant
+}
+
+// BeginInFlight begins a read of the in-flight lists, for which the caller must call Done. It
+// returns nil if the request has one already. Reads of headers by this request wait for it from now
+// on, and may then be served from the header cache.
+func (v *Viewer) BeginInFlight(rt sched.Runtime) *commit.InFlightRead {
+	r := commit.NewInFlightRead(rt)
+	if !v.inFlight.CompareAndSwap(nil, r) {
+		return nil
+	}
+	return r
 }

@@ -206,3 +206,33 @@ func (r *InFlightReader) read() (*InFlightSet, error) {
 	}
 	return set, nil
 }
+
+// InFlightRead is a read of the set for one request, which begins after the request has arrived.
+type InFlightRead struct {
+	rt   sched.Runtime
+	done sched.Latch
+	set  *InFlightSet // set before done opens; nil if the read failed
+}
+
+// NewInFlightRead returns a read that has not begun. Its maker must call Done.
+func NewInFlightRead(rt sched.Runtime) *InFlightRead { return &InFlightRead{rt: rt, done: rt.Latch()} }
+
+// Done records the result. set is nil if the read failed. Only the first call has an effect. On a nil InFlightRead,
+// Done does nothing.
+func (r *InFlightRead) Done(set *InFlightSet) {
+	if r != nil && !r.done.IsOpen() {
+		r.set = set
+		r.done.Open()
+	}
+}
+
+// Wait waits for the result, which is nil if the read failed, or r is nil.
+func (r *InFlightRead) Wait(ctx context.Context) *InFlightSet {
+	if r == nil {
+		return nil
+	}
+	if done, err := r.rt.Wait(ctx, r.done, 0); err != nil || !done {
+		return nil
+	}
+	return r.set
+}

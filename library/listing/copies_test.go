@@ -14,8 +14,8 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -133,7 +133,7 @@ type copying struct {
 	counts               *copyCounts
 }
 
-func newCopying(t *testing.T, c listing.HeaderCache) *copying {
+func newCopying(t *testing.T, c headercache.Config) *copying {
 	t.Helper()
 	h := &copying{Fixture: backendtest.Town(t), counts: &copyCounts{}}
 	h.reads = &pageReads{}
@@ -176,7 +176,7 @@ func (h *copying) want(what string, headers []library.ContentID, titles ...strin
 	}
 }
 
-var alwaysOn = listing.HeaderCache{Size: 100, AlwaysOn: true}
+var alwaysOn = headercache.Config{Bytes: 100 << 10, AlwaysOn: true}
 
 func TestPages_AreServedFromCopies(t *testing.T) {
 	h := newCopying(t, alwaysOn)
@@ -314,7 +314,7 @@ func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
 
 // Long texts make a copy count as several, so that the memory of all copies is bounded.
 func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
-	h := newCopying(t, listing.HeaderCache{Size: 3, AlwaysOn: true})
+	h := newCopying(t, headercache.Config{Bytes: 2900, AlwaysOn: true})
 	ids := []library.ContentID{h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")}
 	long := strings.Repeat("x", 1000)
 	if _, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
@@ -326,8 +326,8 @@ func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
 	for range 2 {
 		h.page(backendtest.Anonymous(), library.LibraryQuery{})
 	}
-	if st, _ := h.svc.Listing.CopyStats(); st.Copies != 1 {
-		t.Errorf("%d copies are kept, want the long one or the short one", st.Copies)
+	if st := h.svc.Headers.Stats(); st.Headers != 1 {
+		t.Errorf("%d copies are kept, want the long one or the short one", st.Headers)
 	}
 }
 
@@ -351,7 +351,7 @@ func TestPages_ReadTheHeadersWhereTheViewersRoleCounts(t *testing.T) {
 }
 
 func TestPages_WithoutACacheReadHeaders(t *testing.T) {
-	for name, c := range map[string]listing.HeaderCache{"of no size": {AlwaysOn: true}, "that is not warm yet": {Size: 100}} {
+	for name, c := range map[string]headercache.Config{"of no size": {AlwaysOn: true}, "that is not warm yet": {Bytes: 100 << 10}} {
 		h := newCopying(t, c)
 		id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 		for range 2 {
@@ -361,9 +361,9 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 				t.Errorf("with a cache %s the page reads %q, and the headers of %v, want that of %s", name, calls, read, id)
 			}
 		}
-		st, kept := h.svc.Listing.CopyStats()
-		if kept != (c.Size > 0) || kept && (st.Copies != 1 || st.InUse) {
-			t.Errorf("a cache %s reports %+v, %v", name, st, kept)
+		st := h.svc.Headers.Stats()
+		if c.Bytes > 0 && (st.Headers != 2 || st.InUse) || c.Bytes == 0 && st.Headers != 0 {
+			t.Errorf("a cache %s reports %+v", name, st)
 		}
 	}
 }
@@ -371,7 +371,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 // TestSamples_WrongCopySwitchesCopiesOff: a header that was changed outside the protocol is found
 // by a sample, and copies are not used any more.
 func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
-	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 2})
+	h := newCopying(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 2})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	title := h.Content(id).Title
 	h.want("the first page", []library.ContentID{id}, title)
@@ -385,7 +385,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 	h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) && t.Context().Err() == nil {
-		if st, _ := h.svc.Listing.CopyStats(); !st.InUse {
+		if st := h.svc.Headers.Stats(); !st.InUse {
 			break
 		}
 		_ = h.Runtime.After(t.Context(), time.Millisecond)
@@ -401,7 +401,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 // A copy that has become old since it was served is not wrong, neither while the change
 // is in flight nor once it has reached the library.
 func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
-	h := newCopying(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	h := newCopying(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 1})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	h.WantNothingInFlight()
 	copied, err := h.Store.Contents.ReadMany(t.Context(), []library.ContentID{id}, []principal.ID{"u:acme:ann"})
@@ -411,7 +411,7 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	entry := library.Entry{Position: copied[0].Header.Position, Content: id, MTS: copied[0].Header.MTS, Role: library.Manages}
 	wrong := func(what string, want bool) {
 		t.Helper()
-		if got, err := h.svc.Listing.CopyIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
+		if got, err := h.svc.Headers.(*headercache.Checked).ItemIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}

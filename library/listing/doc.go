@@ -1,5 +1,5 @@
 // Package listing reads the pages of libraries: scans of a bucket, filters and the search for
-// words, cursors, prefetched pages, and copies of headers that serve entries. Package library
+// words, cursors, and prefetched pages. Package library
 // decides which items a viewer sees. Package listing does not know how an answer is shown. It
 // changes nothing itself: it requests the repair of entries that it finds to be stale.
 package listing

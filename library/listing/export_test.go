@@ -1,17 +1,5 @@
 package listing
 
-import (
-	"context"
-
-	"carrel/library"
-	"carrel/principal"
-)
-
-// CopyIsWrong calls copyIsWrong.
-func (s *Service) CopyIsWrong(ctx context.Context, owner principal.ID, source library.Bucket, e library.Entry, copied *library.ContentRows) (bool, error) {
-	return s.copyIsWrong(ctx, owner, source, e, copied)
-}
-
 // Finds reports whether a search for text finds an item with the texts in.
 func Finds(text string, in ...string) (bool, error) {
 	s, err := new(folding).newSearch(text)

@@ -10,6 +10,7 @@ import (
 
 	"carrel/backend"
 	"carrel/backend/backendtest"
+	"carrel/headercache"
 	"carrel/library"
 	"carrel/library/listing"
 	"carrel/principal"
@@ -136,7 +137,7 @@ func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 // much as the usual page does.
 func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	r, _ := long(t, 3000, linkAt())
-	svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
 			if _, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
@@ -144,27 +145,24 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 			}
 		}
 	}
-	inUse := func() bool {
-		st, ok := svc.Listing.CopyStats()
-		return ok && st.InUse
-	}
+	inUse := func() bool { return svc.Headers.Stats().InUse }
 	read(100, library.LibraryQuery{})
 	if !inUse() {
 		t.Fatal("after 100 equal pages copies are not in use")
 	}
 	read(1, library.LibraryQuery{Filter: anyLink()})
 	read(100, library.LibraryQuery{})
-	if st, _ := svc.Listing.CopyStats(); !st.InUse || st.Copies != listing.MaxFilterScan {
+	if st := svc.Headers.Stats(); !st.InUse || st.Headers < listing.MaxFilterScan {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(20, library.LibraryQuery{Filter: anyLink()})
 	if !inUse() {
 		t.Error("after 20 equal searches copies are not in use")
 	}
 	// One search of copies is no better than one page of them.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: listing.HeaderCache{Size: 10_000}})
+	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(2, library.LibraryQuery{Filter: anyLink()})
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies

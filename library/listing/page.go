@@ -25,7 +25,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 	if err != nil {
 		return nil, err
 	}
-	if s.usesCopies() && !s.people.Headers.Shown(v, owner) {
+	if s.items.InFlightLists() != nil && !s.people.Paging.Shown(v, owner) {
 		// Prefetch reads the in-flight lists before the slice. Once they are read, the owner may be
 		// served from a copy.
 		s.Prefetch(ctx, v, owner, q)
@@ -36,7 +36,7 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 			return conn, err
 		}
 		// The page was chosen by the viewer's groups, which were read before it.
-		if still, err := s.people.Headers.StillIn(ctx, v, owner); err != nil || still {
+		if still, err := s.people.Paging.StillIn(ctx, v, owner); err != nil || still {
 			return conn, err
 		}
 	}
@@ -118,7 +118,6 @@ type reading struct {
 	*library.Reading
 	s      *Service
 	v      *principal.Viewer
-	owner  principal.ID
 	order  cursor.Order
 	filter *conditions // nil: all that the viewer may see is shown
 	// until is the newest position of the walk; nil if it has no bound.
@@ -132,7 +131,7 @@ type reading struct {
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
 	// inFlightRead is the read of inFlight, for which reads of principals wait; nil if none does.
-	inFlightRead *principal.InFlightReading
+	inFlightRead *commit.InFlightRead
 }
 
 // start determines which part of owner's library the viewer reads, and in which order. It reads no
@@ -146,7 +145,7 @@ func (s *Service) start(ctx context.Context, v *principal.Viewer, owner principa
 	if q.Descending {
 		order = cursor.Descending
 	}
-	return &reading{Reading: r, s: s, v: v, owner: owner, order: order}, nil
+	return &reading{Reading: r, s: s, v: v, order: order}, nil
 }
 
 // decode decodes the cursor that the page starts from, with its bound; nil without one.
@@ -250,12 +249,12 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
 		w.ended = true
-		return r.s.requireBuilt(ctx, r.owner)
+		return r.s.requireBuilt(ctx, r.Owner)
 	}
 	begins := r.begins(w)
 	o, err := r.opening(ctx, q, begins)
 	if err == nil && !o.Built {
-		if err := r.s.missing(ctx, r.owner); err != nil {
+		if err := r.s.missing(ctx, r.Owner); err != nil {
 			return err
 		}
 		// This reads the bound after the in-flight lists, so copies must not be used (see openLibrary).

@@ -39,9 +39,9 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 	if !prefetchesOf(v).begin(key, p) {
 		return
 	}
-	var reading *principal.InFlightReading
-	if s.usesCopies() {
-		reading = s.people.Headers.BeginInFlight(v)
+	var reading *commit.InFlightRead
+	if s.items.InFlightLists() != nil {
+		reading = v.BeginInFlight(s.rt)
 	}
 	s.rt.Go(func() {
 		defer p.done.Open()
@@ -63,7 +63,7 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead reads the first slice as Library does, but does not check whether the viewer may see
 // the owner. It returns nil if it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions, reading *principal.InFlightReading) *opened {
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions, reading *commit.InFlightRead) *opened {
 	r, err := s.start(ctx, v, owner, q)
 	if err != nil {
 		return nil

@@ -11,13 +11,12 @@ import (
 	"carrel/backend"
 	"carrel/backend/backendtest"
 	"carrel/core/commit"
-	"carrel/core/copies"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -31,7 +30,7 @@ type copyingPrincipals struct {
 
 // newCopyingPrincipals returns gateways on a store in which ben and cleo have created an item each,
 // both in the library of ann.
-func newCopyingPrincipals(t *testing.T, c listing.HeaderCache) *copyingPrincipals {
+func newCopyingPrincipals(t *testing.T, c headercache.Config) *copyingPrincipals {
 	t.Helper()
 	h := &copyingPrincipals{copying: newCopying(t, c)}
 	for _, creator := range []*principal.Viewer{backendtest.As("u:acme:ben"), backendtest.As("u:acme:cleo")} {
@@ -174,7 +173,7 @@ func TestPages_ReadPrincipalsIfUnknownWhatHasChanged(t *testing.T) {
 
 // A copy that is too old is not served.
 func TestPages_ReadPrincipalsWhoseCopiesAreTooOld(t *testing.T) {
-	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, MaxAge: time.Nanosecond})
+	h := newCopyingPrincipals(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, MaxAge: time.Nanosecond})
 	for range 2 {
 		h.wantShown("a page", everybody, "ann", "cleo", "ben")
 	}
@@ -182,11 +181,11 @@ func TestPages_ReadPrincipalsWhoseCopiesAreTooOld(t *testing.T) {
 
 // While copies are not in use, principals are read and kept.
 func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
-	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100})
+	h := newCopyingPrincipals(t, headercache.Config{Bytes: 100 << 10})
 	for range 2 {
 		h.wantShown("a page", everybody, "ann", "cleo", "ben")
 	}
-	if st, _ := h.svc.Listing.CopyStats(); st.Principals != 3 || st.InUse {
+	if st := h.svc.Headers.Stats(); st.Headers != 5 || st.InUse {
 		t.Errorf("the statistics are %+v", st)
 	}
 }
@@ -213,7 +212,7 @@ func TestForget_DropsWhatWasInFlight(t *testing.T) {
 
 // A sample finds a copy that was served too long, because a change of its principal did not linger.
 func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
-	h := newCopyingPrincipals(t, listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1})
+	h := newCopyingPrincipals(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 1})
 	ctx, name := t.Context(), "Benjamin"
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
 	_, err := h.People.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
@@ -224,7 +223,7 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 		t.Fatalf("the page shows %q, %v; want the former name, because the change did not linger", names, err)
 	}
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
-		if st, _ := h.svc.Listing.CopyStats(); !st.InUse {
+		if st := h.svc.Headers.Stats(); !st.InUse {
 			break
 		}
 		_ = h.Runtime.After(ctx, time.Millisecond)
@@ -269,14 +268,14 @@ func (c *advancingClock) Elapsed() time.Duration {
 // A change that is made after a copy was served leaves the lists at last. A sample that takes longer
 // does not know that the copy was right, so it does not report it.
 func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
-	for _, took := range []time.Duration{copies.MaxAge - time.Minute, copies.MaxAge} {
+	for _, took := range []time.Duration{headercache.MaxAge - time.Minute, headercache.MaxAge} {
 		h := newCopyingPrincipals(t, alwaysOn)
 		rt := &advancingClock{Real: sched.NewReal()}
 		slow, store := &slowSamples{h.Store.Principals, make(chan struct{})}, h.Store
 		store.Principals = slow
 		h.svc = backendtest.Open(t, backend.Config{
 			Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
-			HeaderCache: listing.HeaderCache{Size: 100, AlwaysOn: true, SampleEvery: 1}, Watch: h.counts,
+			HeaderCache: headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 1}, Watch: h.counts,
 		})
 		for range 2 {
 			if _, err := h.show(backendtest.Anonymous()); err != nil {
@@ -291,7 +290,7 @@ func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
 		rt.by.Add(int64(took))
 		close(slow.goOn)
 		rt.Close() // waits for the samples
-		if st, _ := h.svc.Listing.CopyStats(); st.InUse != (took == copies.MaxAge) {
+		if st := h.svc.Headers.Stats(); st.InUse != (took == headercache.MaxAge) {
 			t.Errorf("a sample that took %s: copies are in use: %v", took, st.InUse)
 		}
 	}

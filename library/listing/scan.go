@@ -159,7 +159,7 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 		bucket = r.Bucket
 	}
 	q = library.Slice{
-		Owner: r.owner, Bucket: bucket, Newer: w.newer, From: w.from,
+		Owner: r.Owner, Bucket: bucket, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
@@ -210,9 +210,9 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 			return 0, err
 		}
 	}
-	rows, err := r.items(ctx, es)
+	rows, err := r.s.items.ReadItems(ctx, r.Reading, es, r.inFlight)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read the items of a library: %w", err)
 	}
 	sees, err := r.authorize(ctx, es, rows)
 	if err != nil {
@@ -228,7 +228,7 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 			return 0, ctx.Err()
 		}
 		if sees[scanned] {
-			r.show(w, es[scanned], &rows[scanned])
+			r.show(w, es[scanned], rows[scanned])
 		}
 		scanned++
 	}
@@ -253,7 +253,7 @@ func (r *reading) bound(w *scan) clock.Instant {
 
 // dropMoved clears sees for the items that have moved since r.moved: the walk may have shown them
 // at their former positions. Pages read no times of moves, but few items have changed since.
-func (r *reading) dropMoved(ctx context.Context, rows []library.ContentRows, sees []bool) error {
+func (r *reading) dropMoved(ctx context.Context, rows []*library.ContentRows, sees []bool) error {
 	for i := range rows {
 		// Timestamps are by the clocks of the processes, and times of moves by the store's.
 		if h := &rows[i].Header; sees[i] && h.MTS.Add(commit.AheadAtMost) > r.moved {
@@ -280,8 +280,7 @@ func (r *reading) show(w *scan, e library.Entry, rows *library.ContentRows) {
 		w.drop(h.ID)
 		return
 	}
-	kept := *rows
-	w.add(e, &kept)
+	w.add(e, rows)
 }
 
 // drop removes the earlier readings of an item that no longer matches. A scan towards newer entries
@@ -297,15 +296,15 @@ func (w *scan) drop(id library.ContentID) {
 
 // authorize decides which items the viewer sees in this library. It starts the repair of
 // entries that should not exist.
-func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []library.ContentRows) (sees []bool, err error) {
+func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []*library.ContentRows) (sees []bool, err error) {
 	stale, gone := 0, 0
 	for i := range es {
 		if r.merged() {
 			break // most entries are of other libraries
 		}
-		holds := r.Holds(&rows[i])
+		holds := r.Holds(rows[i])
 		if !holds || es[i].Position != rows[i].Header.Position {
-			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.owner), Row: library.BucketEntry{Bucket: r.Source, Entry: es[i]}})
+			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.Owner), Row: library.BucketEntry{Bucket: r.Source, Entry: es[i]}})
 			stale++
 		}
 		if !holds {

@@ -22,7 +22,7 @@ type Service struct {
 	log       *slog.Logger
 	watch     library.Watcher
 	remote    bool
-	copies    *headerCopies // nil: none are kept
+	items     Items
 	folding   *folding
 
 	missing func(ctx context.Context, owner principal.ID) error // see Config.Rebuild
@@ -30,34 +30,27 @@ type Service struct {
 
 // Config contains what the Service of pages needs.
 type Config struct {
-	Engine        *commit.Engine
-	People        *principal.Service
-	Library       *library.Service
-	Contents      library.ContentStore
-	Libraries     library.LibraryStore
-	InFlightLists commit.JournalStore
-	Runtime       sched.Runtime
-	Journal       commit.Journal
-	Log           *slog.Logger
-	Watch         library.Watcher
-	// Remote reports that a call of the store takes a round trip. Only then are pages prefetched
-	// and copies kept.
+	Engine    *commit.Engine
+	People    *principal.Service
+	Library   *library.Service
+	Contents  library.ContentStore
+	Items     Items
+	Libraries library.LibraryStore
+	Runtime   sched.Runtime
+	Journal   commit.Journal
+	Log       *slog.Logger
+	Watch     library.Watcher
+	// Remote reports that a call of the store takes a round trip. Only then are pages prefetched.
 	Remote bool
-	// HeaderCache is for remote stores only.
-	HeaderCache HeaderCache
 	// Rebuild is called for a library that is not in the store. It returns nil once the library is complete,
 	// and an UNAVAILABLE error until then.
 	Rebuild func(ctx context.Context, owner principal.ID) error
 }
 
 // New returns the Service of pages.
-func New(ctx context.Context, c Config) *Service {
-	s := &Service{
-		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries, rt: c.Runtime, journal: c.Journal, log: c.Log, watch: c.Watch,
-		remote: c.Remote, copies: newHeaderCopies(ctx, &c), folding: new(folding), missing: c.Rebuild,
+func New(c Config) *Service {
+	return &Service{
+		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, items: c.Items, libraries: c.Libraries, rt: c.Runtime,
+		journal: c.Journal, log: c.Log, watch: c.Watch, remote: c.Remote, folding: new(folding), missing: c.Rebuild,
 	}
-	if s.copies != nil {
-		s.copyPrincipals(c.HeaderCache)
-	}
-	return s
 }

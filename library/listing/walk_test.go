@@ -19,8 +19,8 @@ import (
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -118,7 +118,7 @@ type changing struct {
 	changes map[library.ContentID]int
 }
 
-func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tuning, c listing.HeaderCache) *changing {
+func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tuning, c headercache.Config) *changing {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -136,7 +136,7 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 	w.journal = journal.New(t.Context(), through.Journal, w.runtime, nil)
 	w.Services = backendtest.Open(t, backend.Config{
 		Store: through, Runtime: w.runtime, Journal: w.journal, Names: &backendtest.CountingNames{},
-		Remote: c.Size > 0, HeaderCache: c, Tuning: tuning,
+		Remote: c.Bytes > 0, HeaderCache: c, Tuning: tuning,
 	})
 	h := &backendtest.Fixture{T: t, Store: through, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
 	h.User("u:acme:ann", principal.Public)
@@ -259,7 +259,7 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		tuning      library.Tuning
-		copies      listing.HeaderCache
+		copies      headercache.Config
 		items, size int
 		hidden      int // private items of another tenant for each item
 		viewer      principal.ID
@@ -271,9 +271,9 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 		{name: "the library of another user", items: 24, size: 3, viewer: "u:acme:ben"},
 		{name: "the shared items of another user", items: 24, size: 3, viewer: "u:acme:ben", query: library.LibraryQuery{IncludeShared: true}},
 		{name: "pages that the budget ends", items: 24, size: 3, viewer: "u:acme:ben", hidden: 4},
-		{name: "pages from copies", items: 24, size: 3, copies: listing.HeaderCache{Size: 1000, AlwaysOn: true}},
+		{name: "pages from copies", items: 24, size: 3, copies: headercache.Config{Bytes: 1000 << 10, AlwaysOn: true}},
 		{name: "hot items", items: 24, size: 3, tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
-		{name: "hot items from copies", items: 24, size: 3, copies: listing.HeaderCache{Size: 1000, AlwaysOn: true}, tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
+		{name: "hot items from copies", items: 24, size: 3, copies: headercache.Config{Bytes: 1000 << 10, AlwaysOn: true}, tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
 	} {
 		if c.viewer == "" {
 			c.viewer = "u:acme:ann"

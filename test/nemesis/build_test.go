@@ -20,7 +20,7 @@ type replacement struct{ pkg, file, stmt, by string }
 
 var replacements = [...]replacement{
 	{"carrel/core/sched", "real.go", "func (r *Real) Now() time.Time { return time.Now().Round(0) }", "func (r *Real) Now() time.Time { return time.Now().Round(0).Add(2 * time.Second) }"},
-	{"carrel/core/copies", "switch.go", "window = 1000", "window = 50"},
+	{"carrel/headercache", "pays.go", "window = 1000", "window = 50"},
 }
 
 // build builds both binaries into a directory.

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"carrel/backend"
-	"carrel/core/copies"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/principal"
 )
 
@@ -54,9 +53,9 @@ func (s *served) check(t *testing.T) {
 }
 
 // useCopies makes the gateways of a game serve pages from copies, as those of the product do.
-func (g *game) useCopies(c *backend.Config, cache listing.HeaderCache) {
-	if cache.Size > 0 {
-		g.served = &served{games: 1, lingers: 2 * cmp.Or(cache.MaxAge, copies.MaxAge)}
+func (g *game) useCopies(c *backend.Config, cache headercache.Config) {
+	if cache.Bytes > 0 {
+		g.served = &served{games: 1, lingers: 2 * cmp.Or(cache.MaxAge, headercache.MaxAge)}
 		c.HeaderCache, c.Linger, c.Watch = cache, g.served.lingers, g.served
 	}
 }

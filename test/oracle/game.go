@@ -17,8 +17,8 @@ import (
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -36,7 +36,7 @@ type Opened struct {
 	// played through two gateways.
 	Notifier library.Notifier
 	// HeaderCache says how the gateways serve pages from copies of headers; by default they do not.
-	HeaderCache listing.HeaderCache
+	HeaderCache headercache.Config
 	// Done is called after the game, unless it is nil.
 	Done func()
 }

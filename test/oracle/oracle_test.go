@@ -6,7 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"carrel/library/listing"
+	"carrel/headercache"
 	"carrel/pebblestore"
 	"carrel/test/oracle"
 	"carrel/test/simulator"
@@ -28,7 +28,7 @@ func TestRun_TwoGatewaysServeCopies(t *testing.T) {
 	oracle.Limit(t, 30)
 	oracle.Run(t, func(*testing.T) oracle.Opened {
 		store := simulator.NewClient(simulator.NewStore(nil), nil)
-		cache := listing.HeaderCache{Size: 1000, AlwaysOn: true, SampleEvery: 1}
+		cache := headercache.Config{Bytes: 1000 << 10, AlwaysOn: true, SampleEvery: 1}
 		return oracle.Opened{Store: store.Store, Notifier: store, HeaderCache: cache}
 	})
 }

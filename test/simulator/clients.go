@@ -34,7 +34,7 @@ func (r *run) process(name string) *process {
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
 	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies, linger: 2 * r.copies.MaxAge}
-	if r.copies.Size > 0 {
+	if r.copies.Bytes > 0 {
 		p.watch = copyWatcher{r: r}
 	}
 	r.procs = append(r.procs, p)
@@ -153,7 +153,7 @@ func (r *run) walk(p *process) {
 	w := &reader{view: view{viewer: viewers[s.pick(4)], owner: r.w.principals[s.pick(len(r.w.principals))]}}
 	w.drawOrder(s)
 	r.awaitExpiry(p)
-	if r.copies.Size > 0 {
+	if r.copies.Bytes > 0 {
 		w.owner = r.w.principals[s.pick(2)] // was read before
 		if s.chance(400) {
 			r.pauseReader(p)

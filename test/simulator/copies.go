@@ -3,8 +3,8 @@ package simulator
 import (
 	"time"
 
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 )
 
 // copiesFrom is the first seed of the schedules about pages that are served from copies of
@@ -64,8 +64,8 @@ func (r *run) drawCopies() {
 		// Hot items cool down while they are read.
 		r.tune.HotMoves, r.tune.HotPause = 1, time.Duration(1+s.pick(3000))*time.Millisecond
 	}
-	r.copies = listing.HeaderCache{
-		Size: 1 + s.pick(20), AlwaysOn: true, SampleEvery: 1 + s.pick(6), MaxAge: time.Duration(1+s.pick(6)) * time.Second,
+	r.copies = headercache.Config{
+		Bytes: (1 + s.pick(20)) * 1500, AlwaysOn: true, SampleEvery: 1 + s.pick(6), MaxAge: time.Duration(1+s.pick(6)) * time.Second,
 	}
 	r.together, r.brisk = true, s.chance(512)
 	kinds := revealing[:]

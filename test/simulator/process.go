@@ -8,9 +8,9 @@ import (
 	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/headercache"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/listing"
 	"carrel/page"
 	"carrel/paste"
 	"carrel/principal"
@@ -34,7 +34,7 @@ type process struct {
 	announces bool
 	// copies says how its pages are served from copies of headers, and linger how long changes of
 	// principals stay on its list after they have ended.
-	copies listing.HeaderCache
+	copies headercache.Config
 	linger time.Duration
 	watch  library.Watcher
 	// drains: it has started to drain.

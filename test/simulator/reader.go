@@ -160,7 +160,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 
 // readPeople reads principals as a request reads the creators of the items of its page.
 func readPeople(ctx context.Context, p *process, v *principal.Viewer) ([]shownPrincipal, error) {
-	if p.copies.Size == 0 {
+	if p.copies.Bytes == 0 {
 		return nil, nil
 	}
 	ids := []principal.ID{ann, bob}

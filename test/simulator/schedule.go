@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"carrel/headercache"
 	"carrel/library"
-	"carrel/library/listing"
 )
 
 // Machine runs schedules, one after another, and reuses memory between them.
@@ -100,7 +100,7 @@ type run struct {
 	// after is what an operator does once everything was recovered.
 	after func(ctx context.Context, p *process) error
 	// copies says how pages are served from copies of headers; most schedules have none.
-	copies listing.HeaderCache
+	copies headercache.Config
 	found  []Violation
 }
 

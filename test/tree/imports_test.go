@@ -124,7 +124,7 @@ func projectTree(t *testing.T) *tree {
 func (h *tree) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
 
 // domain are the components that contain business rules. They import one another as layers permits.
-var domain = []string{"core", "principal", "library", "page", "paste", "lease"}
+var domain = []string{"core", "headercache", "principal", "library", "page", "paste", "lease"}
 
 // mayImport lists the components that each component may import in addition to its own packages and
 // the domain's. No component imports main.
@@ -135,6 +135,7 @@ var mayImport = map[string][]string{
 	"backend":           {},
 	"core":              {},
 	"library":           {},
+	"headercache":       {},
 	"principal":         {},
 	"lease":             {},
 	"paste":             {},
@@ -167,7 +168,7 @@ var unrestricted = []string{"test/bench"}
 
 // standard lists the packages that may import only the standard library, alsoAllowed and the
 // domain. The conformance suites of a contract are exempt.
-var standard = []string{"backend", "library", "library/exchange", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
+var standard = []string{"backend", "headercache", "library", "library/exchange", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
 
 // isStandard reports whether the package of a folder is listed in standard or belongs to core.
 func isStandard(dir string) bool {

@@ -11,12 +11,12 @@ import (
 var layers = [][]string{
 	{"core/fault", "core/lru", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
-	{"core/claim", "core/commit", "core/copies"},
+	{"core/claim", "core/commit"},
 	{"core/cursor", "core/journal"},
 	{"core/timeline"},
 	{"principal"},
 	{"library", "lease", "paste"},
-	{"library/exchange", "library/listing"},
+	{"headercache", "library/exchange", "library/listing"},
 	{"library/feed", "page"},
 	{"library/repair"},
 }

@@ -21,17 +21,17 @@ var copies = []Ablation{
 		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
-		{"library/listing/copies.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
-		{"library/listing/copies.go", "\t// Without an in-flight set, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
+		{"library/listing/inflight.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
+		{"library/listing/inflight.go", "\t// Without an in-flight set, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
 	}},
 	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
-		{"library/listing/copies.go", "\tif err == nil && len(last) == 1 {\n", "\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == nil && len(last) == 1 {\n"},
+		{"library/listing/inflight.go", "\tif err == nil && len(last) == 1 {\n", "\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == nil && len(last) == 1 {\n"},
 	}},
 	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{
-		{"library/listing/copies.go", "copyKey{e.Content, r.owner}, e.MTS, now)", "copyKey{e.Content, r.owner}, ablatedMTS(e.MTS), now)"},
+		{"headercache/checked.go", "e.mts < es[i].MTS", "e.mts < ablatedMTS(es[i].MTS)"},
 	}},
 	{"flight-ignored", "a copy serves although a change of its item is in flight", Copies, []Patch{
-		{"library/listing/copies.go", "case ok && !r.inFlight.Has(commit.Content, string(e.Content)):", "case ok && (commit.Ablated(\"flight-ignored\") || !r.inFlight.Has(commit.Content, string(e.Content))):"},
+		{"headercache/checked.go", "set != nil && set.Has(commit.Content, e.id)", "set != nil && !commit.Ablated(\"flight-ignored\") && set.Has(commit.Content, e.id)"},
 	}},
 	{"linger-too-short", "a change of a principal lingers for less time than copies are served", Copies, []Patch{
 		{"core/journal/linger.go", "j.rt.Elapsed() + j.linger[kind]}", "j.rt.Elapsed() + ablatedLinger(j.linger[kind])}"},
@@ -40,11 +40,11 @@ var copies = []Ablation{
 		{"core/journal/linger.go", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 {\n", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 && !commit.Ablated(\"take-over-drops-ended\") {\n"},
 	}},
 	{"age-by-monotonic-clock", "the age of a copy is judged by the monotonic clock alone", Copies, []Patch{
-		{"core/copies/cache.go", "now.Since(found.at) >= c.age", "ablatedAge(now, found.at) >= c.age"},
+		{"headercache/checked.go", "now.Since(e.at.Moment) >= c.maxAge", "ablatedAge(now, e.at.Moment) >= c.maxAge"},
 	}},
 	{"age-by-wall-clock", "the age of a copy is judged by the wall clock alone", Copies, nil},
 	{"principal-flight-ignored", "a copy of a principal serves although a list names the principal", Copies, []Patch{
-		{"principal/copies.go", "case ok && !set.MayHaveChanged(commit.Principal, string(id)):", "case ok && (commit.Ablated(\"principal-flight-ignored\") || !set.MayHaveChanged(commit.Principal, string(id))):"},
+		{"headercache/checked.go", "set.MayHaveChanged(commit.Principal, e.id)", "!commit.Ablated(\"principal-flight-ignored\") && set.MayHaveChanged(commit.Principal, e.id)"},
 	}},
 	{"pages-by-visibility", "a page with a cursor shows an entry wherever its item is now", Copies, []Patch{
 		{"library/listing/scan.go", "\tcase e.Position == h.Position:\n", "\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},

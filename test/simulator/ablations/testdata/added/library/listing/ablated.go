@@ -3,7 +3,6 @@ package listing
 import (
 	"context"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
 )
@@ -22,12 +21,4 @@ func (r *reading) ablatedOpen(ctx context.Context, q library.Slice, o *library.O
 		return o, nil
 	}
 	return r.s.libraries.OpenLibrary(ctx, q, false)
-}
-
-// ablatedMTS is the state that a copy must not be older than.
-func ablatedMTS(mts clock.Instant) clock.Instant {
-	if commit.Ablated("entry-mts-ignored") {
-		return 0
-	}
-	return mts
 }

@@ -1,8 +1,9 @@
-package copies
+package headercache
 
 import (
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/sched"
 )
@@ -16,4 +17,12 @@ func ablatedAge(t, then sched.Moment) time.Duration {
 		return t.Wall.Sub(then.Wall)
 	}
 	return t.Since(then)
+}
+
+// ablatedMTS is the state that a copy must not be older than.
+func ablatedMTS(mts clock.Instant) clock.Instant {
+	if commit.Ablated("entry-mts-ignored") {
+		return 0
+	}
+	return mts
 }

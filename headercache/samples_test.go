@@ -1,14 +1,14 @@
-package copies
+package headercache
 
 import (
 	"testing"
 	"time"
 )
 
-// choices returns how many of n served copies are chosen.
-func choices(s *Sampler, n int) (chosen int) {
+// choices returns how many of n served headers are chosen.
+func choices(s *sampler, n int) (chosen int) {
 	for range n {
-		if s.Choose() {
+		if s.choose() {
 			chosen++
 		}
 	}
@@ -16,7 +16,7 @@ func choices(s *Sampler, n int) (chosen int) {
 }
 
 func TestSampler_ChoosesOneOfEvery(t *testing.T) {
-	s := NewSampler(newClocks(), 3)
+	s := newSampler(newClocks(), 3)
 	if n := choices(s, 2); n != 0 {
 		t.Errorf("%d of the first two are chosen, want none", n)
 	}
@@ -26,14 +26,14 @@ func TestSampler_ChoosesOneOfEvery(t *testing.T) {
 	if n := choices(s, 300); n != 100 {
 		t.Errorf("%d of 300 are chosen, want 100", n)
 	}
-	if n := choices(NewSampler(newClocks(), 1), 10); n != 10 {
+	if n := choices(newSampler(newClocks(), 1), 10); n != 10 {
 		t.Errorf("%d of 10 are chosen where all are to be, want 10", n)
 	}
 }
 
 func TestSampler_DefaultIsOnePercentAndAtMostTwentyASecond(t *testing.T) {
 	rt := newClocks()
-	s := NewSampler(rt, 0)
+	s := newSampler(rt, 0)
 	if n := choices(s, 99); n != 0 {
 		t.Errorf("%d of the first 99 are chosen, want none", n)
 	}
