@@ -169,7 +169,7 @@ func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, arg
 	if err != nil {
 		return err
 	}
-	more := w.cut || w.behind || len(w.found) > args.Size
+	more := w.end == budget || w.behind() || len(w.found) > args.Size
 	shown := w.found[:min(len(w.found), args.Size)]
 	r.boundWalk(w, shown)
 	other := false
@@ -212,7 +212,7 @@ func (r *reading) read(ctx context.Context, args cursor.Page, from *library.Entr
 		if err = r.open(ctx, w); err == nil {
 			err = r.run(ctx, w)
 		}
-		if err != nil || !w.behind {
+		if err != nil || !w.behind() {
 			break
 		}
 	}
@@ -248,7 +248,7 @@ func readBudget(size int) int { return 5*size + 50 }
 func (r *reading) open(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
-		w.ended = true
+		w.end = r.last(w)
 		return r.s.requireBuilt(ctx, r.Owner)
 	}
 	begins := r.begins(w)
@@ -266,7 +266,7 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 	if err != nil {
 		return fmt.Errorf("open library: %w", err)
 	}
-	w.took(q.Limit, o.Entries)
+	r.took(w, q.Limit, o.Entries)
 	if begins && o.Newest != nil {
 		w.newest = o.Newest.Position
 	}
@@ -332,7 +332,7 @@ func (r *reading) otherSide(ctx context.Context, w *scan, from library.EntryKey,
 		back.from, back.skipTo = outermost(&from, back.newer), &from
 	}
 	err := r.run(ctx, back)
-	return back.cut || back.behind || len(back.found) > 0, err
+	return back.end == budget || back.behind() || len(back.found) > 0, err
 }
 
 // outermost returns a key from which a walk reads every entry of k's position.
@@ -384,7 +384,7 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 		e.SealedCursor = e
 		edges[i] = e
 	}
-	if n := len(shown); n > 0 && w.over && !w.behind {
+	if n := len(shown); n > 0 && w.newer && w.end > budget && !w.behind() {
 		slab[n-1].unbounded = true
 		if shown[n-1].elsewhere {
 			slab[n-1].at = w.last
@@ -404,16 +404,16 @@ func (r *reading) ends(w *scan, from *library.EntryKey, edges []*pageEdge) (firs
 	switch {
 	case len(edges) > 0:
 		first, last = edges[0].Cursor, edges[len(edges)-1].Cursor
-	case w.cut:
-		first = func() string { return r.cursor(w.first, false) }
-	case w.behind && w.want > 1:
+	case w.end == budget:
+		first = func() string { return r.cursor(*w.first, false) }
+	case w.behind() && w.want > 1:
 		first = func() string { return r.cursor(w.last, false) }
 		last = first
 	case from != nil:
 		first = func() string { return r.cursor(*from, true) }
 		last = first
 	}
-	if w.cut {
+	if w.end == budget {
 		last = func() string { return r.cursor(w.last, false) }
 	}
 	return first, last

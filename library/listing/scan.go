@@ -37,23 +37,32 @@ type scan struct {
 	batch, texts int
 
 	found []finding
-	// elsewhere are items that, by their headers, have moved since their entries were read, in a
-	// scan towards newer entries (see atTheEnd).
-	elsewhere []finding
-	pending   []library.Entry // read and not yet scanned
-	slices    int             // read so far
+	// moved are the items that, by their headers, have moved since their entries were read. A fresh
+	// page has found them too; of a scan towards newer entries, see atTheEnd.
+	moved   []finding
+	pending []library.Entry // read and not yet scanned
+	slices  int             // read so far
 	// newest is the newest position of the bucket when the page was opened, if a walk towards
 	// newer entries starts with this page.
 	newest clock.Instant
-	// first and last are the entries scanned first and last.
-	first, last library.EntryKey
-	scanned     bool
-	ended       bool // the bucket has no more
-	over        bool // a scan towards newer entries has reached the end
-	behind      bool // items that have moved do not fit into the page, and follow on the next one
-	cut         bool // the budget was used up before enough was found or the bucket ended
-	moved       bool // a fresh page has found an item at another position than its entry's
+	// first and last are the entries scanned first and last; first is nil if none was.
+	first *library.EntryKey
+	last  library.EntryKey
+	end   end
 }
+
+// end is why a scan has found less than it wanted, or will read no further slice.
+type end uint8
+
+const (
+	none   end = iota
+	budget     // it is used up
+	bucket     // it has no more entries
+	bound      // of the walk
+)
+
+// behind reports whether items that have moved do not fit into the page, and follow on the next one.
+func (w *scan) behind() bool { return w.newer && w.end == bucket && len(w.moved) > 0 }
 
 // finding is an item that the viewer may see, with its position in the library.
 type finding struct {
@@ -68,7 +77,7 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
 		if len(w.pending) == 0 {
-			if w.ended {
+			if w.end != none {
 				break
 			}
 			if err := r.slice(ctx, w); err != nil {
@@ -81,7 +90,7 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 			n = min(n, max(w.want-len(w.found), least))
 		}
 		if n == 0 {
-			w.cut = true
+			w.end = budget
 			break
 		}
 		scanned, err := r.verify(ctx, w, w.pending[:n])
@@ -90,8 +99,10 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 		}
 		w.pending = w.pending[scanned:]
 	}
-	if w.moved {
-		// Newest first: only a fresh page has moved items.
+	if len(w.found) >= w.want {
+		w.end = none
+	}
+	if w.fresh && len(w.moved) > 0 {
 		slices.SortFunc(w.found, func(a, b finding) int {
 			if b.at.Less(a.at) {
 				return -1
@@ -99,11 +110,8 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 			return 1
 		})
 	}
-	if w.newer && w.ended && len(w.pending) == 0 && len(w.found) < w.want {
-		w.over = true
-		if r.begins(w) {
-			w.atTheEnd()
-		}
+	if w.newer && w.end == bucket {
+		w.atTheEnd()
 	}
 	w.found = w.found[:min(len(w.found), w.want)]
 	return nil
@@ -116,19 +124,19 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 // If not all of them fit into the page, it shows none of them and is not the last page of its walk.
 // Pages with a bound omit them: an earlier page may have shown them at another position.
 func (w *scan) atTheEnd() {
-	inPlace := len(w.found)
-	slices.SortStableFunc(w.elsewhere, func(a, b finding) int {
+	all := w.found
+	slices.SortStableFunc(w.moved, func(a, b finding) int {
 		return cmp.Compare(a.rows.Header.Position, b.rows.Header.Position)
 	})
-	for i, f := range w.elsewhere {
+	for i, f := range w.moved {
 		same := func(g finding) bool { return g.at.Content == f.at.Content }
 		// The latest reading of an item counts, and one at its present position most of all.
-		if !slices.ContainsFunc(w.found, same) && !slices.ContainsFunc(w.elsewhere[i+1:], same) {
-			w.found = append(w.found, f)
+		if !slices.ContainsFunc(all, same) && !slices.ContainsFunc(w.moved[i+1:], same) {
+			all = append(all, f)
 		}
 	}
-	if len(w.found) >= w.want && len(w.found) > inPlace {
-		w.found, w.behind = w.found[:inPlace], true
+	if len(all) < w.want || len(all) == len(w.found) {
+		w.found, w.moved = all, nil
 	}
 }
 
@@ -136,14 +144,14 @@ func (w *scan) atTheEnd() {
 func (r *reading) slice(ctx context.Context, w *scan) error {
 	q, any := r.sliceOf(w)
 	if !any {
-		w.ended = true
+		w.end = r.last(w)
 		return nil
 	}
 	es, err := r.pageLibrary(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
-	w.took(q.Limit, es)
+	r.took(w, q.Limit, es)
 	return nil
 }
 
@@ -178,11 +186,21 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 // all others, because no id is empty.
 func boundAt(p clock.Instant) *library.EntryKey { return &library.EntryKey{Position: p + 1} }
 
+// last returns why there is no further slice.
+func (r *reading) last(w *scan) end {
+	if w.newer && r.until != nil {
+		return bound
+	}
+	return bucket
+}
+
 // took adds the entries of a slice, which was limited to limit, to the pending ones.
-func (w *scan) took(limit int, es []library.Entry) {
+func (r *reading) took(w *scan, limit int, es []library.Entry) {
 	w.slices++
 	w.batch = min(2*w.batch, maxFilterBatch)
-	w.ended = len(es) < limit
+	if len(es) < limit {
+		w.end = r.last(w)
+	}
 	if len(es) > 0 {
 		end := es[len(es)-1]
 		w.from = &library.EntryKey{Position: end.Position, Content: end.Content}
@@ -232,8 +250,8 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 		}
 		scanned++
 	}
-	if !w.scanned {
-		w.scanned, w.first = true, library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+	if w.first == nil {
+		w.first = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
 	}
 	end := es[scanned-1]
 	w.last = library.EntryKey{Position: end.Position, Content: end.Content}
@@ -291,7 +309,7 @@ func (w *scan) drop(id library.ContentID) {
 	}
 	same := func(f finding) bool { return f.at.Content == id }
 	w.found = slices.DeleteFunc(w.found, same)
-	w.elsewhere = slices.DeleteFunc(w.elsewhere, same)
+	w.moved = slices.DeleteFunc(w.moved, same)
 }
 
 // authorize decides which items the viewer sees in this library. It starts the repair of
@@ -336,15 +354,15 @@ func (w *scan) add(e library.Entry, rows *library.ContentRows) {
 	switch {
 	case e.Position == h.Position:
 	case w.fresh:
-		w.moved = true
+		w.moved = append(w.moved, finding{rows, at, false})
 	case w.newer:
-		w.elsewhere = append(w.elsewhere, finding{rows, library.EntryKey{Position: e.Position, Content: e.Content}, true})
+		w.moved = append(w.moved, finding{rows, library.EntryKey{Position: e.Position, Content: e.Content}, true})
 		return
 	default:
 		return
 	}
 	switch {
-	case w.moved && slices.ContainsFunc(w.found, same):
+	case w.fresh && len(w.moved) > 0 && slices.ContainsFunc(w.found, same):
 		return
 	case w.newer && w.slices > 1:
 		// An item that moves between two slices is read in both.
