@@ -84,6 +84,10 @@ func TestEntry_SharesNoMemory(t *testing.T) {
 	h.ID, h.Title, h.Creator, h.CanonicalURL, h.Page, h.MTS = "c:acme:a/1", "title", "u:acme:bob", "https://a/1", []byte("page"), 9
 	h.Description, h.Link, h.ExpiresAt = &description, &link, &expiry
 	e := &entry{key: key{id: string(h.ID), first: "u:acme:ann"}}
+	size := 0
+	for _, text := range []string{e.id, e.id, "u:acme:ann", "u:acme:ann", "u:acme:bob", h.Title, h.CanonicalURL, description, link, "page"} {
+		size += len(text)
+	}
 	kept := e.setItem(&rows)
 	description, link, expiry, h.Page[0], rows.Members[0].Role = "", "", 0, 'x', library.NoRole
 	k := kept.Header
@@ -91,8 +95,8 @@ func TestEntry_SharesNoMemory(t *testing.T) {
 		k.Creator != "u:acme:bob" || k.CanonicalURL != "https://a/1" || k.ID != "c:acme:a/1" || kept.Members[0] != (library.Member{Principal: "u:acme:ann", Role: library.Manages, Seq: 3}) {
 		t.Errorf("the entry has %+v %+v", k, kept.Members)
 	}
-	if least := itemBytes + len("title") + len("description"); e.bytes < least || e.mts != 9 || e.value != kept {
-		t.Errorf("the entry takes %d bytes and is of the state %d, want at least %d and 9", e.bytes, e.mts, least)
+	if e.bytes != itemBytes+memberBytes+size || e.mts != 9 || e.value != kept {
+		t.Errorf("the entry takes %d bytes and is of the state %d, want %d and 9", e.bytes, e.mts, itemBytes+memberBytes+size)
 	}
 	p := &entry{key: key{id: "u:acme:ann"}}
 	if got := *p.setHeader(&principal.Header{ID: "u:acme:ann", DisplayName: "Ann", Email: "a@b", MTS: 4}); got.DisplayName != "Ann" || got.ID != "u:acme:ann" || got.Email != "a@b" || p.mts != 4 {

@@ -20,8 +20,8 @@ const ann, item = principal.ID("u:acme:ann"), library.ContentID("c:acme:a/1")
 type counted struct {
 	library.ContentStore
 	principal.Store
-	reads                 atomic.Int64
-	afterRead, afterWrite func()
+	reads                              atomic.Int64
+	afterRead, beforeWrite, afterWrite func()
 }
 
 func run(hook func()) {
@@ -45,6 +45,7 @@ func (c *counted) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]pri
 }
 
 func (c *counted) Commit(ctx context.Context, cc *library.ContentCommit) (commit.Verdict, error) {
+	run(c.beforeWrite)
 	v, err := c.ContentStore.Commit(ctx, cc)
 	run(c.afterWrite)
 	return v, err
@@ -174,10 +175,11 @@ func TestExact_ServesUsersUntilAChange(t *testing.T) {
 func TestExact_KeepsNothingThatWasReadDuringAChange(t *testing.T) {
 	x := newExact(t, 1<<20)
 	former := x.title()
+	x.store.beforeWrite = func() { x.want("before the change is written", former) }
 	x.store.afterWrite = func() { x.want("before the change is acknowledged", "new") }
 	x.retitle("new")
-	x.store.afterWrite = nil
-	x.wantReads("before and during the change", 2)
+	x.store.beforeWrite, x.store.afterWrite = nil, nil
+	x.wantReads("before and during the change", 3)
 	x.want("after the change", "new")
 	x.wantReads("after the change", 1)
 

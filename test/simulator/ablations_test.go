@@ -27,7 +27,7 @@ const (
 
 // rare are ablations that few schedules find, and how many schedules the search skips: it begins
 // shortly before the first one that finds the ablation.
-var rare = map[string]uint64{"bound-after-set": 155_000}
+var rare = map[string]uint64{"bound-after-set": 18_000}
 
 // promised are the kinds of violations to which an ablation must lead. Other kinds may be caused by
 // mistakes in the ablation.
