@@ -48,9 +48,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		return nil, err
 	}
 	var made TextID
-	put := func(ctx context.Context) error {
-		return s.texts.putText(ctx, Text{made, id, suggestionKey(made), in.Body})
-	}
+	put := func(ctx context.Context) error { return s.texts.putText(ctx, Text{made, id, suggestionKey(made), in.Body}) }
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: id, Path: "contentId",
 		Rows: func(h *library.Header) []library.RowKey {

@@ -314,7 +314,7 @@ func (a *ascent) early(all []candidate) []candidate {
 
 // known returns the groups of p's tenant and those of others that p is in, the earliest first.
 func (a *ascent) known() (own, others []ID) {
-	for id, g := range a.groups { // sorted below
+	for id, g := range a.groups { // in any order: sorted below
 		switch {
 		case g.role == NotInGroup:
 		case id.Tenant() == a.p.Tenant():
