@@ -15,7 +15,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -282,20 +282,20 @@ func notAlone(doing string) error {
 
 type (
 	restoreSetting  archive.SettingRow
-	restoreText     page.Text
-	restoreDraft    page.DraftRow
+	restoreText     note.Text
+	restoreDraft    note.DraftRow
 	restoreBlock    archive.BlockRow
 	restoreCreation commit.Creation
 	restoreLease    lease.Row
 )
 
 func (w *restoreText) put(ctx context.Context, s *Store) error {
-	return s.Texts.PutText(ctx, page.Text(*w))
+	return s.Texts.PutText(ctx, note.Text(*w))
 }
 
 func (w *restoreDraft) put(ctx context.Context, s *Store) error {
-	d := page.DraftRow(*w)
-	var over *page.TextID
+	d := note.DraftRow(*w)
+	var over *note.TextID
 	for range restoreTries {
 		there, err := s.Texts.PutDraft(ctx, d, over)
 		if err != nil || there.Token == d.Token && bytes.Equal(there.Value, d.Value) {

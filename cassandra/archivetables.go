@@ -16,7 +16,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -309,10 +309,10 @@ func readTextRows() rowReader {
 			return r, at, false, nil
 		}
 		at.Part = slices.Clone(key)
-		if len(key) != len(page.TextID{}) {
+		if len(key) != len(note.TextID{}) {
 			return r, at, false, session.ErrMalformedCell
 		}
-		text := row.text(page.TextID(key))
+		text := row.text(note.TextID(key))
 		r.Text = &text
 		return r, at, true, nil
 	}
@@ -322,7 +322,7 @@ func readDraftRows() rowReader {
 	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
 		var user string
 		var token, value []byte
-		d := new(page.DraftRow)
+		d := new(note.DraftRow)
 		if !iter.Scan(&at.Token, &user, &d.Name, &token, &value) {
 			return r, at, false, nil
 		}

@@ -12,17 +12,17 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // These tests change derived rows as an operator might, with the time of the operator's machine as
@@ -33,7 +33,7 @@ type fixture struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	svc     *backend.Services
+	svc     *domain.Services
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -45,7 +45,7 @@ func newFixture(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.svc = backendtest.Open(t, backend.Config{Store: d.store.Store, Runtime: rt, Journal: d.journal, Names: names})
+	d.svc = domaintest.Open(t, domain.Config{Store: d.store.Store, Runtime: rt, Journal: d.journal, Names: names})
 	t.Cleanup(func() {
 		d.svc.Engine.End()
 		rt.Close()

@@ -12,13 +12,13 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/paste"
 	"carrel/principal"
@@ -67,7 +67,7 @@ type costFixture struct {
 	t       *testing.T
 	store   *Store
 	journal *journal.Journal
-	service *backend.Services
+	service *domain.Services
 	pastes  *paste.Service
 }
 
@@ -104,7 +104,7 @@ func newCostFixtureWith(t *testing.T, o session.Options, runtime sched.Runtime) 
 	})
 	// There is no background work: the journal does only what changes need.
 	b.journal = journal.New(t.Context(), b.store.Journal, runtime, nil)
-	services := backendtest.Open(t, backend.Config{
+	services := domaintest.Open(t, domain.Config{
 		Store: b.store.Store, Runtime: runtime, Journal: b.journal, Names: noNames{}, Remote: true,
 		Tuning: library.Tuning{AnswerWithin: 2 * time.Minute, HotMoves: 1000},
 	})
@@ -249,14 +249,14 @@ func TestCost_PageOfPastesReadsOneSlicePerPartition(t *testing.T) {
 	b.take() // the days are cached from here on
 	var end *string
 	for _, slices := range []int{4, 0} {
-		page, err := b.pastes.Latest(t.Context(), backendtest.First(20))
+		page, err := b.pastes.Latest(t.Context(), domaintest.First(20))
 		if err != nil || len(page.Edges) != 20 || !page.PageInfo.HasNextPage {
 			t.Fatalf("%+v, %v", page, err)
 		}
 		b.want("the newest page", map[string]int{selectOlder: slices, selectPaste: 21})
 		end = page.PageInfo.EndCursor()
 	}
-	next, err := b.pastes.Latest(t.Context(), backendtest.FirstAfter(5, end))
+	next, err := b.pastes.Latest(t.Context(), domaintest.FirstAfter(5, end))
 	if err != nil || len(next.Edges) != 5 {
 		t.Fatalf("%+v, %v", next, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -23,15 +23,15 @@ const (
 type texts struct{ *Store }
 
 // ListDrafts implements page.Store.
-func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
 	const doing = "list drafts"
 	var (
-		drafts    []page.DraftRow
+		drafts    []note.DraftRow
 		malformed bool
 	)
 	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: listDrafts, Args: []any{string(user)}}, func(iter *gocql.Iter) bool {
 		var token []byte
-		d := page.DraftRow{User: user}
+		d := note.DraftRow{User: user}
 		if !iter.Scan(&d.Name, &token) {
 			return false
 		}
@@ -45,13 +45,13 @@ func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftR
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(drafts, page.NewestDraftFirst)
+	slices.SortFunc(drafts, note.NewestDraftFirst)
 	return drafts, nil
 }
 
 // ReadDrafts implements page.Store.
-func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
-	drafts := make([]page.DraftRow, len(names))
+func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]note.DraftRow, error) {
+	drafts := make([]note.DraftRow, len(names))
 	if len(names) == 0 {
 		return drafts, nil
 	}
@@ -67,9 +67,9 @@ func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string
 
 // readDraft reads a draft. It returns a zero row if there is none. A serial read completes a write
 // in progress.
-func (s texts) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (page.DraftRow, error) {
+func (s texts) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (note.DraftRow, error) {
 	const doing = "read a draft"
-	var d page.DraftRow
+	var d note.DraftRow
 	malformed := false
 	q := session.Query{Operation: doing, Stmt: selectDraft, Args: []any{string(user), name}, Serial: serial}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -77,7 +77,7 @@ func (s texts) readDraft(ctx context.Context, user principal.ID, name string, se
 		if !iter.Scan(&token, &value) {
 			return false
 		}
-		d = page.DraftRow{User: user, Name: name, Value: slices.Clone(value)}
+		d = note.DraftRow{User: user, Name: name, Value: slices.Clone(value)}
 		malformed = copy(d.Token[:], token) != len(d.Token)
 		return true
 	})
@@ -85,13 +85,13 @@ func (s texts) readDraft(ctx context.Context, user principal.ID, name string, se
 		err = session.WrapError(doing, session.ErrMalformedCell)
 	}
 	if err != nil {
-		return page.DraftRow{}, err
+		return note.DraftRow{}, err
 	}
 	return d, nil
 }
 
 // PutDraft implements page.Store. If the statement is refused, it reads the current row.
-func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	stmt, args := insertDraft, []any{string(d.User), d.Name, d.Token[:], notNull(d.Value)}
 	if over != nil {
 		stmt, args = replaceDraft, []any{d.Token[:], notNull(d.Value), string(d.User), d.Name, over[:]}
@@ -99,7 +99,7 @@ func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID)
 	applied, _, err := s.session.DecideOne(ctx, "put a draft", stmt, args...)
 	switch {
 	case err != nil:
-		return page.DraftRow{}, err
+		return note.DraftRow{}, err
 	case applied:
 		return d, nil
 	}
@@ -107,7 +107,7 @@ func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID)
 }
 
 // DropDraft implements page.Store.
-func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	_, _, err := s.session.DecideOne(ctx, "drop a draft", dropDraft, string(user), name, token[:])
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 const (
@@ -37,21 +37,21 @@ const sliceParts = 16
 const daysPage = 1000
 
 // dateOf returns a day in the form that the driver accepts.
-func dateOf(day timeline.Day) time.Time {
+func dateOf(day feed.Day) time.Time {
 	return time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(day))
 }
 
-// feeds implements timeline.Store.
+// feeds implements feed.Store.
 type feeds struct{ *Store }
 
-// RecordBucket implements timeline.Store.
-func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+// RecordBucket implements feed.Store.
+func (s feeds) RecordBucket(ctx context.Context, list feed.Feed, b feed.Bucket) (feed.Bucket, error) {
 	const doing = "record a day of a feed"
-	applied, _, err := s.session.DecideOne(ctx, doing, insertBucket, string(feed), dateOf(b.Day), int8(b.Shards))
+	applied, _, err := s.session.DecideOne(ctx, doing, insertBucket, string(list), dateOf(b.Day), int8(b.Shards))
 	if err != nil || applied {
 		return b, err
 	}
-	q := session.Query{Operation: doing, Stmt: selectBucket, Args: []any{string(feed), dateOf(b.Day)}, Serial: true}
+	q := session.Query{Operation: doing, Stmt: selectBucket, Args: []any{string(list), dateOf(b.Day)}, Serial: true}
 	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		var shards int8
 		if !iter.Scan(&shards) {
@@ -63,17 +63,17 @@ func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.
 	return b, err
 }
 
-// ListBuckets implements timeline.Store.
-func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
-	var all []timeline.Bucket
-	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(feed)}, PageSize: daysPage}
+// ListBuckets implements feed.Store.
+func (s feeds) ListBuckets(ctx context.Context, list feed.Feed) ([]feed.Bucket, error) {
+	var all []feed.Bucket
+	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(list)}, PageSize: daysPage}
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		var day time.Time
 		var shards int8
 		if !iter.Scan(&day, &shards) {
 			return false
 		}
-		all = append(all, timeline.Bucket{Day: timeline.DayOf(clock.Of(day)), Shards: int(shards)})
+		all = append(all, feed.Bucket{Day: feed.DayOf(clock.Of(day)), Shards: int(shards)})
 		return true
 	})
 	if err != nil {
@@ -82,29 +82,29 @@ func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.
 	return all, nil
 }
 
-// PutEntry implements timeline.Store.
-func (s feeds) PutEntry(ctx context.Context, c timeline.Change) error {
+// PutEntry implements feed.Store.
+func (s feeds) PutEntry(ctx context.Context, c feed.Change) error {
 	p, e := c.Partition, c.Entry
 	return s.session.WriteStamped(ctx, "add to a feed", putFeedEntry,
 		string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID, int64(e.Until), int64(c.MTS))
 }
 
-// DropEntry implements timeline.Store.
-func (s feeds) DropEntry(ctx context.Context, c timeline.Change) error {
+// DropEntry implements feed.Store.
+func (s feeds) DropEntry(ctx context.Context, c feed.Change) error {
 	p, e := c.Partition, c.Entry
 	return s.session.WriteStamped(ctx, "remove from a feed", dropFeedEntry,
 		int64(c.MTS), string(p.Feed), dateOf(p.Day), int8(p.Shard), int64(e.Created), e.ID)
 }
 
-// ListEntries implements timeline.Store with one SELECT. If a node refuses it because of too many
+// ListEntries implements feed.Store with one SELECT. If a node refuses it because of too many
 // tombstones, ListEntries reads parts of the slice. If a node refuses a slice or a part of at most
 // one microsecond, ListEntries returns the error.
-func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (s feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
 	if slice.Limit <= 0 {
 		return nil, nil
 	}
 	day := clock.Of(dateOf(p.Day))
-	older, newer := timeline.Entry{Created: day}, timeline.Entry{Created: day.Add(24 * time.Hour)}
+	older, newer := feed.Entry{Created: day}, feed.Entry{Created: day.Add(24 * time.Hour)}
 	if slice.Newer {
 		older, newer = within(slice.From, slice.To, older, newer)
 	} else {
@@ -114,19 +114,19 @@ func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice time
 }
 
 // within returns the bounds of a slice. A missing bound is that of the day.
-func within(older, newer *timeline.Entry, first, last timeline.Entry) (timeline.Entry, timeline.Entry) {
-	if older != nil && timeline.Compare(*older, first) > 0 {
+func within(older, newer *feed.Entry, first, last feed.Entry) (feed.Entry, feed.Entry) {
+	if older != nil && feed.Compare(*older, first) > 0 {
 		first = *older
 	}
-	if newer != nil && timeline.Compare(*newer, last) < 0 {
+	if newer != nil && feed.Compare(*newer, last) < 0 {
 		last = *newer
 	}
 	return first, last
 }
 
 // listBetween lists the entries between two positions.
-func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (es []timeline.Entry, err error) {
-	if timeline.Compare(older, newer) >= 0 {
+func (s *Store) listBetween(ctx context.Context, p feed.Partition, slice feed.Slice, older, newer feed.Entry) (es []feed.Entry, err error) {
+	if feed.Compare(older, newer) >= 0 {
 		return nil, nil
 	}
 	var (
@@ -139,7 +139,7 @@ func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice tim
 		q.Stmt = selectNewer
 	}
 	err = s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
-		es = append(es, timeline.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
+		es = append(es, feed.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
 	})
 	if session.TooManyTombstones(err) && newer.Created-older.Created > 1 {
 		return s.listParts(ctx, p, slice, older, newer)
@@ -149,14 +149,14 @@ func (s *Store) listBetween(ctx context.Context, p timeline.Partition, slice tim
 
 // listParts lists the entries of a slice that was refused: one part after another, in the direction of the
 // slice, until there are enough entries.
-func (s *Store) listParts(ctx context.Context, p timeline.Partition, slice timeline.Slice, older, newer timeline.Entry) (all []timeline.Entry, err error) {
-	bound := func(n int) timeline.Entry {
+func (s *Store) listParts(ctx context.Context, p feed.Partition, slice feed.Slice, older, newer feed.Entry) (all []feed.Entry, err error) {
+	bound := func(n int) feed.Entry {
 		// No entry has an empty id, so this position is before all entries of its instant.
-		at := timeline.Entry{Created: older.Created + (newer.Created-older.Created)*clock.Instant(n)/sliceParts}
+		at := feed.Entry{Created: older.Created + (newer.Created-older.Created)*clock.Instant(n)/sliceParts}
 		switch {
 		case n == sliceParts:
 			return newer
-		case timeline.Compare(at, older) < 0:
+		case feed.Compare(at, older) < 0:
 			return older
 		}
 		return at

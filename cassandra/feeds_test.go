@@ -14,21 +14,21 @@ import (
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 )
 
 // feedDay is the day of the entries in these tests.
-var feedDay = timeline.DayOf(someTime)
+var feedDay = feed.DayOf(someTime)
 
 // feedEntry returns the n-th entry of feedDay.
-func feedEntry(n int) timeline.Entry {
+func feedEntry(n int) feed.Entry {
 	day := clock.Instant(feedDay) * clock.Instant(24*time.Hour/time.Microsecond)
-	return timeline.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
+	return feed.Entry{Created: day + clock.Instant(n)*500_000, ID: fmt.Sprint(n)}
 }
 
 // removeEntries removes entry(from) to entry(from+n-1), which leaves n tombstones in the partition.
-func removeEntries(t *testing.T, s *Store, p timeline.Partition, entry func(n int) timeline.Entry, from, n int) {
+func removeEntries(t *testing.T, s *Store, p feed.Partition, entry func(n int) feed.Entry, from, n int) {
 	t.Helper()
 	const batch = 250
 	err := session.ForEach(t.Context(), (n+batch-1)/batch, 8, func(ctx context.Context, i int) error {
@@ -48,28 +48,28 @@ func removeEntries(t *testing.T, s *Store, p timeline.Partition, entry func(n in
 // tombstones. A slice after so many is read in parts.
 func TestFeeds_SliceBehindTooManyTombstonesIsReadInParts(t *testing.T) {
 	s := open(t, options(t))
-	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	p := feed.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
 	limit := node.Tombstones(t)
 	removeEntries(t, s, p, feedEntry, 10, limit/10*11)
 	to := feedEntry(limit / 10 * 12)
-	want := []timeline.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
+	want := []feed.Entry{feedEntry(5), feedEntry(3), feedEntry(1)}
 	for _, e := range append(slices.Clone(want), to) {
-		if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
+		if err := s.Feeds.PutEntry(t.Context(), feed.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	older, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &to, Limit: 3})
+	older, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{From: &to, Limit: 3})
 	if diff := cmp.Diff(want, older); err != nil || diff != "" {
 		t.Errorf("the older ones: %v (-want +got):\n%s", err, diff)
 	}
-	newer, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Newer: true, Limit: 9})
+	newer, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{Newer: true, Limit: 9})
 	slices.Reverse(want)
 	if diff := cmp.Diff(append(want, to), newer); err != nil || diff != "" {
 		t.Errorf("from the oldest on: %v (-want +got):\n%s", err, diff)
 	}
 	from := feedEntry(4)
-	near, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &from, Limit: 2})
-	if diff := cmp.Diff([]timeline.Entry{feedEntry(3), feedEntry(1)}, near); err != nil || diff != "" {
+	near, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{From: &from, Limit: 2})
+	if diff := cmp.Diff([]feed.Entry{feedEntry(3), feedEntry(1)}, near); err != nil || diff != "" {
 		t.Errorf("a slice that passes none: %v (-want +got):\n%s", err, diff)
 	}
 }
@@ -88,19 +88,19 @@ func TestFeeds_FewReadsAreRefused(t *testing.T) {
 		}
 	}
 	s := open(t, o)
-	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	p := feed.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
 	entries := node.Tombstones(t) / 10 * 11
-	removeEntries(t, s, p, func(n int) timeline.Entry {
+	removeEntries(t, s, p, func(n int) feed.Entry {
 		e := feedEntry(n)
 		e.Created = feedEntry(0).Created + clock.Instant(10*time.Hour+time.Duration(n)*40*time.Second/time.Duration(entries))/1000
 		return e
 	}, 0, entries)
 	last := feedEntry(0)
-	if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: last, MTS: last.Created}); err != nil {
+	if err := s.Feeds.PutEntry(t.Context(), feed.Change{Partition: p, Entry: last, MTS: last.Created}); err != nil {
 		t.Fatal(err)
 	}
-	l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Limit: 2})
-	if diff := cmp.Diff([]timeline.Entry{last}, l); err != nil || diff != "" {
+	l, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{Limit: 2})
+	if diff := cmp.Diff([]feed.Entry{last}, l); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	// The whole day, one part of 90 minutes and one of 5.6 minutes have too many tombstones. No part of 21
@@ -114,32 +114,32 @@ func TestFeeds_FewReadsAreRefused(t *testing.T) {
 // entry outside its bounds, and no more than its limit.
 func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	s := open(t, options(t))
-	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	p := feed.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
 	first := feedEntry(0).Created
-	at := func(instant int, id string) timeline.Entry {
-		return timeline.Entry{Created: first + 10*clock.Instant(instant), ID: id}
+	at := func(instant int, id string) feed.Entry {
+		return feed.Entry{Created: first + 10*clock.Instant(instant), ID: id}
 	}
-	removeEntries(t, s, p, func(n int) timeline.Entry { return at(n%3, fmt.Sprint("m", n)) }, 0, node.Tombstones(t)/10*16)
+	removeEntries(t, s, p, func(n int) feed.Entry { return at(n%3, fmt.Sprint("m", n)) }, 0, node.Tombstones(t)/10*16)
 	for instant := range 3 {
 		for _, id := range []string{"a", "c", "x", "z"} {
 			e := at(instant, id)
-			if err := s.Feeds.PutEntry(t.Context(), timeline.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
+			if err := s.Feeds.PutEntry(t.Context(), feed.Change{Partition: p, Entry: e, MTS: e.Created}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	// The tombstones of any two instants are too many, and the sixth entry is behind those of two.
 	older, newer := at(0, "b"), at(2, "y")
-	want := []timeline.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
+	want := []feed.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
 	for _, limit := range []int{99, 10, 7, 6} { // with 7, the limit is reached at the end of a part
-		l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &newer, To: &older, Limit: limit})
+		l, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{From: &newer, To: &older, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l); err != nil || diff != "" {
 			t.Errorf("newest first, limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
 	}
 	slices.Reverse(want)
 	for _, limit := range []int{99, 10, 7, 6} {
-		l, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{From: &older, To: &newer, Newer: true, Limit: limit})
+		l, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{From: &older, To: &newer, Newer: true, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l); err != nil || diff != "" {
 			t.Errorf("oldest first, limit %d: %v (-want +got):\n%s", limit, err, diff)
 		}
@@ -149,11 +149,11 @@ func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 // TestFeeds_TooManyTombstonesOfOneInstantAreAnError: an instant cannot be divided.
 func TestFeeds_TooManyTombstonesOfOneInstantAreAnError(t *testing.T) {
 	s := open(t, options(t))
-	p := timeline.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
-	removeEntries(t, s, p, func(n int) timeline.Entry {
-		return timeline.Entry{Created: feedEntry(0).Created, ID: fmt.Sprint(n)}
+	p := feed.Partition{Feed: "pastes", Day: feedDay, Shard: 1}
+	removeEntries(t, s, p, func(n int) feed.Entry {
+		return feed.Entry{Created: feedEntry(0).Created, ID: fmt.Sprint(n)}
 	}, 0, node.Tombstones(t)/10*11)
-	if _, err := s.Feeds.ListEntries(t.Context(), p, timeline.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable || !session.TooManyTombstones(err) {
+	if _, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable || !session.TooManyTombstones(err) {
 		t.Errorf("%v, want UNAVAILABLE because of tombstones", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestFeeds_NewestPageBehindTombstones(t *testing.T) {
 	s := open(t, options(t))
 	rt := sched.NewReal()
 	defer rt.Close()
-	feeds := timeline.New(timeline.Config{Store: s.Feeds, Runtime: rt, Remote: true})
+	feeds := feed.New(feed.Config{Store: s.Feeds, Runtime: rt, Remote: true})
 	const entries = 400
 	for n := range entries {
 		if err := feeds.Put(t.Context(), "pastes", feedEntry(n), feedEntry(n).Created); err != nil {
@@ -172,18 +172,18 @@ func TestFeeds_NewestPageBehindTombstones(t *testing.T) {
 		}
 	}
 	for shard := range 4 {
-		removeEntries(t, s, timeline.Partition{Feed: "pastes", Day: feedDay, Shard: shard}, feedEntry, entries, node.Tombstones(t)/10*11)
+		removeEntries(t, s, feed.Partition{Feed: "pastes", Day: feedDay, Shard: shard}, feedEntry, entries, node.Tombstones(t)/10*11)
 	}
 	for range 2 {
-		page, err := timeline.Read(t.Context(), feeds, "pastes", timeline.Query{Size: 20}, showAll)
+		page, err := feed.Read(t.Context(), feeds, "pastes", feed.Query{Size: 20}, showAll)
 		if err != nil || len(page.Found) != 20 || *page.Found[0].Item != feedEntry(entries-1).ID {
 			t.Fatalf("%+v, %v", page, err)
 		}
 	}
 }
 
-// showAll shows every entry. It implements timeline.LoadVisible.
-func showAll(_ context.Context, es []timeline.Entry) ([]*string, error) {
+// showAll shows every entry. It implements feed.LoadVisible.
+func showAll(_ context.Context, es []feed.Entry) ([]*string, error) {
 	ids := make([]*string, len(es))
 	for i := range es {
 		ids[i] = &es[i].ID

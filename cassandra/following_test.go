@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/cassandra/session"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
-	"carrel/library/storetest"
 	"carrel/principal"
+	"carrel/storetest"
 )
 
 func TestConformance_Notifier(t *testing.T) {
@@ -51,7 +51,7 @@ func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 // gateway is a Service with its own session.
 type gateway struct {
 	t   *testing.T
-	svc *backend.Services
+	svc *domain.Services
 }
 
 // serve starts a gateway that is stopped at the end of the test.
@@ -61,7 +61,7 @@ func serve(t *testing.T, o session.Options) *gateway {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	j := journal.New(t.Context(), store.Journal, rt, nil)
-	svc := backendtest.Open(t, backend.Config{Store: store.Store, Runtime: rt, Journal: j, Names: unnamed{}, Notifier: store})
+	svc := domaintest.Open(t, domain.Config{Store: store.Store, Runtime: rt, Journal: j, Names: unnamed{}, Notifier: store})
 	return &gateway{t, svc}
 }
 

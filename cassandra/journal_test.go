@@ -15,7 +15,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/storetest"
+	"carrel/storetest"
 )
 
 // exec runs a statement as another program would.

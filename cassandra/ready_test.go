@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -61,7 +61,7 @@ func create(t *testing.T, s *Store) error {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
-	svc := backendtest.Open(t, backend.Config{Store: s.Store, Runtime: runtime, Ahead: s.Ahead,
+	svc := domaintest.Open(t, domain.Config{Store: s.Store, Runtime: runtime, Ahead: s.Ahead,
 		Journal: journal.New(t.Context(), s.Journal, runtime, nil)})
 	id := principal.UserID("a", strings.ReplaceAll(strings.ToLower(t.Name()[len("TestReady_MeasuresTheSkew/"):]), "_", "-"))
 	_, err := svc.People.CreateUser(t.Context(), &principal.Viewer{User: id}, principal.CreateUser{

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 )
 
@@ -25,7 +25,7 @@ type interrupting struct {
 }
 
 // on returns s with the changes.
-func (i *interrupting) on(s backend.Store) backend.Store {
+func (i *interrupting) on(s domain.Store) domain.Store {
 	i.ContentStore, i.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, i, i
 	return s
 }
@@ -45,12 +45,12 @@ func (i *interrupting) Read(ctx context.Context, id library.ContentID, q library
 }
 
 // gateway is another process on the fixture's keyspace.
-func (d *fixture) gateway(store backend.Store) *backend.Services {
+func (d *fixture) gateway(store domain.Store) *domain.Services {
 	d.t.Helper()
 	rt := sched.NewReal()
 	names, err := naming.New(d.store, "gateway", naming.DefaultBlockSize)
 	d.ok(err)
-	svc := backendtest.Open(d.t, backend.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
+	svc := domaintest.Open(d.t, domain.Config{Store: store, Runtime: rt, Journal: d.journal, Names: names})
 	d.t.Cleanup(func() {
 		svc.Engine.End()
 		rt.Close()

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"carrel/backend"
 	"carrel/cassandra/session"
 	"carrel/core/clock"
+	"carrel/domain"
 )
 
-// Store is a backend.Store on a cluster, with the reservation of generated names. It is safe for
+// Store is a domain.Store on a cluster, with the reservation of generated names. It is safe for
 // concurrent use.
 type Store struct {
-	backend.Store
+	domain.Store
 	session *session.Session
 	now     func() clock.Instant // the clock of the options
 	// apart reports that several data centres decide independently, so that in-flight lists of
@@ -38,7 +38,7 @@ func Open(ctx context.Context, o session.Options) (*Store, error) {
 
 func newStore(connected *session.Session) *Store {
 	s := &Store{session: connected, now: connected.Now}
-	s.Store = backend.Store{
+	s.Store = domain.Store{
 		Journal: journalStore{s}, Registers: registers{s}, Claims: claims{s}, Principals: principals{s}, Directory: directory{s},
 		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Pastes: pastes{s}, Feeds: feeds{s}, Leases: leases{s},
 	}

@@ -8,7 +8,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 const (
@@ -21,13 +21,13 @@ const (
 )
 
 // PutText implements page.Store.
-func (s texts) PutText(ctx context.Context, t page.Text) error {
+func (s texts) PutText(ctx context.Context, t note.Text) error {
 	return s.session.Write(ctx, "put a text", putText, t.ID[:], string(t.Item), int8(t.Row.Kind), t.Row.Key, t.Body)
 }
 
 // ReadTexts implements page.Store.
-func (s texts) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
-	texts := make([]page.Text, len(ids))
+func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
+	texts := make([]note.Text, len(ids))
 	if len(ids) == 0 {
 		return texts, nil
 	}
@@ -54,12 +54,12 @@ type textRow struct {
 	kind            int8
 }
 
-func (r *textRow) text(id page.TextID) page.Text {
-	return page.Text{ID: id, Item: library.ContentID(r.item), Row: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Body: r.body}
+func (r *textRow) text(id note.TextID) note.Text {
+	return note.Text{ID: id, Item: library.ContentID(r.item), Row: library.RowKey{Kind: library.RowKind(r.kind), Key: r.key}, Body: r.body}
 }
 
 // DropTexts implements page.Store.
-func (s texts) DropTexts(ctx context.Context, ids []page.TextID) error {
+func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -69,17 +69,17 @@ func (s texts) DropTexts(ctx context.Context, ids []page.TextID) error {
 }
 
 // ScanTexts implements page.Store, in order of the ids' tokens.
-func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
 	const doing = "list texts"
 	if limit <= 0 {
 		return nil, nil
 	}
 	q := session.Query{Operation: doing, Stmt: scanTexts, Args: []any{limit + 1}}
-	if after != (page.TextID{}) {
+	if after != (note.TextID{}) {
 		q.Stmt, q.Args = scanTextsAfter, []any{after[:], limit + 1}
 	}
 	var (
-		texts     []page.Text
+		texts     []note.Text
 		malformed bool
 	)
 	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
@@ -88,7 +88,7 @@ func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]p
 		if !iter.Scan(&key, &row.item, &row.kind, &row.key) {
 			return false
 		}
-		var id page.TextID
+		var id note.TextID
 		malformed = malformed || copy(id[:], key) != len(id)
 		texts = append(texts, row.text(id))
 		return true
@@ -101,7 +101,7 @@ func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]p
 	}
 	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
 	// token that were returned before it.
-	if at := slices.IndexFunc(texts, func(t page.Text) bool { return t.ID == after }); at >= 0 {
+	if at := slices.IndexFunc(texts, func(t note.Text) bool { return t.ID == after }); at >= 0 {
 		texts = texts[at+1:]
 	}
 	return texts[:min(len(texts), limit)], nil

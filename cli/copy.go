@@ -11,9 +11,9 @@ import (
 	"carrel/core/sched"
 	"carrel/gateway"
 	"carrel/interchange/archive"
-	"carrel/library/repair"
 	"carrel/observe"
 	"carrel/progress"
+	"carrel/repair"
 )
 
 // copyCommand is `carrel copy`.

@@ -7,10 +7,10 @@ import (
 
 	"carrel/config"
 	"carrel/core/commit"
+	"carrel/exchange"
 	"carrel/gateway"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )

@@ -14,7 +14,7 @@ import (
 	"context"
 
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -27,7 +27,7 @@ type (
 		PermissionsOf(ctx context.Context, v *principal.Viewer, ids []library.ContentID) ([]*library.Permissions, error)
 	}
 	Texts interface {
-		Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q page.TextQuery) ([]*page.Revision, error)
+		Texts(ctx context.Context, v *principal.Viewer, ids []library.ContentID, q note.TextQuery) ([]*note.Revision, error)
 	}
 )
 
@@ -60,8 +60,8 @@ func New(people Principals, items Permissions, pages Texts, v *principal.Viewer,
 			observe("permissions", len(ids))
 			return items.PermissionsOf(ctx, v, ids)
 		}),
-		texts: texts{load: func(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
-			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*page.Revision, error) {
+		texts: texts{load: func(q note.TextQuery) *Loader[library.ContentID, *note.Revision] {
+			l := newLoader(func(ctx context.Context, ids []library.ContentID) ([]*note.Revision, error) {
 				observe("texts", len(ids))
 				return pages.Texts(ctx, v, ids, q)
 			})

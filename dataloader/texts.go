@@ -5,25 +5,25 @@ import (
 	"sync"
 
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // texts are the loaders of texts, one for each different query of an operation.
 type texts struct {
-	load func(q page.TextQuery) *Loader[library.ContentID, *page.Revision]
+	load func(q note.TextQuery) *Loader[library.ContentID, *note.Revision]
 
 	mu       sync.Mutex
 	expected []library.ContentID
-	loaders  map[string]*Loader[library.ContentID, *page.Revision]
+	loaders  map[string]*Loader[library.ContentID, *note.Revision]
 }
 
 // Text loads the text of an item for a query. It returns nil if there is none that the viewer may
 // see. The texts of all announced items are loaded with it.
-func (l *Loaders) Text(ctx context.Context, id library.ContentID, q page.TextQuery) (*page.Revision, error) {
+func (l *Loaders) Text(ctx context.Context, id library.ContentID, q note.TextQuery) (*note.Revision, error) {
 	return l.texts.of(q).Load(ctx, id)
 }
 
-func (t *texts) of(q page.TextQuery) *Loader[library.ContentID, *page.Revision] {
+func (t *texts) of(q note.TextQuery) *Loader[library.ContentID, *note.Revision] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := q.Key()
@@ -32,7 +32,7 @@ func (t *texts) of(q page.TextQuery) *Loader[library.ContentID, *page.Revision] 
 		l = t.load(q)
 		l.Expect(t.expected)
 		if t.loaders == nil {
-			t.loaders = map[string]*Loader[library.ContentID, *page.Revision]{}
+			t.loaders = map[string]*Loader[library.ContentID, *note.Revision]{}
 		}
 		t.loaders[key] = l
 	}

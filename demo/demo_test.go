@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -115,7 +115,7 @@ type errNoSpace struct{}
 func (errNoSpace) Error() string { return "no space left on device" }
 
 // imported returns a Service with the demo data of the installed toolchain.
-func imported(t *testing.T) *backend.Services {
+func imported(t *testing.T) *domain.Services {
 	t.Helper()
 	packages, err := Packages(t.Context())
 	if err != nil {
@@ -136,7 +136,7 @@ func imported(t *testing.T) *backend.Services {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s := backendtest.Open(t, backend.Config{
+	s := domaintest.Open(t, domain.Config{
 		Store: store.Store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store.Journal, runtime, nil),
 	})
@@ -166,7 +166,7 @@ type view struct {
 
 // viewsOf returns the view of each viewer, by name, without those who may not see
 // the owner.
-func viewsOf(t *testing.T, s *backend.Services, owner principal.ID) map[string]view {
+func viewsOf(t *testing.T, s *domain.Services, owner principal.ID) map[string]view {
 	t.Helper()
 	views := map[string]view{}
 	for _, v := range Viewers() {

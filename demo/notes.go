@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/exchange"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/principal"
 )
 

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"carrel/backend"
 	"carrel/config"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
 	"carrel/headercache"
 	"carrel/interchange/archive"
 	"carrel/library"
@@ -29,7 +29,7 @@ import (
 type Gateway struct {
 	Store OpenStore
 	// Services are the Services of the domains, nil until they are open.
-	*backend.Services
+	*domain.Services
 
 	runtime *sched.Real
 	journal *journal.Journal
@@ -167,7 +167,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if err != nil {
 		return config.WrongUsage("host-id", hostID, "a name of at most 108 characters")
 	}
-	c := backend.Config{Store: g.Store.Store, Runtime: g.runtime, Names: names, Log: with.Log,
+	c := domain.Config{Store: g.Store.Store, Runtime: g.runtime, Names: names, Log: with.Log,
 		Tuning: library.Tuning{Targets: with.Targets}, ConfirmedKeys: with.ConfirmedKeys,
 		HeaderCache: headercache.Config{Bytes: with.HeaderCache}}
 	if with.Metrics != nil {
@@ -194,7 +194,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 		with.Metrics.Journal(g.journal.Stats)
 	}
 	c.Journal = with.Tracing.Journal(g.journal)
-	g.Services, err = retryOpening(ctx, with.Log, target, func() (*backend.Services, error) { return backend.Open(ctx, c) })
+	g.Services, err = retryOpening(ctx, with.Log, target, func() (*domain.Services, error) { return domain.Open(ctx, c) })
 	if err != nil {
 		return fmt.Errorf("starting the service: %w", err)
 	}

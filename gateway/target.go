@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 
-	"carrel/backend"
 	"carrel/config"
 	"carrel/core/naming"
+	"carrel/domain"
 	"carrel/interchange/archive"
 	"carrel/observe"
 	"carrel/pebblestore"
@@ -38,7 +38,7 @@ type Backend interface {
 // OpenStore is an open store.
 type OpenStore struct {
 	Backend
-	backend.Store
+	domain.Store
 	// shared has the methods of a store that several processes may use. It is nil for a store
 	// that a second process cannot open.
 	shared sharedStore

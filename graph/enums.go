@@ -8,7 +8,7 @@ import (
 	"carrel/core/fault"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -94,19 +94,19 @@ func UnmarshalLeaseState(v any) (lease.State, error) {
 }
 
 // MarshalSuggestionState writes the state of a suggestion.
-func MarshalSuggestionState(s page.State) graphql.Marshaler { return nameOrNull(s.String()) }
+func MarshalSuggestionState(s note.State) graphql.Marshaler { return nameOrNull(s.String()) }
 
 // UnmarshalSuggestionState reads the state of a suggestion.
-func UnmarshalSuggestionState(v any) (page.State, error) {
-	return unmarshalEnum(v, "SuggestionState", page.ParseState)
+func UnmarshalSuggestionState(v any) (note.State, error) {
+	return unmarshalEnum(v, "SuggestionState", note.ParseState)
 }
 
 // MarshalSuggestionDecision writes the decision on a suggestion.
-func MarshalSuggestionDecision(d page.Decision) graphql.Marshaler { return nameOrNull(d.String()) }
+func MarshalSuggestionDecision(d note.Decision) graphql.Marshaler { return nameOrNull(d.String()) }
 
 // UnmarshalSuggestionDecision reads the decision on a suggestion.
-func UnmarshalSuggestionDecision(v any) (page.Decision, error) {
-	return unmarshalEnum(v, "SuggestionDecision", page.ParseDecision)
+func UnmarshalSuggestionDecision(v any) (note.Decision, error) {
+	return unmarshalEnum(v, "SuggestionDecision", note.ParseDecision)
 }
 
 // either writes one of the two names of an enum that is a bool in the domain.

@@ -9,7 +9,7 @@ import (
 	"carrel/core/urlname"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 	"context"
@@ -62,8 +62,8 @@ type ComplexityRoot struct {
 // region    ************************** generated!.gotpl **************************
 
 type BranchResolver interface {
-	Locales(ctx context.Context, obj *page.Branch) ([]string, error)
-	Revisions(ctx context.Context, obj *page.Branch, locale *string, first *int, after *string) (*page.RevisionConnection, error)
+	Locales(ctx context.Context, obj *note.Branch) ([]string, error)
+	Revisions(ctx context.Context, obj *note.Branch, locale *string, first *int, after *string) (*note.RevisionConnection, error)
 }
 type ContentResolver interface {
 	CreatedBy(ctx context.Context, obj *library.Content) (*principal.User, error)
@@ -75,15 +75,15 @@ type ContentResolver interface {
 	ViewerCanManage(ctx context.Context, obj *library.Content) (bool, error)
 	ViewerCanDelete(ctx context.Context, obj *library.Content) (bool, error)
 
-	Branch(ctx context.Context, obj *library.Content, number *int, working *bool) (*page.Branch, error)
-	Branches(ctx context.Context, obj *library.Content, first *int, after *string) (*page.BranchConnection, error)
-	Revision(ctx context.Context, obj *library.Content, locale *string, strictLocale *bool, branch *int, number *int, working *bool) (*page.Revision, error)
-	Suggestions(ctx context.Context, obj *library.Content, state *page.State, first *int, after *string) (*page.SuggestionConnection, error)
+	Branch(ctx context.Context, obj *library.Content, number *int, working *bool) (*note.Branch, error)
+	Branches(ctx context.Context, obj *library.Content, first *int, after *string) (*note.BranchConnection, error)
+	Revision(ctx context.Context, obj *library.Content, locale *string, strictLocale *bool, branch *int, number *int, working *bool) (*note.Revision, error)
+	Suggestions(ctx context.Context, obj *library.Content, state *note.State, first *int, after *string) (*note.SuggestionConnection, error)
 }
 type DraftResolver interface {
-	Author(ctx context.Context, obj *page.Draft) (*principal.User, error)
+	Author(ctx context.Context, obj *note.Draft) (*principal.User, error)
 
-	Body(ctx context.Context, obj *page.Draft) (string, error)
+	Body(ctx context.Context, obj *note.Draft) (string, error)
 }
 type GroupResolver interface {
 	Library(ctx context.Context, obj *principal.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
@@ -158,26 +158,26 @@ type QueryResolver interface {
 	Limits(ctx context.Context) (*Limits, error)
 }
 type RevisionResolver interface {
-	Body(ctx context.Context, obj *page.Revision) (string, error)
-	Author(ctx context.Context, obj *page.Revision) (*principal.User, error)
+	Body(ctx context.Context, obj *note.Revision) (string, error)
+	Author(ctx context.Context, obj *note.Revision) (*principal.User, error)
 }
 type SubscriptionResolver interface {
 	LibraryChanged(ctx context.Context, principalID string, after *string) (<-chan library.LibraryChange, error)
 	PasteCreated(ctx context.Context, after *string) (<-chan *paste.Paste, error)
 }
 type SuggestionResolver interface {
-	Author(ctx context.Context, obj *page.Suggestion) (*principal.User, error)
+	Author(ctx context.Context, obj *note.Suggestion) (*principal.User, error)
 
-	Body(ctx context.Context, obj *page.Suggestion) (string, error)
+	Body(ctx context.Context, obj *note.Suggestion) (string, error)
 
-	DecidedBy(ctx context.Context, obj *page.Suggestion) (*principal.User, error)
-	ResultingRevision(ctx context.Context, obj *page.Suggestion) (*page.Revision, error)
+	DecidedBy(ctx context.Context, obj *note.Suggestion) (*principal.User, error)
+	ResultingRevision(ctx context.Context, obj *note.Suggestion) (*note.Revision, error)
 }
 type UserResolver interface {
 	Email(ctx context.Context, obj *principal.User) (*string, error)
 	Library(ctx context.Context, obj *principal.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
 	Groups(ctx context.Context, obj *principal.User, first *int, after *string) (*principal.GroupConnection, error)
-	Drafts(ctx context.Context, obj *principal.User, first *int, after *string) (*page.DraftConnection, error)
+	Drafts(ctx context.Context, obj *principal.User, first *int, after *string) (*note.DraftConnection, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -4074,8 +4074,8 @@ func (ec *executionContext) field_Content_suggestions_args(ctx context.Context, 
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "state",
-		func(ctx context.Context, v any) (*page.State, error) {
-			return ec.unmarshalOSuggestionState2ᚖcarrelᚋpageᚐState(ctx, v)
+		func(ctx context.Context, v any) (*note.State, error) {
+			return ec.unmarshalOSuggestionState2ᚖcarrelᚋnoteᚐState(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5345,7 +5345,7 @@ func (ec *executionContext) fieldContext_AcquireLeasePayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("AcquireLeasePayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_key(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_key(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5368,7 +5368,7 @@ func (ec *executionContext) fieldContext_Branch_key(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Branch", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_number(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_number(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5391,7 +5391,7 @@ func (ec *executionContext) fieldContext_Branch_number(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Branch", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_isCurrent(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_isCurrent(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5414,7 +5414,7 @@ func (ec *executionContext) fieldContext_Branch_isCurrent(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Branch", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_isWorking(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_isWorking(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5437,7 +5437,7 @@ func (ec *executionContext) fieldContext_Branch_isWorking(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Branch", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_copiedFrom(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_copiedFrom(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5460,7 +5460,7 @@ func (ec *executionContext) fieldContext_Branch_copiedFrom(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Branch", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_createdAt(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_createdAt(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5483,7 +5483,7 @@ func (ec *executionContext) fieldContext_Branch_createdAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Branch", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_locales(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_locales(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5506,7 +5506,7 @@ func (ec *executionContext) fieldContext_Branch_locales(_ context.Context, field
 	return graphql.NewScalarFieldContext("Branch", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Branch_revisions(ctx context.Context, field graphql.CollectedField, obj *page.Branch) (ret graphql.Marshaler) {
+func (ec *executionContext) _Branch_revisions(ctx context.Context, field graphql.CollectedField, obj *note.Branch) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5519,8 +5519,8 @@ func (ec *executionContext) _Branch_revisions(ctx context.Context, field graphql
 			return ec.Resolvers.Branch().Revisions(ctx, obj, fc.Args["locale"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.RevisionConnection) graphql.Marshaler {
-			return ec.marshalNRevisionConnection2ᚖcarrelᚋpageᚐRevisionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.RevisionConnection) graphql.Marshaler {
+			return ec.marshalNRevisionConnection2ᚖcarrelᚋnoteᚐRevisionConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5550,7 +5550,7 @@ func (ec *executionContext) fieldContext_Branch_revisions(ctx context.Context, f
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5562,8 +5562,8 @@ func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field g
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.BranchEdge) graphql.Marshaler {
-			return ec.marshalNBranchEdge2ᚕᚖcarrelᚋpageᚐBranchEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.BranchEdge) graphql.Marshaler {
+			return ec.marshalNBranchEdge2ᚕᚖcarrelᚋnoteᚐBranchEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5582,7 +5582,7 @@ func (ec *executionContext) fieldContext_BranchConnection_edges(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5594,8 +5594,8 @@ func (ec *executionContext) _BranchConnection_nodes(ctx context.Context, field g
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.Branch) graphql.Marshaler {
-			return ec.marshalNBranch2ᚕᚖcarrelᚋpageᚐBranchᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.Branch) graphql.Marshaler {
+			return ec.marshalNBranch2ᚕᚖcarrelᚋnoteᚐBranchᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5614,7 +5614,7 @@ func (ec *executionContext) fieldContext_BranchConnection_nodes(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5646,7 +5646,7 @@ func (ec *executionContext) fieldContext_BranchConnection_pageInfo(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.BranchEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.BranchEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5669,7 +5669,7 @@ func (ec *executionContext) fieldContext_BranchEdge_cursor(_ context.Context, fi
 	return graphql.NewScalarFieldContext("BranchEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _BranchEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.BranchEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.BranchEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5681,8 +5681,8 @@ func (ec *executionContext) _BranchEdge_node(ctx context.Context, field graphql.
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Branch) graphql.Marshaler {
-			return ec.marshalNBranch2ᚖcarrelᚋpageᚐBranch(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Branch) graphql.Marshaler {
+			return ec.marshalNBranch2ᚖcarrelᚋnoteᚐBranch(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6355,8 +6355,8 @@ func (ec *executionContext) _Content_branch(ctx context.Context, field graphql.C
 			return ec.Resolvers.Content().Branch(ctx, obj, fc.Args["number"].(*int), fc.Args["working"].(*bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Branch) graphql.Marshaler {
-			return ec.marshalOBranch2ᚖcarrelᚋpageᚐBranch(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Branch) graphql.Marshaler {
+			return ec.marshalOBranch2ᚖcarrelᚋnoteᚐBranch(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6399,8 +6399,8 @@ func (ec *executionContext) _Content_branches(ctx context.Context, field graphql
 			return ec.Resolvers.Content().Branches(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.BranchConnection) graphql.Marshaler {
-			return ec.marshalNBranchConnection2ᚖcarrelᚋpageᚐBranchConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.BranchConnection) graphql.Marshaler {
+			return ec.marshalNBranchConnection2ᚖcarrelᚋnoteᚐBranchConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6443,8 +6443,8 @@ func (ec *executionContext) _Content_revision(ctx context.Context, field graphql
 			return ec.Resolvers.Content().Revision(ctx, obj, fc.Args["locale"].(*string), fc.Args["strictLocale"].(*bool), fc.Args["branch"].(*int), fc.Args["number"].(*int), fc.Args["working"].(*bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6484,11 +6484,11 @@ func (ec *executionContext) _Content_suggestions(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Content().Suggestions(ctx, obj, fc.Args["state"].(*page.State), fc.Args["first"].(*int), fc.Args["after"].(*string))
+			return ec.Resolvers.Content().Suggestions(ctx, obj, fc.Args["state"].(*note.State), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.SuggestionConnection) graphql.Marshaler {
-			return ec.marshalNSuggestionConnection2ᚖcarrelᚋpageᚐSuggestionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.SuggestionConnection) graphql.Marshaler {
+			return ec.marshalNSuggestionConnection2ᚖcarrelᚋnoteᚐSuggestionConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6773,8 +6773,8 @@ func (ec *executionContext) _CreateBranchPayload_branch(ctx context.Context, fie
 			return obj.Branch, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Branch) graphql.Marshaler {
-			return ec.marshalOBranch2ᚖcarrelᚋpageᚐBranch(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Branch) graphql.Marshaler {
+			return ec.marshalOBranch2ᚖcarrelᚋnoteᚐBranch(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7295,8 +7295,8 @@ func (ec *executionContext) _DecideSuggestionPayload_suggestion(ctx context.Cont
 			return obj.Suggestion, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Suggestion) graphql.Marshaler {
-			return ec.marshalOSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Suggestion) graphql.Marshaler {
+			return ec.marshalOSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7327,8 +7327,8 @@ func (ec *executionContext) _DecideSuggestionPayload_revision(ctx context.Contex
 			return obj.Revision, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -8062,7 +8062,7 @@ func (ec *executionContext) fieldContext_DiscardDraftPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("DiscardDraftPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_key(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_key(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8085,7 +8085,7 @@ func (ec *executionContext) fieldContext_Draft_key(_ context.Context, field grap
 	return graphql.NewScalarFieldContext("Draft", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_content(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_content(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8117,7 +8117,7 @@ func (ec *executionContext) fieldContext_Draft_content(_ context.Context, field 
 	return fc, nil
 }
 
-func (ec *executionContext) _Draft_author(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_author(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8149,7 +8149,7 @@ func (ec *executionContext) fieldContext_Draft_author(_ context.Context, field g
 	return fc, nil
 }
 
-func (ec *executionContext) _Draft_branch(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_branch(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8172,7 +8172,7 @@ func (ec *executionContext) fieldContext_Draft_branch(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_locale(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_locale(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8195,7 +8195,7 @@ func (ec *executionContext) fieldContext_Draft_locale(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Draft", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_title(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_title(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8218,7 +8218,7 @@ func (ec *executionContext) fieldContext_Draft_title(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_body(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_body(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8241,7 +8241,7 @@ func (ec *executionContext) fieldContext_Draft_body(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Draft", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_baseRevision(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_baseRevision(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8264,7 +8264,7 @@ func (ec *executionContext) fieldContext_Draft_baseRevision(_ context.Context, f
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_version(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_version(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8287,7 +8287,7 @@ func (ec *executionContext) fieldContext_Draft_version(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_isStale(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_isStale(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8310,7 +8310,7 @@ func (ec *executionContext) fieldContext_Draft_isStale(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Draft_updatedAt(ctx context.Context, field graphql.CollectedField, obj *page.Draft) (ret graphql.Marshaler) {
+func (ec *executionContext) _Draft_updatedAt(ctx context.Context, field graphql.CollectedField, obj *note.Draft) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8333,7 +8333,7 @@ func (ec *executionContext) fieldContext_Draft_updatedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8345,8 +8345,8 @@ func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.DraftEdge) graphql.Marshaler {
-			return ec.marshalNDraftEdge2ᚕᚖcarrelᚋpageᚐDraftEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.DraftEdge) graphql.Marshaler {
+			return ec.marshalNDraftEdge2ᚕᚖcarrelᚋnoteᚐDraftEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8365,7 +8365,7 @@ func (ec *executionContext) fieldContext_DraftConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8377,8 +8377,8 @@ func (ec *executionContext) _DraftConnection_nodes(ctx context.Context, field gr
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.Draft) graphql.Marshaler {
-			return ec.marshalNDraft2ᚕᚖcarrelᚋpageᚐDraftᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.Draft) graphql.Marshaler {
+			return ec.marshalNDraft2ᚕᚖcarrelᚋnoteᚐDraftᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8397,7 +8397,7 @@ func (ec *executionContext) fieldContext_DraftConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8429,7 +8429,7 @@ func (ec *executionContext) fieldContext_DraftConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.DraftEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.DraftEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8452,7 +8452,7 @@ func (ec *executionContext) fieldContext_DraftEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("DraftEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _DraftEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.DraftEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.DraftEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8464,8 +8464,8 @@ func (ec *executionContext) _DraftEdge_node(ctx context.Context, field graphql.C
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Draft) graphql.Marshaler {
-			return ec.marshalNDraft2ᚖcarrelᚋpageᚐDraft(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Draft) graphql.Marshaler {
+			return ec.marshalNDraft2ᚖcarrelᚋnoteᚐDraft(ctx, selections, v)
 		},
 		true,
 		true,
@@ -13123,8 +13123,8 @@ func (ec *executionContext) _PublishDraftPayload_revision(ctx context.Context, f
 			return obj.Revision, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -13242,8 +13242,8 @@ func (ec *executionContext) _PublishRevisionPayload_revision(ctx context.Context
 			return obj.Revision, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -14588,7 +14588,7 @@ func (ec *executionContext) fieldContext_RemoveFromLibraryPayload_clientMutation
 	return graphql.NewScalarFieldContext("RemoveFromLibraryPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_key(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_key(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14611,7 +14611,7 @@ func (ec *executionContext) fieldContext_Revision_key(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Revision", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_branch(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_branch(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14634,7 +14634,7 @@ func (ec *executionContext) fieldContext_Revision_branch(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_number(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_number(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14657,7 +14657,7 @@ func (ec *executionContext) fieldContext_Revision_number(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_locale(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_locale(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14680,7 +14680,7 @@ func (ec *executionContext) fieldContext_Revision_locale(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Revision", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_title(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_title(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14703,7 +14703,7 @@ func (ec *executionContext) fieldContext_Revision_title(_ context.Context, field
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_body(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_body(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14726,7 +14726,7 @@ func (ec *executionContext) fieldContext_Revision_body(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Revision", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_author(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_author(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14758,7 +14758,7 @@ func (ec *executionContext) fieldContext_Revision_author(_ context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _Revision_createdAt(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_createdAt(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14781,7 +14781,7 @@ func (ec *executionContext) fieldContext_Revision_createdAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_baseRevision(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_baseRevision(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14804,7 +14804,7 @@ func (ec *executionContext) fieldContext_Revision_baseRevision(_ context.Context
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_isCurrent(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_isCurrent(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14827,7 +14827,7 @@ func (ec *executionContext) fieldContext_Revision_isCurrent(_ context.Context, f
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Revision_isWorking(ctx context.Context, field graphql.CollectedField, obj *page.Revision) (ret graphql.Marshaler) {
+func (ec *executionContext) _Revision_isWorking(ctx context.Context, field graphql.CollectedField, obj *note.Revision) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14850,7 +14850,7 @@ func (ec *executionContext) fieldContext_Revision_isWorking(_ context.Context, f
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14862,8 +14862,8 @@ func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.RevisionEdge) graphql.Marshaler {
-			return ec.marshalNRevisionEdge2ᚕᚖcarrelᚋpageᚐRevisionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.RevisionEdge) graphql.Marshaler {
+			return ec.marshalNRevisionEdge2ᚕᚖcarrelᚋnoteᚐRevisionEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -14882,7 +14882,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14894,8 +14894,8 @@ func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.Revision) graphql.Marshaler {
-			return ec.marshalNRevision2ᚕᚖcarrelᚋpageᚐRevisionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.Revision) graphql.Marshaler {
+			return ec.marshalNRevision2ᚕᚖcarrelᚋnoteᚐRevisionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -14914,7 +14914,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14946,7 +14946,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.RevisionEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14969,7 +14969,7 @@ func (ec *executionContext) fieldContext_RevisionEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("RevisionEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.RevisionEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14981,8 +14981,8 @@ func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphq
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalNRevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalNRevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		true,
@@ -15013,8 +15013,8 @@ func (ec *executionContext) _SaveDraftPayload_draft(ctx context.Context, field g
 			return obj.Draft, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Draft) graphql.Marshaler {
-			return ec.marshalODraft2ᚖcarrelᚋpageᚐDraft(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Draft) graphql.Marshaler {
+			return ec.marshalODraft2ᚖcarrelᚋnoteᚐDraft(ctx, selections, v)
 		},
 		true,
 		false,
@@ -15100,8 +15100,8 @@ func (ec *executionContext) _SaveRevisionPayload_revision(ctx context.Context, f
 			return obj.Revision, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -15338,8 +15338,8 @@ func (ec *executionContext) _SetCurrentBranchPayload_branch(ctx context.Context,
 			return obj.Branch, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Branch) graphql.Marshaler {
-			return ec.marshalOBranch2ᚖcarrelᚋpageᚐBranch(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Branch) graphql.Marshaler {
+			return ec.marshalOBranch2ᚖcarrelᚋnoteᚐBranch(ctx, selections, v)
 		},
 		true,
 		false,
@@ -15966,8 +15966,8 @@ func (ec *executionContext) _SuggestRevisionPayload_suggestion(ctx context.Conte
 			return obj.Suggestion, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Suggestion) graphql.Marshaler {
-			return ec.marshalOSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Suggestion) graphql.Marshaler {
+			return ec.marshalOSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx, selections, v)
 		},
 		true,
 		false,
@@ -16041,7 +16041,7 @@ func (ec *executionContext) fieldContext_SuggestRevisionPayload_clientMutationId
 	return graphql.NewScalarFieldContext("SuggestRevisionPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_id(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_id(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16064,7 +16064,7 @@ func (ec *executionContext) fieldContext_Suggestion_id(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_key(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_key(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16087,7 +16087,7 @@ func (ec *executionContext) fieldContext_Suggestion_key(_ context.Context, field
 	return graphql.NewScalarFieldContext("Suggestion", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_content(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_content(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16119,7 +16119,7 @@ func (ec *executionContext) fieldContext_Suggestion_content(_ context.Context, f
 	return fc, nil
 }
 
-func (ec *executionContext) _Suggestion_author(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_author(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16151,7 +16151,7 @@ func (ec *executionContext) fieldContext_Suggestion_author(_ context.Context, fi
 	return fc, nil
 }
 
-func (ec *executionContext) _Suggestion_branch(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_branch(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16174,7 +16174,7 @@ func (ec *executionContext) fieldContext_Suggestion_branch(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_locale(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_locale(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16197,7 +16197,7 @@ func (ec *executionContext) fieldContext_Suggestion_locale(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Suggestion", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_title(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_title(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16220,7 +16220,7 @@ func (ec *executionContext) fieldContext_Suggestion_title(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_body(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_body(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16243,7 +16243,7 @@ func (ec *executionContext) fieldContext_Suggestion_body(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Suggestion", field, true, true, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_note(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_note(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16266,7 +16266,7 @@ func (ec *executionContext) fieldContext_Suggestion_note(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_baseRevision(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_baseRevision(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16289,7 +16289,7 @@ func (ec *executionContext) fieldContext_Suggestion_baseRevision(_ context.Conte
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_state(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_state(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16301,8 +16301,8 @@ func (ec *executionContext) _Suggestion_state(ctx context.Context, field graphql
 			return obj.State, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v page.State) graphql.Marshaler {
-			return ec.marshalNSuggestionState2carrelᚋpageᚐState(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v note.State) graphql.Marshaler {
+			return ec.marshalNSuggestionState2carrelᚋnoteᚐState(ctx, selections, v)
 		},
 		true,
 		true,
@@ -16312,7 +16312,7 @@ func (ec *executionContext) fieldContext_Suggestion_state(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type SuggestionState does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_createdAt(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_createdAt(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16335,7 +16335,7 @@ func (ec *executionContext) fieldContext_Suggestion_createdAt(_ context.Context,
 	return graphql.NewScalarFieldContext("Suggestion", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Suggestion_decidedBy(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_decidedBy(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16367,7 +16367,7 @@ func (ec *executionContext) fieldContext_Suggestion_decidedBy(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _Suggestion_resultingRevision(ctx context.Context, field graphql.CollectedField, obj *page.Suggestion) (ret graphql.Marshaler) {
+func (ec *executionContext) _Suggestion_resultingRevision(ctx context.Context, field graphql.CollectedField, obj *note.Suggestion) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16379,8 +16379,8 @@ func (ec *executionContext) _Suggestion_resultingRevision(ctx context.Context, f
 			return ec.Resolvers.Suggestion().ResultingRevision(ctx, obj)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Revision) graphql.Marshaler {
-			return ec.marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Revision) graphql.Marshaler {
+			return ec.marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx, selections, v)
 		},
 		true,
 		false,
@@ -16399,7 +16399,7 @@ func (ec *executionContext) fieldContext_Suggestion_resultingRevision(_ context.
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16411,8 +16411,8 @@ func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, fie
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.SuggestionEdge) graphql.Marshaler {
-			return ec.marshalNSuggestionEdge2ᚕᚖcarrelᚋpageᚐSuggestionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.SuggestionEdge) graphql.Marshaler {
+			return ec.marshalNSuggestionEdge2ᚕᚖcarrelᚋnoteᚐSuggestionEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -16431,7 +16431,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_edges(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *page.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16443,8 +16443,8 @@ func (ec *executionContext) _SuggestionConnection_nodes(ctx context.Context, fie
 			return obj.Nodes(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*page.Suggestion) graphql.Marshaler {
-			return ec.marshalNSuggestion2ᚕᚖcarrelᚋpageᚐSuggestionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*note.Suggestion) graphql.Marshaler {
+			return ec.marshalNSuggestion2ᚕᚖcarrelᚋnoteᚐSuggestionᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -16463,7 +16463,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_nodes(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *page.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16495,7 +16495,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_pageInfo(_ context
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *page.SuggestionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16518,7 +16518,7 @@ func (ec *executionContext) fieldContext_SuggestionEdge_cursor(_ context.Context
 	return graphql.NewScalarFieldContext("SuggestionEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _SuggestionEdge_node(ctx context.Context, field graphql.CollectedField, obj *page.SuggestionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16530,8 +16530,8 @@ func (ec *executionContext) _SuggestionEdge_node(ctx context.Context, field grap
 			return obj.Node, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.Suggestion) graphql.Marshaler {
-			return ec.marshalNSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.Suggestion) graphql.Marshaler {
+			return ec.marshalNSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx, selections, v)
 		},
 		true,
 		true,
@@ -17201,8 +17201,8 @@ func (ec *executionContext) _User_drafts(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.User().Drafts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *page.DraftConnection) graphql.Marshaler {
-			return ec.marshalNDraftConnection2ᚖcarrelᚋpageᚐDraftConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *note.DraftConnection) graphql.Marshaler {
+			return ec.marshalNDraftConnection2ᚖcarrelᚋnoteᚐDraftConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -19077,7 +19077,7 @@ func (ec *executionContext) unmarshalInputDecideSuggestionInput(ctx context.Cont
 			it.ID = data
 		case "decision":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("decision"))
-			data, err := ec.unmarshalNSuggestionDecision2carrelᚋpageᚐDecision(ctx, v)
+			data, err := ec.unmarshalNSuggestionDecision2carrelᚋnoteᚐDecision(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -20650,9 +20650,9 @@ func (ec *executionContext) _KeyedObject(ctx context.Context, sel ast.SelectionS
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case page.Suggestion:
+	case note.Suggestion:
 		return ec._Suggestion(ctx, sel, &obj)
-	case *page.Suggestion:
+	case *note.Suggestion:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -20664,23 +20664,23 @@ func (ec *executionContext) _KeyedObject(ctx context.Context, sel ast.SelectionS
 			return graphql.Null
 		}
 		return ec._Content(ctx, sel, obj)
-	case page.Revision:
+	case note.Revision:
 		return ec._Revision(ctx, sel, &obj)
-	case *page.Revision:
+	case *note.Revision:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._Revision(ctx, sel, obj)
-	case page.Draft:
+	case note.Draft:
 		return ec._Draft(ctx, sel, &obj)
-	case *page.Draft:
+	case *note.Draft:
 		if obj == nil {
 			return graphql.Null
 		}
 		return ec._Draft(ctx, sel, obj)
-	case page.Branch:
+	case note.Branch:
 		return ec._Branch(ctx, sel, &obj)
-	case *page.Branch:
+	case *note.Branch:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -20731,7 +20731,7 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Group(ctx, sel, obj)
-	case *page.Suggestion:
+	case *note.Suggestion:
 		if obj == nil {
 			return graphql.Null
 		}
@@ -20880,7 +20880,7 @@ func (ec *executionContext) _AcquireLeasePayload(ctx context.Context, sel ast.Se
 
 var branchImplementors = []string{"Branch", "KeyedObject"}
 
-func (ec *executionContext) _Branch(ctx context.Context, sel ast.SelectionSet, obj *page.Branch) graphql.Marshaler {
+func (ec *executionContext) _Branch(ctx context.Context, sel ast.SelectionSet, obj *note.Branch) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, branchImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -21019,7 +21019,7 @@ func (ec *executionContext) _Branch(ctx context.Context, sel ast.SelectionSet, o
 
 var branchConnectionImplementors = []string{"BranchConnection"}
 
-func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.SelectionSet, obj *page.BranchConnection) graphql.Marshaler {
+func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.SelectionSet, obj *note.BranchConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, branchConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -21067,7 +21067,7 @@ func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.Selec
 
 var branchEdgeImplementors = []string{"BranchEdge"}
 
-func (ec *executionContext) _BranchEdge(ctx context.Context, sel ast.SelectionSet, obj *page.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) _BranchEdge(ctx context.Context, sel ast.SelectionSet, obj *note.BranchEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, branchEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -22586,7 +22586,7 @@ func (ec *executionContext) _DiscardDraftPayload(ctx context.Context, sel ast.Se
 
 var draftImplementors = []string{"Draft", "KeyedObject"}
 
-func (ec *executionContext) _Draft(ctx context.Context, sel ast.SelectionSet, obj *page.Draft) graphql.Marshaler {
+func (ec *executionContext) _Draft(ctx context.Context, sel ast.SelectionSet, obj *note.Draft) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, draftImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -22740,7 +22740,7 @@ func (ec *executionContext) _Draft(ctx context.Context, sel ast.SelectionSet, ob
 
 var draftConnectionImplementors = []string{"DraftConnection"}
 
-func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.SelectionSet, obj *page.DraftConnection) graphql.Marshaler {
+func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.SelectionSet, obj *note.DraftConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, draftConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -22788,7 +22788,7 @@ func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.Select
 
 var draftEdgeImplementors = []string{"DraftEdge"}
 
-func (ec *executionContext) _DraftEdge(ctx context.Context, sel ast.SelectionSet, obj *page.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) _DraftEdge(ctx context.Context, sel ast.SelectionSet, obj *note.DraftEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, draftEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -25521,7 +25521,7 @@ func (ec *executionContext) _RemoveFromLibraryPayload(ctx context.Context, sel a
 
 var revisionImplementors = []string{"Revision", "KeyedObject"}
 
-func (ec *executionContext) _Revision(ctx context.Context, sel ast.SelectionSet, obj *page.Revision) graphql.Marshaler {
+func (ec *executionContext) _Revision(ctx context.Context, sel ast.SelectionSet, obj *note.Revision) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -25675,7 +25675,7 @@ func (ec *executionContext) _Revision(ctx context.Context, sel ast.SelectionSet,
 
 var revisionConnectionImplementors = []string{"RevisionConnection"}
 
-func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *page.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *note.RevisionConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -25723,7 +25723,7 @@ func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.Sel
 
 var revisionEdgeImplementors = []string{"RevisionEdge"}
 
-func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *page.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *note.RevisionEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -26278,7 +26278,7 @@ func (ec *executionContext) _SuggestRevisionPayload(ctx context.Context, sel ast
 
 var suggestionImplementors = []string{"Suggestion", "Node", "KeyedObject"}
 
-func (ec *executionContext) _Suggestion(ctx context.Context, sel ast.SelectionSet, obj *page.Suggestion) graphql.Marshaler {
+func (ec *executionContext) _Suggestion(ctx context.Context, sel ast.SelectionSet, obj *note.Suggestion) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -26513,7 +26513,7 @@ func (ec *executionContext) _Suggestion(ctx context.Context, sel ast.SelectionSe
 
 var suggestionConnectionImplementors = []string{"SuggestionConnection"}
 
-func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.SelectionSet, obj *page.SuggestionConnection) graphql.Marshaler {
+func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.SelectionSet, obj *note.SuggestionConnection) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -26561,7 +26561,7 @@ func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.S
 
 var suggestionEdgeImplementors = []string{"SuggestionEdge"}
 
-func (ec *executionContext) _SuggestionEdge(ctx context.Context, sel ast.SelectionSet, obj *page.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) _SuggestionEdge(ctx context.Context, sel ast.SelectionSet, obj *note.SuggestionEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -27523,11 +27523,11 @@ func (ec *executionContext) marshalNBoolean2bool(ctx context.Context, sel ast.Se
 	return res
 }
 
-func (ec *executionContext) marshalNBranch2ᚕᚖcarrelᚋpageᚐBranchᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.Branch) graphql.Marshaler {
+func (ec *executionContext) marshalNBranch2ᚕᚖcarrelᚋnoteᚐBranchᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.Branch) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNBranch2ᚖcarrelᚋpageᚐBranch(ctx, sel, v[i])
+		return ec.marshalNBranch2ᚖcarrelᚋnoteᚐBranch(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27539,7 +27539,7 @@ func (ec *executionContext) marshalNBranch2ᚕᚖcarrelᚋpageᚐBranchᚄ(ctx c
 	return ret
 }
 
-func (ec *executionContext) marshalNBranch2ᚖcarrelᚋpageᚐBranch(ctx context.Context, sel ast.SelectionSet, v *page.Branch) graphql.Marshaler {
+func (ec *executionContext) marshalNBranch2ᚖcarrelᚋnoteᚐBranch(ctx context.Context, sel ast.SelectionSet, v *note.Branch) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27549,7 +27549,7 @@ func (ec *executionContext) marshalNBranch2ᚖcarrelᚋpageᚐBranch(ctx context
 	return ec._Branch(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋpageᚐBranchConnection(ctx context.Context, sel ast.SelectionSet, v *page.BranchConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋnoteᚐBranchConnection(ctx context.Context, sel ast.SelectionSet, v *note.BranchConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27559,11 +27559,11 @@ func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋpageᚐBranchCo
 	return ec._BranchConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋpageᚐBranchEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋnoteᚐBranchEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.BranchEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNBranchEdge2ᚖcarrelᚋpageᚐBranchEdge(ctx, sel, v[i])
+		return ec.marshalNBranchEdge2ᚖcarrelᚋnoteᚐBranchEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27575,7 +27575,7 @@ func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋpageᚐBranchEdge�
 	return ret
 }
 
-func (ec *executionContext) marshalNBranchEdge2ᚖcarrelᚋpageᚐBranchEdge(ctx context.Context, sel ast.SelectionSet, v *page.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchEdge2ᚖcarrelᚋnoteᚐBranchEdge(ctx context.Context, sel ast.SelectionSet, v *note.BranchEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27845,11 +27845,11 @@ func (ec *executionContext) unmarshalNDiscardDraftInput2carrelᚋgraphᚐDiscard
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDraft2ᚕᚖcarrelᚋpageᚐDraftᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.Draft) graphql.Marshaler {
+func (ec *executionContext) marshalNDraft2ᚕᚖcarrelᚋnoteᚐDraftᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.Draft) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDraft2ᚖcarrelᚋpageᚐDraft(ctx, sel, v[i])
+		return ec.marshalNDraft2ᚖcarrelᚋnoteᚐDraft(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27861,7 +27861,7 @@ func (ec *executionContext) marshalNDraft2ᚕᚖcarrelᚋpageᚐDraftᚄ(ctx con
 	return ret
 }
 
-func (ec *executionContext) marshalNDraft2ᚖcarrelᚋpageᚐDraft(ctx context.Context, sel ast.SelectionSet, v *page.Draft) graphql.Marshaler {
+func (ec *executionContext) marshalNDraft2ᚖcarrelᚋnoteᚐDraft(ctx context.Context, sel ast.SelectionSet, v *note.Draft) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27871,7 +27871,7 @@ func (ec *executionContext) marshalNDraft2ᚖcarrelᚋpageᚐDraft(ctx context.C
 	return ec._Draft(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋpageᚐDraftConnection(ctx context.Context, sel ast.SelectionSet, v *page.DraftConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋnoteᚐDraftConnection(ctx context.Context, sel ast.SelectionSet, v *note.DraftConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27881,11 +27881,11 @@ func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋpageᚐDraftConn
 	return ec._DraftConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋpageᚐDraftEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋnoteᚐDraftEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.DraftEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDraftEdge2ᚖcarrelᚋpageᚐDraftEdge(ctx, sel, v[i])
+		return ec.marshalNDraftEdge2ᚖcarrelᚋnoteᚐDraftEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27897,7 +27897,7 @@ func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋpageᚐDraftEdgeᚄ
 	return ret
 }
 
-func (ec *executionContext) marshalNDraftEdge2ᚖcarrelᚋpageᚐDraftEdge(ctx context.Context, sel ast.SelectionSet, v *page.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftEdge2ᚖcarrelᚋnoteᚐDraftEdge(ctx context.Context, sel ast.SelectionSet, v *note.DraftEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28581,11 +28581,11 @@ func (ec *executionContext) unmarshalNRemoveFromLibraryInput2carrelᚋgraphᚐRe
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRevision2ᚕᚖcarrelᚋpageᚐRevisionᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.Revision) graphql.Marshaler {
+func (ec *executionContext) marshalNRevision2ᚕᚖcarrelᚋnoteᚐRevisionᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.Revision) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRevision2ᚖcarrelᚋpageᚐRevision(ctx, sel, v[i])
+		return ec.marshalNRevision2ᚖcarrelᚋnoteᚐRevision(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28597,7 +28597,7 @@ func (ec *executionContext) marshalNRevision2ᚕᚖcarrelᚋpageᚐRevisionᚄ(c
 	return ret
 }
 
-func (ec *executionContext) marshalNRevision2ᚖcarrelᚋpageᚐRevision(ctx context.Context, sel ast.SelectionSet, v *page.Revision) graphql.Marshaler {
+func (ec *executionContext) marshalNRevision2ᚖcarrelᚋnoteᚐRevision(ctx context.Context, sel ast.SelectionSet, v *note.Revision) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28607,7 +28607,7 @@ func (ec *executionContext) marshalNRevision2ᚖcarrelᚋpageᚐRevision(ctx con
 	return ec._Revision(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋpageᚐRevisionConnection(ctx context.Context, sel ast.SelectionSet, v *page.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋnoteᚐRevisionConnection(ctx context.Context, sel ast.SelectionSet, v *note.RevisionConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28617,11 +28617,11 @@ func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋpageᚐRevisi
 	return ec._RevisionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋpageᚐRevisionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋnoteᚐRevisionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.RevisionEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRevisionEdge2ᚖcarrelᚋpageᚐRevisionEdge(ctx, sel, v[i])
+		return ec.marshalNRevisionEdge2ᚖcarrelᚋnoteᚐRevisionEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28633,7 +28633,7 @@ func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋpageᚐRevisionE
 	return ret
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚖcarrelᚋpageᚐRevisionEdge(ctx context.Context, sel ast.SelectionSet, v *page.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚖcarrelᚋnoteᚐRevisionEdge(ctx context.Context, sel ast.SelectionSet, v *note.RevisionEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28728,11 +28728,11 @@ func (ec *executionContext) unmarshalNSuggestRevisionInput2carrelᚋgraphᚐSugg
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSuggestion2ᚕᚖcarrelᚋpageᚐSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.Suggestion) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestion2ᚕᚖcarrelᚋnoteᚐSuggestionᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.Suggestion) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx, sel, v[i])
+		return ec.marshalNSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28744,7 +28744,7 @@ func (ec *executionContext) marshalNSuggestion2ᚕᚖcarrelᚋpageᚐSuggestion�
 	return ret
 }
 
-func (ec *executionContext) marshalNSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx context.Context, sel ast.SelectionSet, v *page.Suggestion) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx context.Context, sel ast.SelectionSet, v *note.Suggestion) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28754,7 +28754,7 @@ func (ec *executionContext) marshalNSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx
 	return ec._Suggestion(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋpageᚐSuggestionConnection(ctx context.Context, sel ast.SelectionSet, v *page.SuggestionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋnoteᚐSuggestionConnection(ctx context.Context, sel ast.SelectionSet, v *note.SuggestionConnection) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28764,12 +28764,12 @@ func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋpageᚐSugg
 	return ec._SuggestionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSuggestionDecision2carrelᚋpageᚐDecision(ctx context.Context, v any) (page.Decision, error) {
+func (ec *executionContext) unmarshalNSuggestionDecision2carrelᚋnoteᚐDecision(ctx context.Context, v any) (note.Decision, error) {
 	res, err := UnmarshalSuggestionDecision(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSuggestionDecision2carrelᚋpageᚐDecision(ctx context.Context, sel ast.SelectionSet, v page.Decision) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionDecision2carrelᚋnoteᚐDecision(ctx context.Context, sel ast.SelectionSet, v note.Decision) graphql.Marshaler {
 	_ = sel
 	res := MarshalSuggestionDecision(v)
 	if res == graphql.Null {
@@ -28780,11 +28780,11 @@ func (ec *executionContext) marshalNSuggestionDecision2carrelᚋpageᚐDecision(
 	return res
 }
 
-func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋpageᚐSuggestionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*page.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋnoteᚐSuggestionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.SuggestionEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSuggestionEdge2ᚖcarrelᚋpageᚐSuggestionEdge(ctx, sel, v[i])
+		return ec.marshalNSuggestionEdge2ᚖcarrelᚋnoteᚐSuggestionEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28796,7 +28796,7 @@ func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋpageᚐSuggest
 	return ret
 }
 
-func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋpageᚐSuggestionEdge(ctx context.Context, sel ast.SelectionSet, v *page.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋnoteᚐSuggestionEdge(ctx context.Context, sel ast.SelectionSet, v *note.SuggestionEdge) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28806,12 +28806,12 @@ func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋpageᚐSuggestion
 	return ec._SuggestionEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNSuggestionState2carrelᚋpageᚐState(ctx context.Context, v any) (page.State, error) {
+func (ec *executionContext) unmarshalNSuggestionState2carrelᚋnoteᚐState(ctx context.Context, v any) (note.State, error) {
 	res, err := UnmarshalSuggestionState(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNSuggestionState2carrelᚋpageᚐState(ctx context.Context, sel ast.SelectionSet, v page.State) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionState2carrelᚋnoteᚐState(ctx context.Context, sel ast.SelectionSet, v note.State) graphql.Marshaler {
 	_ = sel
 	res := MarshalSuggestionState(v)
 	if res == graphql.Null {
@@ -29124,7 +29124,7 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
-func (ec *executionContext) marshalOBranch2ᚖcarrelᚋpageᚐBranch(ctx context.Context, sel ast.SelectionSet, v *page.Branch) graphql.Marshaler {
+func (ec *executionContext) marshalOBranch2ᚖcarrelᚋnoteᚐBranch(ctx context.Context, sel ast.SelectionSet, v *note.Branch) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -29399,7 +29399,7 @@ func (ec *executionContext) marshalODiscardDraftPayload2ᚖcarrelᚋgraphᚐDisc
 	return ec._DiscardDraftPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODraft2ᚖcarrelᚋpageᚐDraft(ctx context.Context, sel ast.SelectionSet, v *page.Draft) graphql.Marshaler {
+func (ec *executionContext) marshalODraft2ᚖcarrelᚋnoteᚐDraft(ctx context.Context, sel ast.SelectionSet, v *note.Draft) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -29728,7 +29728,7 @@ func (ec *executionContext) marshalORemoveFromLibraryPayload2ᚖcarrelᚋgraph�
 	return ec._RemoveFromLibraryPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalORevision2ᚖcarrelᚋpageᚐRevision(ctx context.Context, sel ast.SelectionSet, v *page.Revision) graphql.Marshaler {
+func (ec *executionContext) marshalORevision2ᚖcarrelᚋnoteᚐRevision(ctx context.Context, sel ast.SelectionSet, v *note.Revision) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -29864,14 +29864,14 @@ func (ec *executionContext) marshalOSuggestRevisionPayload2ᚖcarrelᚋgraphᚐS
 	return ec._SuggestRevisionPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSuggestion2ᚖcarrelᚋpageᚐSuggestion(ctx context.Context, sel ast.SelectionSet, v *page.Suggestion) graphql.Marshaler {
+func (ec *executionContext) marshalOSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx context.Context, sel ast.SelectionSet, v *note.Suggestion) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Suggestion(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOSuggestionState2ᚖcarrelᚋpageᚐState(ctx context.Context, v any) (*page.State, error) {
+func (ec *executionContext) unmarshalOSuggestionState2ᚖcarrelᚋnoteᚐState(ctx context.Context, v any) (*note.State, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -29879,7 +29879,7 @@ func (ec *executionContext) unmarshalOSuggestionState2ᚖcarrelᚋpageᚐState(c
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOSuggestionState2ᚖcarrelᚋpageᚐState(ctx context.Context, sel ast.SelectionSet, v *page.State) graphql.Marshaler {
+func (ec *executionContext) marshalOSuggestionState2ᚖcarrelᚋnoteᚐState(ctx context.Context, sel ast.SelectionSet, v *note.State) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

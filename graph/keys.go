@@ -7,7 +7,7 @@ import (
 )
 
 // KeyedObject is the object that a key identifies: *library.Content, or a *Branch, *Revision,
-// *Draft or *Suggestion of package page.
+// *Draft or *Suggestion of package note.
 type KeyedObject any
 
 // ParsedKey is a parsed key.

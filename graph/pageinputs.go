@@ -1,6 +1,6 @@
 package graph
 
-import "carrel/page"
+import "carrel/note"
 
 // Inputs of mutations of pages as clients send them.
 
@@ -86,7 +86,7 @@ type SuggestRevisionInput struct {
 // DecideSuggestionInput contains a decision on a suggestion.
 type DecideSuggestionInput struct {
 	ID               string
-	Decision         page.Decision
+	Decision         note.Decision
 	Force            *bool
 	ClientMutationID *string
 }

@@ -2,21 +2,21 @@ package graph
 
 import (
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // Payloads of mutations of pages.
 
 // CreateBranchPayload is the result of createBranch.
 type CreateBranchPayload struct {
-	Branch           *page.Branch
+	Branch           *note.Branch
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // SetCurrentBranchPayload is the result of setCurrentBranch.
 type SetCurrentBranchPayload struct {
-	Branch           *page.Branch
+	Branch           *note.Branch
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
@@ -26,7 +26,7 @@ type SetCurrentBranchPayload struct {
 
 // SaveRevisionPayload is the result of saveRevision.
 type SaveRevisionPayload struct {
-	Revision         *page.Revision
+	Revision         *note.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
@@ -36,7 +36,7 @@ type SaveRevisionPayload struct {
 
 // PublishRevisionPayload is the result of publishRevision.
 type PublishRevisionPayload struct {
-	Revision         *page.Revision
+	Revision         *note.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
@@ -46,14 +46,14 @@ type PublishRevisionPayload struct {
 
 // SaveDraftPayload is the result of saveDraft.
 type SaveDraftPayload struct {
-	Draft            *page.Draft
+	Draft            *note.Draft
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // PublishDraftPayload is the result of publishDraft.
 type PublishDraftPayload struct {
-	Revision         *page.Revision
+	Revision         *note.Revision
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
@@ -70,15 +70,15 @@ type DiscardDraftPayload struct {
 
 // SuggestRevisionPayload is the result of suggestRevision.
 type SuggestRevisionPayload struct {
-	Suggestion       *page.Suggestion
+	Suggestion       *note.Suggestion
 	UserErrors       []UserError
 	ClientMutationID *string
 }
 
 // DecideSuggestionPayload is the result of decideSuggestion.
 type DecideSuggestionPayload struct {
-	Suggestion       *page.Suggestion
-	Revision         *page.Revision
+	Suggestion       *note.Suggestion
+	Revision         *note.Revision
 	UserErrors       []UserError
 	ClientMutationID *string
 	// Libraries is the number of libraries that the change concerns.

@@ -9,7 +9,7 @@ import (
 	"carrel/answer"
 	"carrel/core/cursor"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -75,7 +75,7 @@ type Row struct {
 	*library.LibraryEdge
 	Creator     *principal.User      // nil if the plan does not need it or the viewer may not see the creator
 	Permissions *library.Permissions // not nil if the plan needs it
-	Texts       []*page.Revision     // one for each text that the plan needs; nil if there is none
+	Texts       []*note.Revision     // one for each text that the plan needs; nil if there is none
 }
 
 // planPage compiles the selection below a LibraryConnection.
@@ -209,7 +209,7 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
 	n := len(c.want.Texts)
 	c.want.Texts = append(c.want.Texts, f)
-	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*page.Revision] { return revisionFields[f.Name] }, revisionImplementors)
+	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*note.Revision] { return revisionFields[f.Name] }, revisionImplementors)
 	return func(b []byte, r *Row) []byte {
 		if r.Texts[n] == nil {
 			return appendNull(b)

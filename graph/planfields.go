@@ -5,7 +5,7 @@ import (
 
 	"carrel/core/cursor"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -65,21 +65,21 @@ var principalFields = map[string]writer[*principal.Header]{
 	"createdAt":   func(b []byte, h *principal.Header) []byte { return appendInstant(b, h.CreatedAt) },
 }
 
-var revisionFields = map[string]writer[*page.Revision]{
-	"key":       func(b []byte, r *page.Revision) []byte { return appendString(b, r.Key()) },
-	"branch":    func(b []byte, r *page.Revision) []byte { return strconv.AppendInt(b, int64(r.Branch), 10) },
-	"number":    func(b []byte, r *page.Revision) []byte { return strconv.AppendInt(b, int64(r.Number), 10) },
-	"locale":    func(b []byte, r *page.Revision) []byte { return appendStringOrNull(b, r.LocaleOrNull()) },
-	"title":     func(b []byte, r *page.Revision) []byte { return appendString(b, r.Title) },
-	"createdAt": func(b []byte, r *page.Revision) []byte { return appendInstant(b, r.CreatedAt) },
-	"baseRevision": func(b []byte, r *page.Revision) []byte {
+var revisionFields = map[string]writer[*note.Revision]{
+	"key":       func(b []byte, r *note.Revision) []byte { return appendString(b, r.Key()) },
+	"branch":    func(b []byte, r *note.Revision) []byte { return strconv.AppendInt(b, int64(r.Branch), 10) },
+	"number":    func(b []byte, r *note.Revision) []byte { return strconv.AppendInt(b, int64(r.Number), 10) },
+	"locale":    func(b []byte, r *note.Revision) []byte { return appendStringOrNull(b, r.LocaleOrNull()) },
+	"title":     func(b []byte, r *note.Revision) []byte { return appendString(b, r.Title) },
+	"createdAt": func(b []byte, r *note.Revision) []byte { return appendInstant(b, r.CreatedAt) },
+	"baseRevision": func(b []byte, r *note.Revision) []byte {
 		if r.BaseRevision == nil {
 			return appendNull(b)
 		}
 		return strconv.AppendInt(b, int64(*r.BaseRevision), 10)
 	},
-	"isCurrent": func(b []byte, r *page.Revision) []byte { return appendBool(b, r.IsCurrent) },
-	"isWorking": func(b []byte, r *page.Revision) []byte { return appendBool(b, r.IsWorking) },
+	"isCurrent": func(b []byte, r *note.Revision) []byte { return appendBool(b, r.IsCurrent) },
+	"isWorking": func(b []byte, r *note.Revision) []byte { return appendBool(b, r.IsWorking) },
 }
 
 var countFields = map[string]writer[*library.Count]{

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/principal"
@@ -60,9 +60,9 @@ type exact struct {
 
 func newExact(t *testing.T, bytes int) *exact {
 	t.Helper()
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals(ann)
-	r.Item(item, 1, principal.Public, backendtest.ContentMember(ann, library.Manages))
+	r.Item(item, 1, principal.Public, domaintest.ContentMember(ann, library.Manages))
 	x := &exact{T: t, store: &counted{ContentStore: r.Store.Contents, Store: r.Store.Principals}}
 	x.Exact = headercache.NewExact(x.store, x.store, bytes)
 	return x

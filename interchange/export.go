@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"carrel/exchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/principal"
 )
 

@@ -7,8 +7,8 @@ import (
 	"io"
 	"slices"
 
+	"carrel/exchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"carrel/core/fault"
+	"carrel/exchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )

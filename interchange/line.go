@@ -1,8 +1,8 @@
 package interchange
 
 import (
+	"carrel/exchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/principal"
 )

@@ -7,7 +7,7 @@ import (
 
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // A branch may become the current one after texts of another one were imported, and the text
@@ -15,8 +15,8 @@ import (
 func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 	store := openedStore(t)
 	services, _ := servicesAt(t, store.Store, time.Date(2024, 2, 1, 0, 0, 0, 0, time.UTC))
-	id, _ := page.ParseTextID("018d62a7b1b100000000000000000001")
-	left := page.Text{ID: id, Item: "c:demo:a", Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: id.String()}, Body: "left behind"}
+	id, _ := note.ParseTextID("018d62a7b1b100000000000000000001")
+	left := note.Text{ID: id, Item: "c:demo:a", Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: id.String()}, Body: "left behind"}
 	if err := store.Texts.PutText(t.Context(), left); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 	if err != nil || report.Mismatches != 0 || report.Revisions != 2 {
 		t.Errorf("the audit found %+v, %v", report, err)
 	}
-	texts, err := store.Texts.ReadTexts(t.Context(), []page.TextID{id})
+	texts, err := store.Texts.ReadTexts(t.Context(), []note.TextID{id})
 	if err != nil || texts[0].Body != "text" {
 		t.Errorf("the text of the suggestion is %q, %v", texts[0].Body, err)
 	}

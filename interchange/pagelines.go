@@ -1,6 +1,6 @@
 package interchange
 
-import "carrel/library/exchange"
+import "carrel/exchange"
 
 // The shapes of lines about texts, with the fields in the order in which they are written.
 type (

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -37,11 +37,11 @@ func (r *ticking) Now() time.Time {
 }
 
 // servicesAt returns all Services on a store, with a ticking clock that starts at a time.
-func servicesAt(t *testing.T, store backend.Store, from time.Time) (*backend.Services, *ticking) {
+func servicesAt(t *testing.T, store domain.Store, from time.Time) (*domain.Services, *ticking) {
 	t.Helper()
 	rt := &ticking{Real: sched.NewReal(), at: from}
 	t.Cleanup(rt.Close)
-	return backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store.Journal, rt, nil)}), rt
+	return domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store.Journal, rt, nil)}), rt
 }
 
 const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
@@ -54,7 +54,7 @@ const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibi
 // writing calls the Service of pages to write texts.
 type writing struct {
 	t     *testing.T
-	pages *page.Service
+	pages *note.Service
 }
 
 func (w writing) done(err error) {
@@ -64,28 +64,28 @@ func (w writing) done(err error) {
 	}
 }
 
-func (w writing) save(in page.SaveRevision) {
+func (w writing) save(in note.SaveRevision) {
 	w.t.Helper()
 	_, err := w.pages.SaveRevision(w.t.Context(), ann(), in)
 	w.done(err)
 }
 
-func (w writing) draft(v *principal.Viewer, in page.SaveDraft) {
+func (w writing) draft(v *principal.Viewer, in note.SaveDraft) {
 	w.t.Helper()
 	_, err := w.pages.SaveDraft(w.t.Context(), v, in)
 	w.done(err)
 }
 
-func (w writing) suggest(in page.SuggestRevision, decided page.Decision) {
+func (w writing) suggest(in note.SuggestRevision, decided note.Decision) {
 	w.t.Helper()
 	made, err := w.pages.SuggestRevision(w.t.Context(), ben(), in)
 	w.done(err)
 	if decided != 0 {
 		by := ann()
-		if decided == page.Withdraw {
+		if decided == note.Withdraw {
 			by = ben()
 		}
-		_, err := w.pages.DecideSuggestion(w.t.Context(), by, page.DecideSuggestion{ID: made.Suggestion.ID, Decision: decided, Force: true})
+		_, err := w.pages.DecideSuggestion(w.t.Context(), by, note.DecideSuggestion{ID: made.Suggestion.ID, Decision: decided, Force: true})
 		w.done(err)
 	}
 }
@@ -95,50 +95,50 @@ func ben() *principal.Viewer { return &principal.Viewer{User: "u:demo:ben"} }
 
 // fillPages writes texts of all kinds: short and long ones, in three branches and locales,
 // published, rolled back and hidden, suggestions in every state, and drafts of two users.
-func fillPages(t *testing.T, pages *page.Service) {
+func fillPages(t *testing.T, pages *note.Service) {
 	w := writing{t, pages}
 	ctx, long := t.Context(), strings.Repeat("Ä long \x00 \u2028 <text>\r\n", 4000)
 	a, b, c := "c:demo:a", "c:demo:b", "c:demo:c"
 	de, gb := "de", "en-gb"
-	w.save(page.SaveRevision{ContentID: a, Locale: &de, Title: "Eins", Body: long, Publish: true})
-	w.save(page.SaveRevision{ContentID: a, Locale: &de, Title: "Zwei", Body: "", Publish: true, BaseRevision: backendtest.Ptr(0)})
-	w.save(page.SaveRevision{ContentID: a, Locale: &gb, Title: "One", Body: "a\nb", Publish: true})
-	w.save(page.SaveRevision{ContentID: a, Title: "Hidden", Body: "c"})
+	w.save(note.SaveRevision{ContentID: a, Locale: &de, Title: "Eins", Body: long, Publish: true})
+	w.save(note.SaveRevision{ContentID: a, Locale: &de, Title: "Zwei", Body: "", Publish: true, BaseRevision: domaintest.Ptr(0)})
+	w.save(note.SaveRevision{ContentID: a, Locale: &gb, Title: "One", Body: "a\nb", Publish: true})
+	w.save(note.SaveRevision{ContentID: a, Title: "Hidden", Body: "c"})
 	for n := range 45 {
-		w.save(page.SaveRevision{ContentID: a, Locale: &gb, Title: fmt.Sprintf("%d", n), Body: "d", Publish: n%2 == 0})
+		w.save(note.SaveRevision{ContentID: a, Locale: &gb, Title: fmt.Sprintf("%d", n), Body: "d", Publish: n%2 == 0})
 	}
-	_, err := pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: a, CopyFrom: backendtest.Ptr(1)})
+	_, err := pages.CreateBranch(ctx, ann(), note.CreateBranch{ContentID: a, CopyFrom: domaintest.Ptr(1)})
 	w.done(err)
-	_, err = pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: a})
+	_, err = pages.CreateBranch(ctx, ann(), note.CreateBranch{ContentID: a})
 	w.done(err)
-	w.save(page.SaveRevision{ContentID: a, Branch: backendtest.Ptr(2), Locale: &de, Title: "Drei", Body: long, Publish: true})
-	_, err = pages.PublishRevision(ctx, ann(), page.PublishRevision{ContentID: a, Branch: 2, Locale: &de, Number: 0})
+	w.save(note.SaveRevision{ContentID: a, Branch: domaintest.Ptr(2), Locale: &de, Title: "Drei", Body: long, Publish: true})
+	_, err = pages.PublishRevision(ctx, ann(), note.PublishRevision{ContentID: a, Branch: 2, Locale: &de, Number: 0})
 	w.done(err)
-	_, err = pages.SetCurrentBranch(ctx, ann(), page.SetCurrentBranch{ContentID: a, Branch: 2})
+	_, err = pages.SetCurrentBranch(ctx, ann(), note.SetCurrentBranch{ContentID: a, Branch: 2})
 	w.done(err)
-	_, err = pages.SetCurrentBranch(ctx, ann(), page.SetCurrentBranch{ContentID: a, Branch: 3, Working: true})
+	_, err = pages.SetCurrentBranch(ctx, ann(), note.SetCurrentBranch{ContentID: a, Branch: 3, Working: true})
 	w.done(err)
-	note := "why"
-	w.suggest(page.SuggestRevision{ContentID: a, Locale: &de, Title: "Offen", Body: long, Note: &note}, 0)
-	w.suggest(page.SuggestRevision{ContentID: a, Locale: &gb, Title: "Taken", Body: long}, page.Accept)
-	w.suggest(page.SuggestRevision{ContentID: a, Title: "Not", Body: "s"}, page.Reject)
-	w.suggest(page.SuggestRevision{ContentID: a, Title: "Back", Body: ""}, page.Withdraw)
+	why := "why"
+	w.suggest(note.SuggestRevision{ContentID: a, Locale: &de, Title: "Offen", Body: long, Note: &why}, 0)
+	w.suggest(note.SuggestRevision{ContentID: a, Locale: &gb, Title: "Taken", Body: long}, note.Accept)
+	w.suggest(note.SuggestRevision{ContentID: a, Title: "Not", Body: "s"}, note.Reject)
+	w.suggest(note.SuggestRevision{ContentID: a, Title: "Back", Body: ""}, note.Withdraw)
 
 	// The first text is in another branch than the current one.
-	_, err = pages.CreateBranch(ctx, ann(), page.CreateBranch{ContentID: b})
+	_, err = pages.CreateBranch(ctx, ann(), note.CreateBranch{ContentID: b})
 	w.done(err)
-	w.save(page.SaveRevision{ContentID: b, Branch: backendtest.Ptr(2), Locale: &gb, Title: "Other branch", Body: "e"})
-	w.save(page.SaveRevision{ContentID: b, Locale: &de, Title: "This branch", Body: "f", Publish: true})
-	w.draft(ann(), page.SaveDraft{ContentID: b, Locale: &de, Title: "Draft", Body: long})
-	w.draft(ann(), page.SaveDraft{ContentID: a, Title: "", Body: "g"})
-	w.draft(ann(), page.SaveDraft{ContentID: b, Locale: &de, Title: "Draft again", Body: long + "!"})
-	w.draft(ben(), page.SaveDraft{ContentID: b, Branch: backendtest.Ptr(2), Body: "h", BaseRevision: nil})
+	w.save(note.SaveRevision{ContentID: b, Branch: domaintest.Ptr(2), Locale: &gb, Title: "Other branch", Body: "e"})
+	w.save(note.SaveRevision{ContentID: b, Locale: &de, Title: "This branch", Body: "f", Publish: true})
+	w.draft(ann(), note.SaveDraft{ContentID: b, Locale: &de, Title: "Draft", Body: long})
+	w.draft(ann(), note.SaveDraft{ContentID: a, Title: "", Body: "g"})
+	w.draft(ann(), note.SaveDraft{ContentID: b, Locale: &de, Title: "Draft again", Body: long + "!"})
+	w.draft(ben(), note.SaveDraft{ContentID: b, Branch: domaintest.Ptr(2), Body: "h", BaseRevision: nil})
 	_ = c // has no text
 }
 
 // pagesOf describes all pages of a store. Ids and texts that an import creates anew are
 // described by their bodies.
-func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
+func pagesOf(t *testing.T, store domain.Store, s *domain.Services) []string {
 	t.Helper()
 	var lines []string
 	for _, v := range []*principal.Viewer{ann(), ben()} {
@@ -154,14 +154,14 @@ func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 				lines = append(lines, fmt.Sprintf("%s branch %d %t %t %v %d", id, b.Number, b.IsCurrent, b.IsWorking, deref(b.CopiedFrom), b.CreatedAt))
 				for _, locale := range []string{"", "de", "en_GB"} {
 					for n := 0; ; n++ {
-						r, err := s.Pages.Revision(t.Context(), v, id, page.RevisionKey{Branch: branch, Locale: locale, Number: n})
+						r, err := s.Pages.Revision(t.Context(), v, id, note.RevisionKey{Branch: branch, Locale: locale, Number: n})
 						if err != nil {
 							t.Fatal(err)
 						}
 						if r == nil {
 							break
 						}
-						bodies, err := s.Pages.Bodies(t.Context(), []*page.Revision{r})
+						bodies, err := s.Pages.Bodies(t.Context(), []*note.Revision{r})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -176,7 +176,7 @@ func pagesOf(t *testing.T, store backend.Store, s *backend.Services) []string {
 }
 
 // draftsOf describes the drafts of a user, newest first.
-func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *principal.Viewer) (lines []string) {
+func draftsOf(t *testing.T, store domain.Store, s *domain.Services, v *principal.Viewer) (lines []string) {
 	t.Helper()
 	rows, err := store.Texts.ListDrafts(t.Context(), v.User)
 	if err != nil {
@@ -202,7 +202,7 @@ func draftsOf(t *testing.T, store backend.Store, s *backend.Services, v *princip
 }
 
 // suggestionsOf describes all suggestions.
-func suggestionsOf(t *testing.T, store backend.Store, s *backend.Services) (lines []string) {
+func suggestionsOf(t *testing.T, store domain.Store, s *domain.Services) (lines []string) {
 	t.Helper()
 	rows, err := store.Contents.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 100})
 	if err != nil {
@@ -256,8 +256,8 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 		t.Errorf("the pages differ:\n%.4000s", diff)
 	}
 	// Numbers continue, and editors find the existing texts.
-	writing{t, imported.Pages}.save(page.SaveRevision{ContentID: "c:demo:a", Branch: backendtest.Ptr(1), Locale: backendtest.Ptr("de"), Title: "Next"})
-	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", page.RevisionKey{Branch: 1, Locale: "de", Number: 2})
+	writing{t, imported.Pages}.save(note.SaveRevision{ContentID: "c:demo:a", Branch: domaintest.Ptr(1), Locale: domaintest.Ptr("de"), Title: "Next"})
+	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", note.RevisionKey{Branch: 1, Locale: "de", Number: 2})
 	if err != nil || r == nil || r.Title != "Next" {
 		t.Errorf("the next revision is %+v, %v", r, err)
 	}
@@ -276,8 +276,8 @@ func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
-	id, _ := page.ParseTextID(rows[0].Key)
-	if err := store.Texts.DropTexts(t.Context(), []page.TextID{id}); err != nil {
+	id, _ := note.ParseTextID(rows[0].Key)
+	if err := store.Texts.DropTexts(t.Context(), []note.TextID{id}); err != nil {
 		t.Fatal(err)
 	}
 	s := serviceAt(t, store.Store, clock.Of(rt.Now().Add(time.Hour)))
@@ -298,8 +298,8 @@ func TestRoundTrip_LongestTextFitsInALine(t *testing.T) {
 		t.Fatalf("%v: %q", err, faults)
 	}
 	w := writing{t, services.Pages}
-	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
-	w.save(page.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
+	w.save(note.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
+	w.save(note.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
 	wantRoundTrip(t, from.Store, clock.Of(rt.Now().Add(time.Hour)))
 }
 

@@ -8,15 +8,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/interchange"
 	"carrel/paste"
 	"carrel/pebblestore"
 )
 
 // emptyServices returns all Services on an empty store, with a ticking clock that starts at a time.
-func emptyServices(t *testing.T, from time.Time) *backend.Services {
+func emptyServices(t *testing.T, from time.Time) *domain.Services {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -57,12 +57,12 @@ func TestRoundTrip_PastesStayTheSame(t *testing.T) {
 	if diff := cmp.Diff(pastesWorld, out.String()); diff != "" {
 		t.Errorf("the export (-imported +exported):\n%s", diff)
 	}
-	page, err := services.Pastes.Latest(t.Context(), backendtest.First(10))
+	page, err := services.Pastes.Latest(t.Context(), domaintest.First(10))
 	if err != nil || len(page.Edges) != 2 || page.Edges[0].Node.ID != "p:00000000000000000000000000000001" {
 		t.Errorf("the newest pastes: %+v, %v", page, err)
 	}
 	_, err = services.Pastes.Delete(t.Context(), paste.Delete{ID: "p:00000000000000000000000000000001"})
-	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
+	domaintest.WantFaults(t, err, "WRONG_SECRET secret")
 	report, err := services.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 || report.Pastes != 3 {
 		t.Errorf("the audit: %+v, %v", report, err)

@@ -13,17 +13,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/demo"
+	"carrel/domain"
+	"carrel/domain/domaintest"
+	"carrel/exchange"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/library/exchange"
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -38,19 +38,19 @@ type stopped struct {
 func (r *stopped) Now() time.Time { return r.at.Time() }
 
 // serviceAt returns the Service on a store, with a stopped clock.
-func serviceAt(t *testing.T, store backend.Store, at clock.Instant) *backend.Services {
+func serviceAt(t *testing.T, store domain.Store, at clock.Instant) *domain.Services {
 	t.Helper()
 	s, _ := serviceAndJournalAt(t, store, at)
 	return s
 }
 
 // serviceAndJournalAt returns the Service with its journal.
-func serviceAndJournalAt(t *testing.T, store backend.Store, at clock.Instant) (*backend.Services, *journal.Journal) {
+func serviceAndJournalAt(t *testing.T, store domain.Store, at clock.Instant) (*domain.Services, *journal.Journal) {
 	t.Helper()
 	runtime := &stopped{sched.NewReal(), at}
 	t.Cleanup(runtime.Close)
 	j := journal.New(t.Context(), store.Journal, runtime, nil)
-	s := backendtest.Open(t, backend.Config{
+	s := domaintest.Open(t, domain.Config{
 		Store: store, Runtime: runtime, Names: unnamed{}, Tuning: library.Tuning{AnswerWithin: time.Minute}, Journal: j,
 	})
 	return s, j
@@ -66,7 +66,7 @@ func emptyStore(t *testing.T) *pebblestore.Store {
 }
 
 // exported returns an export of s.
-func exported(t *testing.T, s *backend.Services) string {
+func exported(t *testing.T, s *domain.Services) string {
 	t.Helper()
 	var out bytes.Buffer
 	lines, err := interchange.Export(t.Context(), s.Exchange, &out, nil)
@@ -81,7 +81,7 @@ func exported(t *testing.T, s *backend.Services) string {
 
 // wantRoundTrip exports a store, imports the lines into an empty store, and checks that both have
 // the same contents and that the audit of the new one is clean.
-func wantRoundTrip(t *testing.T, from backend.Store, at clock.Instant) string {
+func wantRoundTrip(t *testing.T, from domain.Store, at clock.Instant) string {
 	t.Helper()
 	store := emptyStore(t)
 	defer func() {
@@ -119,7 +119,7 @@ type known struct {
 
 // contents reads the content of a store through the interface of stores, to find data that both the
 // export and the import have lost.
-func contents(t *testing.T, store backend.Store, at clock.Instant) known {
+func contents(t *testing.T, store domain.Store, at clock.Instant) known {
 	t.Helper()
 	k := known{Roles: map[string]string{}}
 	ids, err := store.Contents.ScanContents(t.Context(), "", 10_000)

@@ -10,12 +10,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -23,7 +23,7 @@ import (
 )
 
 // service returns a Service on an embedded store in memory.
-func service(t *testing.T) *backend.Services {
+func service(t *testing.T) *domain.Services {
 	t.Helper()
 	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -36,7 +36,7 @@ func service(t *testing.T) *backend.Services {
 	})
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	s := backendtest.Open(t, backend.Config{
+	s := domaintest.Open(t, domain.Config{
 		Store: store.Store, Runtime: runtime, Names: unnamed{},
 		Journal: journal.New(t.Context(), store.Journal, runtime, nil),
 	})
@@ -60,7 +60,7 @@ const story = `{"type":"user","id":"u:demo:ann","displayName":"Ann","email":"Ann
 {"type":"members","id":"c:demo:a","members":[{"principalId":"u:demo:ben","role":"VIEWER"}]}
 `
 
-func load(t *testing.T, s *backend.Services, file string, opts interchange.Options) (interchange.Summary, []string, error) {
+func load(t *testing.T, s *domain.Services, file string, opts interchange.Options) (interchange.Summary, []string, error) {
 	t.Helper()
 	var faults []string
 	opts.Fault = func(f *interchange.Fault) { faults = append(faults, f.Error()) }
@@ -69,7 +69,7 @@ func load(t *testing.T, s *backend.Services, file string, opts interchange.Optio
 }
 
 // titles returns the titles of owner's library as v sees it, the oldest first.
-func titles(t *testing.T, s *backend.Services, v *principal.Viewer, owner principal.ID) []string {
+func titles(t *testing.T, s *domain.Services, v *principal.Viewer, owner principal.ID) []string {
 	t.Helper()
 	all := []string{}
 	var after *string
@@ -88,7 +88,7 @@ func titles(t *testing.T, s *backend.Services, v *principal.Viewer, owner princi
 	}
 }
 
-func wantClean(t *testing.T, s *backend.Services) {
+func wantClean(t *testing.T, s *domain.Services) {
 	t.Helper()
 	report, err := s.Repair.Audit(t.Context())
 	if err != nil || report.Mismatches != 0 {
@@ -238,12 +238,12 @@ func TestImport_ResumesAfterAnInvalidLine(t *testing.T) {
 // TestImport_ItemWithoutMembersIsInTheFeed: a PUBLIC item that nobody has a role on is in no library,
 // but in the feed of its tenant.
 func TestImport_ItemWithoutMembersIsInTheFeed(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	file := `{"type":"content","id":"c:acme:left","kind":"NOTE","title":"Left","visibility":"PUBLIC","createdBy":"u:acme:gone","unmanaged":true,"members":[]}` + "\n"
 	if sum, faults, err := load(t, h.Services, file, interchange.Options{}); err != nil || len(faults) > 0 {
 		t.Fatalf("%+v, %q, %v", sum, faults, err)
 	}
-	page, err := h.Library.LatestContent(t.Context(), &principal.Viewer{}, "acme", backendtest.First(10))
+	page, err := h.Library.LatestContent(t.Context(), &principal.Viewer{}, "acme", domaintest.First(10))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.Title != "Left" {
 		t.Errorf("the newest content is %+v, %v", page, err)
 	}

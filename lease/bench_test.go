@@ -6,10 +6,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -28,10 +28,10 @@ func BenchmarkAcquire(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	services := backendtest.Open(b, backend.Config{
-		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{},
+	services := domaintest.Open(b, domain.Config{
+		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &domaintest.CountingNames{},
 	})
-	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
+	ann := func() *principal.Viewer { return domaintest.As("u:acme:ann") }
 	if _, err := services.People.CreateUser(b.Context(), ann(), principal.CreateUser{
 		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public}); err != nil {
 		b.Fatal(err)

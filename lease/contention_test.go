@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/principal"
 )
@@ -152,7 +152,7 @@ func TestAcquire_TakesKeysWithOldClaims(t *testing.T) {
 	for key, record := range map[string]string{
 		"of no lease":         "l:00000000000000000000000000000000",
 		"of one that is over": string(h.acquire(h.Leases, h.bob, nil, "x").Lease.ID),
-		"of one without this": string(h.acquire(h.late.Leases, h.bob, backendtest.Ptr(1000), "y").Lease.ID),
+		"of one without this": string(h.acquire(h.late.Leases, h.bob, domaintest.Ptr(1000), "y").Lease.ID),
 	} {
 		if err := claims.Take(t.Context(), claim.Leased("acme", key), record, 0); err != nil {
 			t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 )
 
@@ -88,7 +88,7 @@ func (f *faulty) set(change func()) {
 
 func newFaulty(t *testing.T) (leases, *faulty) {
 	f := &faulty{}
-	h := newLeases(t, func(s *backend.Store) { f.claimStore, f.leaseStore, s.Claims, s.Leases = s.Claims, s.Leases, f, f })
+	h := newLeases(t, func(s *domain.Store) { f.claimStore, f.leaseStore, s.Claims, s.Leases = s.Claims, s.Leases, f, f })
 	return h, f
 }
 
@@ -107,12 +107,12 @@ func TestAcquire_FailsIfAKeyIsNotStored(t *testing.T) {
 	f.set(func() {
 		f.putClaim = func(c claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error) {
 			if c.Name == "b" {
-				return claim.Claim{}, backendtest.ErrDown
+				return claim.Claim{}, domaintest.ErrDown
 			}
 			return next()
 		}
 	})
-	if err := h.tryAcquire(h.Leases, "a", "b", "c"); !errors.Is(err, backendtest.ErrDown) {
+	if err := h.tryAcquire(h.Leases, "a", "b", "c"); !errors.Is(err, domaintest.ErrDown) {
 		t.Fatalf("acquiring: %v", err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true, "c": true})
@@ -128,14 +128,14 @@ func TestAcquire_ReturnsTheCollisionIfTheStoreFailsAfterIt(t *testing.T) {
 	f.set(func() {
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
 			if r.Seq > 1 {
-				return lease.Row{}, backendtest.ErrDown
+				return lease.Row{}, domaintest.ErrDown
 			}
 			return next()
 		}
-		f.dropClaim = func() error { return backendtest.ErrDown }
+		f.dropClaim = func() error { return domaintest.ErrDown }
 	})
 	err := h.tryAcquire(h.Leases, "a", "b")
-	backendtest.WantFaults(t, err, "TAKEN documents")
+	domaintest.WantFaults(t, err, "TAKEN documents")
 	if got := lease.CollidingKeys(err); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("the colliding keys are %q", got)
 	}
@@ -158,12 +158,12 @@ func TestAcquire_EndsARefusedLeaseAlthoughTheStoreFailsOnce(t *testing.T) {
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
 			if r.Seq > 1 && failures == 0 {
 				failures++
-				return lease.Row{}, backendtest.ErrDown
+				return lease.Row{}, domaintest.ErrDown
 			}
 			return next()
 		}
 	})
-	backendtest.WantFaults(t, h.tryAcquire(h.Leases, "a", "b"), "TAKEN documents")
+	domaintest.WantFaults(t, h.tryAcquire(h.Leases, "a", "b"), "TAKEN documents")
 	if failures != 1 {
 		t.Errorf("the store failed %d times", failures)
 	}
@@ -174,12 +174,12 @@ func TestAcquire_EndsARefusedLeaseAlthoughTheStoreFailsOnce(t *testing.T) {
 func TestSweep_RemovesClaims(t *testing.T) {
 	h, f := newFaulty(t)
 	a := h.acquire(h.Leases, h.ann, nil, "a", "b")
-	f.set(func() { f.dropClaim = func() error { return backendtest.ErrDown } })
+	f.set(func() { f.dropClaim = func() error { return domaintest.ErrDown } })
 	if _, err := h.Leases.Cancel(t.Context(), end(a)); err != nil {
 		t.Fatal(err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true})
-	if err := h.late.Leases.Sweep(t.Context(), a.Lease.ID); !errors.Is(err, backendtest.ErrDown) {
+	if err := h.late.Leases.Sweep(t.Context(), a.Lease.ID); !errors.Is(err, domaintest.ErrDown) {
 		t.Errorf("sweeping: %v", err)
 	}
 	f.set(func() { f.dropClaim = nil })
@@ -244,7 +244,7 @@ func TestConfirm_UnknownOutcomeAfterACancelIsCancelled(t *testing.T) {
 		}
 	})
 	_, err := h.Leases.Confirm(t.Context(), end(a))
-	backendtest.WantFaults(t, err, "CANCELLED")
+	domaintest.WantFaults(t, err, "CANCELLED")
 	h.wantAvailable(h.Leases, map[string]bool{"a": true})
 }
 
@@ -276,8 +276,8 @@ func (c *hasty) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool,
 }
 
 // otherProcess returns all Services of another process on the same store.
-func (h leases) otherProcess(rt sched.Runtime) *backend.Services {
-	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+func (h leases) otherProcess(rt sched.Runtime) *domain.Services {
+	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 }
 
 // Acquire fails if the claims took longer than the lease lasts.

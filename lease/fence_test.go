@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/sched"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 )
 
@@ -28,7 +28,7 @@ func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 	svc := h.otherProcess(rt).Leases
 	record := lease.Record(svc)
 	key := claim.Leased("acme", "k")
-	a := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
+	a := h.acquire(svc, domaintest.Ann(), domaintest.Ptr(5000), "k")
 	id, deadline := string(a.Lease.ID), int64(a.Lease.Deadline)
 	look := func(at int64, want claim.Status) claim.Look {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 	look(deadline-1, claim.Ended)
 	fence(idle.Base+1, false) // it has ended
 	rt.now.Store(deadline - 1)
-	b := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "k")
+	b := h.acquire(svc, domaintest.Ann(), domaintest.Ptr(5000), "k")
 	if _, err := svc.Confirm(t.Context(), end(b)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestConfirm_FailsAtTheDeadline(t *testing.T) {
 	rt := &clocked{Real: h.Runtime}
 	rt.now.Store(h.Runtime.Now().UnixMicro())
 	svc := h.otherProcess(rt).Leases
-	early, late := h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "a"), h.acquire(svc, backendtest.Ann(), backendtest.Ptr(5000), "b")
+	early, late := h.acquire(svc, domaintest.Ann(), domaintest.Ptr(5000), "a"), h.acquire(svc, domaintest.Ann(), domaintest.Ptr(5000), "b")
 	rt.now.Store(int64(early.Lease.Deadline) - 1)
 	if l, err := svc.Confirm(t.Context(), end(early)); err != nil || l.State != lease.Confirmed {
 		t.Errorf("before the deadline: %+v, %v", l, err)

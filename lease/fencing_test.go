@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/sched"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 )
 
@@ -26,7 +26,7 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	last := map[string]int64{}
 	acquire := func(what string, svc *lease.Service, ttl int, keys ...string) *lease.Acquired {
 		t.Helper()
-		a := h.acquire(svc, backendtest.Ann(), &ttl, keys...)
+		a := h.acquire(svc, domaintest.Ann(), &ttl, keys...)
 		l, err := svc.Lease(t.Context(), string(a.Lease.ID), a.Token)
 		if err != nil || l.Fence != a.Lease.Fence {
 			t.Fatalf("%s: the lease was answered with %d, and has %+v, %v", what, a.Lease.Fence, l, err)
@@ -41,7 +41,7 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	}
 	cancel := func(svc *lease.Service, a *lease.Acquired) {
 		t.Helper()
-		if _, err := svc.CancelAs(t.Context(), backendtest.Root(), lease.End{ID: string(a.Lease.ID)}); err != nil {
+		if _, err := svc.CancelAs(t.Context(), domaintest.Root(), lease.End{ID: string(a.Lease.ID)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,9 +59,9 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 	acquire("after a confirmed one", slow, 1000, "d")
 	acquire("after one has expired", fast, 1000, "d", "b")
 	// An attempt that fails does not forget the number.
-	busy := h.acquire(slow, backendtest.Ann(), hour, "e")
-	_, err := slow.Acquire(t.Context(), backendtest.Ann(), lease.Acquire{Documents: documents("a", "e"), WaitMs: atOnce})
-	backendtest.WantFaults(t, err, "TAKEN documents")
+	busy := h.acquire(slow, domaintest.Ann(), hour, "e")
+	_, err := slow.Acquire(t.Context(), domaintest.Ann(), lease.Acquire{Documents: documents("a", "e"), WaitMs: atOnce})
+	domaintest.WantFaults(t, err, "TAKEN documents")
 	cancel(slow, busy)
 	attempt, err := h.Store.Claims.ReadClaim(t.Context(), claim.Leased("acme", "a"), true)
 	if err != nil || attempt.Token.Number() <= last["a"] {
@@ -77,7 +77,7 @@ func TestFencingNumber_GrowsWithEachOwner(t *testing.T) {
 // The claims of an ended lease stay for a minute after its number, also if the scrubber finds them.
 func TestFencingNumber_IsRememberedForAMinute(t *testing.T) {
 	h := newLeases(t, nil)
-	a := h.acquire(h.Leases, h.ann, backendtest.Ptr(1000), "a")
+	a := h.acquire(h.Leases, h.ann, domaintest.Ptr(1000), "a")
 	for _, c := range []struct {
 		after time.Duration
 		want  int

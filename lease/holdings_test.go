@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/principal"
 )
 
 // limited returns Services of another process that allow three keys for each user.
-func (h leases) limited(rt sched.Runtime) *backend.Services {
-	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, ConfirmedKeys: 3})
+func (h leases) limited(rt sched.Runtime) *domain.Services {
+	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}, ConfirmedKeys: 3})
 }
 
 // confirm acquires and confirms keys for a viewer, and returns the lease and the error of the confirmation.
@@ -34,7 +34,7 @@ func (h leases) confirm(svc *lease.Service, v *principal.Viewer, keys ...string)
 func TestAcquire_KeysBelongToTheTenant(t *testing.T) {
 	h := newLeases(t, nil)
 	h.User("u:other:eve", principal.Public)
-	eve := backendtest.Eve()
+	eve := domaintest.Eve()
 	if _, err := h.confirm(h.Leases, h.ann, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestAcquire_KeysBelongToTheTenant(t *testing.T) {
 	if _, err := h.confirm(h.Leases, eve, "a"); err != nil {
 		t.Errorf("a user of another tenant: %v", err)
 	}
-	backendtest.WantFaults(t, h.tryAcquireFor(h.Leases, hour, "a"), "TAKEN documents")
+	domaintest.WantFaults(t, h.tryAcquireFor(h.Leases, hour, "a"), "TAKEN documents")
 }
 
 // A user holds at most as many keys as the limit says, whether they are confirmed or not. A lease that has
@@ -63,7 +63,7 @@ func TestAcquire_LimitsTheKeysOfAUser(t *testing.T) {
 	refused := func(key ...string) {
 		t.Helper()
 		_, err := svc.Acquire(t.Context(), h.ann, lease.Acquire{Documents: documents(key...), WaitMs: atOnce, TTLMs: hour})
-		backendtest.WantFaults(t, err, "TOO_MANY documents")
+		domaintest.WantFaults(t, err, "TOO_MANY documents")
 	}
 	two := h.acquire(svc, h.ann, hour, "a", "b")
 	refused("c", "d")
@@ -79,7 +79,7 @@ func TestAcquire_LimitsTheKeysOfAUser(t *testing.T) {
 		}
 	}
 	refused("i")
-	if _, err := svc.CancelAs(t.Context(), backendtest.Root(), lease.End{ID: string(two.Lease.ID)}); err != nil {
+	if _, err := svc.CancelAs(t.Context(), domaintest.Root(), lease.End{ID: string(two.Lease.ID)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := svc.Cancel(t.Context(), end(h.acquire(svc, h.ann, hour, "i", "j"))); err != nil {
@@ -87,7 +87,7 @@ func TestAcquire_LimitsTheKeysOfAUser(t *testing.T) {
 	}
 	h.acquire(svc, h.ann, nil, "k", "l")
 	refused("m")
-	h.acquire(h.limited(backendtest.Later{Real: h.Runtime, By: time.Minute}).Leases, h.ann, nil, "m", "n")
+	h.acquire(h.limited(domaintest.Later{Real: h.Runtime, By: time.Minute}).Leases, h.ann, nil, "m", "n")
 }
 
 // A confirmation that fails after the lease was put on the list takes it off again.
@@ -110,7 +110,7 @@ func TestConfirm_FailureLeavesNothingOnTheList(t *testing.T) {
 			return next()
 		})
 		_, err := svc.Confirm(t.Context(), end(a))
-		backendtest.WantFaults(t, err, "CANCELLED")
+		domaintest.WantFaults(t, err, "CANCELLED")
 	}
 	if _, err := h.confirm(svc, h.ann, "a", "b", "c"); err != nil {
 		t.Errorf("after three failures: %v", err)
@@ -122,7 +122,7 @@ func TestConfirm_TriedAgainCountsOnce(t *testing.T) {
 	h, f := newFaulty(t)
 	svc := h.limited(h.Runtime).Leases
 	a := h.acquire(svc, h.ann, nil, "a", "b")
-	f.onCommits(2, func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, backendtest.ErrDown })
+	f.onCommits(2, func(func() (lease.Row, error)) (lease.Row, error) { return lease.Row{}, domaintest.ErrDown })
 	if _, err := svc.Confirm(t.Context(), end(a)); err == nil {
 		t.Fatal("the confirmation did not fail")
 	}
@@ -176,35 +176,35 @@ func TestCancelAs_AdministratorsNeedNoToken(t *testing.T) {
 			v  *principal.Viewer
 			in lease.End
 		}{
-			{h.ann, without}, {&principal.Viewer{}, without}, {backendtest.OtherRoot(), without},
-			{backendtest.Root(), lease.End{ID: without.ID, Token: "another"}},
+			{h.ann, without}, {&principal.Viewer{}, without}, {domaintest.OtherRoot(), without},
+			{domaintest.Root(), lease.End{ID: without.ID, Token: "another"}},
 		} {
 			_, err := h.Leases.CancelAs(t.Context(), c.v, c.in)
-			backendtest.WantFaults(t, err, "FORBIDDEN token")
+			domaintest.WantFaults(t, err, "FORBIDDEN token")
 		}
 		h.wantAvailable(h.Leases, map[string]bool{"a": false, "b": false})
-		for _, v := range []*principal.Viewer{h.ann, {}, backendtest.OtherRoot()} {
+		for _, v := range []*principal.Viewer{h.ann, {}, domaintest.OtherRoot()} {
 			tenant := "acme"
 			if l, err := h.Leases.KeyHolder(t.Context(), v, "b", &tenant); fault.CodeOf(err) != fault.Forbidden {
 				t.Errorf("%s learns the holder of a key: %+v, %v", v.User, l, err)
 			}
 		}
-		for _, v := range []*principal.Viewer{backendtest.Root(), backendtest.Globe()} {
+		for _, v := range []*principal.Viewer{domaintest.Root(), domaintest.Globe()} {
 			tenant := "acme"
 			if l, err := h.Leases.KeyHolder(t.Context(), v, "b", &tenant); err != nil || l == nil || l.ID != a.Lease.ID {
 				t.Errorf("the holder of the key for %s is %+v, %v", v.User, l, err)
 			}
 		}
-		if l, err := h.Leases.KeyHolder(t.Context(), backendtest.Root(), "c", nil); err != nil || l != nil {
+		if l, err := h.Leases.KeyHolder(t.Context(), domaintest.Root(), "c", nil); err != nil || l != nil {
 			t.Errorf("the holder of a free key is %+v, %v", l, err)
 		}
-		l, err := h.Leases.CancelAs(t.Context(), backendtest.Root(), without)
+		l, err := h.Leases.CancelAs(t.Context(), domaintest.Root(), without)
 		if err != nil || l.State != lease.Cancelled {
 			t.Fatalf("an administrator: %+v, %v", l, err)
 		}
 		h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true})
-		_, err = h.Leases.CancelAs(t.Context(), backendtest.Root(), without)
-		backendtest.WantFaults(t, err, "CANCELLED")
+		_, err = h.Leases.CancelAs(t.Context(), domaintest.Root(), without)
+		domaintest.WantFaults(t, err, "CANCELLED")
 		h.acquire(h.Leases, h.bob, hour, "b")
 		h.runDue(h.nextDay)
 		if l, err := h.Leases.Lease(t.Context(), without.ID, a.Token); l != nil || err != nil {
@@ -228,18 +228,18 @@ func TestDeleteUser_EndsItsLeases(t *testing.T) {
 	}
 	pending, late := h.acquire(h.Leases, h.ann, hour, "b"), h.acquire(h.Leases, h.ann, hour, "c")
 	bobs := h.acquire(h.Leases, h.bob, hour, "d")
-	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || !d.Complete {
+	if d, err := h.People.DeleteUser(t.Context(), domaintest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || !d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "b": true, "c": true, "d": false})
 	_, err = h.Leases.Confirm(t.Context(), end(late))
-	backendtest.WantFaults(t, err, "CANCELLED")
+	domaintest.WantFaults(t, err, "CANCELLED")
 	if l, err := h.Leases.Lease(t.Context(), string(pending.Lease.ID), pending.Token); err != nil || l.State != lease.Cancelled {
 		t.Errorf("the pending lease: %+v, %v", l, err)
 	}
 	h.acquire(h.Leases, h.bob, hour, "a", "b", "c")
 	_, err = h.Leases.Confirm(t.Context(), end(pending))
-	backendtest.WantFaults(t, err, "CANCELLED")
+	domaintest.WantFaults(t, err, "CANCELLED")
 	if l, err := h.Leases.Lease(t.Context(), string(kept.Lease.ID), kept.Token); err != nil || l.State != lease.Cancelled || l.Documents[0].Value != nil {
 		t.Errorf("the confirmed lease: %+v, %v", l, err)
 	}
@@ -264,12 +264,12 @@ func TestDeleteUser_GoesOnEndingLeases(t *testing.T) {
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
 			if slices.Contains(ids, string(r.ID)) && fails > 0 {
 				fails--
-				return lease.Row{}, backendtest.ErrDown
+				return lease.Row{}, domaintest.ErrDown
 			}
 			return next()
 		}
 	})
-	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
+	if d, err := h.People.DeleteUser(t.Context(), domaintest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
 	if err := h.People.Upkeep.RemoveDeleted(t.Context(), "u:acme:ann"); err != nil {
@@ -289,12 +289,12 @@ func TestDeleteUser_ItsLeasesEndAtOnce(t *testing.T) {
 	f.set(func() { // the list of the user cannot be closed
 		f.commitLease = func(r lease.Row, next func() (lease.Row, error)) (lease.Row, error) {
 			if strings.HasPrefix(string(r.ID), "h:") {
-				return lease.Row{}, backendtest.ErrDown
+				return lease.Row{}, domaintest.ErrDown
 			}
 			return next()
 		}
 	})
-	if d, err := h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
+	if d, err := h.People.DeleteUser(t.Context(), domaintest.Root(), principal.DeleteUser{ID: "u:acme:ann"}); err != nil || d.Complete {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
 	for name, a := range map[string]*lease.Acquired{"pending": read, "confirmed": kept} {
@@ -304,5 +304,5 @@ func TestDeleteUser_ItsLeasesEndAtOnce(t *testing.T) {
 	}
 	f.set(func() { f.commitLease = nil })
 	_, err = h.Leases.Confirm(t.Context(), end(late))
-	backendtest.WantFaults(t, err, "CANCELLED")
+	domaintest.WantFaults(t, err, "CANCELLED")
 }

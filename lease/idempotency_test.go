@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/fault"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/principal"
 )
@@ -32,16 +32,16 @@ func TestAcquire_RepetitionReturnsTheSameLeaseWithoutItsToken(t *testing.T) {
 	}
 	wantAgain("pending", lease.Pending)
 	_, err = h.Leases.Acquire(ctx, h.ann, keyed("r", "a"))
-	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+	domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 	_, err = h.Leases.Acquire(ctx, h.bob, keyed("r", "a"))
-	backendtest.WantFaults(t, err, "TAKEN documents")
+	domaintest.WantFaults(t, err, "TAKEN documents")
 	if _, err := h.Leases.Confirm(ctx, end(first)); err != nil {
 		t.Fatal(err)
 	}
 	wantAgain("confirmed", lease.Confirmed)
 	// After a day the idempotency key is free again, but the keys of the lease are not.
 	_, err = h.nextDay.Leases.Acquire(ctx, h.ann, keyed("r", "a"))
-	backendtest.WantFaults(t, err, "TAKEN documents")
+	domaintest.WantFaults(t, err, "TAKEN documents")
 }
 
 // A refusal is not kept: repeating the request creates another lease, and so does another input
@@ -52,7 +52,7 @@ func TestAcquire_RefusalsAreNotKept(t *testing.T) {
 		ctx := t.Context()
 		rival := h.acquire(h.Leases, h.bob, nil, "a")
 		_, err := h.Leases.Acquire(ctx, h.ann, keyed("r", "a", "b"))
-		backendtest.WantFaults(t, err, "TAKEN documents")
+		domaintest.WantFaults(t, err, "TAKEN documents")
 		if _, err := h.Leases.Cancel(ctx, end(rival)); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestAcquire_RefusalsAreNotKept(t *testing.T) {
 			t.Fatalf("%q: %+v, %v", keys, got, err)
 		}
 		_, err = h.Leases.Acquire(ctx, h.ann, keyed("r", "x"))
-		backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+		domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 	}
 }
 

@@ -10,29 +10,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/principal"
 )
 
 // leases is a fixture with ann and bob, and the Service of leases with three clocks.
 type leases struct {
-	*backendtest.Fixture
+	*domaintest.Fixture
 	ann, bob *principal.Viewer
 	// late is past the time when the claims of leases with the default ttl are released, and nextDay past
 	// the time for which they are kept.
-	late, nextDay *backend.Services
+	late, nextDay *domain.Services
 }
 
-func newLeases(t *testing.T, wrap func(*backend.Store)) leases {
-	h := backendtest.New(t, wrap)
+func newLeases(t *testing.T, wrap func(*domain.Store)) leases {
+	h := domaintest.New(t, wrap)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
-	return leases{h, backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), h.After(2 * time.Minute), h.After(25 * time.Hour)}
+	return leases{h, domaintest.As("u:acme:ann"), domaintest.As("u:acme:bob"), h.After(2 * time.Minute), h.After(25 * time.Hour)}
 }
 
 // documents returns documents with keys but without values.
@@ -45,10 +45,10 @@ func documents(keys ...string) []lease.Document {
 }
 
 // hour is a ttl that ends after the clock of leases.late.
-var hour = backendtest.Ptr(3_600_000)
+var hour = domaintest.Ptr(3_600_000)
 
 // atOnce is the wait of an attempt that does not wait for taken keys.
-var atOnce = backendtest.Ptr(0)
+var atOnce = domaintest.Ptr(0)
 
 // acquire acquires keys for a user, and fails the test on error.
 func (h leases) acquire(svc *lease.Service, v *principal.Viewer, ttl *int, keys ...string) *lease.Acquired {
@@ -67,7 +67,7 @@ func end(a *lease.Acquired) lease.End { return lease.End{ID: string(a.Lease.ID),
 func (h leases) wantAvailable(svc *lease.Service, want map[string]bool) {
 	h.T.Helper()
 	for key, free := range want {
-		got, err := svc.KeyAvailable(h.T.Context(), backendtest.Ann(), key)
+		got, err := svc.KeyAvailable(h.T.Context(), domaintest.Ann(), key)
 		if err != nil || got != free {
 			h.T.Errorf("the key %q is available: %t, %v, want %t", key, got, err, free)
 		}
@@ -90,7 +90,7 @@ func (h leases) wantNoClaims() {
 }
 
 // runDue handles the hints that are due by the clock of svc.
-func (h leases) runDue(svc *backend.Services) {
+func (h leases) runDue(svc *domain.Services) {
 	h.T.Helper()
 	ctx := h.T.Context()
 	for {
@@ -143,21 +143,21 @@ func TestAcquire_RefusesMalformedInput(t *testing.T) {
 		{"a key twice", lease.Acquire{Documents: documents("b", "c", "b")}, []string{"INVALID documents.2.key"}},
 		{"the most bytes that are allowed", lease.Acquire{Documents: []lease.Document{{Key: "d", Value: &big}, {Key: "e", Value: &big}}}, nil},
 		{"a byte too much", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: &big}, {Key: "g", Value: &more}}}, []string{"INVALID documents"}},
-		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: backendtest.Ptr("\xff")}}}, []string{"INVALID documents.0.value"}},
-		{"no time", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(0)}, []string{"INVALID ttlMs"}},
-		{"a negative time", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(-1)}, []string{"INVALID ttlMs"}},
-		{"half a second", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(500)}, []string{"INVALID ttlMs"}},
-		{"just too short", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(999)}, []string{"INVALID ttlMs"}},
-		{"a second", lease.Acquire{Documents: documents("h"), TTLMs: backendtest.Ptr(1000)}, nil},
+		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: domaintest.Ptr("\xff")}}}, []string{"INVALID documents.0.value"}},
+		{"no time", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(0)}, []string{"INVALID ttlMs"}},
+		{"a negative time", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(-1)}, []string{"INVALID ttlMs"}},
+		{"half a second", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(500)}, []string{"INVALID ttlMs"}},
+		{"just too short", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(999)}, []string{"INVALID ttlMs"}},
+		{"a second", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(1000)}, nil},
 		{"an hour", lease.Acquire{Documents: documents("i"), TTLMs: hour}, nil},
-		{"more than an hour", lease.Acquire{Documents: documents("j"), TTLMs: backendtest.Ptr(3_600_001)}, []string{"INVALID ttlMs"}},
-		{"more than a duration holds", lease.Acquire{Documents: documents("j"), TTLMs: backendtest.Ptr(int(1) << 62)}, []string{"INVALID ttlMs"}},
-		{"everything at once", lease.Acquire{Documents: documents("", "k", "k"), TTLMs: backendtest.Ptr(0), IdempotencyKey: backendtest.Ptr("")},
+		{"more than an hour", lease.Acquire{Documents: documents("j"), TTLMs: domaintest.Ptr(3_600_001)}, []string{"INVALID ttlMs"}},
+		{"more than a duration holds", lease.Acquire{Documents: documents("j"), TTLMs: domaintest.Ptr(int(1) << 62)}, []string{"INVALID ttlMs"}},
+		{"everything at once", lease.Acquire{Documents: documents("", "k", "k"), TTLMs: domaintest.Ptr(0), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID documents.0.key", "INVALID documents.2.key", "INVALID ttlMs", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			_, err := h.Leases.Acquire(t.Context(), h.ann, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true, "f": true, "j": true, "k": true, "h": false})
@@ -166,11 +166,11 @@ func TestAcquire_RefusesMalformedInput(t *testing.T) {
 func TestAcquire_IsForStoredUsers(t *testing.T) {
 	h := newLeases(t, nil)
 	for v, want := range map[*principal.Viewer]string{
-		backendtest.Anonymous():         "UNAUTHENTICATED",
-		backendtest.As("u:acme:nobody"): "FORBIDDEN",
+		domaintest.Anonymous():         "UNAUTHENTICATED",
+		domaintest.As("u:acme:nobody"): "FORBIDDEN",
 	} {
 		_, err := h.Leases.Acquire(t.Context(), v, lease.Acquire{Documents: documents("a")})
-		backendtest.WantFaults(t, err, want)
+		domaintest.WantFaults(t, err, want)
 	}
 	h.wantAvailable(h.Leases, map[string]bool{"a": true})
 }
@@ -190,7 +190,7 @@ func TestAcquire_TakesAllKeysOrNone(t *testing.T) {
 		t.Errorf("its documents (-want +got):\n%s", diff)
 	}
 	_, err = h.Leases.Acquire(t.Context(), h.bob, lease.Acquire{Documents: documents("e", "d", "c", "b", "a")})
-	backendtest.WantFaults(t, err, "TAKEN documents")
+	domaintest.WantFaults(t, err, "TAKEN documents")
 	if got := lease.CollidingKeys(err); !slices.Equal(got, []string{"d", "b"}) {
 		t.Errorf("the colliding keys are %q, want d and b in the order of the input", got)
 	}
@@ -206,12 +206,12 @@ func TestLease_FormerHolderCannotTouchTheNewOne(t *testing.T) {
 		for name, act := range map[string]func(h leases, former *lease.Acquired) error{
 			"confirm": func(h leases, former *lease.Acquired) error {
 				_, err := h.late.Leases.Confirm(h.T.Context(), end(former))
-				backendtest.WantFaults(h.T, err, "EXPIRED")
+				domaintest.WantFaults(h.T, err, "EXPIRED")
 				return nil
 			},
 			"confirm by a slower clock": func(h leases, former *lease.Acquired) error {
 				_, err := h.Leases.Confirm(h.T.Context(), end(former))
-				backendtest.WantFaults(h.T, err, "EXPIRED")
+				domaintest.WantFaults(h.T, err, "EXPIRED")
 				return nil
 			},
 			"cancel": func(h leases, former *lease.Acquired) error {
@@ -281,7 +281,7 @@ func TestLease_EndsOnce(t *testing.T) {
 					want = []string{c.wants[i]}
 				}
 				_, err := act(a)
-				backendtest.WantFaults(t, err, want...)
+				domaintest.WantFaults(t, err, want...)
 			}
 			l, err := h.Leases.Lease(ctx, string(a.Lease.ID), a.Token)
 			if err != nil || l.State != c.state {
@@ -313,9 +313,9 @@ func TestLease_NeedsItsToken(t *testing.T) {
 		_, confirmed := h.Leases.Confirm(ctx, lease.End{ID: id, Token: token})
 		_, cancelled := h.Leases.Cancel(ctx, lease.End{ID: id, Token: token})
 		_, read := h.Leases.Lease(ctx, id, token)
-		backendtest.WantFaults(t, confirmed, "FORBIDDEN token")
-		backendtest.WantFaults(t, cancelled, "FORBIDDEN token")
-		backendtest.WantFaults(t, read, "FORBIDDEN")
+		domaintest.WantFaults(t, confirmed, "FORBIDDEN token")
+		domaintest.WantFaults(t, cancelled, "FORBIDDEN token")
+		domaintest.WantFaults(t, read, "FORBIDDEN")
 	}
 	for _, c := range []struct{ id, mutation, query string }{
 		{"l:0123456789abcdef0123456789abcdef", "NOT_FOUND id", ""},
@@ -327,8 +327,8 @@ func TestLease_NeedsItsToken(t *testing.T) {
 		_, confirmed := h.Leases.Confirm(ctx, lease.End{ID: c.id, Token: a.Token})
 		_, cancelled := h.Leases.Cancel(ctx, lease.End{ID: c.id, Token: a.Token})
 		l, read := h.Leases.Lease(ctx, c.id, a.Token)
-		backendtest.WantFaults(t, confirmed, c.mutation)
-		backendtest.WantFaults(t, cancelled, c.mutation)
+		domaintest.WantFaults(t, confirmed, c.mutation)
+		domaintest.WantFaults(t, cancelled, c.mutation)
 		if c.query == "" && (l != nil || read != nil) || c.query != "" && string(fault.ReasonOf(read)) != c.query {
 			t.Errorf("reading %q: %+v, %v", c.id, l, read)
 		}
@@ -390,7 +390,7 @@ func TestSweep_KeepsTheRowForADay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
-		svc  *backend.Services
+		svc  *domain.Services
 		want map[*lease.Acquired]lease.State
 	}{
 		{h.After(0), map[*lease.Acquired]lease.State{expired: lease.Pending, confirmed: lease.Confirmed, cancelled: lease.Cancelled}},
@@ -410,7 +410,7 @@ func TestSweep_KeepsTheRowForADay(t *testing.T) {
 		}
 	}
 	_, err := h.Leases.Confirm(ctx, end(expired))
-	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	domaintest.WantFaults(t, err, "NOT_FOUND id")
 	if _, err := h.Leases.Confirm(ctx, end(confirmed)); fault.ReasonOf(err) != fault.ReasonConfirmed {
 		t.Errorf("the confirmed lease: %v", err)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/sched"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 )
 
@@ -34,18 +34,18 @@ func TestAcquire_WaitsForItsTurn(t *testing.T) {
 	}{
 		"a request":                             {lease.Acquire{}, 3 * time.Second, nil},
 		"a request that does not wait":          {lease.Acquire{}, 7 * time.Second, []string{"CONTENTION"}},
-		"a request that waits for keys":         {lease.Acquire{WaitMs: backendtest.Ptr(10_000)}, 7 * time.Second, nil},
-		"a request that waits for a short time": {lease.Acquire{WaitMs: backendtest.Ptr(1000)}, 3 * time.Second, nil},
-		"a repetition, or its first attempt":    {lease.Acquire{IdempotencyKey: backendtest.Ptr("k")}, 7 * time.Second, nil},
-		"a turn that comes too late":            {lease.Acquire{IdempotencyKey: backendtest.Ptr("k")}, 11 * time.Second, []string{"CONTENTION"}},
+		"a request that waits for keys":         {lease.Acquire{WaitMs: domaintest.Ptr(10_000)}, 7 * time.Second, nil},
+		"a request that waits for a short time": {lease.Acquire{WaitMs: domaintest.Ptr(1000)}, 3 * time.Second, nil},
+		"a repetition, or its first attempt":    {lease.Acquire{IdempotencyKey: domaintest.Ptr("k")}, 7 * time.Second, nil},
+		"a turn that comes too late":            {lease.Acquire{IdempotencyKey: domaintest.Ptr("k")}, 11 * time.Second, []string{"CONTENTION"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newLeases(t, nil)
 			rt := queued{sched.NewReal(), c.after}
 			defer rt.Close()
 			c.in.Documents, c.in.TTLMs = documents("a"), hour
-			_, err := h.otherProcess(rt).Leases.Acquire(t.Context(), backendtest.Ann(), c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			_, err := h.otherProcess(rt).Leases.Acquire(t.Context(), domaintest.Ann(), c.in)
+			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
 }

@@ -10,19 +10,19 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 	"carrel/principal"
 )
 
 // awaited acquires keys for bob, who waits for up to 10 s.
 func awaited(svc *lease.Service, keys ...string) (*lease.Acquired, error) {
-	in := lease.Acquire{Documents: documents(keys...), TTLMs: hour, WaitMs: backendtest.Ptr(10_000)}
-	return svc.Acquire(context.Background(), backendtest.Bob(), in)
+	in := lease.Acquire{Documents: documents(keys...), TTLMs: hour, WaitMs: domaintest.Ptr(10_000)}
+	return svc.Acquire(context.Background(), domaintest.Bob(), in)
 }
 
 // A client that waits gets the keys when their holder gives them up, at any gateway.
@@ -68,7 +68,7 @@ func TestAcquire_WaitEnds(t *testing.T) {
 		_, err := awaited(svc, "b", "a")
 		took := rt.Elapsed() - began
 		rt.Close()
-		backendtest.WantFaults(t, err, "TAKEN documents")
+		domaintest.WantFaults(t, err, "TAKEN documents")
 		if got := lease.CollidingKeys(err); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("the colliding keys are %q", got)
 		}
@@ -83,11 +83,11 @@ func TestAcquire_WaitEnds(t *testing.T) {
 func TestAcquire_RefusesMalformedWaits(t *testing.T) {
 	h := newLeases(t, nil)
 	for ms, valid := range map[int]bool{-1: false, 0: true, 10_000: true, 10_001: false} {
-		_, err := h.Leases.Acquire(t.Context(), backendtest.Ann(), lease.Acquire{Documents: documents(fmt.Sprint(ms)), WaitMs: &ms})
+		_, err := h.Leases.Acquire(t.Context(), domaintest.Ann(), lease.Acquire{Documents: documents(fmt.Sprint(ms)), WaitMs: &ms})
 		if valid {
-			backendtest.WantFaults(t, err)
+			domaintest.WantFaults(t, err)
 		} else {
-			backendtest.WantFaults(t, err, "INVALID waitMs")
+			domaintest.WantFaults(t, err, "INVALID waitMs")
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (s remote) PutClaim(ctx context.Context, c claim.Claim, over *claim.Token) 
 func TestAcquire_ManyClientsForFewKeys(t *testing.T) {
 	rt := sched.NewReal()
 	defer rt.Close()
-	h := newLeases(t, func(s *backend.Store) {
+	h := newLeases(t, func(s *domain.Store) {
 		s.Claims, s.Leases = remote{s.Claims, s.Leases, rt}, remote{s.Claims, s.Leases, rt}
 	})
 	var won atomic.Int64
@@ -157,7 +157,7 @@ func TestAcquire_ManyClientsForFewKeys(t *testing.T) {
 func TestAcquire_ConcurrentRepetitionsGetTheFirstLease(t *testing.T) {
 	rt := sched.NewReal()
 	defer rt.Close()
-	h := newLeases(t, func(s *backend.Store) {
+	h := newLeases(t, func(s *domain.Store) {
 		s.Claims, s.Leases = remote{s.Claims, s.Leases, rt}, remote{s.Claims, s.Leases, rt}
 	})
 	services := []*lease.Service{h.Leases, h.otherProcess(rt).Leases}
@@ -168,7 +168,7 @@ func TestAcquire_ConcurrentRepetitionsGetTheFirstLease(t *testing.T) {
 		var all []func()
 		for n := range 8 {
 			all = append(all, func() {
-				a, err := services[n%2].Acquire(context.Background(), backendtest.Ann(), keyed(fmt.Sprint("r", round), fmt.Sprint("a", round), fmt.Sprint("b", round)))
+				a, err := services[n%2].Acquire(context.Background(), domaintest.Ann(), keyed(fmt.Sprint("r", round), fmt.Sprint("a", round), fmt.Sprint("b", round)))
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain/domaintest"
 	"carrel/lease"
 )
 
@@ -203,7 +203,7 @@ func TestAcquire_RepetitionWaitsForTheFullTime(t *testing.T) {
 			}
 		})
 		go func() {
-			got, err := other.Leases.Acquire(context.Background(), backendtest.As("u:acme:ann"), keyed("r", "a", "b"))
+			got, err := other.Leases.Acquire(context.Background(), domaintest.As("u:acme:ann"), keyed("r", "a", "b"))
 			if err != nil {
 				t.Errorf("the repetition: %v", err)
 			}

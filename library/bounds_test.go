@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -29,7 +29,7 @@ type hangs struct {
 }
 
 // around returns s with the changes.
-func (h *hangs) around(s backend.Store) backend.Store {
+func (h *hangs) around(s domain.Store) domain.Store {
 	h.RegisterStore, h.Store, h.ContentStore, h.LibraryStore, s.Registers, s.Principals, s.Contents, s.Libraries = s.Registers, s.Principals, s.Contents, s.Libraries, h, h, h, h
 	return s
 }
@@ -112,44 +112,44 @@ func (h *hasty) Deadline(ctx context.Context, d time.Duration) (context.Context,
 // boundedStep is a call of a store that hangs during a request.
 type boundedStep struct {
 	name, call string
-	do         func(ctx context.Context, svc *backend.Services) error
+	do         func(ctx context.Context, svc *domain.Services) error
 	within     time.Duration
 }
 
 func stepsOfMutations() []boundedStep {
-	ann := backendtest.As("u:acme:ann")
-	keyed := backendtest.Ptr("a key")
+	ann := domaintest.As("u:acme:ann")
+	keyed := domaintest.Ptr("a key")
 	creation := library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public}
 	return []boundedStep{
-		{"who creates", "ReadPrincipals", func(ctx context.Context, svc *backend.Services) error {
+		{"who creates", "ReadPrincipals", func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.Library.CreateContent(ctx, ann, creation)
 			return err
 		}, 2 * time.Second},
-		{"a generated name", "ContentName", func(ctx context.Context, svc *backend.Services) error {
+		{"a generated name", "ContentName", func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.Library.CreateContent(ctx, ann, creation)
 			return err
 		}, 2 * time.Second},
-		{"a keyed creation", "PutCreationIfAbsent", func(ctx context.Context, svc *backend.Services) error {
+		{"a keyed creation", "PutCreationIfAbsent", func(ctx context.Context, svc *domain.Services) error {
 			in := creation
 			in.IdempotencyKey = keyed
 			_, err := svc.Library.CreateContent(ctx, ann, in)
 			return err
 		}, 2 * time.Second},
-		{"the name of a keyed creation", "ContentName", func(ctx context.Context, svc *backend.Services) error {
+		{"the name of a keyed creation", "ContentName", func(ctx context.Context, svc *domain.Services) error {
 			in := creation
 			in.IdempotencyKey = keyed
 			_, err := svc.Library.CreateContent(ctx, ann, in)
 			return err
 		}, 2 * time.Second},
-		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.People.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
+		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
-		{"the key of a group", "PutCreationIfAbsent", func(ctx context.Context, svc *backend.Services) error {
+		{"the key of a group", "PutCreationIfAbsent", func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
-		{"a group without a key", "ReadPrincipal", func(ctx context.Context, svc *backend.Services) error {
+		{"a group without a key", "ReadPrincipal", func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public})
 			return err
 		}, 5 * time.Second},
@@ -157,13 +157,13 @@ func stepsOfMutations() []boundedStep {
 }
 
 func stepsOfSubscriptions() []boundedStep {
-	ann := backendtest.As("u:acme:ann")
+	ann := domaintest.As("u:acme:ann")
 	return []boundedStep{
-		{"whose library is followed", "ReadPrincipals", func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.Feed.Follow(ctx, backendtest.As("u:acme:ben"), "u:acme:ann", nil)
+		{"whose library is followed", "ReadPrincipals", func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.Feed.Follow(ctx, domaintest.As("u:acme:ben"), "u:acme:ann", nil)
 			return err
 		}, 5 * time.Second},
-		{"what a follower has missed", "Changes", func(ctx context.Context, svc *backend.Services) error {
+		{"what a follower has missed", "Changes", func(ctx context.Context, svc *domain.Services) error {
 			page, err := svc.Listing.Library(ctx, ann, "u:acme:ann", library.LibraryQuery{})
 			if err != nil {
 				return err
@@ -171,13 +171,13 @@ func stepsOfSubscriptions() []boundedStep {
 			_, err = svc.Feed.Follow(ctx, ann, "u:acme:ann", page.PageInfo.EndCursor())
 			return err
 		}, 5 * time.Second},
-		{"an event", "ReadMany", func(ctx context.Context, svc *backend.Services) error {
+		{"an event", "ReadMany", func(ctx context.Context, svc *domain.Services) error {
 			f, err := svc.Feed.Follow(ctx, ann, "u:acme:ann", nil)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			if _, err := svc.Library.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+			if _, err := svc.Library.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 				return err
 			}
 			_, err = f.Next(ctx)
@@ -191,12 +191,12 @@ func stepsOfSubscriptions() []boundedStep {
 func TestMutation_EveryStepBeforeTheDecisionIsBounded(t *testing.T) {
 	for _, tc := range append(stepsOfMutations(), stepsOfSubscriptions()...) {
 		t.Run(tc.name, func(t *testing.T) {
-			h := backendtest.Town(t)
+			h := domaintest.Town(t)
 			h.Note("a", principal.Public)
 			h.Quiet()
 			store := &hangs{call: tc.call}
 			rt := &hasty{Real: h.Runtime, store: store}
-			svc := backendtest.Open(t, backend.Config{Store: store.around(h.Store), Runtime: rt, Journal: h.Journal, Names: store})
+			svc := domaintest.Open(t, domain.Config{Store: store.around(h.Store), Runtime: rt, Journal: h.Journal, Names: store})
 			store.on.Store(true)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -216,19 +216,19 @@ func TestMutation_EveryStepBeforeTheDecisionIsBounded(t *testing.T) {
 // TestMutation_ClockFarAheadIsRefused: a gateway whose clock is far ahead of that of its store
 // refuses all mutations, and still serves reads.
 func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	h.Note("a", principal.Public)
 	h.Quiet()
 	var ahead atomic.Int64
-	svc := backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
+	svc := domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{},
 		Ahead: func() time.Duration { return time.Duration(ahead.Load()) },
 	})
-	ann := backendtest.As("u:acme:ann")
+	ann := domaintest.As("u:acme:ann")
 	title := 0
 	update := func() error {
 		title++
-		_, err := svc.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr(string(rune('a' + title))))})
+		_, err := svc.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr(string(rune('a' + title))))})
 		return err
 	}
 	mutations := map[string]func() error{
@@ -238,7 +238,7 @@ func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 			return err
 		},
 		"update of a user": func() error {
-			_, err := svc.People.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("Another"))})
+			_, err := svc.People.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("Another"))})
 			return err
 		},
 		"fence": func() error {

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -85,51 +85,51 @@ func (s *slow) CommitPrincipal(ctx context.Context, c *principal.Commit) (commit
 // TestBudget_RefusalIsInTime checks that each step of a mutation has time of its own to wait for
 // the store, and all of them together at most 5 s.
 func TestBudget_RefusalIsInTime(t *testing.T) {
-	ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
-	key := backendtest.Ptr("a key")
-	for name, mutate := range map[string]func(ctx context.Context, svc *backend.Services) error{
-		"createContent": func(ctx context.Context, svc *backend.Services) error {
+	ann := func() *principal.Viewer { return domaintest.As("u:acme:ann") }
+	key := domaintest.Ptr("a key")
+	for name, mutate := range map[string]func(ctx context.Context, svc *domain.Services) error{
+		"createContent": func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.Library.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateContent": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.Library.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), IdempotencyKey: key})
+		"updateContent": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.Library.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")), IdempotencyKey: key})
 			return err
 		},
-		"deleteContent": func(ctx context.Context, svc *backend.Services) error {
+		"deleteContent": func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.Library.DeleteContent(ctx, ann(), library.DeleteContent{ID: "c:acme:a"})
 			return err
 		},
-		"shareContent": func(ctx context.Context, svc *backend.Services) error {
+		"shareContent": func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.Library.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 			return err
 		},
-		"setContentMembers": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.Library.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: backendtest.MemberChanges("u:acme:ben=EDITOR")})
+		"setContentMembers": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.Library.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: domaintest.MemberChanges("u:acme:ben=EDITOR")})
 			return err
 		},
-		"removeFromLibrary": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.Library.RemoveFromLibrary(ctx, backendtest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
+		"removeFromLibrary": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.Library.RemoveFromLibrary(ctx, domaintest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
 			return err
 		},
-		"createUser": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.People.CreateUser(ctx, backendtest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
+		"createUser": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateUser": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.People.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("A"))})
+		"updateUser": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.People.UpdateUser(ctx, ann(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("A"))})
 			return err
 		},
-		"createGroup": func(ctx context.Context, svc *backend.Services) error {
+		"createGroup": func(ctx context.Context, svc *domain.Services) error {
 			_, err := svc.People.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
-		"updateGroup": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.People.UpdateGroup(ctx, backendtest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(backendtest.Ptr("T"))})
+		"updateGroup": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.People.UpdateGroup(ctx, domaintest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(domaintest.Ptr("T"))})
 			return err
 		},
-		"setGroupMembers": func(ctx context.Context, svc *backend.Services) error {
-			_, err := svc.People.SetGroupMembers(ctx, backendtest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:ben=MEMBER")}})
+		"setGroupMembers": func(ctx context.Context, svc *domain.Services) error {
+			_, err := svc.People.SetGroupMembers(ctx, domaintest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
 	} {
@@ -143,9 +143,9 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 
 // refusedInTime makes a mutation on a store whose calls take some time. Unless it is decided,
 // it must be refused in time, with nothing sent.
-func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *backend.Services) error) {
+func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *domain.Services) error) {
 	store := &slow{}
-	h := backendtest.New(t, func(s *backend.Store) {
+	h := domaintest.New(t, func(s *domain.Store) {
 		store.JournalStore, store.RegisterStore, store.Store, store.ContentStore, s.Journal, s.Registers, s.Principals, s.Contents = s.Journal, s.Registers, s.Principals, s.Contents, store, store, store, store
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -19,14 +19,14 @@ func TestCreate_ExpiredOutcomeFreesItsKey(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			// The clock of the store does not advance, so that the store forgets nothing.
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			clock := &calendar{Real: h.Runtime}
 			clock.at.Store(time.Now().UnixMicro())
-			svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+			svc := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: clock, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 			h.Services = svc
 			h.User("u:acme:ann", principal.Public)
-			backendtest.WantFaults(t, c.create(h, "key", "x", "first"))
-			backendtest.WantFaults(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
+			domaintest.WantFaults(t, c.create(h, "key", "x", "first"))
+			domaintest.WantFaults(t, c.create(h, "key", "x", "second"), "IDEMPOTENCY_MISMATCH")
 			clock.pass(24*time.Hour + time.Minute)
 			// The key is fixed to the taken name again, and its attempt refused. Then the
 			// next input finds the expired outcome of the first under that name.
@@ -35,8 +35,8 @@ func TestCreate_ExpiredOutcomeFreesItsKey(t *testing.T) {
 					t.Errorf("%s under a taken name: %v", title, err)
 				}
 			}
-			backendtest.WantFaults(t, c.create(h, "key", "y", "fourth"))
-			backendtest.WantFaults(t, c.create(h, "key", "y", "fifth"), "IDEMPOTENCY_MISMATCH")
+			domaintest.WantFaults(t, c.create(h, "key", "y", "fourth"))
+			domaintest.WantFaults(t, c.create(h, "key", "y", "fifth"), "IDEMPOTENCY_MISMATCH")
 			h.Quiet()
 			h.WantClean()
 		})
@@ -46,17 +46,17 @@ func TestCreate_ExpiredOutcomeFreesItsKey(t *testing.T) {
 // TestCreate_ClaimDoesNotReviveADeletedID: a deleted id stays deleted when its key is used for
 // another input. It cannot be created again.
 func TestCreate_ClaimDoesNotReviveADeletedID(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	content := creations[0]
-	backendtest.WantFaults(t, content.create(h, "one", "x", "first"))
+	domaintest.WantFaults(t, content.create(h, "one", "x", "first"))
 	if err := content.create(h, "two", "x", "second"); err == nil {
 		t.Fatal("a name was taken twice")
 	}
-	if _, err := h.Library.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
+	if _, err := h.Library.DeleteContent(t.Context(), domaintest.As("u:acme:ann"), library.DeleteContent{ID: "c:acme:x"}); err != nil {
 		t.Fatal(err)
 	}
-	backendtest.WantFaults(t, content.create(h, "two", "y", "third"))
+	domaintest.WantFaults(t, content.create(h, "two", "y", "third"))
 	if state := h.Content("c:acme:x").State; state != commit.Deleted {
 		t.Errorf("the deleted item is in state %v", state)
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -16,7 +16,7 @@ import (
 // lister reads a page of one of the lists of principals.
 type lister func(v *principal.Viewer, args cursor.PageArgs) (rows []string, cursors []string, info cursor.PageInfo, err error)
 
-func listMembers(r *backendtest.Rows, id library.ContentID) lister {
+func listMembers(r *domaintest.Rows, id library.ContentID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.Library.Members(r.T.Context(), v, id, args)
 		if err != nil {
@@ -29,7 +29,7 @@ func listMembers(r *backendtest.Rows, id library.ContentID) lister {
 	}
 }
 
-func listGroupMembers(r *backendtest.Rows, id principal.ID) lister {
+func listGroupMembers(r *domaintest.Rows, id principal.ID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.People.GroupMembers(r.T.Context(), v, id, args)
 		if err != nil {
@@ -42,7 +42,7 @@ func listGroupMembers(r *backendtest.Rows, id principal.ID) lister {
 	}
 }
 
-func listGroups(r *backendtest.Rows, id principal.ID) lister {
+func listGroups(r *domaintest.Rows, id principal.ID) lister {
 	return func(v *principal.Viewer, args cursor.PageArgs) (rows, cursors []string, info cursor.PageInfo, err error) {
 		c, err := r.People.Groups(r.T.Context(), v, id, args)
 		if err != nil {
@@ -57,12 +57,12 @@ func listGroups(r *backendtest.Rows, id principal.ID) lister {
 
 // wantEmptyPageAfter checks that a client can continue from the end of a list: the empty page after
 // it has cursors of the same position.
-func wantEmptyPageAfter(r *backendtest.Rows, list lister, v *principal.Viewer, end *string) {
+func wantEmptyPageAfter(r *domaintest.Rows, list lister, v *principal.Viewer, end *string) {
 	r.T.Helper()
 	if end == nil {
 		return // an empty list, read without a cursor
 	}
-	rows, _, info, err := list(v, backendtest.FirstAfter(3, end))
+	rows, _, info, err := list(v, domaintest.FirstAfter(3, end))
 	r.Must(err)
 	if len(rows) != 0 || info.StartCursor() == nil || info.EndCursor() == nil || *info.EndCursor() != *end || *info.StartCursor() != *end {
 		r.T.Errorf("after the end there are %v, from %v to %v", rows, info.StartCursor(), info.EndCursor())
@@ -70,12 +70,12 @@ func wantEmptyPageAfter(r *backendtest.Rows, list lister, v *principal.Viewer, e
 }
 
 // walkList pages through a list and checks what must be true of every page.
-func walkList(r *backendtest.Rows, list lister, v *principal.Viewer, size int) []string {
+func walkList(r *domaintest.Rows, list lister, v *principal.Viewer, size int) []string {
 	r.T.Helper()
 	var all []string
 	var cursor *string
 	for range 1000 {
-		rows, cursors, info, err := list(v, backendtest.FirstAfter(size, cursor))
+		rows, cursors, info, err := list(v, domaintest.FirstAfter(size, cursor))
 		r.Must(err)
 		if info.HasPreviousPage != (len(all) > 0) {
 			r.T.Errorf("hasPreviousPage is %v after %d rows", info.HasPreviousPage, len(all))
@@ -100,11 +100,11 @@ func walkList(r *backendtest.Rows, list lister, v *principal.Viewer, size int) [
 
 // listFixture has an item, a group and a user whose lists have 12 principals, of which every
 // third is PRIVATE, and one that is leaving.
-func listFixture(t *testing.T) *backendtest.Rows {
-	r := backendtest.NewRows(t)
+func listFixture(t *testing.T) *domaintest.Rows {
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:team", "u:acme:left")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
-	members := []library.Member{backendtest.ContentMember("u:acme:ann", library.Manages), {Principal: "u:acme:left", Role: library.Viewing, Leaving: true}}
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:ann", principal.GroupManager))
+	members := []library.Member{domaintest.ContentMember("u:acme:ann", library.Manages), {Principal: "u:acme:left", Role: library.Viewing, Leaving: true}}
 	for i := range 12 {
 		vis := principal.Public
 		if i%3 == 0 {
@@ -114,17 +114,17 @@ func listFixture(t *testing.T) *backendtest.Rows {
 		group := principal.ID(fmt.Sprintf("g:acme:m%02d", i))
 		r.Principal(user, vis)
 		r.Principal(group, vis)
-		members = append(members, backendtest.ContentMember(user, library.Viewing))
-		r.Join("g:acme:team", true, backendtest.GroupMember(user, principal.GroupMember))
-		r.Join(group, true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+		members = append(members, domaintest.ContentMember(user, library.Viewing))
+		r.Join("g:acme:team", true, domaintest.GroupMember(user, principal.GroupMember))
+		r.Join(group, true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
 	}
-	left := backendtest.GroupMember("u:acme:left", principal.GroupMember)
+	left := domaintest.GroupMember("u:acme:left", principal.GroupMember)
 	left.Leaving = true
 	r.Join("g:acme:team", true, left)
 	// The index still lists a group that ann has left.
 	r.Principals("g:acme:former")
-	r.Join("g:acme:former", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	out := backendtest.GroupMember("u:acme:ann", principal.GroupMember)
+	r.Join("g:acme:former", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	out := domaintest.GroupMember("u:acme:ann", principal.GroupMember)
 	out.Leaving = true
 	r.Join("g:acme:former", false, out)
 	r.Item("c:acme:item", 1, principal.Public, members...)
@@ -154,12 +154,12 @@ func TestConnections_ListWhomTheViewerMaySee(t *testing.T) {
 		viewer func() *principal.Viewer
 		want   []string
 	}{
-		{"members, anonymous", listMembers(r, "c:acme:item"), backendtest.Anonymous, with(public, "VIEWER", []string{"ann MANAGER"}, nil)},
-		{"members, administrator", listMembers(r, "c:acme:item"), backendtest.Root, with(all, "VIEWER", []string{"ann MANAGER"}, nil)},
-		{"group members, anonymous", listGroupMembers(r, "g:acme:team"), backendtest.Anonymous, with(public, "MEMBER", []string{"ann MANAGER"}, nil)},
-		{"group members, administrator", listGroupMembers(r, "g:acme:team"), backendtest.Root, with(all, "MEMBER", []string{"ann MANAGER"}, nil)},
-		{"groups, anonymous", listGroups(r, "u:acme:ann"), backendtest.Anonymous, with(public, "MEMBER", nil, []string{"team MANAGER"})},
-		{"groups, itself", listGroups(r, "u:acme:ann"), backendtest.Ann, with(all, "MEMBER", nil, []string{"team MANAGER"})},
+		{"members, anonymous", listMembers(r, "c:acme:item"), domaintest.Anonymous, with(public, "VIEWER", []string{"ann MANAGER"}, nil)},
+		{"members, administrator", listMembers(r, "c:acme:item"), domaintest.Root, with(all, "VIEWER", []string{"ann MANAGER"}, nil)},
+		{"group members, anonymous", listGroupMembers(r, "g:acme:team"), domaintest.Anonymous, with(public, "MEMBER", []string{"ann MANAGER"}, nil)},
+		{"group members, administrator", listGroupMembers(r, "g:acme:team"), domaintest.Root, with(all, "MEMBER", []string{"ann MANAGER"}, nil)},
+		{"groups, anonymous", listGroups(r, "u:acme:ann"), domaintest.Anonymous, with(public, "MEMBER", nil, []string{"team MANAGER"})},
+		{"groups, itself", listGroups(r, "u:acme:ann"), domaintest.Ann, with(all, "MEMBER", nil, []string{"team MANAGER"})},
 	} {
 		for _, size := range []int{1, 3, 20} {
 			t.Run(fmt.Sprintf("%s, pages of %d", c.name, size), func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 	r := listFixture(t)
 	r.Principal("u:acme:shy", principal.Private)
 	r.Principal("g:acme:shy", principal.Private)
-	r.Item("c:acme:shy", 1, principal.Private, backendtest.ContentMember("u:acme:shy", library.Manages))
+	r.Item("c:acme:shy", 1, principal.Private, domaintest.ContentMember("u:acme:shy", library.Manages))
 	lists := map[string]func(id string) lister{
 		"members":       func(id string) lister { return listMembers(r, library.ContentID("c:"+id)) },
 		"group members": func(id string) lister { return listGroupMembers(r, principal.ID("g:"+id)) },
@@ -194,31 +194,31 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 		}{
 			{"invisible", "acme:shy", cursor.PageArgs{}, fault.NotFound, ""},
 			{"absent", "acme:none", cursor.PageArgs{}, fault.NotFound, ""},
-			{"too many", things[kind], backendtest.First(101), fault.Invalid, fault.ReasonBadInput},
-			{"negative", things[kind], backendtest.First(-1), fault.Invalid, fault.ReasonBadInput},
+			{"too many", things[kind], domaintest.First(101), fault.Invalid, fault.ReasonBadInput},
+			{"negative", things[kind], domaintest.First(-1), fault.Invalid, fault.ReasonBadInput},
 			{"backwards", things[kind], cursor.PageArgs{Last: n(1)}, fault.Invalid, fault.ReasonBadInput},
-			{"empty cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("")), fault.Invalid, fault.ReasonBadCursor},
-			{"not a cursor", things[kind], backendtest.FirstAfter(1, backendtest.Ptr("abc")), fault.Invalid, fault.ReasonBadCursor},
+			{"empty cursor", things[kind], domaintest.FirstAfter(1, domaintest.Ptr("")), fault.Invalid, fault.ReasonBadCursor},
+			{"not a cursor", things[kind], domaintest.FirstAfter(1, domaintest.Ptr("abc")), fault.Invalid, fault.ReasonBadCursor},
 		} {
 			t.Run(kind+", "+c.name, func(t *testing.T) {
 				r.T = t
-				_, _, _, err := list(c.id)(backendtest.Anonymous(), c.args)
-				backendtest.WantReason(t, err, c.code, c.reason)
+				_, _, _, err := list(c.id)(domaintest.Anonymous(), c.args)
+				domaintest.WantReason(t, err, c.code, c.reason)
 			})
 		}
 		t.Run(kind+", none requested", func(t *testing.T) {
 			r.T = t
-			rows, _, info, err := list(things[kind])(backendtest.Anonymous(), backendtest.First(0))
+			rows, _, info, err := list(things[kind])(domaintest.Anonymous(), domaintest.First(0))
 			if err != nil || len(rows) > 0 || !info.HasNextPage || info.EndCursor() != nil {
 				t.Errorf("%v, %+v, %v", rows, info, err)
 			}
 		})
 	}
 	t.Run("a user has no members, a group no groups", func(t *testing.T) {
-		_, err := r.People.GroupMembers(t.Context(), backendtest.Ann(), "u:acme:ann", cursor.PageArgs{})
-		backendtest.WantReason(t, err, fault.NotFound, "")
-		_, err = r.People.Groups(t.Context(), backendtest.Ann(), "g:acme:team", cursor.PageArgs{})
-		backendtest.WantReason(t, err, fault.NotFound, "")
+		_, err := r.People.GroupMembers(t.Context(), domaintest.Ann(), "u:acme:ann", cursor.PageArgs{})
+		domaintest.WantReason(t, err, fault.NotFound, "")
+		_, err = r.People.Groups(t.Context(), domaintest.Ann(), "g:acme:team", cursor.PageArgs{})
+		domaintest.WantReason(t, err, fault.NotFound, "")
 	})
 }
 
@@ -226,29 +226,29 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 // page, and the next one continues from there.
 func TestConnections_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	const budget = 1000
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:zoe")
 	var members []library.Member
 	for i := range budget {
 		p := principal.ID(fmt.Sprintf("u:acme:h%04d", i))
 		r.Principal(p, principal.Private)
-		members = append(members, backendtest.ContentMember(p, library.Viewing))
+		members = append(members, domaintest.ContentMember(p, library.Viewing))
 	}
 	store := func(id library.ContentID, members ...library.Member) {
 		r.Change(id, func(h *library.Header) { h.Position, h.Visibility = 1, principal.Public }, members...)
 	}
 	store("c:acme:hidden", members...)
-	store("c:acme:one-more", append(members, backendtest.ContentMember("u:acme:zoe", library.Viewing))...)
+	store("c:acme:one-more", append(members, domaintest.ContentMember("u:acme:zoe", library.Viewing))...)
 
-	rows, _, info, err := listMembers(r, "c:acme:hidden")(backendtest.Anonymous(), backendtest.First(5))
+	rows, _, info, err := listMembers(r, "c:acme:hidden")(domaintest.Anonymous(), domaintest.First(5))
 	if err != nil || len(rows) > 0 || info.HasNextPage || info.EndCursor() != nil {
 		t.Errorf("%v, %+v, %v", rows, info, err)
 	}
-	rows, _, info, err = listMembers(r, "c:acme:one-more")(backendtest.Anonymous(), backendtest.First(5))
+	rows, _, info, err = listMembers(r, "c:acme:one-more")(domaintest.Anonymous(), domaintest.First(5))
 	if err != nil || len(rows) > 0 || !info.HasNextPage || info.EndCursor() == nil {
 		t.Fatalf("%v, %+v, %v", rows, info, err)
 	}
-	rows, _, info, err = listMembers(r, "c:acme:one-more")(backendtest.Anonymous(), backendtest.FirstAfter(5, info.EndCursor()))
+	rows, _, info, err = listMembers(r, "c:acme:one-more")(domaintest.Anonymous(), domaintest.FirstAfter(5, info.EndCursor()))
 	if diff := cmp.Diff([]string{"zoe VIEWER"}, rows); diff != "" || err != nil || info.HasNextPage {
 		t.Errorf("%s, %+v, %v", diff, info, err)
 	}

@@ -90,7 +90,7 @@ type Content struct {
 	LastModified clock.Instant
 	Version      int            // from 1; incremented with each change of LastModified
 	ExpiresAt    *clock.Instant // nobody sees the item after it
-	// Page is the data that package page keeps in the header; nil if there is none. It is never
+	// Page is the data that package note keeps in the header; nil if there is none. It is never
 	// modified in place.
 	Page []byte
 }

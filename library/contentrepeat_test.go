@@ -5,46 +5,46 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
 func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
-		return h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: backendtest.Ptr("k")})
+		return h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
 	}
-	first, err := create(backendtest.As("u:acme:ann"), "t")
+	first, err := create(domaintest.As("u:acme:ann"), "t")
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := create(backendtest.As("u:acme:ann"), "t")
+	again, err := create(domaintest.As("u:acme:ann"), "t")
 	if err != nil || again.ID != first.ID || again.FanOut.Libraries != 1 {
 		t.Errorf("the repetition: %+v, %v", again, err)
 	}
-	if _, err := create(backendtest.As("u:acme:ann"), "other"); fault.ReasonOf(err) != fault.ReasonIdempotencyMismatch {
+	if _, err := create(domaintest.As("u:acme:ann"), "other"); fault.ReasonOf(err) != fault.ReasonIdempotencyMismatch {
 		t.Errorf("another input: %v", err)
 	}
-	if theirs, err := create(backendtest.As("u:acme:ben"), "other"); err != nil || theirs.ID == first.ID {
+	if theirs, err := create(domaintest.As("u:acme:ben"), "other"); err != nil || theirs.ID == first.ID {
 		t.Errorf("another viewer: %+v, %v", theirs, err)
 	}
 	update := func(title string) error {
-		_, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: backendtest.Ptr("u")})
+		_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: domaintest.Ptr("u")})
 		return err
 	}
 	for range 2 {
-		backendtest.WantFaults(t, update("new"))
+		domaintest.WantFaults(t, update("new"))
 	}
-	backendtest.WantFaults(t, update("newer"), "IDEMPOTENCY_MISMATCH")
+	domaintest.WantFaults(t, update("newer"), "IDEMPOTENCY_MISMATCH")
 	if got := h.Content(first.ID); got.Version != 2 {
 		t.Errorf("repeated twice, changed to version %d", got.Version)
 	}
-	del := library.DeleteContent{ID: string(first.ID), IdempotencyKey: backendtest.Ptr("d")}
+	del := library.DeleteContent{ID: string(first.ID), IdempotencyKey: domaintest.Ptr("d")}
 	for range 2 {
-		if _, err := h.Library.DeleteContent(t.Context(), backendtest.As("u:acme:ann"), del); err != nil {
+		if _, err := h.Library.DeleteContent(t.Context(), domaintest.As("u:acme:ann"), del); err != nil {
 			t.Errorf("deleting: %v", err)
 		}
 	}
@@ -52,24 +52,24 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 }
 
 func TestIdempotencyKey_RefusedCreationIsNotKept(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	create := func(members ...string) error {
-		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
-			Name: backendtest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: backendtest.MemberChanges(members...), IdempotencyKey: backendtest.Ptr("k"),
+		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
+			Name: domaintest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: domaintest.MemberChanges(members...), IdempotencyKey: domaintest.Ptr("k"),
 		})
 		return err
 	}
-	backendtest.WantFaults(t, create("u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
-	backendtest.WantFaults(t, create("u:acme:ben=VIEWER"))
-	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "t")
+	domaintest.WantFaults(t, create("u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+	domaintest.WantFaults(t, create("u:acme:ben=VIEWER"))
+	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben", "t")
 }
 
 func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
 		title := fmt.Sprintf("hot %d", n)
-		out, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil || !out.FanOut.Complete {
 			t.Fatalf("update %d: %+v, %v", n, out, err)
 		}
@@ -85,9 +85,9 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	if st := h.Journal.Stats(); st.Deferred != 1 {
 		t.Errorf("%d deferred moves, want one for all updates", st.Deferred)
 	}
-	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "hot 39")
+	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben", "hot 39")
 	private := principal.Private
-	if out, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
+	if out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
 		t.Errorf("a change of visibility at the unmoved position: %+v, %v", out, err)
 	}
 	h.WantTitles(&principal.Viewer{}, "u:acme:ben")
@@ -98,7 +98,7 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 }
 
 func TestUpdateContent_ConcurrentChangesOfOneItemAreAllMade(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
 	for n := range 30 {
 		h.User(fmt.Sprintf("u:acme:p%d", n), principal.Public)
@@ -107,13 +107,13 @@ func TestUpdateContent_ConcurrentChangesOfOneItemAreAllMade(t *testing.T) {
 	for n := range 30 {
 		wg.Go(func() {
 			p := fmt.Sprintf("u:acme:p%d", n)
-			if _, err := h.Library.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
+			if _, err := h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
 		})
 		wg.Go(func() {
 			title := fmt.Sprintf("a%d", n)
-			if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
+			if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
 				t.Errorf("update %d: %v", n, err)
 			}
 		})

@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
 func TestShareContent_ChecksInputAndRights(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	open := string(h.Note("open", principal.Public))
 	ours := string(h.Note("ours", principal.LoggedIn))
 	secret := string(h.Note("secret", principal.Private, "u:acme:ben=EDITOR"))
@@ -30,22 +30,22 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 		want []string
 	}{
 		{"anonymous", &principal.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
-		{"with nobody", backendtest.As("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
-		{"with too many", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
-		{"with the malformed and the unknown", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
-		{"with the unknown and the unseen", backendtest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
-		{"of what is unseen", backendtest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
-		{"of a private item by its editor", backendtest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
-		{"of more than viewing by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
-		{"of a LOGGEDIN item with another tenant by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
-		{"with oneself, twice", backendtest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
-		{"by a reader", backendtest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
-		{"with another tenant by a manager", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
-		{"that would demote", backendtest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
+		{"with nobody", domaintest.As("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
+		{"with too many", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
+		{"with the malformed and the unknown", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
+		{"with the unknown and the unseen", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
+		{"of what is unseen", domaintest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
+		{"of a private item by its editor", domaintest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
+		{"of more than viewing by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
+		{"of a LOGGEDIN item with another tenant by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
+		{"with oneself, twice", domaintest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
+		{"by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
+		{"with another tenant by a manager", domaintest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
+		{"that would demote", domaintest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := h.Library.ShareContent(t.Context(), c.as, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			if err == nil && (out.Content == nil || len(out.Edges) == 0) {
 				t.Errorf("the outcome: %+v", out)
 			}
@@ -54,15 +54,15 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 	if row, err := h.Store.Contents.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
 		t.Errorf("a share demoted: %+v, %v", row, err)
 	}
-	h.WantTitles(backendtest.As("u:acme:cleo"), "g:acme:team", "secret")
+	h.WantTitles(domaintest.As("u:acme:cleo"), "g:acme:team", "secret")
 	h.WantClean()
 }
 
 func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR")
 	before := h.Content(id)
-	out, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+	out, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
 		t.Errorf("the outcome: %+v, %v", out, err)
 	}
@@ -72,7 +72,7 @@ func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
 }
 
 func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := string(h.Note("a", principal.Private, "u:acme:ben=EDITOR"))
 	for _, c := range []struct {
 		name    string
@@ -80,26 +80,26 @@ func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 		changes []library.ContentMemberChange
 		want    []string
 	}{
-		{"none", backendtest.As("u:acme:ann"), nil, []string{"INVALID members"}},
-		{"one twice", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
-		{"by an editor", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
-		{"an unseen one", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
-		{"removing the last manager", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
-		{"demoting the last manager", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
-		{"removing somebody who is no member", backendtest.As("u:acme:ann"), backendtest.MemberChanges("u:acme:cleo="), nil},
-		{"adding a group", backendtest.As("u:acme:ann"), backendtest.MemberChanges("g:acme:team=MANAGER"), nil},
-		{"removing oneself", backendtest.As("u:acme:ben"), backendtest.MemberChanges("u:acme:ben="), nil},
-		{"removing a manager, while a group is manager", backendtest.As("u:acme:cleo"), backendtest.MemberChanges("u:acme:ann="), nil},
+		{"none", domaintest.As("u:acme:ann"), nil, []string{"INVALID members"}},
+		{"one twice", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
+		{"by an editor", domaintest.As("u:acme:ben"), domaintest.MemberChanges("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
+		{"an unseen one", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
+		{"removing the last manager", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
+		{"demoting the last manager", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
+		{"removing somebody who is no member", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:cleo="), nil},
+		{"adding a group", domaintest.As("u:acme:ann"), domaintest.MemberChanges("g:acme:team=MANAGER"), nil},
+		{"removing oneself", domaintest.As("u:acme:ben"), domaintest.MemberChanges("u:acme:ben="), nil},
+		{"removing a manager, while a group is manager", domaintest.As("u:acme:cleo"), domaintest.MemberChanges("u:acme:ann="), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Library.SetContentMembers(t.Context(), c.as, library.SetContentMembers{Content: id, Members: c.changes})
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
-	if _, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a removed manager still sees the private item: %v", err)
 	}
-	h.WantTitles(backendtest.As("u:acme:ann"), "u:acme:ann")
+	h.WantTitles(domaintest.As("u:acme:ann"), "u:acme:ann")
 	h.WantClean()
 }
 
@@ -137,8 +137,8 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 
 func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
-	h := backendtest.New(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
-	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h := domaintest.New(t, func(s *domain.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	h.User("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {
@@ -147,7 +147,7 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	slow.id = id
 	share := func(p string) (*library.ContentOutcome, error) {
-		return h.Library.ShareContent(t.Context(), backendtest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+		return h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = share("u:acme:p0") })
@@ -161,8 +161,8 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
-		backendtest.WantFaults(t, err, "FORBIDDEN role")
+		_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		domaintest.WantFaults(t, err, "FORBIDDEN role")
 	})
 	for h.Library.SharesWaiting(id) < many {
 		runtime.Gosched()
@@ -179,34 +179,34 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 }
 
 func TestShareContent_ReaderMayNotShareALoggedInItemWithAGroup(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := string(h.Note("ours", principal.LoggedIn))
-	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
+	h.MustSet(domaintest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
 	share := func(v *principal.Viewer) error {
 		_, err := h.Library.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
 		return err
 	}
-	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo")), "FORBIDDEN principalIds.0")
-	if cs, err := h.Library.Contents(t.Context(), backendtest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
+	domaintest.WantFaults(t, share(domaintest.As("u:acme:cleo")), "FORBIDDEN principalIds.0")
+	if cs, err := h.Library.Contents(t.Context(), domaintest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
 		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
 	}
-	backendtest.WantFaults(t, share(backendtest.As("u:acme:ann")))
-	backendtest.WantFaults(t, share(backendtest.As("u:acme:cleo"))) // the group has a role, so it sees the item anyway
+	domaintest.WantFaults(t, share(domaintest.As("u:acme:ann")))
+	domaintest.WantFaults(t, share(domaintest.As("u:acme:cleo"))) // the group has a role, so it sees the item anyway
 }
 
 // TestShareContent_ReaderSharesAPublicItemWithAGroup: everybody sees a PUBLIC item anyway.
 func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("open", principal.Public)
 	_, err := h.Share("u:beta:zed", id, "g:acme:team")
-	backendtest.WantFaults(t, err)
+	domaintest.WantFaults(t, err)
 	h.WantTitles(&principal.Viewer{}, "g:acme:team", "open")
 }
 
 func TestMembers_ManagersSeeAll(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
-	if _, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
+	if _, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
 		t.Fatal(err)
 	}
 	members := func(v *principal.Viewer) int {
@@ -216,10 +216,10 @@ func TestMembers_ManagersSeeAll(t *testing.T) {
 		}
 		return len(c.Edges)
 	}
-	if n := members(backendtest.As("u:acme:ben")); n != 1 {
+	if n := members(domaintest.As("u:acme:ben")); n != 1 {
 		t.Errorf("a reader is shown %d members, want the one that is not PRIVATE", n)
 	}
-	if n := members(backendtest.As("u:acme:ann")); n != 2 {
+	if n := members(domaintest.As("u:acme:ann")); n != 2 {
 		t.Errorf("the manager is shown %d members, want both", n)
 	}
 }

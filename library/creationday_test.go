@@ -7,12 +7,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -32,7 +32,7 @@ func (c *calendar) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
 // datedFixture is a fixture whose Service, journal and store read the same calendar. wrap, if
 // it is not nil, returns a store between Service and store.
-func datedFixture(t *testing.T, wrap func(*backend.Store)) (*backendtest.Fixture, *calendar) {
+func datedFixture(t *testing.T, wrap func(*domain.Store)) (*domaintest.Fixture, *calendar) {
 	t.Helper()
 	c := &calendar{Real: sched.NewReal()}
 	c.at.Store(1_800_000_000_000_000)
@@ -46,12 +46,12 @@ func datedFixture(t *testing.T, wrap func(*backend.Store)) (*backendtest.Fixture
 		}
 	})
 	t.Cleanup(c.Close)
-	h := &backendtest.Fixture{T: t, Store: store.Store, Runtime: c.Real}
+	h := &domaintest.Fixture{T: t, Store: store.Store, Runtime: c.Real}
 	if wrap != nil {
 		wrap(&h.Store)
 	}
 	h.Journal = journal.New(t.Context(), h.Store.Journal, c, nil)
-	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: c, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	return h, c
 }
 
@@ -61,8 +61,8 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: backendtest.MemberChanges("u:acme:ben=VIEWER"), IdempotencyKey: backendtest.Ptr("k"),
+		out, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: domaintest.MemberChanges("u:acme:ben=VIEWER"), IdempotencyKey: domaintest.Ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -77,7 +77,7 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	}
 	for range 2 { // hours 0 and 11.5
 		_, err := create()
-		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		clock.pass(11*time.Hour + 30*time.Minute)
 	}
 	h.User("u:acme:ben", principal.Public)
@@ -104,11 +104,11 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 // to its commit. The day starts with the latter.
 func TestCreate_KeyBindsForADayFromTheCommit(t *testing.T) {
 	slow := &hookedCommits{}
-	h, clock := datedFixture(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
+	h, clock := datedFixture(t, func(s *domain.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
-		out, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
+		out, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
+			Kind: library.Note, Title: "t", Visibility: principal.Private, IdempotencyKey: domaintest.Ptr("k"),
 		})
 		if err != nil {
 			return "", err
@@ -141,16 +141,16 @@ func TestCreate_KeyIsForgottenAfterADayUnderAChosenName(t *testing.T) {
 	h, clock := datedFixture(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string) error {
-		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
-			Name: backendtest.Ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: backendtest.Ptr("k"),
+		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
+			Name: domaintest.Ptr("n"), Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: domaintest.Ptr("k"),
 		})
 		return err
 	}
-	backendtest.WantFaults(t, create("t"))
+	domaintest.WantFaults(t, create("t"))
 	clock.pass(23 * time.Hour)
-	backendtest.WantFaults(t, create("t"))
+	domaintest.WantFaults(t, create("t"))
 	clock.pass(time.Hour)
-	backendtest.WantFaults(t, create("t"), "TAKEN name")
+	domaintest.WantFaults(t, create("t"), "TAKEN name")
 	clock.pass(23 * time.Hour)
-	backendtest.WantFaults(t, create("t"), "TAKEN name")
+	domaintest.WantFaults(t, create("t"), "TAKEN name")
 }

@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -25,7 +25,7 @@ type holding struct {
 }
 
 // on returns s with the changes.
-func (h *holding) on(s backend.Store) backend.Store {
+func (h *holding) on(s domain.Store) domain.Store {
 	h.Store, h.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, h, h
 	return s
 }
@@ -51,40 +51,40 @@ func (h *holding) CommitPrincipal(ctx context.Context, c *principal.Commit) (com
 // inputs. If the name is "", one is generated.
 var creations = []struct {
 	name   string
-	create func(h *backendtest.Fixture, key, name, title string) error
+	create func(h *domaintest.Fixture, key, name, title string) error
 }{
-	{"content", func(h *backendtest.Fixture, key, name, title string) error {
+	{"content", func(h *domaintest.Fixture, key, name, title string) error {
 		in := library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Private, IdempotencyKey: &key}
 		if name != "" {
 			in.Name = &name
 		}
-		_, err := h.Library.CreateContent(h.T.Context(), backendtest.Admin("u:acme:ann"), in)
+		_, err := h.Library.CreateContent(h.T.Context(), domaintest.Admin("u:acme:ann"), in)
 		return err
 	}},
-	{"group", func(h *backendtest.Fixture, key, name, title string) error {
-		_, err := h.People.CreateGroup(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
+	{"group", func(h *domaintest.Fixture, key, name, title string) error {
+		_, err := h.People.CreateGroup(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
-	{"user", func(h *backendtest.Fixture, key, name, title string) error {
-		_, err := h.People.CreateUser(h.T.Context(), backendtest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+	{"user", func(h *domaintest.Fixture, key, name, title string) error {
+		_, err := h.People.CreateUser(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }
 
 // anotherProcess is a second process on the store of the fixture.
-func anotherProcess(h *backendtest.Fixture) *backendtest.Fixture {
+func anotherProcess(h *domaintest.Fixture) *domaintest.Fixture {
 	h.T.Helper()
-	o := &backendtest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
+	o := &domaintest.Fixture{T: h.T, Store: h.Store, Runtime: sched.NewReal()}
 	h.T.Cleanup(o.Runtime.Close)
 	o.Journal = journal.New(h.T.Context(), o.Store.Journal, o.Runtime, nil)
-	names := &backendtest.CountingNames{}
+	names := &domaintest.CountingNames{}
 	names.N.Store(1000) // of another block
-	o.Services = backendtest.Open(h.T, backend.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
+	o.Services = domaintest.Open(h.T, domain.Config{Store: o.Store, Runtime: o.Runtime, Journal: o.Journal, Names: names})
 	return o
 }
 
 // countLive counts items and principals that exist.
-func countLive(h *backendtest.Fixture) (n int) {
+func countLive(h *domaintest.Fixture) (n int) {
 	h.T.Helper()
 	r, err := h.Repair.Audit(h.T.Context())
 	if err != nil {
@@ -111,22 +111,22 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 			for _, names := range [][2]string{{"", ""}, {"same", "same"}, {"one", "two"}} {
 				t.Run(first.name+" "+names[0]+" then "+second.name+" "+names[1], func(t *testing.T) {
 					store := &holding{reached: make(chan struct{}), release: make(chan struct{})}
-					h := backendtest.New(t, func(s *backend.Store) { *s = store.on(*s) })
+					h := domaintest.New(t, func(s *domain.Store) { *s = store.on(*s) })
 					h.User("u:acme:ann", principal.Public)
 					before, other := countLive(h), anotherProcess(h)
 					store.armed.Store(true)
 					ended := make(chan error, 1)
 					go func() { ended <- first.create(h, "key", names[0], "first") }()
 					<-store.reached
-					backendtest.WantFaults(t, second.create(other, "key", names[1], "second"))
+					domaintest.WantFaults(t, second.create(other, "key", names[1], "second"))
 					close(store.release)
-					backendtest.WantFaults(t, <-ended, "IDEMPOTENCY_MISMATCH")
+					domaintest.WantFaults(t, <-ended, "IDEMPOTENCY_MISMATCH")
 					if n := countLive(h) - before; n != 1 {
 						t.Errorf("%d were created", n)
 					}
 					// Both may be repeated.
-					backendtest.WantFaults(t, second.create(h, "key", names[1], "second"))
-					backendtest.WantFaults(t, first.create(h, "key", names[0], "first"), "IDEMPOTENCY_MISMATCH")
+					domaintest.WantFaults(t, second.create(h, "key", names[1], "second"))
+					domaintest.WantFaults(t, first.create(h, "key", names[0], "first"), "IDEMPOTENCY_MISMATCH")
 					if n := countLive(h) - before; n != 1 {
 						t.Errorf("%d were created by repetitions", n)
 					}
@@ -142,22 +142,22 @@ func TestCreate_OneKeyWithTwoInputsAtTheSameTimeCreatesOnce(t *testing.T) {
 // TestCreate_RefusedInputsLeaveTheirKeyToEachOther: an input whose attempt was refused frees
 // its key for another, which may be refused too, and so on.
 func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string, members ...string) error {
 		name, key := "item", "key"
-		_, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
-			Visibility: principal.Private, Members: backendtest.MemberChanges(members...), IdempotencyKey: &key})
+		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
+			Visibility: principal.Private, Members: domaintest.MemberChanges(members...), IdempotencyKey: &key})
 		return err
 	}
 	for range 2 {
-		backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
-		backendtest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+		domaintest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
+		domaintest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "NOT_FOUND members.0.principalId")
 	}
 	h.User("u:acme:nobody", principal.Public)
-	backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
-	backendtest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
-	backendtest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
+	domaintest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
+	domaintest.WantFaults(t, create("b", "u:acme:nobody=VIEWER"), "IDEMPOTENCY_MISMATCH")
+	domaintest.WantFaults(t, create("a", "u:acme:nobody=VIEWER"))
 	h.Quiet()
 	h.WantClean()
 }
@@ -191,7 +191,7 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 	for _, c := range creations {
 		t.Run(c.name, func(t *testing.T) {
 			var store *unwilling
-			h := backendtest.New(t, func(s *backend.Store) {
+			h := domaintest.New(t, func(s *domain.Store) {
 				store = &unwilling{Store: s.Principals, ContentStore: s.Contents}
 				s.Principals, s.Contents = store, store
 			})
@@ -206,9 +206,9 @@ func TestCreate_FailedInputsLeaveTheirNameToEachOther(t *testing.T) {
 				}
 			}
 			store.refuses = false
-			backendtest.WantFaults(t, c.create(h, "key", "x", "a"))
-			backendtest.WantFaults(t, c.create(h, "key", "x", "b"), "IDEMPOTENCY_MISMATCH")
-			backendtest.WantFaults(t, c.create(h, "key", "x", "a"))
+			domaintest.WantFaults(t, c.create(h, "key", "x", "a"))
+			domaintest.WantFaults(t, c.create(h, "key", "x", "b"), "IDEMPOTENCY_MISMATCH")
+			domaintest.WantFaults(t, c.create(h, "key", "x", "a"))
 			if n := countLive(h) - before; n != 1 {
 				t.Errorf("%d were created", n)
 			}

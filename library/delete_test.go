@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -25,7 +25,7 @@ type stuck struct {
 
 func (s *stuck) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
 	if s.down.Load() && p != "u:acme:cat" {
-		return nil, backendtest.ErrDown
+		return nil, domaintest.ErrDown
 	}
 	return s.Store.Memberships(ctx, p, after, limit)
 }
@@ -33,22 +33,22 @@ func (s *stuck) Memberships(ctx context.Context, p, after principal.ID, limit in
 // GroupMembersPage fails for a removal of member rows, which reads serially.
 func (s *stuck) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	if s.down.Load() && serial {
-		return nil, backendtest.ErrDown
+		return nil, domaintest.ErrDown
 	}
 	return s.Store.GroupMembersPage(ctx, group, after, limit, serial)
 }
 
 // stuckTown returns a fixture with two items of ann that are shared with others. While its store is
 // down, the removal of a deleted user or group stops before it has removed anything.
-func stuckTown(t *testing.T) (*backendtest.Fixture, *stuck) {
+func stuckTown(t *testing.T) (*domaintest.Fixture, *stuck) {
 	s := &stuck{}
-	h := backendtest.Staff(t, func(store *backend.Store) { s.Store, store.Principals = store.Principals, s })
+	h := domaintest.Staff(t, func(store *domain.Store) { s.Store, store.Principals = store.Principals, s })
 	h.Note("secret", principal.Private, "u:acme:bob=EDITOR", "g:acme:crew=VIEWER", "u:acme:dan=VIEWER")
 	h.Note("open", principal.Public, "u:acme:bob=EDITOR")
 	return h, s
 }
 
-func remove(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id string) *principal.Deletion {
+func remove(t *testing.T, h *domaintest.Fixture, v *principal.Viewer, id string) *principal.Deletion {
 	t.Helper()
 	var d *principal.Deletion
 	var err error
@@ -64,7 +64,7 @@ func remove(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id string
 }
 
 // sees fails unless v sees the item, or does not.
-func sees(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID, want bool) {
+func sees(t *testing.T, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID, want bool) {
 	t.Helper()
 	cs, err := h.Library.Contents(t.Context(), v, []library.ContentID{id})
 	if err != nil || (cs[0] != nil) != want {
@@ -72,7 +72,7 @@ func sees(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.
 	}
 }
 
-func memberIDs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id library.ContentID) string {
+func memberIDs(t *testing.T, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) string {
 	t.Helper()
 	c, err := h.Library.Members(t.Context(), v, id, cursor.PageArgs{})
 	if err != nil {
@@ -89,29 +89,29 @@ func memberIDs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, id lib
 // no rights.
 func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	h, s := stuckTown(t)
-	bob := func() *principal.Viewer { return backendtest.Bob() }
-	if _, err := h.Pages.SaveDraft(t.Context(), bob(), page.SaveDraft{ContentID: "c:acme:open", Body: "mine"}); err != nil {
+	bob := func() *principal.Viewer { return domaintest.Bob() }
+	if _, err := h.Pages.SaveDraft(t.Context(), bob(), note.SaveDraft{ContentID: "c:acme:open", Body: "mine"}); err != nil {
 		t.Fatal(err)
 	}
-	follower := h.Follow(backendtest.Ann(), "u:acme:bob", "")
+	follower := h.Follow(domaintest.Ann(), "u:acme:bob", "")
 	s.down.Store(true)
 	if d := remove(t, h, bob(), "u:acme:bob"); d.Complete {
 		t.Error("the removal is said to be complete")
 	}
 	sees(t, h, bob(), "c:acme:secret", false)
 	sees(t, h, bob(), "c:acme:open", true) // as anybody who is signed in
-	if got := memberIDs(t, h, backendtest.Ann(), "c:acme:secret"); got != " crew ann dan" {
+	if got := memberIDs(t, h, domaintest.Ann(), "c:acme:secret"); got != " crew ann dan" {
 		t.Errorf("members:%s", got)
 	}
-	ps, err := h.People.Principals(t.Context(), backendtest.Root(), []principal.ID{"u:acme:bob"})
+	ps, err := h.People.Principals(t.Context(), domaintest.Root(), []principal.ID{"u:acme:bob"})
 	if err != nil || ps[0] != nil {
 		t.Errorf("the user is shown: %v, %v", ps, err)
 	}
 	if u, err := h.People.ViewerUser(t.Context(), bob()); err != nil || u != nil {
 		t.Errorf("viewer is %v, %v", u, err)
 	}
-	_, err = h.Listing.Library(t.Context(), backendtest.Root(), "u:acme:bob", library.LibraryQuery{})
-	backendtest.WantFaults(t, err, "NOT_FOUND")
+	_, err = h.Listing.Library(t.Context(), domaintest.Root(), "u:acme:bob", library.LibraryQuery{})
+	domaintest.WantFaults(t, err, "NOT_FOUND")
 	permissions, err := h.Library.PermissionsOf(t.Context(), bob(), []library.ContentID{"c:acme:open"})
 	if err != nil || *permissions[0] != (library.Permissions{}) {
 		t.Errorf("permissions: %+v, %v", permissions[0], err)
@@ -126,15 +126,15 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 		t.Errorf("drafts: %v, %v", c, err)
 	}
 	_, err = h.Share("u:acme:ann", "c:acme:open", "u:acme:bob")
-	backendtest.WantFaults(t, err, "NOT_FOUND principalIds.0")
-	_, err = h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER", "u:acme:dan=MEMBER")
+	domaintest.WantFaults(t, err, "NOT_FOUND principalIds.0")
+	_, err = h.Set(domaintest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER", "u:acme:dan=MEMBER")
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a role in a group: %v", err)
 	}
 	_, err = h.Library.CreateContent(t.Context(), bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "FORBIDDEN")
+	domaintest.WantFaults(t, err, "FORBIDDEN")
 	_, err = h.People.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TAKEN name")
+	domaintest.WantFaults(t, err, "TAKEN name")
 	s.down.Store(false)
 	h.Quiet()
 	if got := follower.NextEvent(); got != "![NOT_FOUND]" {
@@ -145,19 +145,19 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
-	_, err = h.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TAKEN name")
+	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	domaintest.WantFaults(t, err, "TAKEN name")
 	// The address is free.
-	_, err = h.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: backendtest.EmailOf("u:acme:bob"), Visibility: principal.Public})
-	backendtest.WantFaults(t, err)
+	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: domaintest.EmailOf("u:acme:bob"), Visibility: principal.Public})
+	domaintest.WantFaults(t, err)
 	_, err = h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TAKEN id")
+	domaintest.WantFaults(t, err, "TAKEN id")
 }
 
 // TestDeleteGroup_IsEffectiveAtOnce: rights that rest on the group end before anything is removed.
 func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
 	h, s := stuckTown(t)
-	cat := func() *principal.Viewer { return backendtest.As("u:acme:cat") }
+	cat := func() *principal.Viewer { return domaintest.As("u:acme:cat") }
 	sees(t, h, cat(), "c:acme:secret", true)
 	s.down.Store(true)
 	if d := remove(t, h, cat(), "g:acme:crew"); d.Complete {
@@ -171,8 +171,8 @@ func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
 	if err != nil || len(c.Edges) != 0 {
 		t.Errorf("groups of cat: %v, %v", c, err)
 	}
-	_, err = h.People.GroupMembers(t.Context(), backendtest.Root(), "g:acme:crew", cursor.PageArgs{})
-	backendtest.WantFaults(t, err, "NOT_FOUND")
+	_, err = h.People.GroupMembers(t.Context(), domaintest.Root(), "g:acme:crew", cursor.PageArgs{})
+	domaintest.WantFaults(t, err, "NOT_FOUND")
 	s.down.Store(false)
 	h.Quiet()
 	h.WantAudited()
@@ -184,21 +184,21 @@ func TestDeleteGroup_IsEffectiveAtOnce(t *testing.T) {
 // TestDeleteUser_ItemsItManagedAloneRemain with nobody but administrators to manage them.
 func TestDeleteUser_ItemsItManagedAloneRemain(t *testing.T) {
 	h, _ := stuckTown(t)
-	remove(t, h, backendtest.Ann(), "u:acme:ann")
+	remove(t, h, domaintest.Ann(), "u:acme:ann")
 	h.Quiet()
 	h.WantAudited()
 	head := h.Content("c:acme:secret")
 	if head.Managers != 0 || head.Members != 3 || head.State != commit.Live {
 		t.Errorf("the item is %+v", head)
 	}
-	h.WantTitles(backendtest.Bob(), "u:acme:bob", "secret", "open")
-	in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges("u:acme:dan=EDITOR")}
-	_, err := h.Library.SetContentMembers(t.Context(), backendtest.Bob(), in)
-	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
-	_, err = h.Library.SetContentMembers(t.Context(), backendtest.Root(), in)
-	backendtest.WantFaults(t, err)
-	_, err = h.Set(backendtest.Root(), "g:acme:staff", "u:acme:dan=MEMBER")
-	backendtest.WantFaults(t, err)
+	h.WantTitles(domaintest.Bob(), "u:acme:bob", "secret", "open")
+	in := library.SetContentMembers{Content: "c:acme:secret", Members: domaintest.MemberChanges("u:acme:dan=EDITOR")}
+	_, err := h.Library.SetContentMembers(t.Context(), domaintest.Bob(), in)
+	domaintest.WantFaults(t, err, "FORBIDDEN contentId")
+	_, err = h.Library.SetContentMembers(t.Context(), domaintest.Root(), in)
+	domaintest.WantFaults(t, err)
+	_, err = h.Set(domaintest.Root(), "g:acme:staff", "u:acme:dan=MEMBER")
+	domaintest.WantFaults(t, err)
 	h.WantAudited()
 }
 
@@ -207,7 +207,7 @@ func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
 	call := func(key *string) (*principal.Deletion, error) {
-		return h.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: key})
+		return h.People.DeleteUser(t.Context(), domaintest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: key})
 	}
 	key := "k"
 	for range 2 {
@@ -216,14 +216,14 @@ func TestDeleteUser_RepetitionIsAnswered(t *testing.T) {
 		}
 	}
 	_, err := call(nil)
-	backendtest.WantFaults(t, err, "FORBIDDEN")
+	domaintest.WantFaults(t, err, "FORBIDDEN")
 	s.down.Store(false)
 	h.Quiet()
 	if d, err := call(&key); err != nil || !d.Complete {
 		t.Errorf("once everything is removed: %+v, %v", d, err)
 	}
-	_, err = h.People.DeleteUser(t.Context(), backendtest.Root(), principal.DeleteUser{ID: "u:acme:bob"})
-	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	_, err = h.People.DeleteUser(t.Context(), domaintest.Root(), principal.DeleteUser{ID: "u:acme:bob"})
+	domaintest.WantFaults(t, err, "NOT_FOUND id")
 }
 
 // late is a store that calls a function of a test before one write of derived rows.
@@ -250,37 +250,37 @@ func (l *late) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdat
 // TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows: the change is decided before the deletion,
 // and its derived rows are written after the removal has ended.
 func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
-	for name, change := range map[string]func(h *backendtest.Fixture, l *late, do *func()) error{
-		"shareContent": func(h *backendtest.Fixture, l *late, do *func()) error {
+	for name, change := range map[string]func(h *domaintest.Fixture, l *late, do *func()) error{
+		"shareContent": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.item.Store(do)
 			_, err := h.Share("u:acme:ann", "c:acme:n", "u:acme:bob")
 			return err
 		},
-		"createContent by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
+		"createContent by itself": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.item.Store(do)
-			_, err := h.Library.CreateContent(h.T.Context(), backendtest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+			_, err := h.Library.CreateContent(h.T.Context(), domaintest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 			return err
 		},
-		"setGroupMembers": func(h *backendtest.Fixture, l *late, do *func()) error {
+		"setGroupMembers": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.group.Store(do)
-			_, err := h.Set(backendtest.Root(), "g:acme:secret", "u:acme:bob=MANAGER")
+			_, err := h.Set(domaintest.Root(), "g:acme:secret", "u:acme:bob=MANAGER")
 			return err
 		},
-		"createGroup by itself": func(h *backendtest.Fixture, l *late, do *func()) error {
+		"createGroup by itself": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.group.Store(do)
-			_, err := h.People.CreateGroup(h.T.Context(), backendtest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(h.T.Context(), domaintest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &late{}
-			h := backendtest.Staff(t, func(s *backend.Store) {
+			h := domaintest.Staff(t, func(s *domain.Store) {
 				l.Store, l.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, l, l
 			})
 			h.Note("n", principal.Public)
 			removed := false
 			do := func() {
-				removed = remove(t, h, backendtest.Root(), "u:acme:bob").Complete
+				removed = remove(t, h, domaintest.Root(), "u:acme:bob").Complete
 			}
 			if err := change(h, l, &do); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Log(err)
@@ -298,8 +298,8 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 // that did not remove its rows.
 func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 	for _, id := range []principal.ID{"u:acme:bob", "g:acme:crew"} {
-		for name, repair := range map[string]func(h *backendtest.Fixture) error{
-			"scrubber": func(h *backendtest.Fixture) error {
+		for name, repair := range map[string]func(h *domaintest.Fixture) error{
+			"scrubber": func(h *domaintest.Fixture) error {
 				for range 50 {
 					if _, _, err := h.Repair.Scrub(h.T.Context()); err != nil {
 						return err
@@ -307,7 +307,7 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 				}
 				return nil
 			},
-			"rebuild": func(h *backendtest.Fixture) error {
+			"rebuild": func(h *domaintest.Fixture) error {
 				_, err := h.Repair.RebuildAll(h.T.Context(), func(int, int) {})
 				return err
 			},
@@ -339,18 +339,18 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 func TestDeleteUser_GetsNoRoleMeanwhile(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
-	remove(t, h, backendtest.Root(), "u:acme:bob")
+	remove(t, h, domaintest.Root(), "u:acme:bob")
 	set := func(changes ...string) error {
-		in := library.SetContentMembers{Content: "c:acme:secret", Members: backendtest.MemberChanges(changes...)}
-		_, err := h.Library.SetContentMembers(t.Context(), backendtest.Ann(), in)
+		in := library.SetContentMembers{Content: "c:acme:secret", Members: domaintest.MemberChanges(changes...)}
+		_, err := h.Library.SetContentMembers(t.Context(), domaintest.Ann(), in)
 		return err
 	}
-	backendtest.WantFaults(t, set("u:acme:bob=MANAGER"), "NOT_FOUND members.0.principalId")
-	_, err := h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER")
-	backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
-	backendtest.WantFaults(t, set("u:acme:bob="))
-	_, err = h.Set(backendtest.Ann(), "g:acme:staff", "u:acme:bob=")
-	backendtest.WantFaults(t, err)
+	domaintest.WantFaults(t, set("u:acme:bob=MANAGER"), "NOT_FOUND members.0.principalId")
+	_, err := h.Set(domaintest.Ann(), "g:acme:staff", "u:acme:bob=MANAGER")
+	domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+	domaintest.WantFaults(t, set("u:acme:bob="))
+	_, err = h.Set(domaintest.Ann(), "g:acme:staff", "u:acme:bob=")
+	domaintest.WantFaults(t, err)
 	s.down.Store(false)
 	h.Quiet()
 	h.WantAudited()

@@ -4,23 +4,23 @@ import (
 	"context"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/domain"
+	"carrel/domain/domaintest"
+	"carrel/exchange"
 	"carrel/library"
-	"carrel/library/exchange"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 )
 
 // lateDraft is a store that calls a function of a test before a draft is stored.
 type lateDraft struct {
-	page.Store
+	note.Store
 	do func()
 }
 
-func (l *lateDraft) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (l *lateDraft) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	if do := l.do; do != nil {
 		l.do = nil
 		do()
@@ -32,15 +32,15 @@ func (l *lateDraft) PutDraft(ctx context.Context, d page.DraftRow, over *page.Te
 // user is removed too.
 func TestSaveDraft_UserDeletedMeanwhileGetsNoDraft(t *testing.T) {
 	l := &lateDraft{}
-	h := backendtest.Staff(t, func(s *backend.Store) { l.Store, s.Texts = s.Texts, l })
+	h := domaintest.Staff(t, func(s *domain.Store) { l.Store, s.Texts = s.Texts, l })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
 	l.do = func() {
-		if !remove(t, h, backendtest.Root(), "u:acme:bob").Complete {
+		if !remove(t, h, domaintest.Root(), "u:acme:bob").Complete {
 			t.Error("the user was not removed before the draft was stored")
 		}
 	}
-	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Bob(), page.SaveDraft{ContentID: "c:acme:n", Body: "late"})
-	backendtest.WantFaults(t, err, "FORBIDDEN")
+	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Bob(), note.SaveDraft{ContentID: "c:acme:n", Body: "late"})
+	domaintest.WantFaults(t, err, "FORBIDDEN")
 	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
@@ -60,9 +60,9 @@ func (unrecorded) SharedWith(context.Context, principal.ID, library.ContentID, i
 // user was lost, the removal reads all items.
 func TestDeleteUser_WithoutARecordIsRemovedFromAllItems(t *testing.T) {
 	u := &unrecorded{}
-	h := backendtest.Staff(t, func(s *backend.Store) { u.LibraryStore, s.Libraries = s.Libraries, u })
+	h := domaintest.Staff(t, func(s *domain.Store) { u.LibraryStore, s.Libraries = s.Libraries, u })
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR")
-	remove(t, h, backendtest.Root(), "u:acme:bob")
+	remove(t, h, domaintest.Root(), "u:acme:bob")
 	h.Quiet()
 	if head := h.Content("c:acme:n"); head.Members != 1 {
 		t.Errorf("the item has %d members", head.Members)
@@ -109,7 +109,7 @@ func (o *namesExported) item(ms []library.ContentMemberChange) {
 func TestExport_OmitsAUserWhoseRemovalRuns(t *testing.T) {
 	h, s := stuckTown(t)
 	s.down.Store(true)
-	remove(t, h, backendtest.Root(), "u:acme:bob")
+	remove(t, h, domaintest.Root(), "u:acme:bob")
 	o := &namesExported{}
 	if err := h.Exchange.Export(t.Context(), exchange.Sink(o)); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestExport_OmitsAUserWhoseRemovalRuns(t *testing.T) {
 // TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName: this includes a change of the name that
 // was not finished before the deletion.
 func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	head := h.Header("u:acme:bob")
 	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}
 	base := head.Seq
@@ -134,7 +134,7 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	remove(t, h, backendtest.Root(), "u:acme:bob")
+	remove(t, h, domaintest.Root(), "u:acme:bob")
 	h.Quiet()
 	if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
 		t.Fatal(err)

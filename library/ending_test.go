@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -31,13 +31,13 @@ func (s *jammed) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 		close(s.full)
 	}
 	<-s.free
-	return backendtest.ErrDown
+	return domaintest.ErrDown
 }
 
 // TestDrain_InterruptedFanOutIsFinishedByTheNextProcess: after the time that changes in flight have
 // to finish, no library is written any more. The next process does the rest.
 func TestDrain_InterruptedFanOutIsFinishedByTheNextProcess(t *testing.T) {
-	g := backendtest.NewGateways(t)
+	g := domaintest.NewGateways(t)
 	const width, members = 64, 70
 	store := &jammed{ContentStore: g.Through.Contents, most: width, full: make(chan struct{}), free: make(chan struct{})}
 	g.Through.Contents = store

@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
-	"carrel/library/repair"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // hints is a store that calls functions of a test for removals of hints, and for commits.
@@ -58,9 +58,9 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 }
 
 // hinted is a fixture with ann on such a store.
-func hinted(t *testing.T) (*backendtest.Fixture, *hints) {
+func hinted(t *testing.T) (*domaintest.Fixture, *hints) {
 	s := new(hints)
-	h := backendtest.New(t, func(store *backend.Store) {
+	h := domaintest.New(t, func(store *domain.Store) {
 		s.JournalStore, s.ContentStore, store.Journal, store.Contents = store.Journal, store.Contents, s, s
 	})
 	h.User("u:acme:ann", principal.Public)
@@ -68,12 +68,12 @@ func hinted(t *testing.T) (*backendtest.Fixture, *hints) {
 }
 
 // setExpiry sets or clears the expiry of an item.
-func setExpiry(h *backendtest.Fixture, id library.ContentID, at *clock.Instant) error {
-	_, err := h.Library.UpdateContent(h.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
+func setExpiry(h *domaintest.Fixture, id library.ContentID, at *clock.Instant) error {
+	_, err := h.Library.UpdateContent(h.T.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
 	return err
 }
 
-func mustSetExpiry(h *backendtest.Fixture, id library.ContentID, at *clock.Instant) {
+func mustSetExpiry(h *domaintest.Fixture, id library.ContentID, at *clock.Instant) {
 	h.T.Helper()
 	if err := setExpiry(h, id, at); err != nil {
 		h.T.Fatalf("setting expiresAt: %v", err)
@@ -81,7 +81,7 @@ func mustSetExpiry(h *backendtest.Fixture, id library.ContentID, at *clock.Insta
 }
 
 // hintsIn lists all hints once the background work is done.
-func hintsIn(h *backendtest.Fixture) []commit.Due {
+func hintsIn(h *domaintest.Fixture) []commit.Due {
 	h.T.Helper()
 	h.Quiet()
 	h.Runtime.Close() // waits for all tasks; others may be started after it
@@ -93,7 +93,7 @@ func hintsIn(h *backendtest.Fixture) []commit.Due {
 }
 
 // wantHints compares the instants of all hints with those wanted.
-func wantHints(h *backendtest.Fixture, when string, want ...clock.Instant) {
+func wantHints(h *domaintest.Fixture, when string, want ...clock.Instant) {
 	h.T.Helper()
 	var got []clock.Instant
 	for _, d := range hintsIn(h) {
@@ -104,7 +104,7 @@ func wantHints(h *backendtest.Fixture, when string, want ...clock.Instant) {
 	}
 }
 
-func hoursFromNow(h *backendtest.Fixture, n int) *clock.Instant {
+func hoursFromNow(h *domaintest.Fixture, n int) *clock.Instant {
 	at := clock.Of(h.Runtime.Now().Truncate(time.Hour).Add(time.Duration(n) * time.Hour))
 	return &at
 }
@@ -275,7 +275,7 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	h, s := hinted(t)
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
 	name := "a"
-	if _, err := h.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
+	if _, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: hoursFromNow(h, 5),
 	}); err == nil {
 		t.Fatal("it was created")
@@ -293,7 +293,7 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 
 // TestScrubber_FindsExpiredItemsWithoutHints: a hint may have been removed by hand.
 func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, &at)

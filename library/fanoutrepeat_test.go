@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -27,8 +27,8 @@ func (c *closed) ApplyIndex(ctx context.Context, u *library.IndexUpdate) error {
 }
 
 // newClosed returns a Fixture with some users on such a store, whose failed writes are tried again soon.
-func newClosed(t *testing.T) (*closed, *backendtest.Fixture) {
-	g := backendtest.NewGateways(t)
+func newClosed(t *testing.T) (*closed, *domaintest.Fixture) {
+	g := domaintest.NewGateways(t)
 	c := &closed{ContentStore: g.Through.Contents}
 	g.Through.Contents = c
 	h, _ := g.Open(0, true)
@@ -42,7 +42,7 @@ func newClosed(t *testing.T) (*closed, *backendtest.Fixture) {
 // a later change that is finished together with it, and COMPLETE from then on, whatever happens to later
 // changes of the item.
 func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
-	ann, k := backendtest.As("u:acme:ann"), backendtest.Ptr("k")
+	ann, k := domaintest.As("u:acme:ann"), domaintest.Ptr("k")
 	const id = "c:acme:n"
 	complete := func(out *library.ContentOutcome, err error) (bool, error) {
 		if err != nil {
@@ -50,22 +50,22 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 		}
 		return out.FanOut.Complete, nil
 	}
-	for name, do := range map[string]func(h *backendtest.Fixture) (bool, error){
-		"createContent": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n"), Kind: library.Note, Title: "n",
-				Visibility: principal.Public, Members: backendtest.MemberChanges("u:acme:bob=EDITOR"), IdempotencyKey: k}))
+	for name, do := range map[string]func(h *domaintest.Fixture) (bool, error){
+		"createContent": func(h *domaintest.Fixture) (bool, error) {
+			return complete(h.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n"), Kind: library.Note, Title: "n",
+				Visibility: principal.Public, Members: domaintest.MemberChanges("u:acme:bob=EDITOR"), IdempotencyKey: k}))
 		},
-		"updateContent": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(backendtest.Ptr("t")), IdempotencyKey: k}))
+		"updateContent": func(h *domaintest.Fixture) (bool, error) {
+			return complete(h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(domaintest.Ptr("t")), IdempotencyKey: k}))
 		},
-		"shareContent": func(h *backendtest.Fixture) (bool, error) {
+		"shareContent": func(h *domaintest.Fixture) (bool, error) {
 			return complete(h.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: id, Principals: []string{"u:acme:cat"}, Role: library.Viewing, IdempotencyKey: k}))
 		},
-		"setContentMembers": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: id, Members: backendtest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
+		"setContentMembers": func(h *domaintest.Fixture) (bool, error) {
+			return complete(h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
 		},
-		"removeFromLibrary": func(h *backendtest.Fixture) (bool, error) {
-			return complete(h.Library.RemoveFromLibrary(t.Context(), backendtest.Bob(), library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
+		"removeFromLibrary": func(h *domaintest.Fixture) (bool, error) {
+			return complete(h.Library.RemoveFromLibrary(t.Context(), domaintest.Bob(), library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
 		},
 	} {
 		for _, fails := range []bool{false, true} {
@@ -114,21 +114,21 @@ func TestIdempotencyKey_DeletionNeverGoesBackToRunning(t *testing.T) {
 	c, h := newClosed(t)
 	h.Group("g:acme:crew", "u:acme:cat", principal.Public)
 	h.Note("n", principal.Public, "u:acme:bob=EDITOR", "g:acme:crew=VIEWER")
-	k := backendtest.Ptr("k")
+	k := domaintest.Ptr("k")
 	h.Note("gone", principal.Public, "u:acme:dan=VIEWER")
 	for name, do := range map[string]func() (*principal.Deletion, error){
 		"deleteContent": func() (*principal.Deletion, error) {
-			out, err := h.Library.DeleteContent(t.Context(), backendtest.Ann(), library.DeleteContent{ID: "c:acme:gone", IdempotencyKey: k})
+			out, err := h.Library.DeleteContent(t.Context(), domaintest.Ann(), library.DeleteContent{ID: "c:acme:gone", IdempotencyKey: k})
 			if err != nil {
 				return nil, err
 			}
 			return &principal.Deletion{Complete: out.FanOut.Complete}, nil
 		},
 		"deleteUser": func() (*principal.Deletion, error) {
-			return h.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: k})
+			return h.People.DeleteUser(t.Context(), domaintest.Bob(), principal.DeleteUser{ID: "u:acme:bob", IdempotencyKey: k})
 		},
 		"deleteGroup": func() (*principal.Deletion, error) {
-			return h.People.DeleteGroup(t.Context(), backendtest.As("u:acme:cat"), principal.DeleteGroup{ID: "g:acme:crew", IdempotencyKey: k})
+			return h.People.DeleteGroup(t.Context(), domaintest.As("u:acme:cat"), principal.DeleteGroup{ID: "g:acme:crew", IdempotencyKey: k})
 		},
 	} {
 		c.shut.Store(true)

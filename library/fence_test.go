@@ -8,19 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 )
 
 func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	h := newURLs(t, nil)
-	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
+	h.mustCreate(domaintest.As("u:acme:ann"), "one", pageA)
 	record := library.URLRecord(h.Library)
 	before := h.Content("c:acme:one")
-	base := backendtest.WantFence(t, record, "c:acme:one", claim.URL("acme", pageB))
+	base := domaintest.WantFence(t, record, "c:acme:one", claim.URL("acme", pageB))
 	after := h.Content("c:acme:one")
 	if after.Seq != base || after.MTS <= before.MTS {
 		t.Errorf("the fence made seq %d and mts %d of %d and %d", after.Seq, after.MTS, before.Seq, before.MTS)
@@ -29,7 +29,7 @@ func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the fence changed (-before +after):\n%s", diff)
 	}
-	backendtest.WantFence(t, record, "c:acme:none", claim.URL("acme", pageB))
+	domaintest.WantFence(t, record, "c:acme:none", claim.URL("acme", pageB))
 	if got := h.Content("c:acme:none").State; got != commit.Void {
 		t.Errorf("the fence of an absent item made the state %d, want void", got)
 	}
@@ -43,7 +43,7 @@ func TestURLRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 // fenced, once. That of a decided one is not.
 func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 	h := newURLs(t, nil)
-	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
+	h.mustCreate(domaintest.As("u:acme:ann"), "one", pageA)
 	h.Quiet()
 	seq := h.Content("c:acme:one").Seq
 	for _, c := range []struct {
@@ -99,8 +99,8 @@ func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 		for reads := 1; reads <= 2; reads++ {
 			t.Run(fmt.Sprintf("created %t, after read %d", created, reads), func(t *testing.T) {
 				store := &overtaking{id: "c:acme:one"}
-				h := newURLs(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
-				ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")
+				h := newURLs(t, func(s *domain.Store) { store.ContentStore, s.Contents = s.Contents, store })
+				ann, bob := domaintest.As("u:acme:ann"), domaintest.As("u:acme:bob")
 				if !created {
 					h.mustCreate(ann, "one", pageB)
 				}
@@ -108,14 +108,14 @@ func TestURL_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 				later := h.After(claim.TakenWithin + time.Second)
 				store.contend = func() { contended = h.create(later, bob, "two", pageA, nil) }
 				store.reads = reads
-				own := func(svc *backend.Services) error {
+				own := func(svc *domain.Services) error {
 					if created {
 						return h.create(svc, ann, "one", pageA, nil)
 					}
 					return h.move(svc, ann, "c:acme:one", pageA)
 				}
-				backendtest.WantFaults(t, own(h.Services))
-				backendtest.WantFaults(t, contended, "TAKEN url")
+				domaintest.WantFaults(t, own(h.Services))
+				domaintest.WantFaults(t, contended, "TAKEN url")
 				if store.reads > 0 {
 					t.Fatalf("the contender must read the owner %d times more", store.reads)
 				}

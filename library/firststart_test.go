@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -35,10 +35,10 @@ func (d *dying) PutSettingIfAbsent(ctx context.Context, name string, value []byt
 func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 	for _, before := range []string{"cursor-keys", "changes-since"} {
 		t.Run(before, func(t *testing.T) {
-			g := backendtest.NewGateways(t)
+			g := domaintest.NewGateways(t)
 			store := g.Through
 			store.Registers = &dying{store.Registers, before}
-			_, err := backend.Open(t.Context(), backend.Config{Store: store, Runtime: sched.NewReal()})
+			_, err := domain.Open(t.Context(), domain.Config{Store: store, Runtime: sched.NewReal()})
 			if !errors.Is(err, errDied) {
 				t.Fatalf("the first process: %v", err)
 			}
@@ -46,12 +46,12 @@ func TestNew_AfterTheFirstProcessDiedOthersStart(t *testing.T) {
 			two, _ := g.Open(0, false)
 			one.User("u:acme:ann", principal.Public)
 			one.Note("first", principal.Private)
-			c, err := one.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c, err := one.Listing.Library(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if err != nil || len(c.Edges) != 1 {
 				t.Fatalf("%+v, %v", c, err)
 			}
 			one.Note("second", principal.Private)
-			two.Follow(backendtest.As("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).Want("+first", "+second")
+			two.Follow(domaintest.As("u:acme:ann"), "u:acme:ann", c.Edges[0].Cursor()).Want("+first", "+second")
 		})
 	}
 }
@@ -70,19 +70,19 @@ func (u *unkept) PutSettingIfAbsent(ctx context.Context, name string, value []by
 // changes that were not kept. Nobody can resume from a cursor of the minute in which the store was
 // first opened by a version that keeps changes.
 func TestNew_OnAStoreWithOneUserDeliversNoEarlierChanges(t *testing.T) {
-	h, wall := datedFixture(t, func(s *backend.Store) { s.Registers = &unkept{s.Registers} })
+	h, wall := datedFixture(t, func(s *domain.Store) { s.Registers = &unkept{s.Registers} })
 	h.User("u:acme:ann", principal.Public)
 	h.Note("first", principal.Private)
 	h.Quiet()
 	h.Store.Registers = h.Store.Registers.(*unkept).RegisterStore
-	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: wall, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	svc := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: wall, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	h.Services = svc
 	resume := func() error {
-		c, err := svc.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+		c, err := svc.Listing.Library(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 		if err != nil || len(c.Edges) != 1 {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		f, err := svc.Feed.Follow(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", backendtest.Ptr(c.Edges[0].Cursor()))
+		f, err := svc.Feed.Follow(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", domaintest.Ptr(c.Edges[0].Cursor()))
 		if err == nil {
 			f.Close()
 		}

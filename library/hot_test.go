@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -26,37 +26,37 @@ func (busy) MayDefer() bool { return false }
 func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		move func(ctx context.Context, busy *backend.Services, id library.ContentID) error
+		move func(ctx context.Context, busy *domain.Services, id library.ContentID) error
 	}{
-		{"by the deferred move", func(ctx context.Context, busy *backend.Services, id library.ContentID) error {
+		{"by the deferred move", func(ctx context.Context, busy *domain.Services, id library.ContentID) error {
 			_, err := busy.Library.Move(ctx, id)
 			return err
 		}},
-		{"by an update that is not deferred", func(ctx context.Context, busy *backend.Services, id library.ContentID) error {
-			_, err := busy.Library.UpdateContent(ctx, backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("third"))})
+		{"by an update that is not deferred", func(ctx context.Context, busy *domain.Services, id library.ContentID) error {
+			_, err := busy.Library.UpdateContent(ctx, domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("third"))})
 			return err
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h, m := meddledFixture(t)
-			config := backend.Config{
-				Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{},
+			config := domain.Config{
+				Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{},
 				Tuning: library.Tuning{HotMoves: 1, HotPause: time.Hour},
 			}
-			deferring := backendtest.Open(t, config)
+			deferring := domaintest.Open(t, config)
 			config.Journal = busy{h.Journal}
-			busy := backendtest.Open(t, config)
+			busy := domaintest.Open(t, config)
 			id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 			update := func(in library.UpdateContent) {
 				t.Helper()
 				in.ID = string(id)
-				if _, err := deferring.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+				if _, err := deferring.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), in); err != nil {
 					t.Fatal(err)
 				}
 			}
-			update(library.UpdateContent{Title: input.Some(backendtest.Ptr("second"))})
+			update(library.UpdateContent{Title: input.Some(domaintest.Ptr("second"))})
 			at := h.Content(id).Position
-			update(library.UpdateContent{Visibility: input.Some(backendtest.Ptr(principal.Private))})
+			update(library.UpdateContent{Visibility: input.Some(domaintest.Ptr(principal.Private))})
 			if h.Content(id).Position != at {
 				t.Fatal("the item is not hot: it has moved")
 			}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -23,21 +23,21 @@ const hotPause = time.Minute
 // hotProcesses are several processes of one store in which every item is hot after its first
 // move. Their background work runs only when a test calls DoDue.
 type hotProcesses struct {
-	*backendtest.Gateways
+	*domaintest.Gateways
 	passed    time.Duration // on all clocks, since the start
 	processes []*hotProcess
 }
 
 type hotProcess struct {
-	*backendtest.Fixture
+	*domaintest.Fixture
 	town  *hotProcesses
-	clock *backendtest.GatewayClock
+	clock *domaintest.GatewayClock
 	// ahead is how far its wall clock is ahead of the store's.
 	ahead time.Duration
 }
 
 func newHotTown(t *testing.T) *hotProcesses {
-	town := &hotProcesses{Gateways: backendtest.NewGateways(t)}
+	town := &hotProcesses{Gateways: domaintest.NewGateways(t)}
 	p := town.open(0)
 	p.User("u:acme:ann", principal.Public)
 	p.User("u:acme:ben", principal.Public)
@@ -47,15 +47,15 @@ func newHotTown(t *testing.T) *hotProcesses {
 // open starts a process that knows how far its clock is ahead.
 func (town *hotProcesses) open(ahead time.Duration) *hotProcess {
 	town.T.Helper()
-	clock := &backendtest.GatewayClock{Real: sched.NewReal()}
+	clock := &domaintest.GatewayClock{Real: sched.NewReal()}
 	town.T.Cleanup(clock.Close)
-	h := &backendtest.Fixture{T: town.T, Store: town.Store.Store, Runtime: clock.Real}
+	h := &domaintest.Fixture{T: town.T, Store: town.Store.Store, Runtime: clock.Real}
 	h.Journal = journal.New(town.T.Context(), town.Store.Journal, clock, nil)
 	p := &hotProcess{Fixture: h, town: town, clock: clock, ahead: ahead}
 	town.processes = append(town.processes, p)
 	town.at(town.passed)
-	h.Services = backendtest.Open(town.T, backend.Config{
-		Store: town.Store.Store, Runtime: clock, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+	h.Services = domaintest.Open(town.T, domain.Config{
+		Store: town.Store.Store, Runtime: clock, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true,
 		Ahead:  func() time.Duration { return p.ahead },
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
@@ -84,7 +84,7 @@ func (p *hotProcess) hot(name string) library.ContentID {
 
 func (p *hotProcess) rename(id library.ContentID, title string) {
 	p.T.Helper()
-	_, err := p.Library.UpdateContent(p.T.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+	_, err := p.Library.UpdateContent(p.T.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -307,8 +307,8 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	id := p.hot("hot")
 	town.at(10 * time.Second)
 	p.rename(id, "second")
-	svc := backendtest.Open(t, backend.Config{
-		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+	svc := domaintest.Open(t, domain.Config{
+		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &domaintest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
 	if moved, err := svc.Library.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -32,7 +32,7 @@ func (h *hungReads) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]p
 // sent, also at the very first reading.
 func TestMutation_HungStoreIsRefusedInTime(t *testing.T) {
 	var store *hungReads
-	h := backendtest.New(t, func(s *backend.Store) {
+	h := domaintest.New(t, func(s *domain.Store) {
 		store = &hungReads{Store: s.Principals}
 		s.Principals = store
 	})

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -45,7 +45,7 @@ func counted(id library.ContentID, change func(e *library.Edit)) library.ItemCha
 
 // changeItem makes a change of an item as a mutation of a viewer. If key is not "", it is the
 // idempotency key.
-func changeItem(ctx context.Context, svc *backend.Services, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
+func changeItem(ctx context.Context, svc *domain.Services, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
 	var input struct{ Key *string }
 	if key != "" {
 		input.Key = &key
@@ -63,10 +63,10 @@ func visibly(title *string) func(*library.Edit) {
 }
 
 func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
 	before := h.Content(id)
-	out, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, nil))
+	out, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "", counted(id, nil))
 	if err != nil || string(out.Answer) != "1" {
 		t.Fatalf("answer %q, %v", out.Answer, err)
 	}
@@ -74,7 +74,7 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	if quiet.Version != before.Version || quiet.LastModified != before.LastModified || quiet.Position != before.Position || string(quiet.Page) != "1" {
 		t.Errorf("nobody sees the change, and the item went from %+v to %+v", before, quiet)
 	}
-	out, err = changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, visibly(backendtest.Ptr("other"))))
+	out, err = changeItem(t.Context(), h.Services, domaintest.Ann(), "", counted(id, visibly(domaintest.Ptr("other"))))
 	if err != nil || string(out.Answer) != "2" || out.FanOut.Libraries != 1 {
 		t.Fatalf("answer %q, fan-out %+v, %v", out.Answer, out.FanOut, err)
 	}
@@ -82,39 +82,39 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified || seen.Title != "other" {
 		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
 	}
-	// The page and the row are removed, because the audit knows only those of package page.
-	if _, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
+	// The page and the row are removed, because the audit knows only those of package note.
+	if _, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()
-	h.WantTitles(backendtest.Ann(), "u:acme:ann", "other")
+	h.WantTitles(domaintest.Ann(), "u:acme:ann", "other")
 	h.WantClean()
 }
 
 func TestChangeItem_ChecksTheRightsOfTheViewer(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	id := h.Note("n", principal.Private, "u:acme:bob=VIEWER")
 	change := counted(id, nil)
-	_, err := changeItem(t.Context(), h.Services, backendtest.Bob(), "", change)
-	backendtest.WantFaults(t, err, "FORBIDDEN contentId")
+	_, err := changeItem(t.Context(), h.Services, domaintest.Bob(), "", change)
+	domaintest.WantFaults(t, err, "FORBIDDEN contentId")
 	change.Editors = false
-	if _, err := changeItem(t.Context(), h.Services, backendtest.Bob(), "", change); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, domaintest.Bob(), "", change); err != nil {
 		t.Errorf("a change that needs no editor: %v", err)
 	}
 	h.User("u:acme:eve", principal.Public)
-	_, err = changeItem(t.Context(), h.Services, backendtest.As("u:acme:eve"), "", change)
-	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
-	_, err = changeItem(t.Context(), h.Services, backendtest.Anonymous(), "", change)
-	backendtest.WantReason(t, err, fault.Unauthenticated, "")
+	_, err = changeItem(t.Context(), h.Services, domaintest.As("u:acme:eve"), "", change)
+	domaintest.WantFaults(t, err, "NOT_FOUND contentId")
+	_, err = changeItem(t.Context(), h.Services, domaintest.Anonymous(), "", change)
+	domaintest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
 // A repetition is answered with the first outcome, and writes nothing.
 func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
 	change := counted(id, nil)
 	for range 2 {
-		out, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "key", change)
+		out, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "key", change)
 		if err != nil || string(out.Answer) != "1" {
 			t.Fatalf("answer %q, %v", out.Answer, err)
 		}
@@ -122,7 +122,7 @@ func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 	nothing := change
 	nothing.Plan = func(context.Context, *library.ItemReading) (*library.Edit, error) { return nil, nil }
 	before := h.Content(id)
-	if _, err := changeItem(t.Context(), h.Services, backendtest.Ann(), "", nothing); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "", nothing); err != nil {
 		t.Fatal(err)
 	}
 	if after := h.Content(id); after.Seq != before.Seq {
@@ -132,16 +132,16 @@ func TestChangeItem_RepetitionHasTheFirstOutcome(t *testing.T) {
 
 // No change is lost if two processes change one item concurrently.
 func TestChangeItem_ConcurrentChangesAreAllMade(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	id := h.Note("n", principal.Public)
-	services := []*backend.Services{h.Services, h.After(0)}
+	services := []*domain.Services{h.Services, h.After(0)}
 	const each = 10
 	answers := make(chan string, 2*each)
 	var wg sync.WaitGroup
 	for i := range 2 * each {
 		wg.Go(func() {
 			for {
-				out, err := changeItem(t.Context(), services[i%2], backendtest.Ann(), "", counted(id, nil))
+				out, err := changeItem(t.Context(), services[i%2], domaintest.Ann(), "", counted(id, nil))
 				if fault.ReasonOf(err) == fault.ReasonContention {
 					continue
 				}

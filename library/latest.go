@@ -8,8 +8,8 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/id"
-	"carrel/core/timeline"
 	"carrel/principal"
 )
 
@@ -40,15 +40,15 @@ func (c *FeedConnection) Bytes() (n int) {
 type FeedEdge struct {
 	Node *Content
 
-	at   timeline.Entry
-	seal func(timeline.Entry) string
+	at   feed.Entry
+	seal func(feed.Entry) string
 }
 
 // Cursor returns the cursor of the edge.
 func (e *FeedEdge) Cursor() string { return e.seal(e.at) }
 
 // feedOf returns the feed of the public content of a tenant.
-func feedOf(tenant string) timeline.Feed { return timeline.Feed("content:" + tenant) }
+func feedOf(tenant string) feed.Feed { return feed.Feed("content:" + tenant) }
 
 // LatestContent implements API.
 //
@@ -58,12 +58,12 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", principal.MessageOf(err))
 	}
-	l := timeline.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.engine.Now()}
+	l := feed.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.engine.Now()}
 	q, err := l.Query(args)
 	if err != nil {
 		return nil, err
 	}
-	page, err := timeline.Read(ctx, s.feeds, feedOf(tenant), q, s.publicNow)
+	page, err := feed.Read(ctx, s.feeds, feedOf(tenant), q, s.publicNow)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 }
 
 // publicNow returns the items of entries, nil for those that are not PUBLIC now. It implements
-// timeline.LoadVisible. Entries of deleted items are removed in the background.
-func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*Content, error) {
+// feed.LoadVisible. Entries of deleted items are removed in the background.
+func (s *Service) publicNow(ctx context.Context, entries []feed.Entry) ([]*Content, error) {
 	ids := make([]ContentID, len(entries))
 	for i, e := range entries {
 		ids[i] = ContentID(e.ID)
@@ -106,7 +106,7 @@ func (s *Service) publicNow(ctx context.Context, entries []timeline.Entry) ([]*C
 // feedPublic updates the entry of an item in the feed of its tenant: an item has an entry from
 // the time that it was first PUBLIC, for as long as it may become PUBLIC again.
 func (s *Service) feedPublic(ctx context.Context, h *Header) error {
-	feed, e := feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)}
+	feed, e := feedOf(h.ID.Tenant()), feed.Entry{Created: h.CreatedAt, ID: string(h.ID)}
 	switch {
 	case h.State == commit.Live && h.Visibility == principal.Public && !s.listed.has(h.ID):
 		if err := s.engine.Retry(ctx, func() error { return s.feeds.Put(ctx, feed, e, h.MTS) }); err != nil {
@@ -135,7 +135,7 @@ func (u Upkeep) FeedIsWrong(ctx context.Context, h *Header) (bool, error) {
 	if h.State != commit.Live || h.Visibility != principal.Public {
 		return false, nil
 	}
-	_, there, err := u.s.feeds.Find(ctx, feedOf(h.ID.Tenant()), timeline.Entry{Created: h.CreatedAt, ID: string(h.ID)})
+	_, there, err := u.s.feeds.Find(ctx, feedOf(h.ID.Tenant()), feed.Entry{Created: h.CreatedAt, ID: string(h.ID)})
 	if err != nil {
 		return false, fmt.Errorf("read the feed of public content: %w", err)
 	}
@@ -149,7 +149,7 @@ func (h *Header) wasPublic() bool {
 
 // DropFromFeed removes an entry of the feed of public content whose item was deleted, or was
 // created again at another time.
-func (u Upkeep) DropFromFeed(ctx context.Context, e timeline.Entry) error {
+func (u Upkeep) DropFromFeed(ctx context.Context, e feed.Entry) error {
 	id := ContentID(e.ID)
 	rows, err := u.s.contents.Read(ctx, id, ContentQuery{Serial: true})
 	if err != nil {

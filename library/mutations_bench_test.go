@@ -6,11 +6,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -30,17 +30,17 @@ func BenchmarkMutation(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	s := backendtest.Open(b, backend.Config{
-		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{},
+	s := domaintest.Open(b, domain.Config{
+		Store: store.Store, Runtime: rt, Journal: journal.New(b.Context(), store.Journal, rt, nil), Names: &domaintest.CountingNames{},
 	})
 	const ann = "u:acme:ann"
-	if _, err := s.People.CreateUser(b.Context(), backendtest.As(ann), principal.CreateUser{
+	if _, err := s.People.CreateUser(b.Context(), domaintest.As(ann), principal.CreateUser{
 		Tenant: "acme", Name: "ann", DisplayName: "Ann", Email: "ann@example.com", Visibility: principal.Public,
 	}); err != nil {
 		b.Fatal(err)
 	}
 	create := func() library.ContentID {
-		out, err := s.Library.CreateContent(b.Context(), backendtest.As(ann), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+		out, err := s.Library.CreateContent(b.Context(), domaintest.As(ann), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func BenchmarkMutation(b *testing.B) {
 				if keyed {
 					in.IdempotencyKey = &title
 				}
-				if _, err := s.Library.UpdateContent(b.Context(), backendtest.As(ann), in); err != nil {
+				if _, err := s.Library.UpdateContent(b.Context(), domaintest.As(ann), in); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -82,7 +82,7 @@ func BenchmarkMutation(b *testing.B) {
 		for b.Loop() {
 			n++
 			email := fmt.Sprintf("ann%d@example.com", n)
-			if _, err := s.People.UpdateUser(b.Context(), backendtest.As(ann), principal.UpdateUser{ID: ann, Email: input.Some(&email)}); err != nil {
+			if _, err := s.People.UpdateUser(b.Context(), domaintest.As(ann), principal.UpdateUser{ID: ann, Email: input.Some(&email)}); err != nil {
 				b.Fatal(err)
 			}
 		}

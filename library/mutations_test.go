@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/id"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -41,7 +41,7 @@ type mutation struct {
 // mutationCall is one call of a mutation.
 type mutationCall struct {
 	ctx context.Context
-	s   *backend.Services
+	s   *domain.Services
 	v   *principal.Viewer
 	// target is an id, or for a creation a tenant.
 	target string
@@ -72,7 +72,7 @@ func principalMutations() []mutation {
 		}},
 		{name: "updateUser", path: "id", partition: "u:acme:cleo", hash: "c1968b65189700a9c1335ef17575ad3e763c9b0c9f9ec9fecac3b88aca8fa974", call: func(c mutationCall) error {
 			return errorOf(c.s.People.UpdateUser(c.ctx, c.v, principal.UpdateUser{
-				ID: c.target, DisplayName: input.Some(&name), Email: input.Some(backendtest.Ptr("Cleo@Example.com")), Visibility: input.Some(&private), IdempotencyKey: c.key}))
+				ID: c.target, DisplayName: input.Some(&name), Email: input.Some(domaintest.Ptr("Cleo@Example.com")), Visibility: input.Some(&private), IdempotencyKey: c.key}))
 		}},
 		{name: "deleteUser", path: "id", partition: "u:acme:cleo", hash: "197644a88f34736123984baafa431391ecb9083f8c59b1f965628b500ae341d7", call: func(c mutationCall) error {
 			return errorOf(c.s.People.DeleteUser(c.ctx, c.v, principal.DeleteUser{ID: c.target, IdempotencyKey: c.key}))
@@ -101,17 +101,17 @@ func contentMutations() []mutation {
 	return []mutation{
 		{name: "createContent", path: "tenant", partition: "c:acme:new", hash: "bc32106c1fc2a3b71c186b88260bababbcf66385138b06a5b09a3c69f5a87837", needsUser: true, call: func(c mutationCall) error {
 			return errorOf(c.s.Library.CreateContent(c.ctx, c.v, library.CreateContent{
-				Tenant: &c.target, Name: backendtest.Ptr("new"), Kind: library.Link, Title: text, Description: &text, Link: backendtest.Ptr("https://example.com/"),
-				Visibility: private, ExpiresAt: &at, Members: backendtest.MemberChanges("u:acme:dora=VIEWER"), IdempotencyKey: c.key}))
+				Tenant: &c.target, Name: domaintest.Ptr("new"), Kind: library.Link, Title: text, Description: &text, Link: domaintest.Ptr("https://example.com/"),
+				Visibility: private, ExpiresAt: &at, Members: domaintest.MemberChanges("u:acme:dora=VIEWER"), IdempotencyKey: c.key}))
 		}},
 		{name: "updateContent", path: "id", partition: "c:acme:a", hash: "52fe05dd00b96bfc7e40925bcd7aac9923bdbd0fc3a7ad5cf944a0aec64302cb", call: func(c mutationCall) error {
 			return errorOf(c.s.Library.UpdateContent(c.ctx, c.v, library.UpdateContent{
 				ID: c.target, Title: input.Some(&text), Description: input.Some[*string](nil), Visibility: input.Some(&private),
-				ExpiresAt: input.Some(&at), ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+				ExpiresAt: input.Some(&at), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
 		}},
 		{name: "moveContent", path: "id", partition: "c:acme:a", hash: "b55b567a2e83fb7e811f981a439353738e8d3784aeb0a350a57aafcab6ef9df3", call: func(c mutationCall) error {
 			return errorOf(c.s.Library.MoveContent(c.ctx, c.v, library.MoveContent{
-				ID: c.target, URL: input.Some(backendtest.Ptr("HTTPS://Example.com/a")), ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+				ID: c.target, URL: input.Some(domaintest.Ptr("HTTPS://Example.com/a")), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
 		}},
 		{name: "shareContent", path: "contentId", partition: "c:acme:a", hash: "9ae5a7010c166fe3f1cf22b114e0d306284d15fbbdd3450b18b48eaa85c9bb53", call: func(c mutationCall) error {
 			return errorOf(c.s.Library.ShareContent(c.ctx, c.v, library.ShareContent{
@@ -119,13 +119,13 @@ func contentMutations() []mutation {
 		}},
 		{name: "setContentMembers", path: "contentId", partition: "c:acme:a", hash: "603e4da958c40ccee82bb0a2d3ef0c20136bf182547e130fe8310da2c1548463", call: func(c mutationCall) error {
 			return errorOf(c.s.Library.SetContentMembers(c.ctx, c.v, library.SetContentMembers{
-				Content: c.target, Members: backendtest.MemberChanges("u:acme:dora=EDITOR", "u:acme:ann="), IdempotencyKey: c.key}))
+				Content: c.target, Members: domaintest.MemberChanges("u:acme:dora=EDITOR", "u:acme:ann="), IdempotencyKey: c.key}))
 		}},
 		{name: "removeFromLibrary", path: "contentId", partition: "c:acme:a", hash: "af263286b4d1111dab09f5decf257371dfa291aca6a798f3b95f1703d414e523", call: func(c mutationCall) error {
 			return errorOf(c.s.Library.RemoveFromLibrary(c.ctx, c.v, library.RemoveFromLibrary{Principal: "g:acme:team", Content: c.target, IdempotencyKey: c.key}))
 		}},
 		{name: "deleteContent", path: "id", partition: "c:acme:a", hash: "b6d609e1e4c10652125cdabfddd640e3aa604f71e79a7a04830c0ff0fd52c58f", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.DeleteContent(c.ctx, c.v, library.DeleteContent{ID: c.target, ExpectedVersion: backendtest.Ptr(1), IdempotencyKey: c.key}))
+			return errorOf(c.s.Library.DeleteContent(c.ctx, c.v, library.DeleteContent{ID: c.target, ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
 		}},
 		{name: "rebuildLibrary", path: "principalId", admin: true, call: func(c mutationCall) error {
 			return errorOf(c.s.Repair.RebuildLibrary(c.ctx, c.v, c.target))
@@ -148,16 +148,16 @@ func (r *groupReads) MembershipsOf(ctx context.Context, q principal.MembershipsQ
 
 // mutationFixture has a PRIVATE item and a PRIVATE group, which cleo may manage only through
 // the group team.
-func mutationFixture(t *testing.T) (*backendtest.Fixture, *groupReads) {
+func mutationFixture(t *testing.T) (*domaintest.Fixture, *groupReads) {
 	reads := &groupReads{}
-	h := backendtest.New(t, func(s *backend.Store) { reads.Store, s.Principals = s.Principals, reads })
+	h := domaintest.New(t, func(s *domain.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for _, id := range []string{"u:acme:ann", "u:acme:cleo", "u:acme:dora", "u:beta:zed"} {
 		h.User(id, principal.Public)
 	}
 	h.Group("g:acme:team", "u:acme:cleo", principal.Private)
-	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:ann=MANAGER")
+	h.MustSet(domaintest.As("u:acme:cleo"), "g:acme:team", "u:acme:ann=MANAGER")
 	h.Group("g:acme:staff", "u:acme:ann", principal.Private)
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:team=MANAGER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:staff", "g:acme:team=MANAGER")
 	h.Note("a", principal.Private, "g:acme:team=MANAGER")
 	return h, reads
 }
@@ -170,12 +170,12 @@ func eachMutation(t *testing.T, test func(t *testing.T, m mutation)) {
 }
 
 // callAs calls a mutation with its own target.
-func (m *mutation) callAs(t *testing.T, h *backendtest.Fixture, v *principal.Viewer, key *string) error {
+func (m *mutation) callAs(t *testing.T, h *domaintest.Fixture, v *principal.Viewer, key *string) error {
 	return m.call(mutationCall{t.Context(), h.Services, v, m.target(), key})
 }
 
 // requestHash returns the hash that the store has for a key of cleo.
-func requestHash(t *testing.T, h *backendtest.Fixture, partition, key string) string {
+func requestHash(t *testing.T, h *domaintest.Fixture, partition, key string) string {
 	t.Helper()
 	rowKey := commit.RequestKey(sha256.Sum256([]byte("u:acme:cleo\x00" + key)))
 	var row *commit.RequestRow
@@ -201,19 +201,19 @@ func requestHash(t *testing.T, h *backendtest.Fixture, partition, key string) st
 // cleo returns the viewer cleo, who may do the mutation.
 func (m *mutation) cleo() *principal.Viewer {
 	if m.admin {
-		return backendtest.Admin("u:acme:cleo")
+		return domaintest.Admin("u:acme:cleo")
 	}
-	return backendtest.As("u:acme:cleo")
+	return domaintest.As("u:acme:cleo")
 }
 
 func TestMutation_InputHasTheHashThatStoresKeep(t *testing.T) {
 	eachMutation(t, func(t *testing.T, m mutation) {
 		h, _ := mutationFixture(t)
 		if m.partition == "" {
-			backendtest.WantFaults(t, m.callAs(t, h, m.cleo(), nil))
+			domaintest.WantFaults(t, m.callAs(t, h, m.cleo(), nil))
 			return
 		}
-		backendtest.WantFaults(t, m.callAs(t, h, m.cleo(), backendtest.Ptr("key")))
+		domaintest.WantFaults(t, m.callAs(t, h, m.cleo(), domaintest.Ptr("key")))
 		if got := requestHash(t, h, m.partition, "key"); got != m.hash {
 			t.Errorf("the hash is %s, and was %s", got, m.hash)
 		}
@@ -225,20 +225,20 @@ func TestMutation_RefusesInTheSameOrder(t *testing.T) {
 	eachMutation(t, func(t *testing.T, m mutation) {
 		h, _ := mutationFixture(t)
 		bad := func(v *principal.Viewer) error { return m.call(mutationCall{t.Context(), h.Services, v, "-", &long}) }
-		backendtest.WantFaults(t, bad(backendtest.Anonymous()), "UNAUTHENTICATED")
+		domaintest.WantFaults(t, bad(domaintest.Anonymous()), "UNAUTHENTICATED")
 		want := []string{"INVALID " + m.path, "INVALID idempotencyKey"}
 		if m.partition == "" {
 			want = want[:1]
 		}
-		ghost := func() *principal.Viewer { return backendtest.As("u:acme:ghost") }
-		backendtest.WantFaults(t, bad(ghost()), want...)
-		backendtest.WantFaults(t, m.callAs(t, h, ghost(), nil), "FORBIDDEN")
-		backendtest.WantFaults(t, m.callAs(t, h, backendtest.Admin("u:beta:ghost"), nil), "FORBIDDEN")
+		ghost := func() *principal.Viewer { return domaintest.As("u:acme:ghost") }
+		domaintest.WantFaults(t, bad(ghost()), want...)
+		domaintest.WantFaults(t, m.callAs(t, h, ghost(), nil), "FORBIDDEN")
+		domaintest.WantFaults(t, m.callAs(t, h, domaintest.Admin("u:beta:ghost"), nil), "FORBIDDEN")
 		var refused []string
 		if m.needsUser {
 			refused = []string{"FORBIDDEN"}
 		}
-		backendtest.WantFaults(t, m.callAs(t, h, backendtest.Admin("u:acme:ghost"), nil), refused...)
+		domaintest.WantFaults(t, m.callAs(t, h, domaintest.Admin("u:acme:ghost"), nil), refused...)
 	})
 }
 
@@ -252,7 +252,7 @@ func TestMutation_DiscardsReadsOfTheViewer(t *testing.T) {
 			}
 		}
 		resolve()
-		backendtest.WantFaults(t, m.callAs(t, h, v, nil))
+		domaintest.WantFaults(t, m.callAs(t, h, v, nil))
 		before := reads.n.Load()
 		resolve()
 		if reads.n.Load() == before {
@@ -272,8 +272,8 @@ func TestMutation_OfARightLostInTheSameRequestIsRefused(t *testing.T) {
 			if _, err := h.People.GroupsOf(t.Context(), v); err != nil {
 				t.Fatal(err)
 			}
-			h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:cleo=")
-			backendtest.WantFaults(t, m.callAs(t, h, v, nil), "NOT_FOUND "+m.path)
+			h.MustSet(domaintest.As("u:acme:ann"), "g:acme:team", "u:acme:cleo=")
+			domaintest.WantFaults(t, m.callAs(t, h, v, nil), "NOT_FOUND "+m.path)
 		})
 	}
 }

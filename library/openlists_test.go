@@ -5,16 +5,16 @@ import (
 	"slices"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/library"
-	"carrel/library/storetest"
+	"carrel/storetest"
 )
 
 // TestOpenLists_ReportsUnreadableLists: lists that only a later version can read, completely or in
 // part, are named, and do not affect the others.
 func TestOpenLists_ReportsUnreadableLists(t *testing.T) {
-	store := backendtest.New(t, nil).Store
+	store := domaintest.New(t, nil).Store
 	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
 	later, err := commit.Encode([]commit.Entry{known.Entry(), {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})
 	if err != nil {

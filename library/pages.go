@@ -8,7 +8,7 @@ import (
 	"carrel/principal"
 )
 
-// Pages is what package page does for items: it knows what their further rows contain.
+// Pages is what package note does for items: it knows what their further rows contain.
 type Pages interface {
 	// Begin plans the first text of a new item.
 	Begin(ctx context.Context, t FirstText) (*Edit, error)

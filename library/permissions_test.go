@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -14,15 +14,15 @@ import (
 // TestPermissions_FollowTheTableOfVisibility checks the complete table of docs/visibility.md: the
 // viewer, the item's visibility, the item's tenant.
 func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:team", "g:other:outer")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:other:sam", principal.GroupMember))
-	r.Join("g:other:outer", true, backendtest.GroupMember("g:acme:team", principal.GroupMember))
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:other:sam", principal.GroupMember))
+	r.Join("g:other:outer", true, domaintest.GroupMember("g:acme:team", principal.GroupMember))
 	gone := library.Member{Principal: "u:acme:bob", Role: library.Manages, Leaving: true}
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
-			r.Item(id, 10, vis, backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("g:other:outer", library.Viewing), gone)
+			r.Item(id, 10, vis, domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("g:other:outer", library.Viewing), gone)
 		}
 	}
 	sam := func() *principal.Viewer { return &principal.Viewer{User: "u:other:sam"} }
@@ -33,15 +33,15 @@ func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
 		viewer      func() *principal.Viewer
 		acme, other [3]bool // PUBLIC, LOGGEDIN, PRIVATE
 	}{
-		{"anonymous", backendtest.Anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
-		{"same tenant, was a member once", backendtest.Bob, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
+		{"anonymous", domaintest.Anonymous, [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"same tenant, was a member once", domaintest.Bob, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
 		{"a token without a user", ghost, [3]bool{yes, yes, no}, [3]bool{yes, no, no}},
-		{"other tenant", backendtest.Eve, [3]bool{yes, no, no}, [3]bool{yes, yes, no}},
-		{"direct role", backendtest.Ann, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"other tenant", domaintest.Eve, [3]bool{yes, no, no}, [3]bool{yes, yes, no}},
+		{"direct role", domaintest.Ann, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 		{"role through groups of groups", sam, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
-		{"administrator of acme", backendtest.Root, [3]bool{yes, yes, yes}, [3]bool{yes, no, no}},
-		{"administrator of other", backendtest.OtherRoot, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
-		{"global administrator", backendtest.Globe, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"administrator of acme", domaintest.Root, [3]bool{yes, yes, yes}, [3]bool{yes, no, no}},
+		{"administrator of other", domaintest.OtherRoot, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
+		{"global administrator", domaintest.Globe, [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for tenant, want := range map[string][3]bool{"acme": c.acme, "other": c.other} {
@@ -62,12 +62,12 @@ func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
 }
 
 func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:team")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	manager, group := backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("g:acme:team", library.Manages)
-	soon := backendtest.RowsStart + 1
-	now := backendtest.RowsStart
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	manager, group := domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("g:acme:team", library.Manages)
+	soon := domaintest.RowsStart + 1
+	now := domaintest.RowsStart
 	for id, change := range map[library.ContentID]func(h *library.Header){
 		"c:acme:deleted": func(h *library.Header) { h.State = commit.Deleted },
 		"c:acme:void":    func(h *library.Header) { h.State = commit.Void },
@@ -83,13 +83,13 @@ func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
 		now  clock.Instant
 		last bool
 	}{
-		{"a microsecond before", backendtest.RowsStart, true},
+		{"a microsecond before", domaintest.RowsStart, true},
 		{"at the instant", soon, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r.T = t
 			r.Clock.Wall.Store(int64(c.now))
-			for _, v := range []*principal.Viewer{backendtest.Ann(), backendtest.Globe(), backendtest.Root(), backendtest.Anonymous()} {
+			for _, v := range []*principal.Viewer{domaintest.Ann(), domaintest.Globe(), domaintest.Root(), domaintest.Anonymous()} {
 				cs, err := r.Library.Contents(t.Context(), v, ids)
 				r.Must(err)
 				ss, err := r.Library.PermissionsOf(t.Context(), v, ids)
@@ -105,18 +105,18 @@ func TestPermissions_DeletedAndExpiredItemsAreHidden(t *testing.T) {
 			if c.last {
 				want = append(want, "expires")
 			}
-			r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{}), want...)
+			r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{}), want...)
 		})
 	}
 }
 
 func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
-	r.Join("g:acme:managers", true, backendtest.GroupMember("u:other:eve", principal.GroupMember))
+	r.Join("g:acme:managers", true, domaintest.GroupMember("u:other:eve", principal.GroupMember))
 	members := []library.Member{
-		backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("u:acme:bob", library.Editing), backendtest.ContentMember("u:other:eve", library.Viewing), backendtest.ContentMember("g:acme:managers", library.Manages),
-		backendtest.ContentMember("u:acme:gone", library.Editing),
+		domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("u:acme:bob", library.Editing), domaintest.ContentMember("u:other:eve", library.Viewing), domaintest.ContentMember("g:acme:managers", library.Manages),
+		domaintest.ContentMember("u:acme:gone", library.Editing),
 	}
 	r.Item("c:acme:public", 10, principal.Public, members...)
 	r.Item("c:acme:private", 10, principal.Private, members...)
@@ -129,14 +129,14 @@ func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 		viewer          *principal.Viewer
 		private, public *library.Permissions
 	}{
-		{"manager", backendtest.Ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
-		{"editor", backendtest.Bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
-		{"viewer who manages through a group", backendtest.Eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
-		{"anonymous", backendtest.Anonymous(), nil, role(library.NoRole, false, false)},
+		{"manager", domaintest.Ann(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"editor", domaintest.Bob(), role(library.Editing, false, false), role(library.Editing, true, false)},
+		{"viewer who manages through a group", domaintest.Eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"anonymous", domaintest.Anonymous(), nil, role(library.NoRole, false, false)},
 		{"no role", &principal.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
 		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Permissions{Role: library.Editing}, &library.Permissions{Role: library.Editing}},
-		{"administrator", backendtest.Root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
-		{"administrator of another tenant, not stored", backendtest.OtherRoot(), nil, role(library.NoRole, false, false)},
+		{"administrator", domaintest.Root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
+		{"administrator of another tenant, not stored", domaintest.OtherRoot(), nil, role(library.NoRole, false, false)},
 		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,16 +156,16 @@ func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 // TestPermissions_RolesThroughManyGroupsAreFound: the viewer is in more groups than one call of the
 // store accepts.
 func TestPermissions_RolesThroughManyGroupsAreFound(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	r.Item("c:acme:secret", 10, principal.Private,
-		backendtest.ContentMember("g:acme:g249", library.Viewing), backendtest.ContentMember("g:acme:g120", library.Editing), backendtest.ContentMember("g:acme:g130", library.Viewing))
+		domaintest.ContentMember("g:acme:g249", library.Viewing), domaintest.ContentMember("g:acme:g120", library.Editing), domaintest.ContentMember("g:acme:g130", library.Viewing))
 	for i := range 250 {
 		g := principal.ID(fmt.Sprintf("g:acme:g%03d", i))
 		r.Principal(g, principal.Public)
-		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+		r.Join(g, true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
 	}
-	got, err := r.Library.PermissionsOf(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:secret"})
+	got, err := r.Library.PermissionsOf(t.Context(), domaintest.Ann(), []library.ContentID{"c:acme:secret"})
 	if err != nil || got[0] == nil || got[0].Role != library.Editing {
 		t.Errorf("%+v, %v", got, err)
 	}

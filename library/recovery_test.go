@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -38,7 +38,7 @@ func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, aft
 // acknowledgement of its compare-and-set, so that only a serial read is sure to return it.
 func TestResume_ReadsSerially(t *testing.T) {
 	reads := &serialReads{}
-	h := backendtest.New(t, func(s *backend.Store) { reads.ContentStore, s.Contents = s.Contents, reads })
+	h := domaintest.New(t, func(s *domain.Store) { reads.ContentStore, s.Contents = s.Contents, reads })
 	h.User("u:acme:ann", principal.Public)
 	id := h.Note("a", principal.Public)
 	h.Quiet()

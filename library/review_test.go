@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -78,9 +78,9 @@ func (m *meddled) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 }
 
 // meddledFixture is a fixture on a store that a test changes.
-func meddledFixture(t *testing.T) (*backendtest.Fixture, *meddled) {
+func meddledFixture(t *testing.T) (*domaintest.Fixture, *meddled) {
 	m := &meddled{}
-	h := backendtest.New(t, func(s *backend.Store) {
+	h := domaintest.New(t, func(s *domain.Store) {
 		m.Store, m.ContentStore, s.Principals, s.Contents = s.Principals, s.Contents, m, m
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:zoe"} {
@@ -100,7 +100,7 @@ func TestMutation_DeadlineIsAnUnknownOutcome(t *testing.T) {
 		}
 	})
 	_, err := h.Share("u:acme:ann", id, "u:acme:ben")
-	backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
+	domaintest.WantFaults(t, err, "OUTCOME_UNKNOWN")
 	if !fault.MayHaveCommitted(err) {
 		t.Errorf("the error does not say that the change may have been made: %v", err)
 	}
@@ -120,7 +120,7 @@ func TestFinish_EntryStaysUntilItsStateIsRead(t *testing.T) {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
 			v, err := m.ContentStore.Commit(context.WithoutCancel(t.Context()), c)
 			if err == nil && v.Applied {
-				return commit.Verdict{}, fault.Uncertain(backendtest.ErrDown)
+				return commit.Verdict{}, fault.Uncertain(domaintest.ErrDown)
 			}
 			return v, err
 		}
@@ -144,29 +144,29 @@ func TestFinish_EntryStaysUntilItsStateIsRead(t *testing.T) {
 	}
 	m.on(func() { m.commit, m.read = nil, nil })
 	h.WantClean()
-	h.WantTitles(backendtest.As("u:acme:ben"), "u:acme:ben", "a")
+	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben", "a")
 }
 
 // TestMembers_HiddenMembersAreNotDisclosed: viewers who do not manage an item or a group get the
 // same answer about an unseen principal, whether it is a member or not.
 func TestMembers_HiddenMembersAreNotDisclosed(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
-	h.MustSet(backendtest.Admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
+	h.MustSet(domaintest.Admin("u:acme:dora"), "g:acme:team", "u:acme:hid=MEMBER")
 	if _, err := h.Share("u:acme:hid", id, "u:acme:hid"); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"u:acme:hid", "u:acme:nobody"} {
-		_, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges(p + "=VIEWER")})
-		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
-		_, err = h.Set(backendtest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
-		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		_, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges(p + "=VIEWER")})
+		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		_, err = h.Set(domaintest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
+		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
 	// A manager may change the role of a hidden member, because nobody else could remove it.
-	if _, err := h.Library.SetContentMembers(t.Context(), backendtest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: backendtest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
+	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
-	h.MustSet(backendtest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
+	h.MustSet(domaintest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
 }
 
 // TestShareContent_FailedReadAfterwardsIsNoRefusal: the edges of the principals it was shared with
@@ -176,7 +176,7 @@ func TestShareContent_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	m.on(func() {
 		m.commit = func(c *library.ContentCommit) (commit.Verdict, error) {
-			m.on(func() { m.readPrincipals = func() error { return backendtest.ErrDown } })
+			m.on(func() { m.readPrincipals = func() error { return domaintest.ErrDown } })
 			return m.ContentStore.Commit(context.WithoutCancel(t.Context()), c)
 		}
 	})
@@ -189,15 +189,15 @@ func TestShareContent_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 // TestShareContent_RepetitionHidesUnseenPrincipals: a repetition shows objects in their present
 // state, and none that the viewer may no longer see.
 func TestShareContent_RepetitionHidesUnseenPrincipals(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
-	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("k")}
+	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: domaintest.Ptr("k")}
 	for n, want := range []int{2, 1} {
-		out, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ann"), in)
+		out, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
 			t.Errorf("share %d has %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
-		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(backendtest.Ptr(principal.Private))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(domaintest.Ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 			}
 		}
 	})
-	if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
 	<-stuck // the walk over the members has reached cleo's library
@@ -246,7 +246,7 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 			if _, err := h.Share(p, id, p); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
-			h.WantTitles(backendtest.As(p), p, "b")
+			h.WantTitles(domaintest.As(p), p, "b")
 		})
 	}
 	for h.Library.SharesWaiting(id) < 2 && t.Context().Err() == nil {
@@ -261,26 +261,26 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 // TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome: the expiresAt of a request may pass
 // before the request is repeated. The repetition has the first outcome nevertheless.
 func TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{
-		Name: backendtest.Ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: backendtest.Ptr("create"),
+		Name: domaintest.Ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: domaintest.Ptr("create"),
 	}
-	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: backendtest.Ptr("update")}
+	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: domaintest.Ptr("update")}
 	for _, c := range []struct {
 		after time.Duration
 		want  []string
 	}{{0, nil}, {2 * time.Hour, []string{"INVALID expiresAt"}}} {
 		svc := h.After(c.after)
-		if out, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
+		if out, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), create); err != nil || out.ID != "c:acme:a" {
 			t.Errorf("creating after %s: %+v, %v", c.after, out, err)
 		}
-		if _, err := svc.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), update); err != nil {
+		if _, err := svc.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), update); err != nil {
 			t.Errorf("updating after %s: %v", c.after, err)
 		}
 		other := create
-		other.Name, other.IdempotencyKey = backendtest.Ptr("other"), backendtest.Ptr("other"+c.after.String())
-		_, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), other)
-		backendtest.WantFaults(t, err, c.want...)
+		other.Name, other.IdempotencyKey = domaintest.Ptr("other"), domaintest.Ptr("other"+c.after.String())
+		_, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), other)
+		domaintest.WantFaults(t, err, c.want...)
 	}
 }

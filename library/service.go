@@ -10,10 +10,10 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/core/feed"
 	"carrel/core/id"
 	"carrel/core/input"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 	"carrel/principal"
 )
 
@@ -60,7 +60,7 @@ type Config struct {
 	Log           *slog.Logger
 	Watch         Watcher
 	Cursors       *cursor.Sealer
-	Feeds         *timeline.Timelines
+	Feeds         *feed.Timelines
 	Tuning        Tuning // see Tuning.WithDefaults
 	// Publish is notified of everything that is written into libraries.
 	Publish Publisher
@@ -86,7 +86,7 @@ type Service struct {
 	Upkeep        Upkeep
 	permits       *sched.Permits // of index updates, for the process
 
-	feeds    *timeline.Timelines
+	feeds    *feed.Timelines
 	listed   listedContent
 	fanOuts  fanOutQueues
 	deciding deciding

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -47,11 +47,11 @@ func (s *hookedCommits) beforeCommit(id library.ContentID, meanwhile func()) {
 }
 
 // batchFixture is a fixture in which shares of one item can be made to wait together.
-func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
+func batchFixture(t *testing.T) (*domaintest.Fixture, *hookedCommits) {
 	t.Helper()
 	store := &hookedCommits{}
-	h := backendtest.New(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
-	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h := domaintest.New(t, func(s *domain.Store) { store.ContentStore, s.Contents = s.Contents, store })
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
 		h.User(id, principal.Public)
 	}
@@ -59,14 +59,14 @@ func batchFixture(t *testing.T) (*backendtest.Fixture, *hookedCommits) {
 }
 
 // waitForShares returns once this many shares of an item wait for their turn.
-func waitForShares(h *backendtest.Fixture, id library.ContentID, n int) {
+func waitForShares(h *domaintest.Fixture, id library.ContentID, n int) {
 	for h.Library.SharesWaiting(id) < n && h.T.Context().Err() == nil {
 		runtime.Gosched()
 	}
 }
 
 // wantRoles compares the roles of principals in the rows of an item.
-func wantRoles(h *backendtest.Fixture, id library.ContentID, want map[principal.ID]library.ContentRole) {
+func wantRoles(h *domaintest.Fixture, id library.ContentID, want map[principal.ID]library.ContentRole) {
 	h.T.Helper()
 	for p, role := range want {
 		rows, err := h.Store.Contents.Read(h.T.Context(), id, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
@@ -91,10 +91,10 @@ func TestShareBatch_RefusedShareGivesNoRole(t *testing.T) {
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() { // a reader may give no other role than VIEWER
-			_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+			_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Manages,
 			})
-			backendtest.WantFaults(t, err, "FORBIDDEN role")
+			domaintest.WantFaults(t, err, "FORBIDDEN role")
 		})
 		wg.Go(func() {
 			out, err := h.Share("u:acme:ann", id, "u:acme:dora")
@@ -124,7 +124,7 @@ func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 	t.Cleanup(rt.Close)
 	unhooked := h.Store
 	unhooked.Contents = store.ContentStore
-	elsewhere := backendtest.Open(t, backend.Config{Store: unhooked, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	elsewhere := domaintest.Open(t, domain.Config{Store: unhooked, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	var wg sync.WaitGroup
 	// ann's share waits while ben's is being decided. ben's loses against another process, which
 	// makes the item invisible to him.
@@ -137,15 +137,15 @@ func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 			wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
 		})
 		waitForShares(h, id, 1)
-		_, err := elsewhere.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(backendtest.Ptr(principal.Private))})
+		_, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(domaintest.Ptr(principal.Private))})
 		if err != nil {
 			t.Errorf("making the item PRIVATE: %v", err)
 		}
 	})
-	_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
-		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: backendtest.Ptr("key"),
+	_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ben"), library.ShareContent{
+		Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing, IdempotencyKey: domaintest.Ptr("key"),
 	})
-	backendtest.WantFaults(t, err, "NOT_FOUND contentId")
+	domaintest.WantFaults(t, err, "NOT_FOUND contentId")
 	wg.Wait()
 	wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:ben": library.NoRole, "u:acme:dora": library.Viewing})
 	h.WantClean()
@@ -171,12 +171,12 @@ func (r *outOfTurn) Lock(ctx context.Context, key string, queue int) (func(), er
 func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 	h, store := batchFixture(t)
 	rt := &outOfTurn{patient: patient{h.Runtime}, timesUp: make(chan struct{})}
-	h.Services = backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	other := sched.NewReal()
 	t.Cleanup(other.Close)
 	unhooked := h.Store
 	unhooked.Contents = store.ContentStore
-	elsewhere := backendtest.Open(t, backend.Config{Store: unhooked, Runtime: other, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	elsewhere := domaintest.Open(t, domain.Config{Store: unhooked, Runtime: other, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	id := h.Note("a", principal.Public)
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() {
@@ -189,7 +189,7 @@ func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		})
 		waitForShares(h, id, 1)
 		// ben's share loses, and commits the other one too when it tries again.
-		if _, err := elsewhere.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
 		store.beforeCommit(id, func() { close(rt.timesUp) })
@@ -217,10 +217,10 @@ func TestShareBatch_RefusedShareIsNotOfUnknownOutcome(t *testing.T) {
 	var wg sync.WaitGroup
 	store.beforeCommit(id, func() { // ann's share holds the queue
 		wg.Go(func() {
-			_, err := h.Library.ShareContent(t.Context(), backendtest.As("u:acme:ben"), library.ShareContent{
+			_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ben"), library.ShareContent{
 				Content: string(id), Principals: []string{"u:acme:cleo"}, Role: library.Manages,
 			})
-			backendtest.WantFaults(t, err, "FORBIDDEN role")
+			domaintest.WantFaults(t, err, "FORBIDDEN role")
 		})
 		wg.Go(func() {
 			_, err := h.Share("u:acme:ann", id, "u:acme:dora")

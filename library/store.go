@@ -9,7 +9,7 @@ import (
 )
 
 // The Stores have few methods, each of which serves one purpose of the domain. Every "must" below
-// is a subtest with the same words in the conformance suite library/storetest, which runs unchanged
+// is a subtest with the same words in the conformance suite storetest, which runs unchanged
 // for every backend.
 //
 // Every method may fail with any error. The error of a conditional write (Commit, CleanUp,

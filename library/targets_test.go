@@ -3,8 +3,8 @@ package library_test
 import (
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -12,13 +12,13 @@ import (
 // TestShareContent_TooManyTargetsAreRefused: an operator may allow fewer principals in one call
 // than the maximum; more are TOO_MANY, and nothing is done.
 func TestShareContent_TooManyTargetsAreRefused(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	h.Group("g:acme:ours", "u:acme:ann", principal.Public)
 	open := string(h.Note("open", principal.Public))
-	svc := backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Tuning: library.Tuning{Targets: 2},
+	svc := domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}, Tuning: library.Tuning{Targets: 2},
 	})
-	ann, viewing, member := backendtest.As("u:acme:ann"), library.Viewing, principal.GroupMember
+	ann, viewing, member := domaintest.As("u:acme:ann"), library.Viewing, principal.GroupMember
 	all := []string{"u:acme:ben", "u:acme:cleo", "u:beta:zed"}
 	for n, want := range map[int][]string{2: nil, 3: {"TOO_MANY"}} {
 		var items []library.ContentMemberChange
@@ -34,12 +34,12 @@ func TestShareContent_TooManyTargetsAreRefused(t *testing.T) {
 			return []string{want[0] + " " + field}
 		}
 		_, err := svc.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: open, Principals: all[:n], Role: viewing})
-		backendtest.WantFaults(t, err, path("principalIds")...)
+		domaintest.WantFaults(t, err, path("principalIds")...)
 		_, err = svc.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: open, Members: items})
-		backendtest.WantFaults(t, err, path("members")...)
+		domaintest.WantFaults(t, err, path("members")...)
 		_, err = svc.People.SetGroupMembers(t.Context(), ann, principal.SetGroupMembers{Group: "g:acme:ours", Members: members})
-		backendtest.WantFaults(t, err, path("members")...)
+		domaintest.WantFaults(t, err, path("members")...)
 		_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Public, Members: items})
-		backendtest.WantFaults(t, err, path("members")...)
+		domaintest.WantFaults(t, err, path("members")...)
 	}
 }

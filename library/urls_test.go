@@ -11,24 +11,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
 // urls is a fixture with ann, bob and eve, for tests of items with URLs.
 type urls struct {
-	*backendtest.Fixture
+	*domaintest.Fixture
 }
 
-func newURLs(t *testing.T, wrap func(*backend.Store)) urls {
-	h := backendtest.New(t, wrap)
+func newURLs(t *testing.T, wrap func(*domain.Store)) urls {
+	h := domaintest.New(t, wrap)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
 	h.User("u:other:eve", principal.Public)
@@ -36,7 +36,7 @@ func newURLs(t *testing.T, wrap func(*backend.Store)) urls {
 }
 
 // create has a user create a public item with a URL.
-func (h urls) create(svc *backend.Services, v *principal.Viewer, name, url string, expires *clock.Instant) error {
+func (h urls) create(svc *domain.Services, v *principal.Viewer, name, url string, expires *clock.Instant) error {
 	_, err := svc.Library.CreateContent(h.T.Context(), v, library.CreateContent{Name: &name, Kind: library.Note, Title: name,
 		Visibility: principal.Public, URL: &url, ExpiresAt: expires})
 	return err
@@ -50,7 +50,7 @@ func (h urls) mustCreate(v *principal.Viewer, name, url string) {
 }
 
 // move gives an item another URL; "" removes it.
-func (h urls) move(svc *backend.Services, v *principal.Viewer, id, url string) error {
+func (h urls) move(svc *domain.Services, v *principal.Viewer, id, url string) error {
 	to := &url
 	if url == "" {
 		to = nil
@@ -62,7 +62,7 @@ func (h urls) move(svc *backend.Services, v *principal.Viewer, id, url string) e
 // wantAt compares which item a URL names in a tenant; "" is none.
 func (h urls) wantAt(url, tenant, want string) {
 	h.T.Helper()
-	item, err := h.Library.ContentByURL(h.T.Context(), backendtest.Anonymous(), url, &tenant)
+	item, err := h.Library.ContentByURL(h.T.Context(), domaintest.Anonymous(), url, &tenant)
 	if err != nil {
 		h.T.Fatalf("looking up %s: %v", url, err)
 	}
@@ -82,7 +82,7 @@ const (
 
 func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 	h := newURLs(t, nil)
-	ann, bob, eve := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob"), backendtest.As("u:other:eve")
+	ann, bob, eve := domaintest.As("u:acme:ann"), domaintest.As("u:acme:bob"), domaintest.As("u:other:eve")
 	h.mustCreate(ann, "one", "HTTPS://Acme.example:443//a/#top")
 	h.wantAt(pageA, "acme", "c:acme:one")
 	h.wantAt("https://acme.example/x/../a?lang=en", "acme", "c:acme:one")
@@ -91,14 +91,14 @@ func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 		t.Errorf("the item has the URL %q, want %q", got, pageA)
 	}
 
-	backendtest.WantFaults(t, h.create(h.Services, bob, "two", pageA+"/", nil), "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.Services, bob, "two", "https://acme.example/%zz", nil), "INVALID url")
+	domaintest.WantFaults(t, h.create(h.Services, bob, "two", pageA+"/", nil), "TAKEN url")
+	domaintest.WantFaults(t, h.create(h.Services, bob, "two", "https://acme.example/%zz", nil), "INVALID url")
 	h.mustCreate(bob, "two", pageB)
-	backendtest.WantFaults(t, h.create(h.Services, bob, "one", pageB, nil), "TAKEN name", "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.Services, bob, "one", pageA, nil), "TAKEN name")
-	backendtest.WantFaults(t, h.create(h.Services, bob, "one", "https://acme.example/free", nil), "TAKEN name")
-	backendtest.WantFaults(t, h.move(h.Services, bob, "c:acme:two", pageA), "TAKEN url")
-	backendtest.WantFaults(t, h.move(h.Services, bob, "c:acme:one", pageB), "FORBIDDEN id")
+	domaintest.WantFaults(t, h.create(h.Services, bob, "one", pageB, nil), "TAKEN name", "TAKEN url")
+	domaintest.WantFaults(t, h.create(h.Services, bob, "one", pageA, nil), "TAKEN name")
+	domaintest.WantFaults(t, h.create(h.Services, bob, "one", "https://acme.example/free", nil), "TAKEN name")
+	domaintest.WantFaults(t, h.move(h.Services, bob, "c:acme:two", pageA), "TAKEN url")
+	domaintest.WantFaults(t, h.move(h.Services, bob, "c:acme:one", pageB), "FORBIDDEN id")
 	h.mustCreate(eve, "one", pageA)
 	h.wantAt(pageA, "other", "c:other:one")
 	h.wantAt(pageA, "acme", "c:acme:one")
@@ -108,11 +108,11 @@ func TestURL_BelongsToOneItemOfATenant(t *testing.T) {
 
 func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 	h := newURLs(t, nil)
-	ann := backendtest.As("u:acme:ann")
+	ann := domaintest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
 	before := h.Content("c:acme:one")
 	for _, step := range []struct{ to, free string }{{pageB, pageA}, {pageA, pageB}, {pageA, pageB}, {"", pageA}, {pageB, pageA}} {
-		backendtest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", step.to))
+		domaintest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", step.to))
 		if step.to != "" {
 			h.wantAt(step.to, "acme", "c:acme:one")
 		}
@@ -134,7 +134,7 @@ func TestMoveContent_OnlyTheNewURLNamesTheItem(t *testing.T) {
 
 func TestMoveContent_WrongRequestsChangeNothing(t *testing.T) {
 	h := newURLs(t, nil)
-	ann := backendtest.As("u:acme:ann")
+	ann := domaintest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
 	one, other := 7, pageB
 	for _, c := range []struct {
@@ -144,27 +144,27 @@ func TestMoveContent_WrongRequestsChangeNothing(t *testing.T) {
 		want []string
 	}{
 		{"nothing given", ann, library.MoveContent{ID: "c:acme:one"}, []string{"INVALID url"}},
-		{"all faults", ann, library.MoveContent{ID: "one", URL: input.Some(backendtest.Ptr("ftp://x")), IdempotencyKey: backendtest.Ptr("")},
+		{"all faults", ann, library.MoveContent{ID: "one", URL: input.Some(domaintest.Ptr("ftp://x")), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID url", "INVALID idempotencyKey"}},
 		{"unknown item", ann, library.MoveContent{ID: "c:acme:none", URL: input.Some(&other)}, []string{"NOT_FOUND id"}},
 		{"another version", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(&other), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
-		{"another version, nothing to change", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(backendtest.Ptr(pageA)), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
-		{"somebody else", backendtest.As("u:acme:bob"), library.MoveContent{ID: "c:acme:one", URL: input.Some[*string](nil)}, []string{"FORBIDDEN id"}},
+		{"another version, nothing to change", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(domaintest.Ptr(pageA)), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
+		{"somebody else", domaintest.As("u:acme:bob"), library.MoveContent{ID: "c:acme:one", URL: input.Some[*string](nil)}, []string{"FORBIDDEN id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Library.MoveContent(t.Context(), c.v, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			h.wantAt(pageA, "acme", "c:acme:one")
 			h.wantAt(pageB, "acme", "")
 		})
 	}
-	_, err := h.Library.MoveContent(t.Context(), backendtest.Anonymous(), library.MoveContent{ID: "c:acme:one", URL: input.Some(&other)})
-	backendtest.WantReason(t, err, fault.Unauthenticated, "")
+	_, err := h.Library.MoveContent(t.Context(), domaintest.Anonymous(), library.MoveContent{ID: "c:acme:one", URL: input.Some(&other)})
+	domaintest.WantReason(t, err, fault.Unauthenticated, "")
 }
 
 func TestMoveContent_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := newURLs(t, nil)
-	ann, key, to := backendtest.As("u:acme:ann"), "key", pageB
+	ann, key, to := domaintest.As("u:acme:ann"), "key", pageB
 	h.mustCreate(ann, "one", pageA)
 	in := library.MoveContent{ID: "c:acme:one", URL: input.Some(&to), IdempotencyKey: &key}
 	for range 2 {
@@ -172,21 +172,21 @@ func TestMoveContent_RepetitionHasTheFirstOutcome(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	backendtest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", pageA))
+	domaintest.WantFaults(t, h.move(h.Services, ann, "c:acme:one", pageA))
 	if out, err := h.Library.MoveContent(t.Context(), ann, in); err != nil || out.Content.CanonicalURL != pageA {
 		t.Errorf("a repetition moved the item again, or was refused: %+v, %v", out, err)
 	}
 	in.URL = input.Some[*string](nil)
 	_, err := h.Library.MoveContent(t.Context(), ann, in)
-	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+	domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 }
 
 func TestURL_OfADeletedItemIsFreeAtOnce(t *testing.T) {
 	h := newURLs(t, nil)
-	h.mustCreate(backendtest.As("u:acme:ann"), "one", pageA)
+	h.mustCreate(domaintest.As("u:acme:ann"), "one", pageA)
 	h.Delete("c:acme:one")
 	h.wantAt(pageA, "acme", "")
-	h.mustCreate(backendtest.As("u:acme:bob"), "two", pageA)
+	h.mustCreate(domaintest.As("u:acme:bob"), "two", pageA)
 	h.wantAt(pageA, "acme", "c:acme:two")
 	h.Quiet()
 	h.WantClean()
@@ -197,15 +197,15 @@ func TestURL_OfADeletedItemIsFreeAtOnce(t *testing.T) {
 func TestURL_OfAnExpiredItemIsFree(t *testing.T) {
 	h := newURLs(t, nil)
 	soon := clock.Of(time.Now().Add(time.Hour))
-	if err := h.create(h.Services, backendtest.As("u:acme:ann"), "one", pageA, &soon); err != nil {
+	if err := h.create(h.Services, domaintest.As("u:acme:ann"), "one", pageA, &soon); err != nil {
 		t.Fatal(err)
 	}
-	bob := backendtest.As("u:acme:bob")
-	backendtest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "two", pageA, nil), "TAKEN url")
+	bob := domaintest.As("u:acme:bob")
+	domaintest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "two", pageA, nil), "TAKEN url")
 	h.mustCreate(bob, "three", pageB)
-	backendtest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "three", pageA, nil), "TAKEN name", "TAKEN url")
-	backendtest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "three", pageA, nil), "TAKEN name")
-	backendtest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "two", pageA, nil))
+	domaintest.WantFaults(t, h.create(h.After(59*time.Minute), bob, "three", pageA, nil), "TAKEN name", "TAKEN url")
+	domaintest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "three", pageA, nil), "TAKEN name")
+	domaintest.WantFaults(t, h.create(h.After(61*time.Minute), bob, "two", pageA, nil))
 	if state := h.Content("c:acme:one").State; state != commit.Deleted {
 		t.Errorf("the expired item is in the state %d, want deleted", state)
 	}
@@ -232,8 +232,8 @@ func (l *losing) Commit(ctx context.Context, c *library.ContentCommit) (commit.V
 // first one and takes the claim.
 func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store := &losing{}
-	h := newURLs(t, func(s *backend.Store) { store.ContentStore, s.Contents = s.Contents, store })
-	ann, bob := backendtest.As("u:acme:ann"), backendtest.As("u:acme:bob")
+	h := newURLs(t, func(s *domain.Store) { store.ContentStore, s.Contents = s.Contents, store })
+	ann, bob := domaintest.As("u:acme:ann"), domaintest.As("u:acme:bob")
 	h.mustCreate(ann, "moved", pageB)
 	store.refuse.Store(true)
 	for _, err := range []error{
@@ -247,8 +247,8 @@ func TestURL_AbandonedClaimLapses(t *testing.T) {
 	store.refuse.Store(false)
 	for _, url := range []string{pageA, "https://acme.example/c"} {
 		h.wantAt(url, "acme", "")
-		backendtest.WantFaults(t, h.create(h.After(claim.TakenWithin-time.Second), bob, "b"+url[len(url)-1:], url, nil), "TAKEN url")
-		backendtest.WantFaults(t, h.create(h.After(claim.TakenWithin+time.Second), bob, "b"+url[len(url)-1:], url, nil))
+		domaintest.WantFaults(t, h.create(h.After(claim.TakenWithin-time.Second), bob, "b"+url[len(url)-1:], url, nil), "TAKEN url")
+		domaintest.WantFaults(t, h.create(h.After(claim.TakenWithin+time.Second), bob, "b"+url[len(url)-1:], url, nil))
 		h.wantAt(url, "acme", "c:acme:b"+url[len(url)-1:])
 	}
 	h.wantAt(pageB, "acme", "c:acme:moved")
@@ -266,7 +266,7 @@ func TestURL_OneOfManyGetsIt(t *testing.T) {
 		errs := make([]error, many)
 		var all sync.WaitGroup
 		for n := range many {
-			v := backendtest.As("u:acme:ann")
+			v := domaintest.As("u:acme:ann")
 			name := fmt.Sprintf("r%d-%d", round, n)
 			if n%2 == 1 {
 				h.mustCreate(v, name, fmt.Sprintf("https://acme.example/of/%s", name))
@@ -289,7 +289,7 @@ func TestURL_OneOfManyGetsIt(t *testing.T) {
 			case err == nil:
 				t.Errorf("round %d has two winners", round)
 			default:
-				backendtest.WantFaults(t, err, "TAKEN url")
+				domaintest.WantFaults(t, err, "TAKEN url")
 			}
 		}
 		h.wantAt(fmt.Sprintf("https://acme.example/%d", round), "acme", winner)
@@ -300,7 +300,7 @@ func TestURL_OneOfManyGetsIt(t *testing.T) {
 
 func TestContentByURL_WrongArgumentsAreRefused(t *testing.T) {
 	h := newURLs(t, nil)
-	ann := backendtest.As("u:acme:ann")
+	ann := domaintest.As("u:acme:ann")
 	h.mustCreate(ann, "one", pageA)
 	for _, c := range []struct {
 		name   string
@@ -310,11 +310,11 @@ func TestContentByURL_WrongArgumentsAreRefused(t *testing.T) {
 	}{
 		{"malformed", ann, "acme.example/a", nil},
 		{"empty", ann, "", nil},
-		{"malformed tenant", ann, pageA, backendtest.Ptr("A b")},
-		{"anonymous without a tenant", backendtest.Anonymous(), pageA, nil},
+		{"malformed tenant", ann, pageA, domaintest.Ptr("A b")},
+		{"anonymous without a tenant", domaintest.Anonymous(), pageA, nil},
 	} {
 		_, err := h.Library.ContentByURL(t.Context(), c.v, c.url, c.tenant)
-		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
+		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	}
 	item, err := h.Library.ContentByURL(t.Context(), ann, pageA, nil)
 	if err != nil || item == nil || cmp.Diff(string(item.ID), "c:acme:one") != "" {

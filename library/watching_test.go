@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/input"
 	"carrel/core/journal"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -58,14 +58,14 @@ func (w *watching) FanOut(ctx context.Context, others []context.Context) (contex
 }
 
 func TestWatcher_ReportsFanOuts(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	w := &watching{}
-	svc := backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w,
+	svc := domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Names: &domaintest.CountingNames{}, Watch: w,
 		Journal: journal.New(t.Context(), h.Store.Journal, h.Runtime, nil),
 	})
 	for n := range 3 {
-		if _, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
+		if _, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)
 		}
 	}
@@ -103,27 +103,27 @@ func (s *slowLibrary) ApplyIndex(ctx context.Context, e *library.IndexUpdate) er
 // walk together, and their actors do not wait for it.
 func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	slow := &slowLibrary{of: "u:acme:ben", release: make(chan struct{})}
-	h := backendtest.New(t, func(s *backend.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
+	h := domaintest.New(t, func(s *domain.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:ben", principal.Public)
 	w := &watching{}
-	svc := backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Names: &backendtest.CountingNames{}, Watch: w, Journal: h.Journal,
+	svc := domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Names: &domaintest.CountingNames{}, Watch: w, Journal: h.Journal,
 		Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
 	})
-	out, err := svc.Library.CreateContent(t.Context(), backendtest.As("u:acme:ann"), library.CreateContent{
-		Kind: library.Note, Title: "0", Visibility: principal.Public, Members: backendtest.MemberChanges("u:acme:ben=VIEWER")})
+	out, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
+		Kind: library.Note, Title: "0", Visibility: principal.Public, Members: domaintest.MemberChanges("u:acme:ben=VIEWER")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()
 	slow.slow.Store(true)
 	for _, title := range []string{"1", "2", "3"} {
-		out, err := svc.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
+		out, err := svc.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
 		if err != nil || out.FanOut.Complete {
 			t.Fatalf("update %s: %+v, %v", title, out, err)
 		}
-		h.WantTitles(backendtest.As("u:acme:ann"), "u:acme:ann", title)
+		h.WantTitles(domaintest.As("u:acme:ann"), "u:acme:ann", title)
 	}
 	close(slow.release)
 	h.Quiet()

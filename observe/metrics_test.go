@@ -16,11 +16,11 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"golang.org/x/time/rate"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -172,8 +172,8 @@ func BenchmarkPage(b *testing.B) {
 	}
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
-	service := func(store *pebblestore.Store, watch library.Watcher) *backend.Services {
-		svc := backendtest.Open(b, backend.Config{Store: store.Store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
+	service := func(store *pebblestore.Store, watch library.Watcher) *domain.Services {
+		svc := domaintest.Open(b, domain.Config{Store: store.Store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
 		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
 			b.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func BenchmarkPage(b *testing.B) {
 		}
 		return svc
 	}
-	measured := func(t *Tracing) *backend.Services {
+	measured := func(t *Tracing) *domain.Services {
 		return service(open(func(ctx context.Context, c pebblestore.Call) {
 			call := Call{System: "pebble", Operation: c.Operation, Outcome: OutcomeOf(c.Err), Took: c.Took}
 			m.Call(call)
@@ -200,7 +200,7 @@ func BenchmarkPage(b *testing.B) {
 	asked := request()
 	for _, c := range []struct {
 		name    string
-		svc     *backend.Services
+		svc     *domain.Services
 		tracing *Tracing
 	}{{"plain", service(open(nil), nil), nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {

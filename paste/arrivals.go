@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/feed"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 )
 
 // Times and limits of polling for pastes of other processes.
@@ -83,7 +83,7 @@ func (a *arrivals) covered(now clock.Instant) clock.Instant {
 }
 
 // deliver delivers a paste to all followers, unless it was delivered before.
-func (a *arrivals) deliver(e timeline.Entry) {
+func (a *arrivals) deliver(e feed.Entry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.followers) == 0 || !a.note(ID(e.ID)) {
@@ -127,7 +127,7 @@ func (a *arrivals) idle() bool {
 // would be delivered as new ones.
 func (a *arrivals) start(polled sched.Latch) {
 	life := a.s.life
-	record := func(e timeline.Entry) {
+	record := func(e feed.Entry) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.note(ID(e.ID))
@@ -159,11 +159,11 @@ func (a *arrivals) start(polled sched.Latch) {
 
 // poll calls see for the entries of pastes that were created within a time before now. It reports
 // whether it could read them all.
-func (a *arrivals) poll(ctx context.Context, within time.Duration, full bool, see func(timeline.Entry)) bool {
+func (a *arrivals) poll(ctx context.Context, within time.Duration, full bool, see func(feed.Entry)) bool {
 	ctx, cancel := a.s.rt.Deadline(ctx, readWithin)
 	defer cancel()
 	now := clock.Of(a.s.rt.Now())
-	position := timeline.Entry{Created: now.Add(-within)}
+	position := feed.Entry{Created: now.Add(-within)}
 	for {
 		es, err := a.s.feeds.Since(ctx, feedName, position, pollPage)
 		if err != nil {

@@ -5,7 +5,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/cursor"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 // Connection is a page of the public pastes, newest first.
@@ -27,32 +27,32 @@ func (c *Connection) Nodes() []*Paste {
 type Edge struct {
 	Node *Paste
 
-	at   timeline.Entry
-	seal func(timeline.Entry) string
+	at   feed.Entry
+	seal func(feed.Entry) string
 }
 
 // Cursor returns the cursor of the edge.
 func (e *Edge) Cursor() string { return e.seal(e.at) }
 
 // list returns the encoder of the cursors of a page that is read now.
-func (s *Service) list() *timeline.List {
-	return &timeline.List{Seals: s.cursors, Binding: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.engine.Now()}
+func (s *Service) list() *feed.List {
+	return &feed.List{Seals: s.cursors, Binding: cursor.Binding(cursor.OfPastes, 0, string(feedName)), Read: s.engine.Now()}
 }
 
 // CursorAt returns the cursor of a position in the feed.
-func (s *Service) CursorAt(e timeline.Entry) string { return s.list().Cursor(e) }
+func (s *Service) CursorAt(e feed.Entry) string { return s.list().Cursor(e) }
 
 // Latest returns a page of the public pastes.
 //
 // Errors: BAD_USER_INPUT for the arguments; BAD_CURSOR; those of the store.
 func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection, error) {
 	l := s.list()
-	l.Read = l.Read.Add(-timeline.ShownWithin) // the page may miss entries that others have put since then
+	l.Read = l.Read.Add(-feed.ShownWithin) // the page may miss entries that others have put since then
 	q, err := l.Query(args)
 	if err != nil {
 		return nil, err
 	}
-	page, err := timeline.Read(ctx, s.feeds, feedName, q, s.shown)
+	page, err := feed.Read(ctx, s.feeds, feedName, q, s.shown)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (s *Service) LoadBodies(ctx context.Context, c *Connection) error {
 }
 
 // shown returns the pastes of entries, or nil for an entry that is not to be shown according to its
-// paste. It is a timeline.LoadVisible. Such entries are removed in the background.
-func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste, error) {
+// paste. It is a feed.LoadVisible. Such entries are removed in the background.
+func (s *Service) shown(ctx context.Context, entries []feed.Entry) ([]*Paste, error) {
 	ps, err := s.readPastes(ctx, refsOf(entries))
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *Service) shown(ctx context.Context, entries []timeline.Entry) ([]*Paste
 }
 
 // refsOf returns references to the pastes of entries.
-func refsOf(entries []timeline.Entry) []Ref {
+func refsOf(entries []feed.Entry) []Ref {
 	refs := make([]Ref, len(entries))
 	for i, e := range entries {
 		refs[i] = Ref{ID: ID(e.ID), CreatedAt: e.Created}
@@ -118,7 +118,7 @@ func refsOf(entries []timeline.Entry) []Ref {
 
 // repair removes an entry that the feed must not have, or corrects it.
 func (s *Service) repair(ctx context.Context, r commit.Repair) error {
-	e, ok := r.Row.(timeline.Entry)
+	e, ok := r.Row.(feed.Entry)
 	if !ok {
 		return nil
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 )
 
@@ -24,9 +24,9 @@ type stopped struct {
 func (s stopped) Now() time.Time { return s.at.Time() }
 
 // at returns the Services on the same store at an instant.
-func (h pastes) at(at clock.Instant) *backend.Services {
+func (h pastes) at(at clock.Instant) *domain.Services {
 	h.T.Helper()
-	return backendtest.Open(h.T, backend.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 }
 
 // A paste is visible one microsecond before it expires and gone when it does, for all operations.
@@ -41,23 +41,23 @@ func TestExpiry_IsExact(t *testing.T) {
 
 	h.wantBody(before, made.Paste.ID, long)
 	h.wantLatest(before, "a")
-	if _, err := before.Update(t.Context(), paste.Update{ID: id, Secret: made.Secret, Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+	if _, err := before.Update(t.Context(), paste.Update{ID: id, Secret: made.Secret, Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 		t.Errorf("updating it: %v", err)
 	}
 
 	h.wantBody(then, made.Paste.ID, "")
 	h.wantLatest(then)
 	_, err := then.Update(t.Context(), paste.Update{ID: id, Secret: made.Secret, ClearExpiry: true})
-	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	domaintest.WantFaults(t, err, "NOT_FOUND id")
 	_, err = then.Delete(t.Context(), paste.Delete{ID: id, Secret: made.Secret})
-	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	domaintest.WantFaults(t, err, "NOT_FOUND id")
 	if ps, err := then.Pastes(t.Context(), []paste.ID{made.Paste.ID}); err != nil || ps[0] != nil {
 		t.Errorf("several at once: %v, %v", ps, err)
 	}
 	if bodies, err := then.Bodies(t.Context(), []*paste.Paste{made.Paste}); err != nil || bodies[0] != nil {
 		t.Errorf("the body of what was read before: %v, %v", bodies, err)
 	}
-	page, err := then.Latest(t.Context(), backendtest.Last(1))
+	page, err := then.Latest(t.Context(), domaintest.Last(1))
 	if err != nil || len(page.Edges) != 0 || page.PageInfo.HasNextPage || page.PageInfo.HasPreviousPage {
 		t.Errorf("from the other end: %+v, %v", page, err)
 	}
@@ -117,7 +117,7 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	made := h.create(in)
 	rt := setBack{h.Runtime, &atomic.Int64{}}
 	rt.at.Store(int64(end))
-	services := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	services := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
 	done, err := services.Background().Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
 	if err != nil || done {
@@ -159,7 +159,7 @@ func TestExpiry_CanBeChanged(t *testing.T) {
 	in := titled("extended")
 	in.ExpiresAt, in.Body = &end, long
 	extended := h.create(in)
-	in.Title = backendtest.Ptr("cleared")
+	in.Title = domaintest.Ptr("cleared")
 	cleared := h.create(in)
 	for _, u := range []paste.Update{
 		{ID: string(extended.Paste.ID), Secret: extended.Secret, ExpiresAt: input.Some(&later)},
@@ -181,7 +181,7 @@ func TestExpiry_CanBeChanged(t *testing.T) {
 func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(paste.Create{Body: long})
-	p, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(backendtest.Ptr("short"))})
+	p, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(domaintest.Ptr("short"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
 	later := clock.Of(time.Now().Add(5 * time.Hour))
 	for name, update := range map[string]paste.Update{
 		"a later expiry": {ExpiresAt: input.Some(&later)},
-		"no expiry":      {ClearExpiry: true, Body: input.Some(backendtest.Ptr(long))},
+		"no expiry":      {ClearExpiry: true, Body: input.Some(domaintest.Ptr(long))},
 	} {
 		h := newPastes(t)
 		end := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -257,12 +257,12 @@ func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
 		rt.at.Store(int64(end - 1))
 		store := h.Store
 		store.Journal = crossing{store.Journal, func() { rt.at.Store(int64(end)) }}
-		slow := backendtest.Open(t, backend.Config{
-			Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{},
+		slow := domaintest.Open(t, domain.Config{
+			Store: store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{},
 		})
 		update.ID, update.Secret = string(made.Paste.ID), made.Secret
 		_, err := slow.Pastes.Update(t.Context(), update)
-		backendtest.WantFaults(t, err, "NOT_FOUND id")
+		domaintest.WantFaults(t, err, "NOT_FOUND id")
 		if p, err := h.at(end).Pastes.Paste(t.Context(), update.ID); err != nil || p != nil {
 			t.Errorf("%s: the paste is back: %+v, %v", name, p, err)
 		}
@@ -273,9 +273,9 @@ func TestExpiry_UpdatesOfBeforeDoNotBringAPasteBack(t *testing.T) {
 func TestCreate_AnonymousRepetitionsGetTheSamePaste(t *testing.T) {
 	h := newPastes(t)
 	in := titled("a")
-	in.IdempotencyKey = backendtest.Ptr("0123456789abcdefghijkl")
+	in.IdempotencyKey = domaintest.Ptr("0123456789abcdefghijkl")
 	first := h.create(in)
-	in.IdempotencyKey = backendtest.Ptr("0123456789abcdefghijkl")
+	in.IdempotencyKey = domaintest.Ptr("0123456789abcdefghijkl")
 	if again := h.create(in); again.Paste.ID != first.Paste.ID || again.Secret != "" {
 		t.Errorf("the repetition got %s and the secret %q, the first attempt %s", again.Paste.ID, again.Secret, first.Paste.ID)
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/input"
-	"carrel/core/timeline"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -31,7 +31,7 @@ func TestToggle_AfterConcurrentChangesTheFeedMatchesTheRow(t *testing.T) {
 				if n%2 == 0 {
 					svc = other
 				}
-				_, err := svc.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(backendtest.Ptr(n%3 == 0))})
+				_, err := svc.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(domaintest.Ptr(n%3 == 0))})
 				if err != nil && fault.ReasonOf(err) != fault.ReasonContention {
 					t.Errorf("toggling: %v", err)
 				}
@@ -63,7 +63,7 @@ func TestToggle_LateEntryOfAnEarlierStateIsRemoved(t *testing.T) {
 		in.IsPrivate = way == "made public"
 		made := h.create(in)
 		h.faults.set(func() {
-			h.faults.putEntry = func(_ timeline.Change, next func() error) error {
+			h.faults.putEntry = func(_ feed.Change, next func() error) error {
 				h.faults.set(func() { h.faults.putEntry = nil })
 				if err := h.setPrivate(made, true); err != nil {
 					t.Errorf("making the paste private: %v", err)
@@ -87,7 +87,7 @@ func TestToggle_LateEntryOfAnEarlierStateIsRemoved(t *testing.T) {
 // States that follow each other within one instant of the clock have different write timestamps,
 // so the last one wins in the feed.
 func TestToggle_LastStateWithinOneInstantWins(t *testing.T) {
-	g := backendtest.NewGateways(t)
+	g := domaintest.NewGateways(t)
 	one, _ := g.Open(0, true)
 	h := pastes{Fixture: one, anonymous: &principal.Viewer{}}
 	made := h.create(titled("a"))
@@ -123,11 +123,11 @@ func TestFinish_FailedUpdateOfTheFeedIsDoneInTheBackground(t *testing.T) {
 	h := newPastes(t)
 	down := true
 	h.faults.set(func() {
-		h.faults.putEntry = func(_ timeline.Change, next func() error) error {
+		h.faults.putEntry = func(_ feed.Change, next func() error) error {
 			h.faults.mu.Lock()
 			defer h.faults.mu.Unlock()
 			if down {
-				return backendtest.ErrDown
+				return domaintest.ErrDown
 			}
 			return next()
 		}
@@ -242,11 +242,11 @@ func TestResume_FinishesDecidedChanges(t *testing.T) {
 	private := h.create(born)
 	// Store the states of processes that died before they had written the feed.
 	e := h.entries()[0]
-	feeds := timeline.New(timeline.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
+	feeds := feed.New(feed.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
 	if err := feeds.Drop(t.Context(), "pastes", e, made.Paste.MTS); err != nil {
 		t.Fatal(err)
 	}
-	other := timeline.Entry{Created: private.Paste.CreatedAt, ID: string(private.Paste.ID)}
+	other := feed.Entry{Created: private.Paste.CreatedAt, ID: string(private.Paste.ID)}
 	if err := feeds.Put(t.Context(), "pastes", other, private.Paste.MTS); err != nil {
 		t.Fatal(err)
 	}
@@ -264,8 +264,8 @@ func TestLatest_RemovesUnjustifiedEntries(t *testing.T) {
 	born := titled("private")
 	born.IsPrivate = true
 	private, public := h.create(born).Paste, h.create(titled("public")).Paste
-	feeds := timeline.New(timeline.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
-	for _, e := range []timeline.Entry{
+	feeds := feed.New(feed.Config{Store: h.Store.Feeds, Runtime: h.Runtime})
+	for _, e := range []feed.Entry{
 		{Created: private.CreatedAt, ID: string(private.ID)},
 		{Created: public.CreatedAt - 1, ID: string(public.ID)},
 		{Created: public.CreatedAt, ID: "p:00000000000000000000000000000000"},
@@ -330,9 +330,9 @@ func TestCreate_RepetitionReturnsTheFirstPaste(t *testing.T) {
 	other := in
 	other.Body = "another"
 	_, err = h.Pastes.Create(t.Context(), h.ann, other)
-	backendtest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
+	domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 	_, err = create(h.at(soon).Pastes)
-	backendtest.WantFaults(t, err, "NOT_FOUND")
+	domaintest.WantFaults(t, err, "NOT_FOUND")
 	h.wantLatest(h.Pastes, "a")
 	if err := h.setPrivate(made, true); err != nil {
 		t.Errorf("the first secret: %v", err)

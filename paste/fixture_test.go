@@ -8,19 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/input"
-	"carrel/core/timeline"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 	"carrel/principal"
 )
 
 // pastes is a fixture with the Service of pastes.
 type pastes struct {
-	*backendtest.Fixture
+	*domaintest.Fixture
 	faults         *faulty
 	anonymous, ann *principal.Viewer
 }
@@ -28,7 +28,7 @@ type pastes struct {
 // Two interfaces with the name Store, for a type that embeds both.
 type (
 	pasteStore = paste.Store
-	feedStore  = timeline.Store
+	feedStore  = feed.Store
 )
 
 // faulty is a store whose calls a test can replace. A nil function calls the store.
@@ -37,7 +37,7 @@ type faulty struct {
 	feedStore
 	mu          sync.Mutex
 	commitPaste func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error)
-	putEntry    func(c timeline.Change, next func() error) error
+	putEntry    func(c feed.Change, next func() error) error
 	readBodies  func()
 	readPastes  func() // before rows are read
 	listEntries func() error
@@ -46,7 +46,7 @@ type faulty struct {
 }
 
 // on returns s with the changes.
-func (f *faulty) on(s backend.Store) backend.Store {
+func (f *faulty) on(s domain.Store) domain.Store {
 	f.pasteStore, f.feedStore, s.Pastes, s.Feeds = s.Pastes, s.Feeds, f, f
 	return s
 }
@@ -68,7 +68,7 @@ func (f *faulty) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error
 	return do(r, next)
 }
 
-func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
+func (f *faulty) PutEntry(ctx context.Context, c feed.Change) error {
 	f.count("PutEntry")
 	f.mu.Lock()
 	do := f.putEntry
@@ -80,7 +80,7 @@ func (f *faulty) PutEntry(ctx context.Context, c timeline.Change) error {
 	return do(c, next)
 }
 
-func (f *faulty) ListEntries(ctx context.Context, p timeline.Partition, s timeline.Slice) ([]timeline.Entry, error) {
+func (f *faulty) ListEntries(ctx context.Context, p feed.Partition, s feed.Slice) ([]feed.Entry, error) {
 	f.count("ListEntries")
 	f.mu.Lock()
 	do := f.listEntries
@@ -127,9 +127,9 @@ var errUnknown = fault.Uncertain(errors.New("the node was lost"))
 func newPastes(t *testing.T) pastes {
 	t.Helper()
 	f := &faulty{calls: map[string]int{}}
-	h := backendtest.New(t, func(s *backend.Store) { *s = f.on(*s) })
+	h := domaintest.New(t, func(s *domain.Store) { *s = f.on(*s) })
 	h.User("u:acme:ann", principal.Public)
-	return pastes{h, f, &principal.Viewer{}, backendtest.As("u:acme:ann")}
+	return pastes{h, f, &principal.Viewer{}, domaintest.As("u:acme:ann")}
 }
 
 // create stores a paste, and fails the test on error.
@@ -154,7 +154,7 @@ func (h pastes) setPrivate(made *paste.Created, private bool) error {
 // wantLatest compares the titles of the newest pastes.
 func (h pastes) wantLatest(svc *paste.Service, want ...string) {
 	h.T.Helper()
-	page, err := svc.Latest(h.T.Context(), backendtest.First(100))
+	page, err := svc.Latest(h.T.Context(), domaintest.First(100))
 	if err != nil {
 		h.T.Fatalf("listing pastes: %v", err)
 	}
@@ -191,10 +191,10 @@ func (h pastes) wantBody(svc *paste.Service, id paste.ID, want string) {
 }
 
 // entries returns all stored entries of the feed.
-func (h pastes) entries() []timeline.Entry {
+func (h pastes) entries() []feed.Entry {
 	h.T.Helper()
-	feeds := timeline.New(timeline.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
-	es, err := feeds.Since(h.T.Context(), "pastes", timeline.Entry{Created: clock.Min}, 10_000)
+	feeds := feed.New(feed.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
+	es, err := feeds.Since(h.T.Context(), "pastes", feed.Entry{Created: clock.Min}, 10_000)
 	if err != nil {
 		h.T.Fatalf("listing the feed: %v", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 )
 
 const (
@@ -29,7 +29,7 @@ type Follower struct {
 	s *Service
 
 	mu    sync.Mutex
-	queue []timeline.Entry // pastes that have arrived
+	queue []feed.Entry // pastes that have arrived
 	// replayed are the missed pastes that were delivered, and may be offered once more.
 	replayed map[string]bool
 	more     sched.Latch // opens with the next paste; nil if nobody waits
@@ -39,10 +39,10 @@ type Follower struct {
 	// The fields below belong to the caller of Next. Until behind is false, missed pastes are
 	// delivered: page are those that were read, and position is the last one that was read.
 	behind   bool
-	page     []timeline.Entry
-	position timeline.Entry
-	resumed  timeline.Entry // at the cursor
-	count    int            // of missed pastes that were delivered
+	page     []feed.Entry
+	position feed.Entry
+	resumed  feed.Entry // at the cursor
+	count    int        // of missed pastes that were delivered
 }
 
 // Follow begins to follow the public pastes: those that are created from now on, or after the
@@ -64,7 +64,7 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 		}
 		f.behind, f.resumed, f.position = true, at, at
 		if overlap := read.Add(-lateWithin); overlap <= at.Created {
-			f.position = timeline.Entry{Created: overlap}
+			f.position = feed.Entry{Created: overlap}
 		}
 	}
 	// It joins before it reads the missed pastes, so that none is lost in between.
@@ -78,7 +78,7 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 }
 
 // offer adds a paste to the queue.
-func (f *Follower) offer(e timeline.Entry) {
+func (f *Follower) offer(e feed.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -155,7 +155,7 @@ func (f *Follower) readMissed(ctx context.Context) error {
 			Msg: "too many pastes were created since: read latestPastes again and follow from there"}
 	}
 	f.position = f.page[len(f.page)-1]
-	f.page = slices.DeleteFunc(f.page, func(e timeline.Entry) bool { return timeline.Compare(e, f.resumed) == 0 })
+	f.page = slices.DeleteFunc(f.page, func(e feed.Entry) bool { return feed.Compare(e, f.resumed) == 0 })
 	f.count += len(f.page)
 	return nil
 }
@@ -170,7 +170,7 @@ func (f *Follower) retry(ctx context.Context, read func(context.Context) error) 
 }
 
 // take takes the paste that has waited longest. Ready must have returned nil.
-func (f *Follower) take() timeline.Entry {
+func (f *Follower) take() feed.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.page) == 0 {
@@ -183,7 +183,7 @@ func (f *Follower) take() timeline.Entry {
 	if e.Created > f.s.engine.Now().Add(-2*lateWithin) { // an older one does not arrive any more
 		f.replayed[e.ID] = true
 	}
-	f.queue = slices.DeleteFunc(f.queue, func(arrived timeline.Entry) bool { return arrived.ID == e.ID })
+	f.queue = slices.DeleteFunc(f.queue, func(arrived feed.Entry) bool { return arrived.ID == e.ID })
 	return e
 }
 
@@ -215,7 +215,7 @@ func (f *Follower) Next(ctx context.Context) (*Paste, error) {
 func (f *Follower) Cursor() string {
 	l := f.s.list()
 	l.Read = f.s.arrivals.covered(l.Read)
-	at := timeline.Entry{Created: l.Read}
+	at := feed.Entry{Created: l.Read}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	waiting := f.queue
@@ -225,7 +225,7 @@ func (f *Follower) Cursor() string {
 	}
 	for _, e := range waiting {
 		if e.Created <= at.Created {
-			at = timeline.Entry{Created: e.Created - 1}
+			at = feed.Entry{Created: e.Created - 1}
 		}
 	}
 	return l.Cursor(at)

@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/journal"
 	"carrel/core/sched"
-	"carrel/core/timeline"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 	"carrel/principal"
 	"carrel/test/simulator"
@@ -85,24 +85,24 @@ func TestFollow_DeliversNewPublicPastesOnce(t *testing.T) {
 func TestFollow_ResumesAfterACursor(t *testing.T) {
 	h := newPastes(t)
 	h.create(titled("1"))
-	page, err := h.Pastes.Latest(t.Context(), backendtest.First(1))
+	page, err := h.Pastes.Latest(t.Context(), domaintest.First(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.create(titled("2"))
 	end := clock.Of(h.Runtime.Now())
 	gone := titled("expired")
-	gone.ExpiresAt = backendtest.Ptr(end.Add(time.Hour))
+	gone.ExpiresAt = domaintest.Ptr(end.Add(time.Hour))
 	h.create(gone)
 	h.create(titled("3"))
-	f := h.follow(h.at(end.Add(time.Hour)).Pastes, backendtest.Ptr(page.Edges[0].Cursor()))
+	f := h.follow(h.at(end.Add(time.Hour)).Pastes, domaintest.Ptr(page.Edges[0].Cursor()))
 	h.wantNext(f, "2", "3")
 
-	f = h.follow(h.Pastes, backendtest.Ptr(page.Edges[0].Cursor()))
+	f = h.follow(h.Pastes, domaintest.Ptr(page.Edges[0].Cursor()))
 	h.create(titled("4"))
 	h.wantNext(f, "2", "expired", "3", "4")
-	_, err = h.Pastes.Follow(t.Context(), backendtest.Ptr("nonsense"))
-	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+	_, err = h.Pastes.Follow(t.Context(), domaintest.Ptr("nonsense"))
+	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // A follower that does not receive pastes in time is cut off, and can resume.
@@ -110,7 +110,7 @@ func TestFollow_SlowClientIsCutOffAndResumes(t *testing.T) {
 	h := newPastes(t)
 	f := h.follow(h.Pastes, nil)
 	h.create(titled("0"))
-	page, err := h.Pastes.Latest(t.Context(), backendtest.First(1))
+	page, err := h.Pastes.Latest(t.Context(), domaintest.First(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +120,8 @@ func TestFollow_SlowClientIsCutOffAndResumes(t *testing.T) {
 		h.create(titled(fmt.Sprint(n)))
 	}
 	_, err = f.Next(t.Context())
-	backendtest.WantReason(t, err, fault.Exhausted, fault.ReasonSlow)
-	h.wantNext(h.follow(h.Pastes, backendtest.Ptr(page.Edges[0].Cursor())), want...)
+	domaintest.WantReason(t, err, fault.Exhausted, fault.ReasonSlow)
+	h.wantNext(h.follow(h.Pastes, domaintest.Ptr(page.Edges[0].Cursor())), want...)
 }
 
 // newTwo returns two gateways on one store. The clock of the second is ahead of the first by a known
@@ -132,11 +132,11 @@ func newTwo(t *testing.T, ahead time.Duration) (one, two pastes) {
 	open := func(ahead time.Duration) pastes {
 		rt := sched.NewReal()
 		t.Cleanup(rt.Close)
-		later := backendtest.Later{Real: rt, By: ahead}
+		later := domaintest.Later{Real: rt, By: ahead}
 		f := &faulty{calls: map[string]int{}}
-		h := &backendtest.Fixture{T: t, Store: f.on(store.Store), Runtime: rt, Journal: journal.New(t.Context(), store.Journal, later, nil)}
-		h.Services = backendtest.Open(t, backend.Config{
-			Store: h.Store, Runtime: later, Journal: h.Journal, Names: &backendtest.CountingNames{}, Notifier: store, Remote: true,
+		h := &domaintest.Fixture{T: t, Store: f.on(store.Store), Runtime: rt, Journal: journal.New(t.Context(), store.Journal, later, nil)}
+		h.Services = domaintest.Open(t, domain.Config{
+			Store: h.Store, Runtime: later, Journal: h.Journal, Names: &domaintest.CountingNames{}, Notifier: store, Remote: true,
 			Ahead: func() time.Duration { return ahead },
 		})
 		return pastes{Fixture: h, faults: f, anonymous: &principal.Viewer{}}
@@ -186,8 +186,8 @@ func deliversOfAnother(t *testing.T, ahead time.Duration) {
 // A paste whose gateway died before it was listed is delivered when another gateway has listed it.
 func TestFollow_DeliversPastesListedLate(t *testing.T) {
 	h := newPastes(t)
-	services := backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+	services := domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true,
 	})
 	f := h.follow(services.Pastes, nil)
 	made := h.create(titled("a"))
@@ -200,11 +200,11 @@ func TestFollow_DeliversPastesListedLate(t *testing.T) {
 // newest returns the cursor of the newest paste.
 func (h pastes) newest() *string {
 	h.T.Helper()
-	page, err := h.Pastes.Latest(h.T.Context(), backendtest.First(1))
+	page, err := h.Pastes.Latest(h.T.Context(), domaintest.First(1))
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	return backendtest.Ptr(page.Edges[0].Cursor())
+	return domaintest.Ptr(page.Edges[0].Cursor())
 }
 
 // pause waits for a time of the synctest bubble.
@@ -368,9 +368,9 @@ func TestFollow_TooManyMissedPastesEndIt(t *testing.T) {
 		h := newPastes(t)
 		first := h.create(titled("first")).Paste.CreatedAt
 		after := h.newest()
-		feeds := timeline.New(timeline.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
+		feeds := feed.New(feed.Config{Store: h.faults.feedStore, Runtime: h.Runtime})
 		for n := range missed {
-			e := timeline.Entry{Created: first.Add(time.Duration(n+1) * time.Microsecond), ID: fmt.Sprintf("p:%032x", n)}
+			e := feed.Entry{Created: first.Add(time.Duration(n+1) * time.Microsecond), ID: fmt.Sprintf("p:%032x", n)}
 			if err := feeds.Put(t.Context(), "pastes", e, e.Created); err != nil {
 				t.Fatal(err)
 			}

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 )
 
@@ -24,9 +24,9 @@ func TestLatest_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 	ends.ExpiresAt = &end
 	h.create(ends)
 
-	rt := &backendtest.WallClock{Real: h.Runtime}
+	rt := &domaintest.WallClock{Real: h.Runtime}
 	rt.Wall.Store(int64(end) - 1)
-	svc := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}}).Pastes
+	svc := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}}).Pastes
 	reads := 0
 	h.faults.set(func() {
 		h.faults.readPastes = func() {
@@ -40,7 +40,7 @@ func TestLatest_LeavesOutWhatExpiresDuringThePage(t *testing.T) {
 			}
 		}
 	})
-	page, err := svc.Latest(t.Context(), backendtest.First(2))
+	page, err := svc.Latest(t.Context(), domaintest.First(2))
 	if err != nil || reads != 2 {
 		t.Fatalf("the page took %d reads, want 2; %v", reads, err)
 	}
@@ -59,7 +59,7 @@ func TestLoadBodies_LeavesOutWhatHasEnded(t *testing.T) {
 	in.Body = long
 	deleted := h.create(in)
 	h.create(titled("short"))
-	page, err := h.Pastes.Latest(t.Context(), backendtest.First(10))
+	page, err := h.Pastes.Latest(t.Context(), domaintest.First(10))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/principal"
 )
 
@@ -68,8 +68,8 @@ func (p *Paste) expired(now clock.Instant) bool { return p.ExpiresAt != nil && *
 func (p *Paste) listed() bool { return p.State == commit.Live && !p.IsPrivate }
 
 // entry returns the entry of the paste in the feed.
-func (p *Paste) entry() timeline.Entry {
-	e := timeline.Entry{Created: p.CreatedAt, ID: string(p.ID)}
+func (p *Paste) entry() feed.Entry {
+	e := feed.Entry{Created: p.CreatedAt, ID: string(p.ID)}
 	if p.ExpiresAt != nil {
 		e.Until = *p.ExpiresAt
 	}

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -38,17 +38,17 @@ func TestCreate_RefusesBadInput(t *testing.T) {
 		{paste.Create{}, []string{"INVALID body"}},
 		{paste.Create{Body: strings.Repeat("x", paste.MaxBody+1)}, []string{"INVALID body"}},
 		{paste.Create{Body: "\xff"}, []string{"INVALID body"}},
-		{paste.Create{Body: "x", Title: backendtest.Ptr(strings.Repeat("ü", paste.MaxTitle+1))}, []string{"INVALID title"}},
-		{paste.Create{Body: "x", Title: backendtest.Ptr("a\nb")}, []string{"INVALID title"}},
+		{paste.Create{Body: "x", Title: domaintest.Ptr(strings.Repeat("ü", paste.MaxTitle+1))}, []string{"INVALID title"}},
+		{paste.Create{Body: "x", Title: domaintest.Ptr("a\nb")}, []string{"INVALID title"}},
 		{paste.Create{Body: "x", ExpiresAt: &past}, []string{"INVALID expiresAt"}},
-		{paste.Create{Title: backendtest.Ptr("\x00"), ExpiresAt: &past}, []string{"INVALID title", "INVALID body", "INVALID expiresAt"}},
-		{paste.Create{Body: "x", IdempotencyKey: backendtest.Ptr("k")}, []string{"INVALID idempotencyKey"}},
-		{paste.Create{Body: "x", Title: backendtest.Ptr(strings.Repeat("ü", paste.MaxTitle))}, nil},
-		{paste.Create{Body: "x", Title: backendtest.Ptr("")}, nil},
-		{paste.Create{Body: "x", ExpiresAt: backendtest.Ptr(clock.Of(now.Add(time.Hour)))}, nil},
+		{paste.Create{Title: domaintest.Ptr("\x00"), ExpiresAt: &past}, []string{"INVALID title", "INVALID body", "INVALID expiresAt"}},
+		{paste.Create{Body: "x", IdempotencyKey: domaintest.Ptr("k")}, []string{"INVALID idempotencyKey"}},
+		{paste.Create{Body: "x", Title: domaintest.Ptr(strings.Repeat("ü", paste.MaxTitle))}, nil},
+		{paste.Create{Body: "x", Title: domaintest.Ptr("")}, nil},
+		{paste.Create{Body: "x", ExpiresAt: domaintest.Ptr(clock.Of(now.Add(time.Hour)))}, nil},
 	} {
 		_, err := h.Pastes.Create(t.Context(), h.anonymous, c.in)
-		backendtest.WantFaults(t, err, c.want...)
+		domaintest.WantFaults(t, err, c.want...)
 	}
 }
 
@@ -58,14 +58,14 @@ func TestCreate_RefusesADeletedUser(t *testing.T) {
 	if _, err := h.People.DeleteUser(t.Context(), h.ann, principal.DeleteUser{ID: string(h.ann.User)}); err != nil {
 		t.Fatal(err)
 	}
-	for name, key := range map[string]*string{"without a key": nil, "with a key": backendtest.Ptr("k")} {
+	for name, key := range map[string]*string{"without a key": nil, "with a key": domaintest.Ptr("k")} {
 		in := paste.Create{Body: "text", IdempotencyKey: key}
-		if made, err := h.Pastes.Create(t.Context(), backendtest.As("u:acme:ann"), in); fault.CodeOf(err) != fault.Forbidden {
+		if made, err := h.Pastes.Create(t.Context(), domaintest.As("u:acme:ann"), in); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("%s: %+v, %v", name, made, err)
 		}
 	}
 	// A user that does not exist yet, and nobody at all, may still do so.
-	for _, v := range []*principal.Viewer{backendtest.As("u:acme:new"), {}} {
+	for _, v := range []*principal.Viewer{domaintest.As("u:acme:new"), {}} {
 		if _, err := h.Pastes.Create(t.Context(), v, paste.Create{Body: "text"}); err != nil {
 			t.Errorf("%q: %v", v.User, err)
 		}
@@ -82,13 +82,13 @@ func TestUpdate_RefusesBadInput(t *testing.T) {
 		want []string
 	}{
 		{"nothing to change", paste.Update{}, []string{"INVALID"}},
-		{"an empty body", paste.Update{Body: input.Some(backendtest.Ptr(""))}, []string{"INVALID body"}},
+		{"an empty body", paste.Update{Body: input.Some(domaintest.Ptr(""))}, []string{"INVALID body"}},
 		{"the body null", paste.Update{Body: input.Some[*string](nil)}, []string{"INVALID body"}},
-		{"a title of two lines", paste.Update{Title: input.Some(backendtest.Ptr("a\rb"))}, []string{"INVALID title"}},
+		{"a title of two lines", paste.Update{Title: input.Some(domaintest.Ptr("a\rb"))}, []string{"INVALID title"}},
 		{"in the past", paste.Update{ExpiresAt: input.Some(&past)}, []string{"INVALID expiresAt"}},
 		{"both", paste.Update{ExpiresAt: input.Some(&soon), ClearExpiry: true}, []string{"INVALID clearExpiry"}},
 		{"both, one null", paste.Update{ExpiresAt: input.Some[*clock.Instant](nil), ClearExpiry: true}, []string{"INVALID clearExpiry"}},
-		{"another version", paste.Update{ClearExpiry: true, ExpectedVersion: backendtest.Ptr(2)}, []string{"CONFLICT expectedVersion"}},
+		{"another version", paste.Update{ClearExpiry: true, ExpectedVersion: domaintest.Ptr(2)}, []string{"CONFLICT expectedVersion"}},
 		{"another secret", paste.Update{ClearExpiry: true, Secret: made.Secret + "x"}, []string{"WRONG_SECRET secret"}},
 		{"another id", paste.Update{ClearExpiry: true, ID: "p:00000000000000000000000000000000"}, []string{"NOT_FOUND id"}},
 		{"no id", paste.Update{ClearExpiry: true, ID: "p:x"}, []string{"INVALID id"}},
@@ -101,7 +101,7 @@ func TestUpdate_RefusesBadInput(t *testing.T) {
 			c.in.Secret = made.Secret
 		}
 		_, err := h.Pastes.Update(t.Context(), c.in)
-		backendtest.WantFaults(t, err, c.want...)
+		domaintest.WantFaults(t, err, c.want...)
 		if f := fault.ListOf(err)[0]; f.Version != nil != (c.what == "another version") || f.Version != nil && *f.Version != 1 {
 			t.Errorf("%s: version %v is reported", c.what, f.Version)
 		}
@@ -121,23 +121,23 @@ func TestUpdate_ChangesOnlyGivenFields(t *testing.T) {
 		in      paste.Update
 		changes bool
 	}{
-		{"the same title", paste.Update{Title: input.Some(backendtest.Ptr("a"))}, false},
-		{"another title", paste.Update{Title: input.Some(backendtest.Ptr("b"))}, true},
-		{"an empty title", paste.Update{Title: input.Some(backendtest.Ptr(""))}, true},
+		{"the same title", paste.Update{Title: input.Some(domaintest.Ptr("a"))}, false},
+		{"another title", paste.Update{Title: input.Some(domaintest.Ptr("b"))}, true},
+		{"an empty title", paste.Update{Title: input.Some(domaintest.Ptr(""))}, true},
 		{"no title", paste.Update{Title: input.Some[*string](nil)}, true},
 		{"no title again", paste.Update{Title: input.Some[*string](nil)}, false},
-		{"the same body", paste.Update{Body: input.Some(backendtest.Ptr("body of a"))}, false},
-		{"a body of the same size", paste.Update{Body: input.Some(backendtest.Ptr("body of A"))}, true},
+		{"the same body", paste.Update{Body: input.Some(domaintest.Ptr("body of a"))}, false},
+		{"a body of the same size", paste.Update{Body: input.Some(domaintest.Ptr("body of A"))}, true},
 		{"a long body", paste.Update{Body: input.Some(&long)}, true},
 		{"the same long body", paste.Update{Body: input.Some(&long)}, false},
-		{"another long body", paste.Update{Body: input.Some(backendtest.Ptr(long[1:] + "x"))}, true},
+		{"another long body", paste.Update{Body: input.Some(domaintest.Ptr(long[1:] + "x"))}, true},
 		{"public", paste.Update{IsPrivate: input.Some[*bool](nil)}, false},
-		{"private", paste.Update{IsPrivate: input.Some(backendtest.Ptr(true))}, true},
+		{"private", paste.Update{IsPrivate: input.Some(domaintest.Ptr(true))}, true},
 		{"an expiry", paste.Update{ExpiresAt: input.Some(&soon)}, true},
 		{"the same expiry", paste.Update{ExpiresAt: input.Some(&soon)}, false},
 		{"no expiry", paste.Update{ClearExpiry: true}, true},
 		{"no expiry again", paste.Update{ExpiresAt: input.Some[*clock.Instant](nil)}, false},
-		{"all at once", paste.Update{Title: input.Some(backendtest.Ptr("t")), Body: input.Some(backendtest.Ptr("short")), IsPrivate: input.Some(backendtest.Ptr(false))}, true},
+		{"all at once", paste.Update{Title: input.Some(domaintest.Ptr("t")), Body: input.Some(domaintest.Ptr("short")), IsPrivate: input.Some(domaintest.Ptr(false))}, true},
 	} {
 		c.in.ID, c.in.Secret, c.in.ExpectedVersion = string(made.Paste.ID), made.Secret, &version
 		p, err := h.Pastes.Update(t.Context(), c.in)
@@ -160,22 +160,22 @@ func TestUpdate_ChangesOnlyGivenFields(t *testing.T) {
 
 func TestDelete_IsFinal(t *testing.T) {
 	h := newPastes(t)
-	made := h.create(paste.Create{Body: long, Title: backendtest.Ptr("a")})
+	made := h.create(paste.Create{Body: long, Title: domaintest.Ptr("a")})
 	id := string(made.Paste.ID)
 	_, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: "other"})
-	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
+	domaintest.WantFaults(t, err, "WRONG_SECRET secret")
 	h.wantLatest(h.Pastes, "a")
 	hidden := h.create(paste.Create{Body: "x", IsPrivate: true})
 	_, err = h.Pastes.Delete(t.Context(), paste.Delete{ID: string(hidden.Paste.ID), Secret: made.Secret})
-	backendtest.WantFaults(t, err, "WRONG_SECRET secret")
+	domaintest.WantFaults(t, err, "WRONG_SECRET secret")
 	if got, err := h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: made.Secret}); err != nil || string(got) != id {
 		t.Fatalf("deleting: %v, %v", got, err)
 	}
 	for _, secret := range []string{made.Secret, "other"} {
 		_, err = h.Pastes.Delete(t.Context(), paste.Delete{ID: id, Secret: secret})
-		backendtest.WantFaults(t, err, "NOT_FOUND id")
+		domaintest.WantFaults(t, err, "NOT_FOUND id")
 		_, err = h.Pastes.Update(t.Context(), paste.Update{ID: id, Secret: secret, Body: input.Some(&long)})
-		backendtest.WantFaults(t, err, "NOT_FOUND id")
+		domaintest.WantFaults(t, err, "NOT_FOUND id")
 	}
 	h.wantBody(h.Pastes, made.Paste.ID, "")
 	h.wantLatest(h.Pastes)

@@ -7,7 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 // missedAfter is how late the tidying of a paste may be before its hint counts as lost.
@@ -106,7 +106,7 @@ func (s *Service) Audit(ctx context.Context, p *Paste, wrong func(format string,
 // AuditFeed calls wrong for each entry of the feed without a public paste, and returns the number
 // of entries that have not expired.
 func (s *Service) AuditFeed(ctx context.Context, wrong func(format string, args ...any)) (entries int, err error) {
-	position := timeline.Entry{Created: clock.Min}
+	position := feed.Entry{Created: clock.Min}
 	for {
 		es, err := s.feeds.Since(ctx, feedName, position, ScanPage)
 		if err != nil {

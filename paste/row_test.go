@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 )
 
 func TestCreatedAt_IsReadFromTheRow(t *testing.T) {
 	for _, p := range []paste.Paste{
-		{State: commit.Live, CreatedAt: 1767225600123456, Author: "u:acme:ann", MTS: clock.Max, Title: backendtest.Ptr("title")},
+		{State: commit.Live, CreatedAt: 1767225600123456, Author: "u:acme:ann", MTS: clock.Max, Title: domaintest.Ptr("title")},
 		{State: commit.Deleted, CreatedAt: 1, MTS: -7},
 		{State: commit.Void, CreatedAt: -1},
 		{State: commit.Live},

@@ -10,13 +10,13 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 	"carrel/principal"
 )
 
 // feedName names the feed of the public pastes.
-const feedName timeline.Feed = "pastes"
+const feedName feed.Feed = "pastes"
 
 // dueStore keeps hints. commit.JournalStore implements it.
 type dueStore interface {
@@ -30,7 +30,7 @@ type Config struct {
 	People  *principal.Service
 	Store   Store
 	Dues    dueStore
-	Feeds   *timeline.Timelines
+	Feeds   *feed.Timelines
 	Cursors *cursor.Sealer
 	Journal commit.Journal
 	Runtime sched.Runtime
@@ -45,7 +45,7 @@ type Service struct {
 	people  *principal.Service
 	store   Store
 	dues    dueStore
-	feeds   *timeline.Timelines
+	feeds   *feed.Timelines
 	cursors *cursor.Sealer
 	journal commit.Journal
 	rt      sched.Runtime

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -15,12 +15,12 @@ import (
 // store, and which was acknowledged nevertheless, has its body, although the body was tidied meanwhile.
 func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 	later := strings.Repeat("later ", 2000)
-	for how, clocks := range map[string]func(stopped, other *backendtest.GatewayClock){
-		"a suspended machine": func(stopped, other *backendtest.GatewayClock) {
+	for how, clocks := range map[string]func(stopped, other *domaintest.GatewayClock){
+		"a suspended machine": func(stopped, other *domaintest.GatewayClock) {
 			stopped.Set(stopped.Now().Add(10 * time.Minute))
 			other.Set(stopped.Now())
 		},
-		"a stopped process whose wall clock was set back": func(stopped, other *backendtest.GatewayClock) {
+		"a stopped process whose wall clock was set back": func(stopped, other *domaintest.GatewayClock) {
 			stopped.Later.Add(int64(10 * time.Minute))
 			other.Set(stopped.Now().Add(10 * time.Minute))
 		},
@@ -30,18 +30,18 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 				var made *paste.Created
 				var id paste.ID
 				var failed error
-				create := func(h *backendtest.Fixture, body string) (*paste.Created, error) {
+				create := func(h *domaintest.Fixture, body string) (*paste.Created, error) {
 					return h.Pastes.Create(h.T.Context(), &principal.Viewer{}, paste.Create{Body: body, IsPrivate: private})
 				}
-				t.Run(how, backendtest.Between{
+				t.Run(how, domaintest.Between{
 					Clocks: clocks,
-					Prepare: func(h *backendtest.Fixture) {
+					Prepare: func(h *domaintest.Fixture) {
 						if made, failed = create(h, long); failed != nil {
 							h.T.Fatal(failed)
 						}
 						id = made.Paste.ID
 					},
-					Act: func(h *backendtest.Fixture) {
+					Act: func(h *domaintest.Fixture) {
 						if creates {
 							if made, failed = create(h, later); failed == nil {
 								id = made.Paste.ID
@@ -51,10 +51,10 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 						_, failed = h.Pastes.Update(h.T.Context(), paste.Update{ID: string(id), Secret: made.Secret, Body: input.Some(&later)})
 					},
 					Meanwhile: tidyAll,
-					Check: func(h *backendtest.Fixture) {
+					Check: func(h *domaintest.Fixture) {
 						want := later
 						if failed != nil {
-							backendtest.WantFaults(h.T, failed, "UNAVAILABLE")
+							domaintest.WantFaults(h.T, failed, "UNAVAILABLE")
 							want = long
 						}
 						if body, err := h.Pastes.Text(h.T.Context(), string(id)); err != nil || body == nil || *body != want {
@@ -68,7 +68,7 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 }
 
 // tidyAll handles all hints that are due.
-func tidyAll(h *backendtest.Fixture) {
+func tidyAll(h *domaintest.Fixture) {
 	h.T.Helper()
 	for range 3 {
 		dues, err := h.Store.Journal.DueUntil(h.T.Context(), h.Engine.Now(), 100)
@@ -89,7 +89,7 @@ func tidyAll(h *backendtest.Fixture) {
 
 // A gateway whose clock is behind stores bodies that are not older for others.
 func TestBodies_OfAGatewayThatIsBehindAreKept(t *testing.T) {
-	g := backendtest.NewGateways(t)
+	g := domaintest.NewGateways(t)
 	other, _ := g.Open(0, true)
 	behind, _ := g.Open(-5*time.Minute, true)
 	made, err := other.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: long})

@@ -11,7 +11,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -146,11 +146,11 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		d, err = decodeDueRow(key, value)
 		r.Due = &d
 	case tableText:
-		var t page.Text
+		var t note.Text
 		t, err = textOf(key, value)
 		r.Text = &t
 	case tableDraft:
-		var d page.DraftRow
+		var d note.DraftRow
 		d, err = draftOf(key, value)
 		r.Draft = &d
 	case tableLease:

@@ -5,8 +5,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/library/storetest"
+	"carrel/domain"
+	"carrel/storetest"
 )
 
 // openStore opens a store that is closed at the end of the test.
@@ -28,13 +28,13 @@ func openStore(t testing.TB, dir string, opts Options) *Store {
 }
 
 func TestConformance_InMemory(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) backend.Store {
+	storetest.Run(t, func(t *testing.T) domain.Store {
 		return openStore(t, "", Options{FS: vfs.NewMem()}).Store
 	})
 }
 
 func TestConformance_ArchiveInMemory(t *testing.T) {
-	storetest.RunArchive(t, func(t *testing.T) (backend.Store, storetest.Archive) {
+	storetest.RunArchive(t, func(t *testing.T) (domain.Store, storetest.Archive) {
 		s := openStore(t, "", Options{FS: vfs.NewMem()})
 		return s.Store, s
 	})

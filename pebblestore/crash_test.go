@@ -12,22 +12,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain"
 	"carrel/library"
-	"carrel/library/storetest"
 	"carrel/principal"
+	"carrel/storetest"
 )
 
 // crashDir is a directory that does not exist when a store is opened there.
 const crashDir = "var/lib/store"
 
 func TestConformance_Durable(t *testing.T) {
-	storetest.RunDurable(t, func(t *testing.T) (backend.Store, func() backend.Store) {
+	storetest.RunDurable(t, func(t *testing.T) (domain.Store, func() domain.Store) {
 		mem := vfs.NewCrashableMem()
 		s := openStore(t, crashDir, Options{FS: mem})
-		return s.Store, func() backend.Store {
+		return s.Store, func() domain.Store {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
 			return openStore(t, crashDir, Options{FS: mem}).Store
 		}
@@ -35,14 +35,14 @@ func TestConformance_Durable(t *testing.T) {
 }
 
 func TestConformance_DurableArchive(t *testing.T) {
-	storetest.RunDurableArchive(t, func(t *testing.T) (backend.Store, storetest.Archive, func() (backend.Store, storetest.Archive)) {
+	storetest.RunDurableArchive(t, func(t *testing.T) (domain.Store, storetest.Archive, func() (domain.Store, storetest.Archive)) {
 		mem := vfs.NewCrashableMem()
-		opened := func() (backend.Store, storetest.Archive) {
+		opened := func() (domain.Store, storetest.Archive) {
 			s := openStore(t, "", Options{FS: mem})
 			return s.Store, s
 		}
 		s, a := opened()
-		return s, a, func() (backend.Store, storetest.Archive) {
+		return s, a, func() (domain.Store, storetest.Archive) {
 			mem = mem.CrashClone(vfs.CrashCloneCfg{})
 			return opened()
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -15,7 +15,7 @@ import (
 type texts struct{ *Store }
 
 // ListDrafts implements page.Store.
-func (s texts) ListDrafts(ctx context.Context, user principal.ID) (_ []page.DraftRow, err error) {
+func (s texts) ListDrafts(ctx context.Context, user principal.ID) (_ []note.DraftRow, err error) {
 	op, err := s.enter(ctx, "list drafts")
 	if err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ func (s texts) ListDrafts(ctx context.Context, user principal.ID) (_ []page.Draf
 	if v == nil {
 		return nil, nil
 	}
-	var drafts []page.DraftRow
+	var drafts []note.DraftRow
 	for ok := v.it.First(); ok; ok = v.it.Next() {
 		var value []byte
-		var d page.DraftRow
+		var d note.DraftRow
 		if value, err = v.it.ValueAndErr(); err == nil {
 			d, err = draftOf(v.it.Key(), value)
 		}
@@ -47,18 +47,18 @@ func (s texts) ListDrafts(ctx context.Context, user principal.ID) (_ []page.Draf
 	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(drafts, page.NewestDraftFirst)
+	slices.SortFunc(drafts, note.NewestDraftFirst)
 	return drafts, nil
 }
 
 // ReadDrafts implements page.Store.
-func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) (_ []page.DraftRow, err error) {
+func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, _ bool) (_ []note.DraftRow, err error) {
 	op, err := s.enter(ctx, "read drafts")
 	if err != nil {
 		return nil, err
 	}
 	defer op.leave(&err)
-	drafts := make([]page.DraftRow, len(names))
+	drafts := make([]note.DraftRow, len(names))
 	for i, name := range names {
 		d, err := s.draftAt(user, name, appendDraftKey(nil, user, name))
 		if err != nil {
@@ -70,18 +70,18 @@ func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string
 }
 
 // draftAt reads the draft at a key. It returns a zero row if there is none.
-func (s texts) draftAt(user principal.ID, name string, key []byte) (page.DraftRow, error) {
+func (s texts) draftAt(user principal.ID, name string, key []byte) (note.DraftRow, error) {
 	value, found, err := s.get(key)
 	if err != nil || !found {
-		return page.DraftRow{}, err
+		return note.DraftRow{}, err
 	}
 	return decodeDraft(user, name, value)
 }
 
 // PutDraft implements page.Store.
-func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (s texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	current := d
-	err := s.changeDraft(ctx, "put a draft", d.User, d.Name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
+	err := s.changeDraft(ctx, "put a draft", d.User, d.Name, func(b *pebble.Batch, key []byte, before note.DraftRow) error {
 		none := before.User == ""
 		if none != (over == nil) || over != nil && *over != before.Token {
 			current = before
@@ -93,14 +93,14 @@ func (s texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID)
 		return b.Set(key, appendDraft(nil, &d), nil)
 	})
 	if err != nil {
-		return page.DraftRow{}, err
+		return note.DraftRow{}, err
 	}
 	return current, nil
 }
 
 // DropDraft implements page.Store.
-func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
-	return s.changeDraft(ctx, "drop a draft", user, name, func(b *pebble.Batch, key []byte, before page.DraftRow) error {
+func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
+	return s.changeDraft(ctx, "drop a draft", user, name, func(b *pebble.Batch, key []byte, before note.DraftRow) error {
 		if before.User == "" || before.Token != token {
 			return nil
 		}
@@ -110,7 +110,7 @@ func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, to
 
 // changeDraft changes a draft under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before page.DraftRow) error) (err error) {
+func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before note.DraftRow) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err
@@ -133,10 +133,10 @@ func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID,
 }
 
 // draftOf reads the row of a draft.
-func draftOf(key, value []byte) (page.DraftRow, error) {
+func draftOf(key, value []byte) (note.DraftRow, error) {
 	user, name, err := cutString(key[1:])
 	if err != nil {
-		return page.DraftRow{}, err
+		return note.DraftRow{}, err
 	}
 	return decodeDraft(principal.ID(user), string(name), value)
 }
@@ -147,14 +147,14 @@ func appendDraftKey(b []byte, user principal.ID, name string) []byte {
 }
 
 // appendDraft appends the row of a draft, without its key.
-func appendDraft(b []byte, d *page.DraftRow) []byte {
+func appendDraft(b []byte, d *note.DraftRow) []byte {
 	return append(append(append(b, rowVersion), d.Token[:]...), d.Value...)
 }
 
 // decodeDraft reads the row of a draft.
-func decodeDraft(user principal.ID, name string, value []byte) (page.DraftRow, error) {
+func decodeDraft(user principal.ID, name string, value []byte) (note.DraftRow, error) {
 	r := decode(value)
-	d := page.DraftRow{User: user, Name: name}
+	d := note.DraftRow{User: user, Name: name}
 	copy(d.Token[:], r.raw(len(d.Token)))
 	d.Value = []byte(r.rest())
 	return d, r.end()

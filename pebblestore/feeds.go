@@ -8,20 +8,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
-// feeds implements timeline.Store.
+// feeds implements feed.Store.
 type feeds struct{ *Store }
 
-// RecordBucket implements timeline.Store.
-func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, bucket timeline.Bucket) (_ timeline.Bucket, err error) {
+// RecordBucket implements feed.Store.
+func (s feeds) RecordBucket(ctx context.Context, list feed.Feed, bucket feed.Bucket) (_ feed.Bucket, err error) {
 	op, err := s.enter(ctx, "record a day of a feed")
 	if err != nil {
-		return timeline.Bucket{}, err
+		return feed.Bucket{}, err
 	}
 	defer op.leave(&err)
-	key := appendBucketKey(nil, feed, bucket.Day)
+	key := appendBucketKey(nil, list, bucket.Day)
 	mu := s.locks.of(key)
 	mu.Lock()
 	defer mu.Unlock()
@@ -30,7 +30,7 @@ func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, bucket time
 		bucket.Shards, err = decodeBucket(value)
 	}
 	if err != nil {
-		return timeline.Bucket{}, err
+		return feed.Bucket{}, err
 	}
 	if found {
 		return bucket, nil
@@ -38,20 +38,20 @@ func (s feeds) RecordBucket(ctx context.Context, feed timeline.Feed, bucket time
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := b.Set(key, appendBucketRow(nil, bucket.Shards), nil); err != nil {
-		return timeline.Bucket{}, err
+		return feed.Bucket{}, err
 	}
 	return bucket, s.commitSynced(b)
 }
 
-// ListBuckets implements timeline.Store.
-func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timeline.Bucket, err error) {
+// ListBuckets implements feed.Store.
+func (s feeds) ListBuckets(ctx context.Context, list feed.Feed) (_ []feed.Bucket, err error) {
 	op, err := s.enter(ctx, "list the days of a feed")
 	if err != nil {
 		return nil, err
 	}
 	defer op.leave(&err)
 	v, err := s.openRange(func(v *view) {
-		v.key = appendPartition(v.key[:0], tableBucket, string(feed))
+		v.key = appendPartition(v.key[:0], tableBucket, string(list))
 		v.end = prefixEnd(append(v.end[:0], v.key...))
 	})
 	if err != nil {
@@ -60,9 +60,9 @@ func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timelin
 	if v == nil {
 		return nil, nil
 	}
-	var all []timeline.Bucket
+	var all []feed.Bucket
 	for ok := v.it.Last(); ok; ok = v.it.Prev() {
-		var b timeline.Bucket
+		var b feed.Bucket
 		if b.Day, err = cutDay(v.it.Key()); err == nil {
 			b.Shards, err = decodeBucket(v.it.Value())
 		}
@@ -77,9 +77,9 @@ func (s feeds) ListBuckets(ctx context.Context, feed timeline.Feed) (_ []timelin
 	return all, nil
 }
 
-// PutEntry implements timeline.Store. A drop leaves no tombstone, so a delayed put that arrives
+// PutEntry implements feed.Store. A drop leaves no tombstone, so a delayed put that arrives
 // after a later drop is stored.
-func (s feeds) PutEntry(ctx context.Context, c timeline.Change) error {
+func (s feeds) PutEntry(ctx context.Context, c feed.Change) error {
 	return s.changeEntry(ctx, "add to a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, _ bool) error {
 		if before > c.MTS {
 			return nil
@@ -88,8 +88,8 @@ func (s feeds) PutEntry(ctx context.Context, c timeline.Change) error {
 	})
 }
 
-// DropEntry implements timeline.Store.
-func (s feeds) DropEntry(ctx context.Context, c timeline.Change) error {
+// DropEntry implements feed.Store.
+func (s feeds) DropEntry(ctx context.Context, c feed.Change) error {
 	return s.changeEntry(ctx, "remove from a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error {
 		if !found || before > c.MTS {
 			return nil
@@ -103,7 +103,7 @@ func (s feeds) DropEntry(ctx context.Context, c timeline.Change) error {
 
 // changeEntry changes an entry of a feed under the lock of its row. before is the MTS of the
 // current entry.
-func (s feeds) changeEntry(ctx context.Context, doing string, c timeline.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
+func (s feeds) changeEntry(ctx context.Context, doing string, c feed.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
 	key := appendFeedKey(nil, c.Partition, c.Entry)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -123,8 +123,8 @@ func (s feeds) changeEntry(ctx context.Context, doing string, c timeline.Change,
 	})
 }
 
-// ListEntries implements timeline.Store.
-func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) (_ []timeline.Entry, err error) {
+// ListEntries implements feed.Store.
+func (s feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) (_ []feed.Entry, err error) {
 	op, err := s.enter(ctx, "list a feed")
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (s feeds) ListEntries(ctx context.Context, p timeline.Partition, slice time
 }
 
 // feedEntries reads a slice of a feed.
-func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (v *view) feedEntries(p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
 	prefix := len(appendFeedPartition(nil, p))
 	step, ok := v.it.Next, false
 	if slice.Newer {
@@ -166,13 +166,13 @@ func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeli
 	} else {
 		step, ok = v.it.Prev, v.it.Last()
 	}
-	var es []timeline.Entry
+	var es []feed.Entry
 	for ; ok && len(es) < slice.Limit; ok = step() {
 		created, id, err := cutInstant(v.it.Key()[prefix:])
 		if err != nil {
 			return nil, err
 		}
-		e := timeline.Entry{Created: created, ID: string(id)}
+		e := feed.Entry{Created: created, ID: string(id)}
 		value, err := v.it.ValueAndErr()
 		if err == nil {
 			_, e.Until, err = decodeFeedEntry(value)
@@ -186,30 +186,30 @@ func (v *view) feedEntries(p timeline.Partition, slice timeline.Slice) ([]timeli
 }
 
 // appendDay appends a day so that earlier ones sort first.
-func appendDay(b []byte, day timeline.Day) []byte {
+func appendDay(b []byte, day feed.Day) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(day)^(1<<31))
 }
 
 // appendBucketKey appends the key of the row that counts the shards of a day.
-func appendBucketKey(b []byte, feed timeline.Feed, day timeline.Day) []byte {
-	return appendDay(appendPartition(b, tableBucket, string(feed)), day)
+func appendBucketKey(b []byte, list feed.Feed, day feed.Day) []byte {
+	return appendDay(appendPartition(b, tableBucket, string(list)), day)
 }
 
 // cutDay reads the day that the key of a row ends with.
-func cutDay(k []byte) (timeline.Day, error) {
+func cutDay(k []byte) (feed.Day, error) {
 	if len(k) < 4 {
 		return 0, errKey
 	}
-	return timeline.Day(binary.BigEndian.Uint32(k[len(k)-4:]) ^ (1 << 31)), nil
+	return feed.Day(binary.BigEndian.Uint32(k[len(k)-4:]) ^ (1 << 31)), nil
 }
 
 // appendFeedPartition appends the common prefix of the keys of a partition of a feed.
-func appendFeedPartition(b []byte, p timeline.Partition) []byte {
+func appendFeedPartition(b []byte, p feed.Partition) []byte {
 	return append(appendDay(appendPartition(b, tableFeed, string(p.Feed)), p.Day), byte(p.Shard))
 }
 
 // appendFeedKey appends the key of an entry of a feed.
-func appendFeedKey(b []byte, p timeline.Partition, e timeline.Entry) []byte {
+func appendFeedKey(b []byte, p feed.Partition, e feed.Entry) []byte {
 	return append(appendInstant(appendFeedPartition(b, p), e.Created), e.ID...)
 }
 

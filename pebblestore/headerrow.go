@@ -17,7 +17,7 @@ const (
 	hasUntil // the ends of visibilities
 	hasMoved // the time of the last move
 	hasURL
-	hasPage // the data of package page
+	hasPage // the data of package note
 )
 
 // appendHeader appends the header of a content; its id is in the key.

@@ -16,13 +16,13 @@ import (
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/storetest"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
+	"carrel/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -94,12 +94,12 @@ func TestKeys_Golden(t *testing.T) {
 		{"directory, longer", appendDirectoryKey(nil, principal.DirectoryKey{Name: "ann b"}, u)},
 		{"shared", appendPair(nil, tableShared, string(u), string(c))},
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
-		{"text of a page", appendTextKey(nil, page.TextID{1, 15: 2})},
+		{"text of a page", appendTextKey(nil, note.TextID{1, 15: 2})},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
-		{"entry of a feed before 1970", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: -1}, timeline.Entry{Created: -1, ID: string(c)})},
-		{"entry of a feed", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20454}, timeline.Entry{Created: at, ID: string(c)})},
-		{"entry of a feed, next shard", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20454, Shard: 1}, timeline.Entry{Created: at, ID: string(c)})},
-		{"entry of a feed, next day", appendFeedKey(nil, timeline.Partition{Feed: "content:acme", Day: 20455}, timeline.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed before 1970", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: -1}, feed.Entry{Created: -1, ID: string(c)})},
+		{"entry of a feed", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20454}, feed.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next shard", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20454, Shard: 1}, feed.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next day", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20455}, feed.Entry{Created: at, ID: string(c)})},
 		{"draft", appendDraftKey(nil, u, "c:acme:n1/0000000001/en")},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
 		{"body of a paste", appendBodyKey(nil, paste.BodyRef{Paste: "p:00112233445566778899aabbccddeeff", Body: paste.BodyID{1, 15: 2}})},
@@ -159,8 +159,8 @@ func TestRows_Golden(t *testing.T) {
 		{"setting", appendSetting(nil, []byte("v"))},
 		{"next", appendNext(nil, 1001)},
 		{"rebuild", appendRebuild(nil, 7, []byte("N"))},
-		{"text of a page", appendPageText(nil, &page.Text{Item: "c:a:b", Row: library.RowKey{Kind: 4, Key: "1/en/2"}, Body: "body"})},
-		{"draft", appendDraft(nil, &page.DraftRow{Token: page.TextID{1, 15: 2}, Value: []byte("V")})},
+		{"text of a page", appendPageText(nil, &note.Text{Item: "c:a:b", Row: library.RowKey{Kind: 4, Key: "1/en/2"}, Body: "body"})},
+		{"draft", appendDraft(nil, &note.DraftRow{Token: note.TextID{1, 15: 2}, Value: []byte("V")})},
 		{"claim", appendClaim(nil, &claim.Claim{Record: "c:a:b", Token: claim.Token{1, 15: 2}, Until: 7})},
 		{"lease", appendLease(nil, &lease.Row{Seq: 2, Data: []byte("D")})},
 		{"paste", appendPaste(nil, &paste.Row{Seq: 2, Data: []byte("D")})},

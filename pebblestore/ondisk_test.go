@@ -5,16 +5,16 @@ package pebblestore
 import (
 	"testing"
 
-	"carrel/backend"
-	"carrel/library/storetest"
+	"carrel/domain"
+	"carrel/storetest"
 )
 
 func TestConformance_OnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
-	storetest.Run(t, func(*testing.T) backend.Store { return shared.Store })
+	storetest.Run(t, func(*testing.T) domain.Store { return shared.Store })
 }
 
 func TestConformance_ArchiveOnDisk(t *testing.T) {
 	shared := openStore(t, t.TempDir(), Options{})
-	storetest.RunArchive(t, func(*testing.T) (backend.Store, storetest.Archive) { return shared.Store, shared })
+	storetest.RunArchive(t, func(*testing.T) (domain.Store, storetest.Archive) { return shared.Store, shared })
 }

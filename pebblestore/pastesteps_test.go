@@ -7,7 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/paste"
 )
 
@@ -69,10 +69,10 @@ func bodyRef(n int64) paste.BodyRef {
 
 // entryChange returns the change of an entry in round n. An even round and the one after it change the
 // same entry.
-func entryChange(n int64, at clock.Instant) timeline.Change {
-	return timeline.Change{
-		Partition: timeline.Partition{Feed: "pastes", Day: timeline.Day(n / 2), Shard: 1},
-		Entry:     timeline.Entry{Created: 1000, ID: "p:item"},
+func entryChange(n int64, at clock.Instant) feed.Change {
+	return feed.Change{
+		Partition: feed.Partition{Feed: "pastes", Day: feed.Day(n / 2), Shard: 1},
+		Entry:     feed.Entry{Created: 1000, ID: "p:item"},
 		MTS:       at,
 	}
 }
@@ -81,7 +81,7 @@ func entryChange(n int64, at clock.Instant) timeline.Change {
 // the 4 partitions that were requested first.
 func recordBucketStep(n int64, shards int) func(ctx context.Context, s *Store) error {
 	return func(ctx context.Context, s *Store) error {
-		b, err := s.Feeds.RecordBucket(ctx, "pastes", timeline.Bucket{Day: timeline.Day(n), Shards: shards})
+		b, err := s.Feeds.RecordBucket(ctx, "pastes", feed.Bucket{Day: feed.Day(n), Shards: shards})
 		if err == nil && b.Shards != 4 {
 			err = fmt.Errorf("day %d has %d partitions", n, b.Shards)
 		}

@@ -14,7 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/pebblestore/files"
 	"carrel/principal"
@@ -126,9 +126,9 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 		}
 	}
 	full("Room", s.Room())
-	full("PutText", s.Texts.PutText(t.Context(), page.Text{}))
+	full("PutText", s.Texts.PutText(t.Context(), note.Text{}))
 	full("PutBody", s.Pastes.PutBody(t.Context(), paste.BodyRef{}, "body"))
-	_, err := s.Texts.PutDraft(t.Context(), page.DraftRow{User: "u:acme:ann"}, nil)
+	_, err := s.Texts.PutDraft(t.Context(), note.DraftRow{User: "u:acme:ann"}, nil)
 	full("PutDraft", err)
 	_, err = s.Claims.PutClaim(t.Context(), claim.Claim{Record: "c:acme:item"}, nil)
 	full("PutClaim", err)

@@ -12,11 +12,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/naming"
+	"carrel/domain"
 	"carrel/pebblestore/files"
 )
 
@@ -47,10 +47,10 @@ type Options struct {
 	Fatal func(msg string)
 }
 
-// Store is a backend.Store on Pebble, with the reservation of generated names. It is safe for
+// Store is a domain.Store on Pebble, with the reservation of generated names. It is safe for
 // concurrent use.
 type Store struct {
-	backend.Store
+	domain.Store
 	dir   string
 	db    *pebble.DB
 	lock  *pebble.Lock
@@ -117,7 +117,7 @@ func Open(dir string, opts Options) (*Store, error) {
 
 func newStore(dir string, opts Options) *Store {
 	s := &Store{dir: dir, log: opts.Log, now: opts.Now, fatal: opts.Fatal, observe: opts.Observe, stop: make(chan struct{})}
-	s.Store = backend.Store{
+	s.Store = domain.Store{
 		Journal: journalStore{s}, Registers: registers{s}, Claims: claims{s}, Principals: principals{s}, Directory: directory{s},
 		Contents: contents{s}, Libraries: libraries{s}, Texts: texts{s}, Pastes: pastes{s}, Feeds: feeds{s}, Leases: leases{s},
 	}

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // PutText implements page.Store. The commit that refers to the text syncs it.
-func (s texts) PutText(ctx context.Context, t page.Text) (err error) {
+func (s texts) PutText(ctx context.Context, t note.Text) (err error) {
 	op, err := s.enter(ctx, "put a text")
 	if err != nil {
 		return err
@@ -28,13 +28,13 @@ func (s texts) PutText(ctx context.Context, t page.Text) (err error) {
 }
 
 // ReadTexts implements page.Store.
-func (s texts) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text, err error) {
+func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) (_ []note.Text, err error) {
 	op, err := s.enter(ctx, "read texts")
 	if err != nil {
 		return nil, err
 	}
 	defer op.leave(&err)
-	texts := make([]page.Text, len(ids))
+	texts := make([]note.Text, len(ids))
 	for i, id := range ids {
 		value, found, err := s.get(appendTextKey(nil, id))
 		if err == nil && found {
@@ -48,7 +48,7 @@ func (s texts) ReadTexts(ctx context.Context, ids []page.TextID) (_ []page.Text,
 }
 
 // DropTexts implements page.Store.
-func (s texts) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
+func (s texts) DropTexts(ctx context.Context, ids []note.TextID) (err error) {
 	op, err := s.enter(ctx, "drop texts")
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s texts) DropTexts(ctx context.Context, ids []page.TextID) (err error) {
 }
 
 // ScanTexts implements page.Store, in order of ids.
-func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ []page.Text, err error) {
+func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) (_ []note.Text, err error) {
 	op, err := s.enter(ctx, "list texts")
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ [
 	v, err := s.openRange(func(v *view) {
 		v.key = append(v.key[:0], tableText)
 		v.end = append(v.end[:0], tableText+1)
-		if after != (page.TextID{}) {
+		if after != (note.TextID{}) {
 			v.key = appendAfter(appendTextKey(v.key[:0], after))
 		}
 	})
@@ -84,10 +84,10 @@ func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ [
 	if v == nil {
 		return nil, nil
 	}
-	var texts []page.Text
+	var texts []note.Text
 	for ok := v.it.First(); ok && len(texts) < limit; ok = v.it.Next() {
 		var value []byte
-		var t page.Text
+		var t note.Text
 		if value, err = v.it.ValueAndErr(); err == nil {
 			t, err = textOf(v.it.Key(), value)
 		}
@@ -104,28 +104,28 @@ func (s texts) ScanTexts(ctx context.Context, after page.TextID, limit int) (_ [
 }
 
 // textOf reads the row of a text.
-func textOf(key, value []byte) (page.Text, error) {
-	var id page.TextID
+func textOf(key, value []byte) (note.Text, error) {
+	var id note.TextID
 	if len(key) != 1+len(id) {
-		return page.Text{}, errKey
+		return note.Text{}, errKey
 	}
 	copy(id[:], key[1:])
 	return decodePageText(id, value)
 }
 
 // appendTextKey appends the key of a text.
-func appendTextKey(b []byte, id page.TextID) []byte { return append(append(b, tableText), id[:]...) }
+func appendTextKey(b []byte, id note.TextID) []byte { return append(append(b, tableText), id[:]...) }
 
 // appendPageText appends the row of a text, without its key.
-func appendPageText(b []byte, t *page.Text) []byte {
+func appendPageText(b []byte, t *note.Text) []byte {
 	b = appendText(append(b, rowVersion), string(t.Item))
 	return append(appendText(append(b, byte(t.Row.Kind)), t.Row.Key), t.Body...)
 }
 
 // decodePageText reads the row of a text.
-func decodePageText(id page.TextID, value []byte) (page.Text, error) {
+func decodePageText(id note.TextID, value []byte) (note.Text, error) {
 	d := decode(value)
-	t := page.Text{ID: id, Item: library.ContentID(d.text())}
+	t := note.Text{ID: id, Item: library.ContentID(d.text())}
 	t.Row = library.RowKey{Kind: library.RowKind(d.byte()), Key: d.text()}
 	t.Body = d.rest()
 	return t, d.end()

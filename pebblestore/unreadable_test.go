@@ -14,7 +14,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/library/storetest"
+	"carrel/storetest"
 )
 
 // TestUnreadable_HeaderIsAnInternalError replaces a header with invalid bytes.

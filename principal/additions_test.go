@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
 // addCrowd writes n PUBLIC groups of tenant acme, in each of which p is the manager, to the
 // store as their creations would.
-func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
+func addCrowd(h *domaintest.Fixture, prefix string, n int, p principal.ID) {
 	h.T.Helper()
 	for i := range n {
 		head := principal.Header{
@@ -31,37 +31,37 @@ func addCrowd(h *backendtest.Fixture, prefix string, n int, p principal.ID) {
 }
 
 func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
 		h.User(u, principal.Public)
 	}
 	addCrowd(h, "a", 999, "u:acme:ann")
 	h.Group("g:acme:bobs", "u:acme:bob", principal.Public)
 	h.Group("g:acme:last", "u:acme:ann", principal.Public)
-	_, err := h.People.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TOO_MANY")
+	_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	domaintest.WantFaults(t, err, "TOO_MANY")
 	if got := h.Header("g:acme:more").State; got != commit.Absent {
 		t.Errorf("state of the refused group: %d", got)
 	}
-	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
-	backendtest.WantFaults(t, err, "TOO_MANY members.1.principalId")
+	_, err = h.Set(domaintest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
+	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
 	// A present member may get another role.
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")
-	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")
+	h.MustSet(domaintest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER")
 	// One removal makes one addition possible.
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:last", "u:acme:ann=")
-	h.MustSet(backendtest.As("u:acme:bob"), "g:acme:bobs", "u:acme:ann=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:last", "u:acme:ann=")
+	h.MustSet(domaintest.As("u:acme:bob"), "g:acme:bobs", "u:acme:ann=MEMBER")
 	// Violations of both rules are reported together.
-	_, err = h.Set(backendtest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER", "u:acme:bob=")
-	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
+	_, err = h.Set(domaintest.As("u:acme:bob"), "g:acme:last", "u:acme:ann=MEMBER", "u:acme:bob=")
+	domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId", "LAST_MANAGER members.1")
 }
 
 func TestAdditions_ClosuresAreBounded(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan"} {
 		h.User(u, principal.Public)
 	}
-	root := func() *principal.Viewer { return backendtest.Admin("u:acme:root") }
+	root := func() *principal.Viewer { return domaintest.Admin("u:acme:root") }
 	h.Group("g:acme:wide", "u:acme:cat", principal.Public)
 	for _, g := range []string{"g:acme:broad", "g:acme:pair", "g:acme:tall"} {
 		h.Group(g, "u:acme:dan", principal.Public)
@@ -73,9 +73,9 @@ func TestAdditions_ClosuresAreBounded(t *testing.T) {
 	// 999 and broad: 2,000 in all for ann, which is the maximum.
 	h.MustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
 	_, err := h.Set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
-	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
-	_, err = h.People.CreateGroup(t.Context(), backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TOO_MANY")
+	domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+	_, err = h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	domaintest.WantFaults(t, err, "TOO_MANY")
 	// Members of a nested group are not checked: bob, in wide and pair, would get more than the
 	// limit, and the excess does not count.
 	h.MustSet(root(), "g:acme:pair", "u:acme:bob=MEMBER")

@@ -5,22 +5,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
-func deleteUser(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
+func deleteUser(h *domaintest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
 	return h.People.DeleteUser(h.T.Context(), v, principal.DeleteUser{ID: id})
 }
 
-func deleteGroup(h *backendtest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
+func deleteGroup(h *domaintest.Fixture, v *principal.Viewer, id string) (*principal.Deletion, error) {
 	return h.People.DeleteGroup(h.T.Context(), v, principal.DeleteGroup{ID: id})
 }
 
 // TestDeleteUser_InvalidRequestsAreRefused lists the cases in the order of the checks.
 func TestDeleteUser_InvalidRequestsAreRefused(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -28,19 +28,19 @@ func TestDeleteUser_InvalidRequestsAreRefused(t *testing.T) {
 		want   []string
 	}{
 		{"anonymous", &principal.Viewer{}, "u:acme:ann", []string{"UNAUTHENTICATED"}},
-		{"malformed", backendtest.As("u:acme:ann"), "ann", []string{"INVALID id"}},
-		{"a group", backendtest.As("u:acme:ann"), "g:acme:staff", []string{"INVALID id"}},
-		{"a token without a user", backendtest.As("u:acme:ghost"), "u:acme:none", []string{"FORBIDDEN"}},
-		{"a token for a user that does not exist", backendtest.As("u:acme:ghost"), "u:acme:ghost", []string{"FORBIDDEN"}},
-		{"unknown", backendtest.As("u:acme:ann"), "u:acme:none", []string{"NOT_FOUND id"}},
-		{"invisible", backendtest.As("u:acme:ann"), "u:acme:hid", []string{"NOT_FOUND id"}},
-		{"another user", backendtest.As("u:acme:ann"), "u:acme:bob", []string{"FORBIDDEN id"}},
+		{"malformed", domaintest.As("u:acme:ann"), "ann", []string{"INVALID id"}},
+		{"a group", domaintest.As("u:acme:ann"), "g:acme:staff", []string{"INVALID id"}},
+		{"a token without a user", domaintest.As("u:acme:ghost"), "u:acme:none", []string{"FORBIDDEN"}},
+		{"a token for a user that does not exist", domaintest.As("u:acme:ghost"), "u:acme:ghost", []string{"FORBIDDEN"}},
+		{"unknown", domaintest.As("u:acme:ann"), "u:acme:none", []string{"NOT_FOUND id"}},
+		{"invisible", domaintest.As("u:acme:ann"), "u:acme:hid", []string{"NOT_FOUND id"}},
+		{"another user", domaintest.As("u:acme:ann"), "u:acme:bob", []string{"FORBIDDEN id"}},
 		{"an administrator of another tenant", &principal.Viewer{User: "u:other:pub", Admin: true}, "u:acme:bob", []string{"FORBIDDEN id"}},
-		{"unknown to an administrator", backendtest.Root(), "u:acme:none", []string{"NOT_FOUND id"}},
+		{"unknown to an administrator", domaintest.Root(), "u:acme:none", []string{"NOT_FOUND id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := deleteUser(h, c.viewer, c.id)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			if d != nil {
 				t.Errorf("deleted: %+v", d)
 			}
@@ -51,7 +51,7 @@ func TestDeleteUser_InvalidRequestsAreRefused(t *testing.T) {
 
 // TestDeleteGroup_InvalidRequestsAreRefused lists the cases in the order of the checks.
 func TestDeleteGroup_InvalidRequestsAreRefused(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -59,16 +59,16 @@ func TestDeleteGroup_InvalidRequestsAreRefused(t *testing.T) {
 		want   []string
 	}{
 		{"anonymous", &principal.Viewer{}, "g:acme:staff", []string{"UNAUTHENTICATED"}},
-		{"a user", backendtest.As("u:acme:ann"), "u:acme:ann", []string{"INVALID id"}},
-		{"a token without a user", backendtest.As("u:acme:ghost"), "g:acme:none", []string{"FORBIDDEN"}},
-		{"unknown", backendtest.As("u:acme:ann"), "g:acme:none", []string{"NOT_FOUND id"}},
-		{"invisible", backendtest.As("u:acme:ann"), "g:acme:secret", []string{"NOT_FOUND id"}},
-		{"a member", backendtest.As("u:acme:bob"), "g:acme:staff", []string{"FORBIDDEN id"}},
-		{"a manager of a member", backendtest.As("u:acme:cat"), "g:acme:staff", []string{"FORBIDDEN id"}},
+		{"a user", domaintest.As("u:acme:ann"), "u:acme:ann", []string{"INVALID id"}},
+		{"a token without a user", domaintest.As("u:acme:ghost"), "g:acme:none", []string{"FORBIDDEN"}},
+		{"unknown", domaintest.As("u:acme:ann"), "g:acme:none", []string{"NOT_FOUND id"}},
+		{"invisible", domaintest.As("u:acme:ann"), "g:acme:secret", []string{"NOT_FOUND id"}},
+		{"a member", domaintest.As("u:acme:bob"), "g:acme:staff", []string{"FORBIDDEN id"}},
+		{"a manager of a member", domaintest.As("u:acme:cat"), "g:acme:staff", []string{"FORBIDDEN id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := deleteGroup(h, c.viewer, c.id)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
 	h.WantAudited()
@@ -77,9 +77,9 @@ func TestDeleteGroup_InvalidRequestsAreRefused(t *testing.T) {
 // TestDeleteUser_LeavesNothing checks that a deleted user has no memberships, no rows in the
 // directory, and a header that contains only the deletion.
 func TestDeleteUser_LeavesNothing(t *testing.T) {
-	for name, viewer := range map[string]*principal.Viewer{"itself": backendtest.As("u:acme:ann"), "an administrator": backendtest.Root()} {
+	for name, viewer := range map[string]*principal.Viewer{"itself": domaintest.As("u:acme:ann"), "an administrator": domaintest.Root()} {
 		t.Run(name, func(t *testing.T) {
-			h := backendtest.Staff(t, nil)
+			h := domaintest.Staff(t, nil)
 			d, err := deleteUser(h, viewer, "u:acme:ann")
 			if err != nil || d.ID != "u:acme:ann" {
 				t.Fatalf("%+v, %v", d, err)
@@ -93,7 +93,7 @@ func TestDeleteUser_LeavesNothing(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("header (-want +got):\n%s", diff)
 			}
-			h.WantFound(backendtest.As("u:acme:bob"), "ann")
+			h.WantFound(domaintest.As("u:acme:bob"), "ann")
 			h.WantAudited()
 		})
 	}
@@ -101,23 +101,23 @@ func TestDeleteUser_LeavesNothing(t *testing.T) {
 
 // A deleted administrator changes nothing any more, and loses the rights of an administrator.
 func TestDeleteUser_EndsTheRightsOfAnAdministrator(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	h.User("u:acme:adm", principal.Public)
 	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}, {User: "u:acme:none", Admin: true}} {
 		if err := h.People.EndAdmin(t.Context(), v); err != nil || !v.Administers("acme") {
 			t.Errorf("before: %t, %v", v.Administers("acme"), err)
 		}
 	}
-	if _, err := deleteUser(h, backendtest.Root(), "u:acme:adm"); err != nil {
+	if _, err := deleteUser(h, domaintest.Root(), "u:acme:adm"); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}} {
 		_, err := deleteUser(h, v, "u:acme:bob")
-		backendtest.WantFaults(t, err, "FORBIDDEN")
+		domaintest.WantFaults(t, err, "FORBIDDEN")
 		_, err = h.People.CreateUser(t.Context(), v, principal.CreateUser{
 			Tenant: "acme", Name: "new", DisplayName: "New", Email: "new@acme.example", Visibility: principal.Public,
 		})
-		backendtest.WantFaults(t, err, "FORBIDDEN")
+		domaintest.WantFaults(t, err, "FORBIDDEN")
 		if err := h.People.EndAdmin(t.Context(), v); err != nil || v.Administers("acme") {
 			t.Errorf("after: %t, %v", v.Administers("acme"), err)
 		}

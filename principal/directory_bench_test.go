@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -14,7 +14,7 @@ import (
 // start, by a whole word, without a prefix, and if all but one in fifty are hidden from the
 // viewer.
 func BenchmarkFind(b *testing.B) {
-	r := backendtest.NewRows(b)
+	r := domaintest.NewRows(b)
 	for i := range 20_000 {
 		id := principal.UserID("acme", fmt.Sprintf("user%05d", i))
 		vis := principal.Private
@@ -25,12 +25,12 @@ func BenchmarkFind(b *testing.B) {
 		r.Applied(r.Store.Principals.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
 		r.Must(r.Store.Directory.ApplyDirectory(b.Context(), &principal.DirectoryUpdate{Header: &h}))
 	}
-	boss := func() *principal.Viewer { return backendtest.Admin("u:acme:boss") }
+	boss := func() *principal.Viewer { return domaintest.Admin("u:acme:boss") }
 	for _, c := range []struct {
 		name, prefix string
 		viewer       func() *principal.Viewer
 	}{
-		{"a letter", "c", boss}, {"a word", "name12", boss}, {"no prefix", "", boss}, {"mostly hidden", "name", backendtest.Ann},
+		{"a letter", "c", boss}, {"a word", "name12", boss}, {"no prefix", "", boss}, {"mostly hidden", "name", domaintest.Ann},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

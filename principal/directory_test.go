@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -36,18 +36,18 @@ func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 		{strings.Repeat("w ", 30) + "last", []string{"w", "w w w w w w w w w w w w w w w w w"}, []string{"last", "l"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.UserNamed("u:acme:n1", c.name, principal.Public)
 			h.UserNamed("u:acme:quiet", "qq", principal.Public)
 			for _, p := range c.found {
-				if got := h.Find(backendtest.As("u:acme:who"), "ACME", p); !slices.Contains(got, "u:acme:n1") {
+				if got := h.Find(domaintest.As("u:acme:who"), "ACME", p); !slices.Contains(got, "u:acme:n1") {
 					t.Errorf("%+q does not find %+q", p, c.name)
 				} else if strings.Count(strings.Join(got, " "), "n1") > 1 {
 					t.Errorf("%+q finds it more than once: %q", p, got)
 				}
 			}
 			for _, p := range c.other {
-				if got := h.Find(backendtest.As("u:acme:who"), "acme", p); slices.Contains(got, "u:acme:n1") {
+				if got := h.Find(domaintest.As("u:acme:who"), "acme", p); slices.Contains(got, "u:acme:n1") {
 					t.Errorf("%+q finds %+q", p, c.name)
 				}
 			}
@@ -58,7 +58,7 @@ func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 // TestFind_OrderIsByNameThenID checks the order: by the name that starts with the prefix, then by
 // id.
 func TestFind_OrderIsByNameThenID(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:zoe", "Ann Beta", principal.Public)
 	h.UserNamed("u:acme:bob", "Ann Beta", principal.Public)
 	h.UserNamed("u:acme:ann", "Zed Ann", principal.Public)
@@ -66,18 +66,18 @@ func TestFind_OrderIsByNameThenID(t *testing.T) {
 	h.UserNamed("u:acme:x", "annabel", principal.Public)
 	h.UserNamed("u:other:ann", "Ann", principal.Public)
 	h.Group("g:acme:ann", "u:acme:x", principal.Public)
-	h.WantFound(backendtest.As("u:acme:who"), "", "g:acme:ann", "bob", "zoe", "x", "beta", "ann")
-	h.WantFound(backendtest.As("u:acme:who"), "ann", "g:acme:ann", "ann", "bob", "zoe", "x")
-	h.WantFound(backendtest.As("u:acme:who"), "ann ", "g:acme:ann", "ann", "bob", "zoe", "x")
-	h.WantFound(backendtest.As("u:acme:who"), "b", "beta", "bob", "zoe")
-	h.WantFound(backendtest.As("u:acme:who"), "beta", "beta", "bob", "zoe")
-	h.WantFound(backendtest.As("u:acme:who"), "zz")
+	h.WantFound(domaintest.As("u:acme:who"), "", "g:acme:ann", "bob", "zoe", "x", "beta", "ann")
+	h.WantFound(domaintest.As("u:acme:who"), "ann", "g:acme:ann", "ann", "bob", "zoe", "x")
+	h.WantFound(domaintest.As("u:acme:who"), "ann ", "g:acme:ann", "ann", "bob", "zoe", "x")
+	h.WantFound(domaintest.As("u:acme:who"), "b", "beta", "bob", "zoe")
+	h.WantFound(domaintest.As("u:acme:who"), "beta", "beta", "bob", "zoe")
+	h.WantFound(domaintest.As("u:acme:who"), "zz")
 }
 
 // TestFind_ReturnsVisiblePrincipals checks that viewers find exactly the principals that they may
 // see.
 func TestFind_ReturnsVisiblePrincipals(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
 	h.UserNamed("u:acme:log", "same", principal.LoggedIn)
 	h.UserNamed("u:acme:pri", "same", principal.Private)
@@ -86,19 +86,19 @@ func TestFind_ReturnsVisiblePrincipals(t *testing.T) {
 	h.Group("g:acme:same", "u:acme:pub", principal.Private)
 	h.Group("g:acme:same2", "u:acme:pub", principal.LoggedIn)
 	h.Group("g:acme:inner", "u:acme:pub", principal.Private)
-	h.MustSet(backendtest.As("u:acme:pub"), "g:acme:same", "g:acme:inner=MEMBER")
-	h.MustSet(backendtest.Admin("u:acme:boss"), "g:acme:inner", "u:acme:mem=MEMBER", "u:far:far=MEMBER")
+	h.MustSet(domaintest.As("u:acme:pub"), "g:acme:same", "g:acme:inner=MEMBER")
+	h.MustSet(domaintest.Admin("u:acme:boss"), "g:acme:inner", "u:acme:mem=MEMBER", "u:far:far=MEMBER")
 	for _, c := range []struct {
 		name string
 		v    *principal.Viewer
 		want []string
 	}{
-		{"of the tenant", backendtest.As("u:acme:log"), []string{"g:acme:same2", "log", "pub"}},
-		{"itself", backendtest.As("u:acme:pri"), []string{"g:acme:same2", "log", "pri", "pub"}},
-		{"a token without a user", backendtest.As("u:acme:nobody"), []string{"g:acme:same2", "log", "pub"}},
-		{"in a group in it", backendtest.As("u:acme:mem"), []string{"g:acme:same", "g:acme:same2", "log", "pub"}},
-		{"administrator", backendtest.Admin("u:acme:boss"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
-		{"global administrator", backendtest.Global("u:other:root"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
+		{"of the tenant", domaintest.As("u:acme:log"), []string{"g:acme:same2", "log", "pub"}},
+		{"itself", domaintest.As("u:acme:pri"), []string{"g:acme:same2", "log", "pri", "pub"}},
+		{"a token without a user", domaintest.As("u:acme:nobody"), []string{"g:acme:same2", "log", "pub"}},
+		{"in a group in it", domaintest.As("u:acme:mem"), []string{"g:acme:same", "g:acme:same2", "log", "pub"}},
+		{"administrator", domaintest.Admin("u:acme:boss"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
+		{"global administrator", domaintest.Global("u:other:root"), []string{"g:acme:same", "g:acme:same2", "log", "pri", "pub"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := *h
@@ -112,29 +112,29 @@ func TestFind_ReturnsVisiblePrincipals(t *testing.T) {
 // TestFind_OtherTenantsFindNobody checks that viewers of other tenants find nobody, not even PUBLIC
 // principals, and do not learn whether the tenant exists.
 func TestFind_OtherTenantsFindNobody(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:pub", "same", principal.Public)
 	h.UserNamed("u:far:far", "same", principal.Public)
 	h.Group("g:acme:g", "u:acme:pub", principal.Public)
-	h.MustSet(backendtest.As("u:acme:pub"), "g:acme:g", "u:far:far=MEMBER")
+	h.MustSet(domaintest.As("u:acme:pub"), "g:acme:g", "u:far:far=MEMBER")
 	for _, c := range []struct {
 		name string
 		v    *principal.Viewer
 		code fault.Code
 	}{
-		{"anonymous", backendtest.As(""), fault.Unauthenticated},
-		{"of another tenant", backendtest.As("u:other:o"), fault.Forbidden},
-		{"of another tenant, in a group in it", backendtest.As("u:far:far"), fault.Forbidden},
-		{"administrator elsewhere", backendtest.Admin("u:other:boss"), fault.Forbidden},
+		{"anonymous", domaintest.As(""), fault.Unauthenticated},
+		{"of another tenant", domaintest.As("u:other:o"), fault.Forbidden},
+		{"of another tenant, in a group in it", domaintest.As("u:far:far"), fault.Forbidden},
+		{"administrator elsewhere", domaintest.Admin("u:other:boss"), fault.Forbidden},
 	} {
 		for _, tenant := range []string{"acme", "ACME", "nobody"} {
 			t.Run(c.name+" of "+tenant, func(t *testing.T) {
-				_, err := backendtest.Search(h.Services, tenant, backendtest.Ptr("same"))(t.Context(), c.v, cursor.PageArgs{})
-				backendtest.WantReason(t, err, c.code, "")
+				_, err := domaintest.Search(h.Services, tenant, domaintest.Ptr("same"))(t.Context(), c.v, cursor.PageArgs{})
+				domaintest.WantReason(t, err, c.code, "")
 			})
 		}
 	}
-	if got := h.Find(backendtest.As("u:far:far"), "Far", "same"); !slices.Equal(got, []string{"u:far:far"}) {
+	if got := h.Find(domaintest.As("u:far:far"), "Far", "same"); !slices.Equal(got, []string{"u:far:far"}) {
 		t.Errorf("a viewer of the tenant finds %q", got)
 	}
 }
@@ -150,10 +150,10 @@ func nameAndID(id string) string {
 // TestFind_RenamedPrincipalIsFoundByTheNewName checks that once a mutation is answered, its
 // principal is found by its new name, and no longer by the former one.
 func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
-		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range []string{"alfa", "bravo", "charlie"} {
@@ -161,27 +161,27 @@ func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 			if strings.Contains(strings.ToLower(name), other) {
 				want = []string{"u"}
 			}
-			h.WantFound(backendtest.As("u:acme:who"), other, want...)
+			h.WantFound(domaintest.As("u:acme:who"), other, want...)
 		}
 	}
 	private := principal.Private
-	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
 		t.Fatal(err)
 	}
-	h.WantFound(backendtest.As("u:acme:who"), "")
-	h.WantFound(backendtest.As("u:acme:u"), "", "u")
+	h.WantFound(domaintest.As("u:acme:who"), "")
+	h.WantFound(domaintest.As("u:acme:u"), "", "u")
 	h.Group("g:acme:g", "u:acme:u", principal.Public)
 	name := "Delta"
-	if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
-	h.WantFound(backendtest.As("u:acme:who"), "delta", "g:acme:g")
+	h.WantFound(domaintest.As("u:acme:who"), "delta", "g:acme:g")
 	h.WantAudited()
 }
 
 // TestFind_InvalidArgumentsAreRefused checks what cannot be searched for.
 func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	n := func(n int) *int { return &n }
 	for _, c := range []struct {
@@ -192,22 +192,22 @@ func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
 		{"no tenant", principal.Search{}, fault.ReasonBadInput},
 		{"malformed tenant", principal.Search{Tenant: "a b"}, fault.ReasonBadInput},
 		{"an id for a tenant", principal.Search{Tenant: "u:acme:u"}, fault.ReasonBadInput},
-		{"long prefix", principal.Search{Tenant: "acme", Prefix: backendtest.Ptr(strings.Repeat("\u00e9", 201))}, fault.ReasonBadInput},
-		{"control character", principal.Search{Tenant: "acme", Prefix: backendtest.Ptr("a\x00")}, fault.ReasonBadInput},
-		{"tab", principal.Search{Tenant: "acme", Prefix: backendtest.Ptr("\ta")}, fault.ReasonBadInput},
-		{"not UTF-8", principal.Search{Tenant: "acme", Prefix: backendtest.Ptr("\xff")}, fault.ReasonBadInput},
+		{"long prefix", principal.Search{Tenant: "acme", Prefix: domaintest.Ptr(strings.Repeat("\u00e9", 201))}, fault.ReasonBadInput},
+		{"control character", principal.Search{Tenant: "acme", Prefix: domaintest.Ptr("a\x00")}, fault.ReasonBadInput},
+		{"tab", principal.Search{Tenant: "acme", Prefix: domaintest.Ptr("\ta")}, fault.ReasonBadInput},
+		{"not UTF-8", principal.Search{Tenant: "acme", Prefix: domaintest.Ptr("\xff")}, fault.ReasonBadInput},
 		{"too many", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(101)}}, fault.ReasonBadInput},
 		{"negative", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{First: n(-1)}}, fault.ReasonBadInput},
-		{"empty cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("")}}, fault.ReasonBadCursor},
-		{"malformed cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: backendtest.Ptr("abc")}}, fault.ReasonBadCursor},
+		{"empty cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: domaintest.Ptr("")}}, fault.ReasonBadCursor},
+		{"malformed cursor", principal.Search{Tenant: "acme", PageArgs: cursor.PageArgs{After: domaintest.Ptr("abc")}}, fault.ReasonBadCursor},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := h.People.FindPrincipals(t.Context(), backendtest.As("u:acme:who"), c.q)
-			backendtest.WantReason(t, err, fault.Invalid, c.reason)
+			_, err := h.People.FindPrincipals(t.Context(), domaintest.As("u:acme:who"), c.q)
+			domaintest.WantReason(t, err, fault.Invalid, c.reason)
 		})
 	}
-	h.WantFound(backendtest.As("u:acme:who"), strings.Repeat("\u00e9", 200))
-	if got := h.Find(backendtest.Global("u:acme:root"), "nobody", ""); got != nil {
+	h.WantFound(domaintest.As("u:acme:who"), strings.Repeat("\u00e9", 200))
+	if got := h.Find(domaintest.Global("u:acme:root"), "nobody", ""); got != nil {
 		t.Errorf("%v in a tenant without principals", got)
 	}
 }
@@ -215,35 +215,35 @@ func TestFind_InvalidArgumentsAreRefused(t *testing.T) {
 // TestFind_CursorIsBoundToItsSearch checks that a cursor belongs to one tenant, one prefix and one
 // class of viewers. Spellings of the prefix that find the same are the same.
 func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, name := range []string{"ann", "anna", "annabel"} {
 			h.UserNamed("u:"+tenant+":"+name, "An "+name, principal.Public)
 		}
 	}
-	first, one := cursor.PageArgs{First: backendtest.Ptr(1)}, backendtest.Ptr("ann")
-	c, err := backendtest.Search(h.Services, "acme", one)(t.Context(), backendtest.As("u:acme:who"), first)
+	first, one := cursor.PageArgs{First: domaintest.Ptr(1)}, domaintest.Ptr("ann")
+	c, err := domaintest.Search(h.Services, "acme", one)(t.Context(), domaintest.As("u:acme:who"), first)
 	if err != nil || len(c.Edges) != 1 || !c.PageInfo.HasNextPage || *c.PageInfo.EndCursor() != c.Edges[0].Cursor() {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	args := cursor.PageArgs{First: backendtest.Ptr(1), After: c.PageInfo.EndCursor()}
+	args := cursor.PageArgs{First: domaintest.Ptr(1), After: c.PageInfo.EndCursor()}
 	for _, d := range []struct {
 		name, tenant string
 		prefix       *string
 		v            *principal.Viewer
 		fits         bool
 	}{
-		{"the same", "acme", one, backendtest.As("u:acme:who"), true},
-		{"another spelling", "Acme", backendtest.Ptr(" ANN"), backendtest.As("u:acme:ann"), true},
-		{"another tenant", "other", one, backendtest.As("u:other:ann"), false},
-		{"another prefix", "acme", backendtest.Ptr("an"), backendtest.As("u:acme:who"), false},
-		{"no prefix", "acme", nil, backendtest.As("u:acme:who"), false},
-		{"administrator", "acme", one, backendtest.Admin("u:acme:ann"), false},
+		{"the same", "acme", one, domaintest.As("u:acme:who"), true},
+		{"another spelling", "Acme", domaintest.Ptr(" ANN"), domaintest.As("u:acme:ann"), true},
+		{"another tenant", "other", one, domaintest.As("u:other:ann"), false},
+		{"another prefix", "acme", domaintest.Ptr("an"), domaintest.As("u:acme:who"), false},
+		{"no prefix", "acme", nil, domaintest.As("u:acme:who"), false},
+		{"administrator", "acme", one, domaintest.Admin("u:acme:ann"), false},
 	} {
 		t.Run(d.name, func(t *testing.T) {
-			c, err := backendtest.Search(h.Services, d.tenant, d.prefix)(t.Context(), d.v, args)
+			c, err := domaintest.Search(h.Services, d.tenant, d.prefix)(t.Context(), d.v, args)
 			if !d.fits {
-				backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+				domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
 			}
 			if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:anna" || !c.PageInfo.HasPreviousPage {
@@ -251,18 +251,18 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 			}
 		})
 	}
-	long := backendtest.Ptr(strings.Repeat("\U0001f389", 200))
-	if c, err := backendtest.Search(h.Services, "acme", long)(t.Context(), backendtest.As("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
+	long := domaintest.Ptr(strings.Repeat("\U0001f389", 200))
+	if c, err := domaintest.Search(h.Services, "acme", long)(t.Context(), domaintest.As("u:acme:who"), first); err != nil || len(c.Edges) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// The longest position possible: a name of 200 characters and a longest id.
 	id := "u:" + strings.Repeat("t", 32) + ":" + strings.Repeat("n", 128)
 	h.UserNamed(id, strings.Repeat("\U0001f389", 200), principal.Public)
-	c, err = backendtest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), first)
+	c, err = domaintest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), domaintest.As(id), first)
 	if err != nil || len(c.Edges) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	c, err = backendtest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), backendtest.As(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = domaintest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), domaintest.As(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 0 || !c.PageInfo.HasPreviousPage {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -271,14 +271,14 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 // TestFind_PagesMatchAModel pages through all principals, of random names and visibilities, by all
 // kinds of viewers, and compares the pages with what they see by id.
 func TestFind_PagesMatchAModel(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	dice := rand.New(rand.NewPCG(1, 2))
 	words := []string{"Ann", "anna", "BOB", "bo", "\u00d6zil", "van"}
 	viewers := []func() *principal.Viewer{
-		func() *principal.Viewer { return backendtest.As("u:acme:who") },
-		func() *principal.Viewer { return backendtest.As("u:acme:n00") },
-		func() *principal.Viewer { return backendtest.Global("u:other:o") },
-		func() *principal.Viewer { return backendtest.Admin("u:acme:n01") },
+		func() *principal.Viewer { return domaintest.As("u:acme:who") },
+		func() *principal.Viewer { return domaintest.As("u:acme:n00") },
+		func() *principal.Viewer { return domaintest.Global("u:other:o") },
+		func() *principal.Viewer { return domaintest.Admin("u:acme:n01") },
 	}
 	var ids []principal.ID
 	for i := range 60 {

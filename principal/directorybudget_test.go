@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -16,21 +16,21 @@ import (
 // are hidden.
 func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
-	h := backendtest.New(t, func(s *backend.Store) { reads.Store, s.Principals = s.Principals, reads })
+	h := domaintest.New(t, func(s *domain.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for i := range 1000 {
 		_, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	h.WantFound(backendtest.As("u:acme:who"), "hid")
+	h.WantFound(domaintest.As("u:acme:who"), "hid")
 	h.UserNamed("u:acme:zoe", "Hidden no more", principal.Public)
 	reads.headers = 0
-	c, err := backendtest.Search(h.Services, "acme", backendtest.Ptr("hid"))(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{})
+	c, err := domaintest.Search(h.Services, "acme", domaintest.Ptr("hid"))(t.Context(), domaintest.As("u:acme:who"), cursor.PageArgs{})
 	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
 		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
 	}
-	c, err = backendtest.Search(h.Services, "acme", backendtest.Ptr("hid"))(t.Context(), backendtest.As("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = domaintest.Search(h.Services, "acme", domaintest.Ptr("hid"))(t.Context(), domaintest.As("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
 		t.Errorf("%+v, %v", c, err)
 	}

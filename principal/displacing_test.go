@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -18,7 +18,7 @@ func since(at clock.Instant, p principal.ID) principal.GroupMemberRow {
 }
 
 // at stores a group whose members are in it since a time.
-func at(h *backendtest.Fixture, when clock.Instant, name string, members ...principal.ID) principal.ID {
+func at(h *domaintest.Fixture, when clock.Instant, name string, members ...principal.ID) principal.ID {
 	h.T.Helper()
 	rows := make([]principal.GroupMemberRow, len(members))
 	for i, m := range members {
@@ -31,16 +31,16 @@ func at(h *backendtest.Fixture, when clock.Instant, name string, members ...prin
 // of a user into, displaces no group that the user is in by earlier memberships.
 func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 	const ann = principal.ID("u:acme:ann")
-	own := func(h *backendtest.Fixture, n int, below principal.ID) {
+	own := func(h *domaintest.Fixture, n int, below principal.ID) {
 		for i := range n {
 			below = at(h, clock.Instant(i+1), fmt.Sprint("own", i+1), below)
 		}
 	}
 	for _, c := range []struct {
 		name  string
-		store func(h *backendtest.Fixture)
+		store func(h *domaintest.Fixture)
 	}{
-		{"the user is put into a group in many groups", func(h *backendtest.Fixture) {
+		{"the user is put into a group in many groups", func(h *domaintest.Fixture) {
 			own(h, 8, ann)
 			for e := range 3 {
 				evil := at(h, 100, fmt.Sprint("evil", e), ann)
@@ -49,7 +49,7 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				}
 			}
 		}},
-		{"the groups of the user are nested", func(h *backendtest.Fixture) {
+		{"the groups of the user are nested", func(h *domaintest.Fixture) {
 			own(h, 8, ann)
 			for e := range 3 {
 				for i := range 900 {
@@ -57,7 +57,7 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				}
 			}
 		}},
-		{"what is nested is in many groups itself", func(h *backendtest.Fixture) {
+		{"what is nested is in many groups itself", func(h *domaintest.Fixture) {
 			own(h, 8, ann)
 			var evil []principal.ID
 			for i := range 900 {
@@ -67,7 +67,7 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 				at(h, 101, fmt.Sprint("b", i), evil...)
 			}
 		}},
-		{"a later and shorter way leads to the same groups", func(h *backendtest.Fixture) {
+		{"a later and shorter way leads to the same groups", func(h *domaintest.Fixture) {
 			below := at(h, 1, "own1", ann)
 			for i := 2; i <= 7; i++ {
 				below = storeMembers(h, "acme", fmt.Sprint("own", i), principal.Public, since(1, below), since(200, ann))
@@ -82,10 +82,10 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.User(string(ann), principal.Public)
 			c.store(h)
-			v := backendtest.As(string(ann))
+			v := domaintest.As(string(ann))
 			groups, err := h.People.GroupsOf(t.Context(), v)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestClosure_LaterMembershipsDisplaceNothing(t *testing.T) {
 func TestClosure_KnowsTheEarliestWay(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		h := backendtest.New(t, nil)
+		h := domaintest.New(t, nil)
 		h.User("u:acme:ann", principal.Public)
 		ids := []principal.ID{"u:acme:ann"}
 		const n = 14
@@ -146,7 +146,7 @@ func TestClosure_KnowsTheEarliestWay(t *testing.T) {
 			}
 			want = next
 		}
-		groups, err := h.People.GroupsOf(t.Context(), backendtest.As("u:acme:ann"))
+		groups, err := h.People.GroupsOf(t.Context(), domaintest.As("u:acme:ann"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestClosure_KnowsTheEarliestWay(t *testing.T) {
 // TestSetGroupMembers_RecordsSinceWhen: another role does not change since when a principal is a member; leaving
 // and joining again does.
 func TestSetGroupMembers_RecordsSinceWhen(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
 	h.Group("g:acme:team", "u:acme:ann", principal.Public)
@@ -178,17 +178,17 @@ func TestSetGroupMembers_RecordsSinceWhen(t *testing.T) {
 		}
 		return rows[0].Since
 	}
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MEMBER")
 	first := joined("u:acme:bob")
 	if at := h.Header("g:acme:team").MTS; first != at || joined("u:acme:ann") >= at {
 		t.Errorf("ann is a member since %v and bob since %v, want %v for bob", joined("u:acme:ann"), first, at)
 	}
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MANAGER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MANAGER")
 	if again := joined("u:acme:bob"); again != first {
 		t.Errorf("with another role: since %v, was %v", again, first)
 	}
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=")
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:team", "u:acme:bob=MEMBER")
 	if again := joined("u:acme:bob"); again <= first {
 		t.Errorf("after leaving and joining again: since %v, was %v", again, first)
 	}
@@ -205,30 +205,30 @@ func TestSetGroupMembers_MembersAreTakenOut(t *testing.T) {
 			changes []string
 			want    string
 		}{
-			{"an administrator takes out a user", backendtest.Admin("u:acme:root"), []string{"u:acme:ann="}, ""},
-			{"an administrator takes out a user and a group", backendtest.Admin("u:acme:root"), []string{"u:acme:ann=", "g:acme:team="}, ""},
-			{"a manager takes out its group", backendtest.As("u:acme:bob"), []string{"g:acme:team="}, ""},
-			{"one who manages the group through another one", backendtest.As("u:acme:cat"), []string{"g:acme:team="}, ""},
-			{"a member of a group", backendtest.As("u:acme:ann"), []string{"g:acme:team="}, "refused"},
-			{"an administrator, a user of another tenant", backendtest.Admin("u:acme:root"), []string{"u:acme:ann=", "u:evil:eve="}, "refused"},
-			{"an administrator changes a role", backendtest.Admin("u:acme:root"), []string{"u:acme:ann=MANAGER"}, "refused"},
-			{"an administrator, somebody who is no member", backendtest.Admin("u:acme:root"), []string{"u:acme:bob="}, "refused"},
-			{"a manager, its group and a user", backendtest.As("u:acme:bob"), []string{"g:acme:team=", "u:acme:ann="}, "refused"},
+			{"an administrator takes out a user", domaintest.Admin("u:acme:root"), []string{"u:acme:ann="}, ""},
+			{"an administrator takes out a user and a group", domaintest.Admin("u:acme:root"), []string{"u:acme:ann=", "g:acme:team="}, ""},
+			{"a manager takes out its group", domaintest.As("u:acme:bob"), []string{"g:acme:team="}, ""},
+			{"one who manages the group through another one", domaintest.As("u:acme:cat"), []string{"g:acme:team="}, ""},
+			{"a member of a group", domaintest.As("u:acme:ann"), []string{"g:acme:team="}, "refused"},
+			{"an administrator, a user of another tenant", domaintest.Admin("u:acme:root"), []string{"u:acme:ann=", "u:evil:eve="}, "refused"},
+			{"an administrator changes a role", domaintest.Admin("u:acme:root"), []string{"u:acme:ann=MANAGER"}, "refused"},
+			{"an administrator, somebody who is no member", domaintest.Admin("u:acme:root"), []string{"u:acme:bob="}, "refused"},
+			{"a manager, its group and a user", domaintest.As("u:acme:bob"), []string{"g:acme:team=", "u:acme:ann="}, "refused"},
 		} {
 			t.Run(visibility.String()+", "+c.name, func(t *testing.T) {
-				h := backendtest.New(t, nil)
+				h := domaintest.New(t, nil)
 				for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:root", "u:evil:eve"} {
 					h.User(u, principal.Public)
 				}
 				h.Group("g:acme:heads", "u:acme:cat", principal.Public)
 				h.Group("g:acme:team", "u:acme:bob", principal.Public)
-				h.MustSet(backendtest.As("u:acme:bob"), "g:acme:team", "u:acme:ann=MEMBER", "g:acme:heads=MANAGER")
+				h.MustSet(domaintest.As("u:acme:bob"), "g:acme:team", "u:acme:ann=MEMBER", "g:acme:heads=MANAGER")
 				h.Group("g:evil:trap", "u:evil:eve", principal.Public)
-				h.MustSet(backendtest.As("u:evil:eve"), "g:evil:trap", "u:acme:ann=MEMBER")
-				h.MustSet(backendtest.As("u:evil:eve"), "g:evil:trap", "g:acme:team=MEMBER")
+				h.MustSet(domaintest.As("u:evil:eve"), "g:evil:trap", "u:acme:ann=MEMBER")
+				h.MustSet(domaintest.As("u:evil:eve"), "g:evil:trap", "g:acme:team=MEMBER")
 				if visibility == principal.Private {
 					// Nobody else of tenant acme sees it: ann and the members of team are in it.
-					if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:evil:eve"), principal.UpdateGroup{ID: "g:evil:trap", Visibility: input.Some(&visibility)}); err != nil {
+					if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:evil:eve"), principal.UpdateGroup{ID: "g:evil:trap", Visibility: input.Some(&visibility)}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -240,7 +240,7 @@ func TestSetGroupMembers_MembersAreTakenOut(t *testing.T) {
 					}
 				}
 				g, err := h.Set(c.as, "g:evil:trap", c.changes...)
-				backendtest.WantFaults(t, err, want...)
+				domaintest.WantFaults(t, err, want...)
 				if err != nil {
 					return
 				}

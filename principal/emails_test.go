@@ -6,29 +6,29 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
 // createAt has a user create itself with an address.
-func createAt(h *backendtest.Fixture, svc *backend.Services, id, email string) error {
+func createAt(h *domaintest.Fixture, svc *domain.Services, id, email string) error {
 	p := principal.ID(id)
-	_, err := svc.People.CreateUser(h.T.Context(), backendtest.As(id), principal.CreateUser{
+	_, err := svc.People.CreateUser(h.T.Context(), domaintest.As(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Email: email, Visibility: principal.Public})
 	return err
 }
 
 // changeTo has a user change its address.
-func changeTo(h *backendtest.Fixture, id, email string) error {
-	_, err := h.People.UpdateUser(h.T.Context(), backendtest.As(id), principal.UpdateUser{ID: id, Email: input.Some(&email)})
+func changeTo(h *domaintest.Fixture, id, email string) error {
+	_, err := h.People.UpdateUser(h.T.Context(), domaintest.As(id), principal.UpdateUser{ID: id, Email: input.Some(&email)})
 	return err
 }
 
 func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, step := range []struct {
 		what string
 		err  error
@@ -47,7 +47,7 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 		{"a change to the address that was given up", changeTo(h, "u:acme:bob", "a@example.com"), nil},
 		{"a creation with the address that was given up", createAt(h, h.Services, "u:acme:cat", "b@example.com"), nil},
 	} {
-		t.Run(step.what, func(t *testing.T) { backendtest.WantFaults(t, step.err, step.want...) })
+		t.Run(step.what, func(t *testing.T) { domaintest.WantFaults(t, step.err, step.want...) })
 	}
 	if email := h.Header("u:acme:bob").Email; email != "a@example.com" {
 		t.Errorf("bob has the address %q", email)
@@ -59,24 +59,24 @@ func TestEmail_BelongsToOneUserOfATenant(t *testing.T) {
 // TestEmail_AbandonedClaimLapses checks that a claim whose user was never created reserves the
 // address for half a minute.
 func TestEmail_AbandonedClaimLapses(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	claims := claim.New(h.Store.Claims, h.Runtime, nil)
 	key := claim.Email("acme", "a@example.com")
 	if err := claims.Take(t.Context(), key, "u:acme:gone", claims.Until()); err != nil {
 		t.Fatal(err)
 	}
 	early, late := h.After(claim.TakenWithin-time.Second), h.After(claim.TakenWithin+time.Second)
-	backendtest.WantFaults(t, createAt(h, early, "u:acme:ann", "a@example.com"), "TAKEN email")
-	backendtest.WantFaults(t, createAt(h, late, "u:acme:ann", "a@example.com"))
+	domaintest.WantFaults(t, createAt(h, early, "u:acme:ann", "a@example.com"), "TAKEN email")
+	domaintest.WantFaults(t, createAt(h, late, "u:acme:ann", "a@example.com"))
 	// The user whose claim was fenced can still be created, with another address.
-	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "a@example.com"), "TAKEN email")
-	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "g@example.com"))
+	domaintest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "a@example.com"), "TAKEN email")
+	domaintest.WantFaults(t, createAt(h, h.Services, "u:acme:gone", "g@example.com"))
 	h.Quiet()
 	h.WantClean()
 }
 
 func TestEmail_OneOfManyGetsIt(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	const many = 10
 	errs := make([]error, many)
 	var all sync.WaitGroup
@@ -100,7 +100,7 @@ func TestEmail_OneOfManyGetsIt(t *testing.T) {
 			winners++
 			continue
 		}
-		backendtest.WantFaults(t, err, "TAKEN email")
+		domaintest.WantFaults(t, err, "TAKEN email")
 	}
 	if winners != 1 {
 		t.Errorf("%d users have got the address", winners)

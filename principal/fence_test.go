@@ -8,19 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
 func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
-	h := backendtest.New(t, nil)
-	backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
+	h := domaintest.New(t, nil)
+	domaintest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
 	record := principal.EmailRecord(h.People)
 	before := h.Header("u:acme:ann")
-	base := backendtest.WantFence(t, record, "u:acme:ann", claim.Email("acme", "b@example.com"))
+	base := domaintest.WantFence(t, record, "u:acme:ann", claim.Email("acme", "b@example.com"))
 	after := h.Header("u:acme:ann")
 	if after.Seq != base || after.MTS <= before.MTS {
 		t.Errorf("the fence made seq %d and mts %d of %d and %d", after.Seq, after.MTS, before.Seq, before.MTS)
@@ -29,11 +29,11 @@ func TestEmailRecord_FencesOnlyTheStateThatWasRead(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the fence changed (-before +after):\n%s", diff)
 	}
-	backendtest.WantFence(t, record, "u:acme:none", claim.Email("acme", "b@example.com"))
+	domaintest.WantFence(t, record, "u:acme:none", claim.Email("acme", "b@example.com"))
 	if got := h.Header("u:acme:none").State; got != commit.Void {
 		t.Errorf("the fence of an absent user made the state %d, want void", got)
 	}
-	if _, err := h.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
+	if _, err := h.People.DeleteUser(t.Context(), domaintest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
 	if look, err := record.Look(t.Context(), "u:acme:ann", claim.Email("acme", "a@example.com")); err != nil || look.Status != claim.Ended {
@@ -78,21 +78,21 @@ func TestEmail_ContenderDoesNotOvertakeItsOwner(t *testing.T) {
 		for reads := 1; reads <= 2; reads++ {
 			t.Run(fmt.Sprintf("created %t, after read %d", created, reads), func(t *testing.T) {
 				store := &overtaking{id: "u:acme:ann"}
-				h := backendtest.New(t, func(s *backend.Store) { store.Store, s.Principals = s.Principals, store })
+				h := domaintest.New(t, func(s *domain.Store) { store.Store, s.Principals = s.Principals, store })
 				const wanted = "wanted@example.com"
 				if !created {
-					backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
+					domaintest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", "a@example.com"))
 				}
 				var contended error
 				later := h.After(claim.TakenWithin + time.Second)
 				store.contend = func() { contended = createAt(h, later, "u:acme:bob", wanted) }
 				store.reads = reads
 				if created {
-					backendtest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", wanted))
+					domaintest.WantFaults(t, createAt(h, h.Services, "u:acme:ann", wanted))
 				} else {
-					backendtest.WantFaults(t, changeTo(h, "u:acme:ann", wanted))
+					domaintest.WantFaults(t, changeTo(h, "u:acme:ann", wanted))
 				}
-				backendtest.WantFaults(t, contended, "TAKEN email")
+				domaintest.WantFaults(t, contended, "TAKEN email")
 				if store.reads > 0 {
 					t.Fatalf("the contender must read the owner %d times more", store.reads)
 				}

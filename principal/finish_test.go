@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -20,18 +20,18 @@ import (
 func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	t.Run("retried before the answer", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
+		h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 2
-		h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		h.MustSet(domaintest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
 		wantIndexed(h, "g:acme:staff")
 		h.WantNothingInFlight()
 	})
 	t.Run("left to the background", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
+		h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 1000
-		_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
-		backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
+		_, err := h.Set(domaintest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER", "u:acme:bob=")
+		domaintest.WantFaults(t, err, "OUTCOME_UNKNOWN")
 		inFlightLists, err := commit.OpenLists(t.Context(), h.Store.Journal)
 		if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
 			t.Fatalf("in flight: %+v, %v", inFlightLists, err)
@@ -41,8 +41,8 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		// A removed member loses its access at once, whatever the index contains.
-		_, err = h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
-		backendtest.WantFaults(t, err, "FORBIDDEN id")
+		_, err = h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
+		domaintest.WantFaults(t, err, "FORBIDDEN id")
 		f.applyGroupIndex = 0
 		for range 2 { // resuming it a second time does no harm
 			if _, err := h.Background().Resume(t.Context(), inFlightLists[0].Entries[0]); err != nil {
@@ -53,12 +53,12 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 	})
 	t.Run("a removal is decided although work remains", func(t *testing.T) {
 		f := &failing{}
-		h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
+		h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 1000
 		key := "k"
-		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
+		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
 		for range 2 { // and is acknowledged again
-			if _, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil {
+			if _, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), in); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,29 +70,29 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 // writes it first, in each of the ways in which a mutation can change nothing.
 func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	key := "k"
-	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
+	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
 	plain, withCat, crew := dan, dan, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: principal.Public, IdempotencyKey: &key}
 	plain.IdempotencyKey = nil
 	other := "l"
 	withCat.IdempotencyKey = &other
-	withCat.Members = append(slices.Clone(dan.Members), backendtest.GroupMemberChange("u:acme:cat=MEMBER"))
-	set := func(in principal.SetGroupMembers) func(t *testing.T, h *backendtest.Fixture) error {
-		return func(t *testing.T, h *backendtest.Fixture) error {
-			_, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in)
+	withCat.Members = append(slices.Clone(dan.Members), domaintest.GroupMemberChange("u:acme:cat=MEMBER"))
+	set := func(in principal.SetGroupMembers) func(t *testing.T, h *domaintest.Fixture) error {
+		return func(t *testing.T, h *domaintest.Fixture) error {
+			_, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), in)
 			return err
 		}
 	}
-	create := func(t *testing.T, h *backendtest.Fixture) error {
-		_, err := h.People.CreateGroup(t.Context(), backendtest.As("u:acme:dan"), crew)
+	create := func(t *testing.T, h *domaintest.Fixture) error {
+		_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:dan"), crew)
 		return err
 	}
-	imports := func(t *testing.T, h *backendtest.Fixture) error {
+	imports := func(t *testing.T, h *domaintest.Fixture) error {
 		_, err := h.Exchange.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: principal.Public,
-			Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MANAGER")}})
+			Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MANAGER")}})
 		return err
 	}
 	for name, c := range map[string]struct {
-		decides, acknowledges func(t *testing.T, h *backendtest.Fixture) error
+		decides, acknowledges func(t *testing.T, h *domaintest.Fixture) error
 		group                 string
 	}{
 		"a repetition":              {set(dan), set(dan), "g:acme:staff"},
@@ -105,10 +105,10 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each retries for seconds
 			f := &failing{}
-			h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
+			h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 			f.applyGroupIndex = 1000
-			backendtest.WantFaults(t, c.decides(t, h), "OUTCOME_UNKNOWN")
-			backendtest.WantFaults(t, c.acknowledges(t, h), "OUTCOME_UNKNOWN") // while the index cannot be written
+			domaintest.WantFaults(t, c.decides(t, h), "OUTCOME_UNKNOWN")
+			domaintest.WantFaults(t, c.acknowledges(t, h), "OUTCOME_UNKNOWN") // while the index cannot be written
 			f.applyGroupIndex = 0
 			if err := c.acknowledges(t, h); err != nil {
 				t.Fatal(err)
@@ -122,11 +122,11 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 // applied once.
 func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 	f := &failing{}
-	h := backendtest.Staff(t, func(s *backend.Store) { f.Store, s.Principals = s.Principals, f })
+	h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 	f.uncertain = 1
 	h.Group("g:acme:new", "u:acme:ann", principal.Public)
 	f.uncertain = 1
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:new", "u:acme:bob=MANAGER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:new", "u:acme:bob=MANAGER")
 	if got := h.Header("g:acme:new").Seq; got != 2 {
 		t.Errorf("seq %d, want 2", got)
 	}
@@ -148,7 +148,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		}
 	}
 	t.Run("a creation that was decided", func(t *testing.T) {
-		h := backendtest.Staff(t, nil)
+		h := domaintest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		if v, err := h.Store.Principals.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
@@ -167,7 +167,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		}
 	})
 	t.Run("a creation that was not decided", func(t *testing.T) {
-		h := backendtest.Staff(t, nil)
+		h := domaintest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
 			if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
@@ -181,10 +181,10 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 			t.Fatalf("the dead writer came through the fence: %+v, %v", v, err)
 		}
 		// It counts as not existing, to readers and to a new creation.
-		_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:new", "u:acme:ann=")
-		backendtest.WantFaults(t, err, "NOT_FOUND groupId")
-		_, err = h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:new=MEMBER")
-		backendtest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
+		_, err := h.Set(domaintest.As("u:acme:ann"), "g:acme:new", "u:acme:ann=")
+		domaintest.WantFaults(t, err, "NOT_FOUND groupId")
+		_, err = h.Set(domaintest.As("u:acme:ann"), "g:acme:staff", "g:acme:new=MEMBER")
+		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		h.Group("g:acme:new", "u:acme:bob", principal.Public)
 		if got := h.Header("g:acme:new"); got.State != commit.Live || got.Seq != 2 {
 			t.Errorf("after the creation: %+v", got)
@@ -194,7 +194,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		}
 	})
 	t.Run("a change that was not decided", func(t *testing.T) {
-		h := backendtest.Staff(t, nil)
+		h := domaintest.Staff(t, nil)
 		before := h.Header("g:acme:staff")
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}
 		if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
@@ -238,11 +238,11 @@ func (l *lagging) ReadPrincipal(ctx context.Context, id principal.ID, q principa
 // reading must not end the change.
 func TestFinishPrincipal_StaysInFlightUntilItsStateIsRead(t *testing.T) {
 	store := &lagging{}
-	h := backendtest.Staff(t, func(s *backend.Store) { store.Store, s.Principals = s.Principals, store })
+	h := domaintest.Staff(t, func(s *domain.Store) { store.Store, s.Principals = s.Principals, store })
 	before := h.Members("g:acme:staff")
 	store.seq, store.uncertain = h.Header("g:acme:staff").Seq, 1
-	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER")
-	backendtest.WantFaults(t, err, "OUTCOME_UNKNOWN")
+	_, err := h.Set(domaintest.As("u:acme:ann"), "g:acme:staff", "u:acme:dan=MEMBER")
+	domaintest.WantFaults(t, err, "OUTCOME_UNKNOWN")
 	if n := h.Journal.Stats().Entries; n != 1 {
 		t.Errorf("%d changes in flight, want this one", n)
 	}
@@ -265,7 +265,7 @@ type failing struct {
 func (f *failing) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndexUpdate) error {
 	if f.applyGroupIndex > 0 {
 		f.applyGroupIndex--
-		return backendtest.ErrDown
+		return domaintest.ErrDown
 	}
 	return f.Store.ApplyGroupIndex(ctx, e)
 }
@@ -274,7 +274,7 @@ func (f *failing) CommitPrincipal(ctx context.Context, c *principal.Commit) (com
 	v, err := f.Store.CommitPrincipal(ctx, c)
 	if f.uncertain > 0 && err == nil {
 		f.uncertain--
-		return commit.Verdict{}, fault.Uncertain(backendtest.ErrDown)
+		return commit.Verdict{}, fault.Uncertain(domaintest.ErrDown)
 	}
 	return v, err
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -25,28 +25,28 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 		in     principal.CreateGroup
 		want   []string
 	}{
-		{"a user", backendtest.As("u:acme:ann"), valid, nil},
-		{"an administrator that exists", backendtest.Admin("u:acme:ann"), valid, nil},
-		{"a global administrator that exists, of another tenant", backendtest.Global("u:other:gus"), valid, nil},
-		{"the name of a user", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "ann" }), nil},
-		{"anonymous", backendtest.As(""), valid, []string{"UNAUTHENTICATED"}},
-		{"a token without a user", backendtest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
-		{"an administrator without a user", backendtest.Admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
-		{"a user of another tenant", backendtest.As("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
-		{"an administrator of another tenant", backendtest.Admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
-		{"a name that is taken by a hidden group", backendtest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
-		{"taken, but not revealed", backendtest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
-		{"all faults at once", backendtest.As("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
+		{"a user", domaintest.As("u:acme:ann"), valid, nil},
+		{"an administrator that exists", domaintest.Admin("u:acme:ann"), valid, nil},
+		{"a global administrator that exists, of another tenant", domaintest.Global("u:other:gus"), valid, nil},
+		{"the name of a user", domaintest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "ann" }), nil},
+		{"anonymous", domaintest.As(""), valid, []string{"UNAUTHENTICATED"}},
+		{"a token without a user", domaintest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"an administrator without a user", domaintest.Admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"a user of another tenant", domaintest.As("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
+		{"an administrator of another tenant", domaintest.Admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
+		{"a name that is taken by a hidden group", domaintest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
+		{"taken, but not revealed", domaintest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
+		{"all faults at once", domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID visibility"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
 			h.User("u:acme:bob", principal.Public)
 			h.User("u:other:gus", principal.Private)
 			h.Group("g:acme:hidden", "u:acme:bob", principal.Private)
 			got, err := h.People.CreateGroup(t.Context(), c.viewer, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if got != nil || h.Header("g:acme:staff").State != commit.Absent {
 					t.Fatalf("refused, but there is %+v, %+v", got, h.Header("g:acme:staff"))
@@ -83,7 +83,7 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 // TestGroups_OnlyManagersAndAdministratorsMayChangeThem checks for each viewer whether it may
 // change the group, and that all mutations of groups decide alike.
 func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:other:eli", "u:other:fay"} {
 		h.User(u, principal.Public)
 	}
@@ -91,24 +91,24 @@ func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
 	h.Group("g:acme:staff", "u:acme:ann", principal.LoggedIn)
 	h.Group("g:acme:heads", "u:acme:ann", principal.Private)
 	h.Group("g:acme:board", "u:acme:ann", principal.Private)
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:board", "u:acme:dan=MEMBER")
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:heads", "g:acme:board=MEMBER", "u:other:eli=MEMBER")
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:staff", "g:acme:heads=MANAGER", "u:acme:bob=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:board", "u:acme:dan=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:heads", "g:acme:board=MEMBER", "u:other:eli=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:staff", "g:acme:heads=MANAGER", "u:acme:bob=MEMBER")
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
 		code   string // empty: it may
 	}{
-		{"its direct manager", backendtest.As("u:acme:ann"), ""},
-		{"a member of a group that manages it, in another tenant", backendtest.As("u:other:eli"), ""},
-		{"a member of a group in a group that manages it", backendtest.As("u:acme:dan"), ""},
-		{"an administrator", backendtest.Admin("u:acme:root"), ""},
-		{"a global administrator", backendtest.Global("u:other:root"), ""},
-		{"a plain member", backendtest.As("u:acme:bob"), "FORBIDDEN"},
-		{"a stranger that sees it", backendtest.As("u:acme:cat"), "FORBIDDEN"},
-		{"a stranger that does not see it", backendtest.As("u:other:fay"), "NOT_FOUND"},
-		{"an administrator of another tenant", backendtest.Admin("u:other:fay"), "NOT_FOUND"},
-		{"anonymous", backendtest.As(""), "UNAUTHENTICATED"},
+		{"its direct manager", domaintest.As("u:acme:ann"), ""},
+		{"a member of a group that manages it, in another tenant", domaintest.As("u:other:eli"), ""},
+		{"a member of a group in a group that manages it", domaintest.As("u:acme:dan"), ""},
+		{"an administrator", domaintest.Admin("u:acme:root"), ""},
+		{"a global administrator", domaintest.Global("u:other:root"), ""},
+		{"a plain member", domaintest.As("u:acme:bob"), "FORBIDDEN"},
+		{"a stranger that sees it", domaintest.As("u:acme:cat"), "FORBIDDEN"},
+		{"a stranger that does not see it", domaintest.As("u:other:fay"), "NOT_FOUND"},
+		{"an administrator of another tenant", domaintest.Admin("u:other:fay"), "NOT_FOUND"},
+		{"anonymous", domaintest.As(""), "UNAUTHENTICATED"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			again := func() *principal.Viewer {
@@ -123,47 +123,47 @@ func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
 				}
 				return []string{c.code + " " + path}
 			}
-			_, err := h.People.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(backendtest.Ptr(c.name))})
-			backendtest.WantFaults(t, err, want("id")...)
+			_, err := h.People.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(domaintest.Ptr(c.name))})
+			domaintest.WantFaults(t, err, want("id")...)
 			if got := h.Header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
 				t.Errorf("the group has the name %q now", got)
 			}
 			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=MEMBER")
-			backendtest.WantFaults(t, err, want("groupId")...)
+			domaintest.WantFaults(t, err, want("groupId")...)
 			_, err = h.Set(again(), "g:acme:staff", "u:acme:cat=")
 			// Only a manager may remove somebody else; anyone may remove itself.
 			if c.viewer.User == "u:acme:cat" {
-				backendtest.WantFaults(t, err)
+				domaintest.WantFaults(t, err)
 			} else {
-				backendtest.WantFaults(t, err, want("groupId")...)
+				domaintest.WantFaults(t, err, want("groupId")...)
 			}
 		})
 	}
 }
 
 func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
-	name := input.Some(backendtest.Ptr("Everybody"))
+	name := input.Some(domaintest.Ptr("Everybody"))
 	for _, c := range []struct {
 		name string
 		in   principal.UpdateGroup
 		want []string
 	}{
 		{"one field", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name}, nil},
-		{"both", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name, Visibility: input.Some(backendtest.Ptr(principal.Private))}, nil},
+		{"both", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: name, Visibility: input.Some(domaintest.Ptr(principal.Private))}, nil},
 		{"one that does not exist", principal.UpdateGroup{ID: "g:acme:nothing", DisplayName: name}, []string{"NOT_FOUND id"}},
 		{"a user", principal.UpdateGroup{ID: "u:acme:ann", DisplayName: name}, []string{"INVALID id"}},
 		{"nothing to change", principal.UpdateGroup{ID: "g:acme:staff"}, []string{"INVALID"}},
 		{"nulls", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility"}},
-		{"all faults", principal.UpdateGroup{ID: "staff", DisplayName: input.Some(backendtest.Ptr(" ")), IdempotencyKey: backendtest.Ptr("")},
+		{"all faults", principal.UpdateGroup{ID: "staff", DisplayName: input.Some(domaintest.Ptr(" ")), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
 			h.Group("g:acme:staff", "u:acme:ann", principal.Public)
-			got, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			got, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), c.in)
+			domaintest.WantFaults(t, err, c.want...)
 			stored := h.Header("g:acme:staff")
 			if c.want != nil {
 				if got != nil || stored.Seq != 1 {
@@ -177,7 +177,7 @@ func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
 			if c.in.Visibility.Set != (stored.Visibility == principal.Private) {
 				t.Errorf("stored %+v", stored)
 			}
-			if _, err := h.People.UpdateGroup(t.Context(), backendtest.As("u:acme:ann"), c.in); err != nil {
+			if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), c.in); err != nil {
 				t.Fatalf("the same again: %v", err)
 			}
 			if h.Header("g:acme:staff").Seq != stored.Seq {

@@ -8,11 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
-func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal.GroupRole) {
+func wantGroupRole(r *domaintest.Rows, user, group principal.ID, want principal.GroupRole) {
 	r.T.Helper()
 	got, err := r.People.GroupRoleOf(r.T.Context(), &principal.Viewer{User: user}, group)
 	if err != nil || got != want {
@@ -21,15 +21,15 @@ func wantGroupRole(r *backendtest.Rows, user, group principal.ID, want principal
 }
 
 func TestGroups_RolesCountThroughNestedGroups(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.
-	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember), backendtest.GroupMember("g:other:c", principal.GroupMember))
-	r.Join("g:acme:b", true, backendtest.GroupMember("g:acme:a", principal.GroupManager))
-	r.Join("g:other:c", true, backendtest.GroupMember("g:acme:b", principal.GroupMember))
-	r.Join("g:acme:d", true, backendtest.GroupMember("g:acme:a", principal.GroupManager), backendtest.GroupMember("g:acme:b", principal.GroupMember))
+	r.Join("g:acme:a", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember), domaintest.GroupMember("g:other:c", principal.GroupMember))
+	r.Join("g:acme:b", true, domaintest.GroupMember("g:acme:a", principal.GroupManager))
+	r.Join("g:other:c", true, domaintest.GroupMember("g:acme:b", principal.GroupMember))
+	r.Join("g:acme:d", true, domaintest.GroupMember("g:acme:a", principal.GroupManager), domaintest.GroupMember("g:acme:b", principal.GroupMember))
 	// ann has left e, and has no role in it any more.
-	leaving := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
+	leaving := domaintest.GroupMember("u:acme:ann", principal.GroupManager)
 	leaving.Leaving = true
 	r.Join("g:acme:e", true, leaving)
 	for _, c := range []struct {
@@ -52,16 +52,16 @@ func TestGroups_RolesCountThroughNestedGroups(t *testing.T) {
 // TestGroups_StaleReverseIndexIsIgnored checks that the index is a hint, and that the group's own
 // row decides whether there is a membership, and of which role.
 func TestGroups_StaleReverseIndexIsIgnored(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:left", "g:acme:demoted", "g:acme:top")
 	for _, g := range []principal.ID{"g:acme:left", "g:acme:demoted"} {
-		r.Join(g, true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
+		r.Join(g, true, domaintest.GroupMember("u:acme:ann", principal.GroupManager))
 	}
-	r.Join("g:acme:top", true, backendtest.GroupMember("g:acme:left", principal.GroupManager))
-	out := backendtest.GroupMember("u:acme:ann", principal.GroupManager)
+	r.Join("g:acme:top", true, domaintest.GroupMember("g:acme:left", principal.GroupManager))
+	out := domaintest.GroupMember("u:acme:ann", principal.GroupManager)
 	out.Leaving = true
 	r.Join("g:acme:left", false, out)
-	r.Join("g:acme:demoted", false, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:demoted", false, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
 	wantGroupRole(r, "u:acme:ann", "g:acme:left", principal.NotInGroup)
 	wantGroupRole(r, "u:acme:ann", "g:acme:top", principal.NotInGroup)
 	wantGroupRole(r, "u:acme:ann", "g:acme:demoted", principal.GroupMember)
@@ -70,7 +70,7 @@ func TestGroups_StaleReverseIndexIsIgnored(t *testing.T) {
 // TestClosure_IsBounded checks that memberships beyond the limits are ignored, and that reading
 // stays within limits.
 func TestClosure_IsBounded(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:one", "g:acme:two", "g:acme:zlast")
 	group := func(kind string, i int) principal.ID {
 		return principal.ID(fmt.Sprintf("g:acme:%s-%04d", kind, i))
@@ -79,16 +79,16 @@ func TestClosure_IsBounded(t *testing.T) {
 	join := func(kind string, n int, member principal.ID) {
 		for i := range n {
 			r.Principal(group(kind, i), principal.Public)
-			r.Join(group(kind, i), true, backendtest.GroupMember(member, principal.GroupMember))
+			r.Join(group(kind, i), true, domaintest.GroupMember(member, principal.GroupMember))
 		}
 	}
-	r.Join("g:acme:one", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	r.Join("g:acme:two", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:one", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:two", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
 	join("a", 998, "u:acme:ann")
 	join("b", 1000, "g:acme:one")
 	join("c", 1000, "g:acme:two")
-	r.Join("g:acme:zlast", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	v := backendtest.Ann()
+	r.Join("g:acme:zlast", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	v := domaintest.Ann()
 	in := 0
 	for _, kind := range []struct {
 		name string
@@ -112,7 +112,7 @@ func TestClosure_IsBounded(t *testing.T) {
 
 // TestClosure_MatchesAPlainSearch compares random graphs with a plain search.
 func TestClosure_MatchesAPlainSearch(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
@@ -137,7 +137,7 @@ func TestClosure_MatchesAPlainSearch(t *testing.T) {
 		for i := range n + 1 {
 			for j := range n + 1 {
 				if role := roles[[2]int{i, j}]; role != principal.NotInGroup {
-					r.Join(node(j), true, backendtest.GroupMember(node(i), role))
+					r.Join(node(j), true, domaintest.GroupMember(node(i), role))
 				}
 			}
 		}
@@ -181,14 +181,14 @@ func (s *countingStore) MembershipsOf(ctx context.Context, q principal.Membershi
 // TestGroups_AreResolvedOncePerRequest checks that all calls of a request share one resolution,
 // also concurrent ones. A failed one is not kept.
 func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")
-	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupManager))
+	r.Join("g:acme:a", true, domaintest.GroupMember("u:acme:ann", principal.GroupManager))
 	store := r.Store.Store
 	counting := &countingStore{Store: store.Principals}
 	store.Principals = counting
 	svc := r.OpenProcess(store)
-	v := backendtest.Ann()
+	v := domaintest.Ann()
 	counting.fail.Store(true)
 	if _, err := svc.People.GroupRoleOf(t.Context(), v, "g:acme:a"); err == nil {
 		t.Error("a read that failed has an answer")
@@ -214,7 +214,7 @@ func TestGroups_AreResolvedOncePerRequest(t *testing.T) {
 		t.Errorf("the viewer's memberships were read %d times", n)
 	}
 	// Another request of the same user reads for itself.
-	if _, err := svc.People.GroupRoleOf(t.Context(), backendtest.Ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
+	if _, err := svc.People.GroupRoleOf(t.Context(), domaintest.Ann(), "g:acme:a"); err != nil || counting.memberships.Load() != 2 {
 		t.Errorf("%v, %d reads", err, counting.memberships.Load())
 	}
 }

@@ -5,29 +5,29 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/principal"
 )
 
 // lingering is a gateway beside which others keep copies of the headers of principals.
 type lingering struct {
-	*backendtest.Fixture
+	*domaintest.Fixture
 	journal *journal.Journal
-	svc     *backend.Services
+	svc     *domain.Services
 }
 
-func newLingering(t *testing.T, h *backendtest.Fixture, linger time.Duration) *lingering {
+func newLingering(t *testing.T, h *domaintest.Fixture, linger time.Duration) *lingering {
 	t.Helper()
 	h.WantNothingInFlight()
 	l := &lingering{Fixture: h, journal: journal.New(t.Context(), h.Store.Journal, h.Runtime, nil)}
-	l.svc = backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Journal: l.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: linger,
+	l.svc = domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: l.journal, Names: &domaintest.CountingNames{}, Remote: true, Linger: linger,
 	})
 	return l
 }
@@ -56,7 +56,7 @@ func (l *lingering) ended() (keys []string) {
 // A gateway that does not know ended changes resumes them when it takes a list over. That changes
 // nothing, whether the entry names a principal that exists, one that does not, or all of them.
 func TestResume_OfEndedChangesDoesNothing(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	before := h.Header("u:acme:bob")
 	for _, key := range []string{"u:acme:bob", "g:acme:staff", "u:acme:nobody", ""} {
 		if _, err := h.Background().Resume(t.Context(), commit.Entry{Kind: commit.Principal, Key: key, Base: -1, Decided: true}); err != nil {
@@ -82,53 +82,53 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 		want   []string
 	}{
 		{"a name", func(l *lingering) error {
-			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+			_, err := l.svc.People.UpdateUser(t.Context(), domaintest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"an e-mail address", func(l *lingering) error {
-			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", Email: input.Some(&address)})
+			_, err := l.svc.People.UpdateUser(t.Context(), domaintest.Bob(), principal.UpdateUser{ID: "u:acme:bob", Email: input.Some(&address)})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"a visibility", func(l *lingering) error {
-			_, err := l.svc.People.UpdateGroup(t.Context(), backendtest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
+			_, err := l.svc.People.UpdateGroup(t.Context(), domaintest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
 			return err
 		}, []string{"g:acme:staff"}},
 		{"the present name", func(l *lingering) error {
 			key := "key"
 			same := l.Header("u:acme:bob").DisplayName
-			_, err := l.svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
+			_, err := l.svc.People.UpdateUser(t.Context(), domaintest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
 			return err
 		}, nil},
 		{"members", func(l *lingering) error {
-			_, err := l.svc.People.SetGroupMembers(t.Context(), backendtest.Ann(), principal.SetGroupMembers{
-				Group: "g:acme:staff", Members: []principal.GroupMemberChange{backendtest.GroupMemberChange("u:acme:dan=MEMBER")},
+			_, err := l.svc.People.SetGroupMembers(t.Context(), domaintest.Ann(), principal.SetGroupMembers{
+				Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MEMBER")},
 			})
 			return err
 		}, nil},
 		{"a new user", func(l *lingering) error {
-			_, err := l.svc.People.CreateUser(t.Context(), backendtest.Root(), principal.CreateUser{
+			_, err := l.svc.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{
 				Tenant: "acme", Name: "new", DisplayName: other, Email: address, Visibility: principal.Public,
 			})
 			return err
 		}, nil},
 		{"a deletion of a user", func(l *lingering) error {
-			_, err := l.svc.People.DeleteUser(t.Context(), backendtest.Bob(), principal.DeleteUser{ID: "u:acme:bob"})
+			_, err := l.svc.People.DeleteUser(t.Context(), domaintest.Bob(), principal.DeleteUser{ID: "u:acme:bob"})
 			return err
 		}, []string{"u:acme:bob"}},
 		{"a deletion of a group", func(l *lingering) error {
-			_, err := l.svc.People.DeleteGroup(t.Context(), backendtest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
+			_, err := l.svc.People.DeleteGroup(t.Context(), domaintest.Root(), principal.DeleteGroup{ID: "g:acme:staff"})
 			return err
 		}, []string{"g:acme:staff"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
+			l := newLingering(t, domaintest.Staff(t, nil), time.Hour)
 			if err := c.change(l); err != nil {
 				t.Fatal(err)
 			}
 			if got := l.ended(); !slices.Equal(got, c.want) {
 				t.Errorf("the changes of %q linger, want %q", got, c.want)
 			}
-			plain := newLingering(t, backendtest.Staff(t, nil), 0)
+			plain := newLingering(t, domaintest.Staff(t, nil), 0)
 			if err := c.change(plain); err != nil {
 				t.Fatal(err)
 			}
@@ -142,9 +142,9 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 // A copy was wrong if the principal is shown differently now and no list names the principal. A
 // change that was made after the copy was served lingers on a list.
 func TestSamples_AcceptChangesThatLinger(t *testing.T) {
-	l := newLingering(t, backendtest.Staff(t, nil), time.Hour)
-	reader := backendtest.Open(t, backend.Config{
-		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: headercache.Config{Bytes: 10 << 10},
+	l := newLingering(t, domaintest.Staff(t, nil), time.Hour)
+	reader := domaintest.Open(t, domain.Config{
+		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &domaintest.CountingNames{}, Remote: true, HeaderCache: headercache.Config{Bytes: 10 << 10},
 	})
 	copied := l.Header("u:acme:bob")
 	want := func(what string, want bool) {
@@ -153,9 +153,9 @@ func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}
-	rename := func(svc *backend.Services, name string) {
+	rename := func(svc *domain.Services, name string) {
 		t.Helper()
-		_, err := svc.People.UpdateUser(t.Context(), backendtest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
+		_, err := svc.People.UpdateUser(t.Context(), domaintest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&name)})
 		if err != nil {
 			t.Fatal(err)
 		}

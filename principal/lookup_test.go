@@ -3,33 +3,33 @@ package principal_test
 import (
 	"testing"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
 func TestLookup_FollowsTheVisibilityRules(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:other:sam", "g:acme:inner")
 	for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 		r.Principal(principal.UserID("acme", vis.String()), vis)
 		r.Principal(principal.GroupID("acme", vis.String()), vis)
-		r.Join(principal.GroupID("acme", vis.String()), true, backendtest.GroupMember("g:acme:inner", principal.GroupMember))
+		r.Join(principal.GroupID("acme", vis.String()), true, domaintest.GroupMember("g:acme:inner", principal.GroupMember))
 	}
-	r.Join("g:acme:inner", true, backendtest.GroupMember("u:other:sam", principal.GroupMember))
+	r.Join("g:acme:inner", true, domaintest.GroupMember("u:other:sam", principal.GroupMember))
 	const yes, no = true, false
 	for _, c := range []struct {
 		name          string
 		viewer        *principal.Viewer
 		users, groups [3]bool // PUBLIC, LOGGEDIN, PRIVATE
 	}{
-		{"anonymous", backendtest.Anonymous(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
-		{"same tenant", backendtest.Bob(), [3]bool{yes, yes, no}, [3]bool{yes, yes, no}},
-		{"other tenant", backendtest.Eve(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"anonymous", domaintest.Anonymous(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"same tenant", domaintest.Bob(), [3]bool{yes, yes, no}, [3]bool{yes, yes, no}},
+		{"other tenant", domaintest.Eve(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
 		{"indirect member from another tenant", &principal.Viewer{User: "u:other:sam"}, [3]bool{yes, no, no}, [3]bool{yes, yes, yes}},
 		{"itself", &principal.Viewer{User: "u:acme:private"}, [3]bool{yes, yes, yes}, [3]bool{yes, yes, no}},
-		{"administrator", backendtest.Root(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
-		{"administrator of another tenant", backendtest.OtherRoot(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
-		{"global administrator", backendtest.Globe(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"administrator", domaintest.Root(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
+		{"administrator of another tenant", domaintest.OtherRoot(), [3]bool{yes, no, no}, [3]bool{yes, no, no}},
+		{"global administrator", domaintest.Globe(), [3]bool{yes, yes, yes}, [3]bool{yes, yes, yes}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for i, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
@@ -47,7 +47,7 @@ func TestLookup_FollowsTheVisibilityRules(t *testing.T) {
 }
 
 func TestLookup_OnlyTheUserAndAdministratorsSeeTheEmail(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob")
 	for _, c := range []struct {
 		name   string
@@ -55,13 +55,13 @@ func TestLookup_OnlyTheUserAndAdministratorsSeeTheEmail(t *testing.T) {
 		stored bool
 		email  bool // of ann
 	}{
-		{"ann", backendtest.Ann(), true, true},
-		{"another user", backendtest.Bob(), true, false},
-		{"anonymous", backendtest.Anonymous(), false, false},
+		{"ann", domaintest.Ann(), true, true},
+		{"another user", domaintest.Bob(), true, false},
+		{"anonymous", domaintest.Anonymous(), false, false},
 		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, false, false},
-		{"administrator", backendtest.Root(), false, true},
-		{"administrator of another tenant", backendtest.OtherRoot(), false, false},
-		{"global administrator", backendtest.Globe(), false, true},
+		{"administrator", domaintest.Root(), false, true},
+		{"administrator of another tenant", domaintest.OtherRoot(), false, false},
+		{"global administrator", domaintest.Globe(), false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := r.People.ViewerUser(t.Context(), c.viewer)

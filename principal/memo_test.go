@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -42,7 +42,7 @@ func (p *principalReads) take() []principal.ID {
 // them again, and so does a read after a change.
 func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	var reads *principalReads
-	h := backendtest.New(t, func(s *backend.Store) {
+	h := domaintest.New(t, func(s *domain.Store) {
 		reads = &principalReads{Store: s.Principals}
 		s.Principals = reads
 	})
@@ -66,7 +66,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 	}
 	for range 2 {
 		reads.take()
-		v := backendtest.As(bob)
+		v := domaintest.As(bob)
 		ask(v, ann)
 		if _, err := h.Listing.Library(t.Context(), v, ann, library.LibraryQuery{}); err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 		}
 		wantRead()
 	}
-	v := backendtest.As(ann)
+	v := domaintest.As(ann)
 	name := "Ann"
 	if got := ask(v, ann); got[0].Head().DisplayName == name {
 		t.Fatalf("her name is %s already", name)
@@ -100,7 +100,7 @@ func TestMemo_ReadsAPrincipalOncePerRequest(t *testing.T) {
 // including the first few.
 func TestMemo_KeepsManyPrincipals(t *testing.T) {
 	var reads *principalReads
-	h := backendtest.New(t, func(s *backend.Store) {
+	h := domaintest.New(t, func(s *domain.Store) {
 		reads = &principalReads{Store: s.Principals}
 		s.Principals = reads
 	})
@@ -110,7 +110,7 @@ func TestMemo_KeepsManyPrincipals(t *testing.T) {
 		h.User(string(id), principal.Public)
 		ids = append(ids, id)
 	}
-	v := backendtest.As(string(ids[0]))
+	v := domaintest.As(string(ids[0]))
 	reads.take()
 	for _, n := range []int{20, 24, 25, 60} {
 		ps, err := h.People.Principals(t.Context(), v, ids[:n])

@@ -7,17 +7,17 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
 // storeChain writes groups of a tenant of which each is a member of the next one, as older
 // versions stored them, with user in the first one. The first one's name is <prefix>1.
-func storeChain(h *backendtest.Fixture, tenant, prefix string, n int, user principal.ID, visibility principal.Visibility) {
+func storeChain(h *domaintest.Fixture, tenant, prefix string, n int, user principal.ID, visibility principal.Visibility) {
 	h.T.Helper()
 	below := user
 	for i := 1; i <= n; i++ {
@@ -26,7 +26,7 @@ func storeChain(h *backendtest.Fixture, tenant, prefix string, n int, user princ
 }
 
 // storeGroup writes a group with members to the store, as its creation would.
-func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
+func storeGroup(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
 	h.T.Helper()
 	rows := make([]principal.GroupMemberRow, len(members))
 	for i, m := range members {
@@ -36,7 +36,7 @@ func storeGroup(h *backendtest.Fixture, tenant, name string, visibility principa
 }
 
 // storeMembers is storeGroup with the rows of the members.
-func storeMembers(h *backendtest.Fixture, tenant, name string, visibility principal.Visibility, rows ...principal.GroupMemberRow) principal.ID {
+func storeMembers(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility, rows ...principal.GroupMemberRow) principal.ID {
 	h.T.Helper()
 	head := principal.Header{
 		ID: principal.GroupID(tenant, name), DisplayName: name, Visibility: visibility, State: commit.Live,
@@ -61,7 +61,7 @@ func storeMembers(h *backendtest.Fixture, tenant, name string, visibility princi
 // TestNesting_MembershipCountsThroughEightLevels compares the 7th, the 8th and the 9th group of a
 // chain, in everything that depends on membership.
 func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:bob", principal.Public)
 	storeChain(h, "acme", "g", 10, "u:acme:ann", principal.Private)
@@ -69,7 +69,7 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 		counts := level <= 8
 		group := fmt.Sprintf("g:acme:g%d", level)
 		id := principal.ID(group)
-		ann := func() *principal.Viewer { return backendtest.As("u:acme:ann") }
+		ann := func() *principal.Viewer { return domaintest.As("u:acme:ann") }
 		role, err := h.People.GroupRoleOf(t.Context(), ann(), id)
 		if err != nil || (role == principal.GroupManager) != counts {
 			t.Errorf("level %d: viewerRole %v, %v", level, role, err)
@@ -84,17 +84,17 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 		if err != nil || (cs[0] != nil) != counts {
 			t.Errorf("level %d: the item is shown as %v, %v", level, cs[0], err)
 		}
-		_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
+		_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
 		if counts && err != nil {
 			t.Errorf("level %d: a manager through groups is refused: %v", level, err)
 		} else if !counts {
-			backendtest.WantFaults(t, err, "NOT_FOUND id")
-			_, err := h.People.UpdateGroup(t.Context(), backendtest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(backendtest.Ptr(principal.Public))})
+			domaintest.WantFaults(t, err, "NOT_FOUND id")
+			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(backendtest.Ptr("x"))})
-			backendtest.WantFaults(t, err, "FORBIDDEN id")
+			_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, DisplayName: input.Some(domaintest.Ptr("x"))})
+			domaintest.WantFaults(t, err, "FORBIDDEN id")
 		}
 		page, err := h.Listing.Library(t.Context(), ann(), id, library.LibraryQuery{})
 		if err != nil || (page.Bucket == library.Bucket(principal.Private)) != counts || (len(page.Edges) == 1) != counts {
@@ -104,10 +104,10 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 }
 
 // shareItem makes a PRIVATE item of a user, shared with a group.
-func shareItem(h *backendtest.Fixture, creator, name, group string) {
+func shareItem(h *domaintest.Fixture, creator, name, group string) {
 	h.T.Helper()
 	role := library.Viewing
-	_, err := h.Library.CreateContent(h.T.Context(), backendtest.Admin(creator), library.CreateContent{
+	_, err := h.Library.CreateContent(h.T.Context(), domaintest.Admin(creator), library.CreateContent{
 		Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private,
 		Members: []library.ContentMemberChange{{Principal: group, Role: &role}},
 	})
@@ -157,9 +157,9 @@ func (s *roundsStore) GroupMembersPage(ctx context.Context, g, after principal.I
 
 func (s *roundsStore) reset() { s.memberships, s.confirms, s.pages, s.claim, s.rows = 0, 0, 0, 0, 0 }
 
-func newRoundsFixture(t *testing.T) (*backendtest.Fixture, *roundsStore) {
+func newRoundsFixture(t *testing.T) (*domaintest.Fixture, *roundsStore) {
 	rounds := &roundsStore{}
-	return backendtest.New(t, func(s *backend.Store) { rounds.Store, s.Principals = s.Principals, rounds }), rounds
+	return domaintest.New(t, func(s *domain.Store) { rounds.Store, s.Principals = s.Principals, rounds }), rounds
 }
 
 // TestNesting_LongChainLocksNobodyOut checks that resolving stops after eight levels, one round of
@@ -173,7 +173,7 @@ func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 		below = storeGroup(h, "evil", fmt.Sprintf("g%d", i), principal.Private, principal.GroupManager, below)
 	}
 	store.reset()
-	v := backendtest.As("u:acme:ann")
+	v := domaintest.As("u:acme:ann")
 	if _, err := h.People.GroupRoleOf(t.Context(), v, below); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 	}
 	store.reset()
 	store.broken = true
-	g, err := h.Set(backendtest.As("u:acme:ann"), "g:evil:g1", "u:acme:ann=")
+	g, err := h.Set(domaintest.As("u:acme:ann"), "g:evil:g1", "u:acme:ann=")
 	if err != nil || g != nil {
 		t.Errorf("leaving: %v, %v; want no group and no error", g, err)
 	}
@@ -193,7 +193,7 @@ func TestNesting_LongChainLocksNobodyOut(t *testing.T) {
 		t.Errorf("leaving has resolved groups: %d, %d calls", store.memberships, store.confirms)
 	}
 	store.broken = false
-	if role, err := h.People.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
+	if role, err := h.People.GroupRoleOf(t.Context(), domaintest.As("u:acme:ann"), "g:evil:g1"); err != nil || role != principal.NotInGroup {
 		t.Errorf("after leaving: %v, %v", role, err)
 	}
 }
@@ -209,14 +209,14 @@ func TestSetGroupMembers_MemberMayLeave(t *testing.T) {
 	key := "a key for leaving twice"
 	in := principal.SetGroupMembers{Group: "g:acme:open", Members: []principal.GroupMemberChange{{Principal: "u:acme:ann"}}, IdempotencyKey: &key}
 	for range 2 {
-		if g, err := h.People.SetGroupMembers(t.Context(), backendtest.As("u:acme:ann"), in); err != nil || g == nil {
+		if g, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), in); err != nil || g == nil {
 			t.Errorf("leaving a group that stays visible: %v, %v", g, err)
 		}
 	}
-	_, err := h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=")
-	backendtest.WantFaults(t, err, "LAST_MANAGER members.0")
+	_, err := h.Set(domaintest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=")
+	domaintest.WantFaults(t, err, "LAST_MANAGER members.0")
 	// A change that also removes another member needs the viewer's groups, which cannot be read.
-	if _, err = h.Set(backendtest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=", "u:acme:bob="); err == nil {
+	if _, err = h.Set(domaintest.As("u:acme:ann"), "g:acme:sole", "u:acme:ann=", "u:acme:bob="); err == nil {
 		t.Error("a change of others was made without the viewer's groups")
 	}
 }
@@ -224,7 +224,7 @@ func TestSetGroupMembers_MemberMayLeave(t *testing.T) {
 // TestNesting_TenantsHaveSeparateQuotas checks that groups of other tenants do not use up the
 // memberships in groups of one's own, nor the groups of a closure.
 func TestNesting_TenantsHaveSeparateQuotas(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
 		h.User(u, principal.Public)
 	}
@@ -234,10 +234,10 @@ func TestNesting_TenantsHaveSeparateQuotas(t *testing.T) {
 	for _, g := range []string{"g:evil:x", "g:evil:y"} {
 		h.Group(g, "u:evil:eve", principal.Public)
 	}
-	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MEMBER") // the 100th
-	_, err := h.Set(backendtest.As("u:evil:eve"), "g:evil:y", "u:acme:ann=MEMBER")
-	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
-	h.MustSet(backendtest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // a present member needs no quota
+	h.MustSet(domaintest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MEMBER") // the 100th
+	_, err := h.Set(domaintest.As("u:evil:eve"), "g:evil:y", "u:acme:ann=MEMBER")
+	domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+	h.MustSet(domaintest.As("u:evil:eve"), "g:evil:x", "u:acme:ann=MANAGER") // a present member needs no quota
 	h.Group("g:acme:own", "u:acme:ann", principal.Public)
 	// eve's own quota is that of her tenant.
 	h.Group("g:evil:z", "u:evil:eve", principal.Public)
@@ -246,7 +246,7 @@ func TestNesting_TenantsHaveSeparateQuotas(t *testing.T) {
 // TestNesting_OtherTenantsDoNotDisplaceOwnGroups checks that, whatever a stranger nests, the groups
 // of one's own tenant are resolved, and that one may be added to more of them.
 func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	for _, u := range []string{"u:acme:ann", "u:evil:eve"} {
 		h.User(u, principal.Public)
 	}
@@ -259,7 +259,7 @@ func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 		}
 	}
 	storeChain(h, "acme", "own", 8, "u:acme:ann", principal.Private)
-	v := backendtest.As("u:acme:ann")
+	v := domaintest.As("u:acme:ann")
 	for i := 1; i <= 8; i++ {
 		id := principal.GroupID("acme", fmt.Sprintf("own%d", i))
 		if role, err := h.People.GroupRoleOf(t.Context(), v, id); err != nil || role != principal.GroupManager {
@@ -290,45 +290,45 @@ func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 	}
 	h.Group("g:acme:new", "u:acme:ann", principal.Public)
 	h.Group("g:evil:new", "u:evil:eve", principal.Public)
-	_, err := h.Set(backendtest.As("u:evil:eve"), "g:evil:new", "u:acme:ann=MEMBER")
-	backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+	_, err := h.Set(domaintest.As("u:evil:eve"), "g:evil:new", "u:acme:ann=MEMBER")
+	domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 }
 
 // TestNesting_NinthLevelIsRefused checks that an addition that would make a ninth level is refused,
 // at any position of the chain.
 func TestNesting_NinthLevelIsRefused(t *testing.T) {
 	for below := 1; below <= 8; below++ {
-		h := backendtest.New(t, nil)
+		h := domaintest.New(t, nil)
 		h.User("u:acme:ann", principal.Public)
 		storeChain(h, "acme", "low", below, "u:acme:ann", principal.Public)
 		storeChain(h, "acme", "high", 9-below, "u:acme:ann", principal.Public)
 		storeChain(h, "acme", "less", 8-below, "u:acme:ann", principal.Public)
 		top := fmt.Sprintf("g:acme:low%d", below)
-		_, err := h.Set(backendtest.Admin("u:acme:root"), "g:acme:high1", top+"=MEMBER")
-		backendtest.WantFaults(t, err, "TOO_MANY members.0.principalId")
+		_, err := h.Set(domaintest.Admin("u:acme:root"), "g:acme:high1", top+"=MEMBER")
+		domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId")
 		if below < 8 {
-			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MEMBER")
+			h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:less1", top+"=MEMBER")
 			// It is a member already: another role nests nothing.
-			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:less1", top+"=MANAGER")
+			h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:less1", top+"=MANAGER")
 			// A cycle nests nothing deeper.
-			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:low1", fmt.Sprintf("g:acme:less%d=MEMBER", 8-below))
+			h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:low1", fmt.Sprintf("g:acme:less%d=MEMBER", 8-below))
 		}
 		// Users nest nothing.
 		h.User("u:acme:bob", principal.Public)
-		h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:high1", "u:acme:bob=MEMBER")
+		h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:high1", "u:acme:bob=MEMBER")
 	}
 }
 
 // TestNesting_OtherTenantsDoNotBlockAdditions checks that the groups of other tenants above a group
 // do not count against what its managers add to it.
 func TestNesting_OtherTenantsDoNotBlockAdditions(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.Group("g:acme:a", "u:acme:ann", principal.Public)
 	h.Group("g:acme:b", "u:acme:ann", principal.Public)
 	storeChain(h, "evil", "e", 8, "g:acme:a", principal.Public)
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:a", "g:acme:b=MEMBER")
-	if role, err := h.People.GroupRoleOf(t.Context(), backendtest.As("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:a", "g:acme:b=MEMBER")
+	if role, err := h.People.GroupRoleOf(t.Context(), domaintest.As("u:acme:ann"), "g:acme:a"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
 }
@@ -346,7 +346,7 @@ func TestNesting_LargeGroupTakesFewRounds(t *testing.T) {
 	storeGroup(h, "acme", "large", principal.Public, principal.GroupManager, append(members, below)...)
 	h.Group("g:acme:top", "u:acme:ann", principal.Public)
 	store.reset()
-	v := backendtest.As("u:acme:ann")
+	v := domaintest.As("u:acme:ann")
 	h.MustSet(v, "g:acme:top", "g:acme:large=MEMBER")
 	if calls := store.memberships + store.confirms + store.pages; calls > 12 {
 		t.Errorf("it took %d calls", calls)
@@ -369,7 +369,7 @@ func TestNesting_MembershipsReadAreBounded(t *testing.T) {
 		storeGroup(h, "evil", fmt.Sprintf("top%d", i), principal.Public, principal.GroupManager, lower...)
 	}
 	store.reset()
-	v := backendtest.As("u:acme:ann")
+	v := domaintest.As("u:acme:ann")
 	if role, err := h.People.GroupRoleOf(t.Context(), v, "g:evil:low0"); err != nil || role != principal.GroupManager {
 		t.Errorf("%v, %v", role, err)
 	}
@@ -384,17 +384,17 @@ func TestNesting_MembershipsReadAreBounded(t *testing.T) {
 // TestGroups_ShowNoExpiredItems checks that a role through groups shows no item that has expired,
 // neither to queries nor to mutations.
 func TestGroups_ShowNoExpiredItems(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:a")
-	r.Join("g:acme:a", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	past := backendtest.RowsStart - 1
+	r.Join("g:acme:a", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	past := domaintest.RowsStart - 1
 	r.Change("c:acme:gone", func(h *library.Header) {
 		h.Visibility, h.ExpiresAt = principal.Private, &past
-	}, backendtest.ContentMember("g:acme:a", library.Manages))
-	cs, err := r.Library.Contents(t.Context(), backendtest.Ann(), []library.ContentID{"c:acme:gone"})
+	}, domaintest.ContentMember("g:acme:a", library.Manages))
+	cs, err := r.Library.Contents(t.Context(), domaintest.Ann(), []library.ContentID{"c:acme:gone"})
 	if err != nil || cs[0] != nil {
 		t.Errorf("it is shown: %v, %v", cs[0], err)
 	}
-	_, err = r.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(backendtest.Ptr("x"))})
-	backendtest.WantFaults(t, err, "NOT_FOUND id")
+	_, err = r.Library.UpdateContent(t.Context(), domaintest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(domaintest.Ptr("x"))})
+	domaintest.WantFaults(t, err, "NOT_FOUND id")
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -21,19 +21,19 @@ func TestMeter_HiddenRowsCostNothing(t *testing.T) {
 		h.Group("g:acme:low", "u:acme:bob", principal.Public)
 		for i := range hidden {
 			group := storeGroup(h, "acme", fmt.Sprint("hidden", i), principal.Private, principal.GroupManager, "u:acme:bob")
-			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:open", string(group)+"=MEMBER")
-			h.MustSet(backendtest.Admin("u:acme:root"), "g:acme:low", string(group)+"=MEMBER")
+			h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:open", string(group)+"=MEMBER")
+			h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:low", string(group)+"=MEMBER")
 		}
 		for _, call := range []func(v *principal.Viewer) error{
 			func(v *principal.Viewer) error {
-				c, err := h.People.GroupMembers(t.Context(), v, "g:acme:open", backendtest.First(10))
+				c, err := h.People.GroupMembers(t.Context(), v, "g:acme:open", domaintest.First(10))
 				if err == nil {
 					_, err = c.TotalCount(t.Context())
 				}
 				return err
 			},
 			func(v *principal.Viewer) error {
-				_, err := h.People.Groups(t.Context(), v, "u:acme:bob", backendtest.First(10))
+				_, err := h.People.Groups(t.Context(), v, "u:acme:bob", domaintest.First(10))
 				return err
 			},
 			func(v *principal.Viewer) error {
@@ -41,7 +41,7 @@ func TestMeter_HiddenRowsCostNothing(t *testing.T) {
 				return err
 			},
 		} {
-			v := backendtest.As("u:acme:eve")
+			v := domaintest.As("u:acme:eve")
 			store.reset()
 			if err := call(v); err != nil {
 				t.Fatal(err)

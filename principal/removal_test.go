@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -55,15 +55,15 @@ func (r *signaling) Wait(ctx context.Context, l sched.Latch, d time.Duration) (b
 // TestDeleteUser_IsAnsweredBeforeASlowRemovalEnds: the answer reports that the removal is not
 // complete, and the removal ends while the answer is made. The race detector sees what both write.
 func TestDeleteUser_IsAnsweredBeforeASlowRemovalEnds(t *testing.T) {
-	h := backendtest.Staff(t, nil)
+	h := domaintest.Staff(t, nil)
 	rt := &signaling{Runtime: h.Runtime, timedOut: make(chan struct{})}
 	store := h.Store
 	store.Principals = &slowRemoval{Store: h.Store.Principals, timedOut: rt.timedOut}
-	svc := backendtest.Open(t, backend.Config{
+	svc := domaintest.Open(t, domain.Config{
 		Store: store, Runtime: rt,
-		Names: &backendtest.CountingNames{}, Journal: h.Journal, Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
+		Names: &domaintest.CountingNames{}, Journal: h.Journal, Tuning: library.Tuning{AnswerWithin: time.Nanosecond},
 	})
-	d, err := svc.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"})
+	d, err := svc.People.DeleteUser(t.Context(), domaintest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"})
 	rt.tasks.Wait() // before anything that both lock, which would hide a race
 	if err != nil || d.Complete {
 		t.Errorf("got %+v, %v; want a removal that is not complete", d, err)

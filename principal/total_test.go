@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/cursor"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
 // TestTotal_IsNullBeyondAThousandRows checks that the total is exact for up to 1,000 rows, visible
 // or not, and null for more.
 func TestTotal_IsNullBeyondAThousandRows(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	for rows, want := range map[int]string{0: "0", 3: "1", 1000: "1", 1001: "none"} {
 		reads := 0
-		list := h.People.NewList(backendtest.Ann(), cursor.OfGroupMembers, "g:acme:big", func(_ context.Context, after principal.ListPosition, limit int) (page []principal.Listed, ended bool, err error) {
+		list := h.People.NewList(domaintest.Ann(), cursor.OfGroupMembers, "g:acme:big", func(_ context.Context, after principal.ListPosition, limit int) (page []principal.Listed, ended bool, err error) {
 			reads++
 			for n := range rows {
 				id := principal.ID(fmt.Sprintf("u:acme:x%04d", n))

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/principal"
 )
 
@@ -27,33 +27,33 @@ func TestCreateUser_StoresAValidUser(t *testing.T) {
 		in     principal.CreateUser
 		want   []string
 	}{
-		{"itself", backendtest.As("u:acme:bob"), valid, nil},
-		{"itself, in upper case", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
-		{"an administrator without a stored user", backendtest.Admin("u:acme:root"), valid, nil},
-		{"a global administrator of another tenant", backendtest.Global("u:other:root"), valid, nil},
-		{"PRIVATE", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Visibility = principal.Private }), nil},
-		{"anonymous", backendtest.As(""), valid, []string{"UNAUTHENTICATED"}},
-		{"anonymous, and malformed", backendtest.As(""), principal.CreateUser{}, []string{"UNAUTHENTICATED"}},
-		{"a token that names another and does not exist", backendtest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
-		{"a stored user that names another", backendtest.As("u:acme:ann"), valid, []string{"FORBIDDEN"}},
-		{"an administrator of another tenant", backendtest.Admin("u:other:root"), valid, []string{"FORBIDDEN"}},
-		{"a name that is taken", backendtest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
-		{"itself a second time", backendtest.As("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
-		{"taken, but not revealed", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
-		{"all faults at once", backendtest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: backendtest.Ptr("")},
+		{"itself", domaintest.As("u:acme:bob"), valid, nil},
+		{"itself, in upper case", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant, in.Name = "ACME", "BOB" }), nil},
+		{"an administrator without a stored user", domaintest.Admin("u:acme:root"), valid, nil},
+		{"a global administrator of another tenant", domaintest.Global("u:other:root"), valid, nil},
+		{"PRIVATE", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Visibility = principal.Private }), nil},
+		{"anonymous", domaintest.As(""), valid, []string{"UNAUTHENTICATED"}},
+		{"anonymous, and malformed", domaintest.As(""), principal.CreateUser{}, []string{"UNAUTHENTICATED"}},
+		{"a token that names another and does not exist", domaintest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
+		{"a stored user that names another", domaintest.As("u:acme:ann"), valid, []string{"FORBIDDEN"}},
+		{"an administrator of another tenant", domaintest.Admin("u:other:root"), valid, []string{"FORBIDDEN"}},
+		{"a name that is taken", domaintest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
+		{"itself a second time", domaintest.As("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
+		{"taken, but not revealed", domaintest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
+		{"all faults at once", domaintest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID email", "INVALID visibility", "INVALID idempotencyKey"}},
-		{"shape before rights", backendtest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
-		{"a colon in the tenant", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
-		{"a colon in the name", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
-		{"a name that is too long", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
-		{"a tenant that is too long", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
-		{"a long display name", backendtest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
+		{"shape before rights", domaintest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
+		{"a colon in the tenant", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
+		{"a colon in the name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
+		{"a name that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
+		{"a tenant that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
+		{"a long display name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
 			got, err := h.People.CreateUser(t.Context(), c.viewer, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if stored := h.Header("u:acme:bob"); got != nil || stored.State != commit.Absent {
 					t.Fatalf("refused, but there is %+v, %+v", got, stored)
@@ -82,10 +82,10 @@ func TestCreateUser_StoresAValidUser(t *testing.T) {
 }
 
 func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	h.Group("g:acme:staff", "u:acme:ann", principal.Public)
-	eve := func() *principal.Viewer { return backendtest.As("u:acme:eve") }
+	eve := func() *principal.Viewer { return domaintest.As("u:acme:eve") }
 	for _, c := range []struct {
 		name string
 		call func() error
@@ -95,11 +95,11 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 			return err
 		}},
 		{"updateUser of itself", func() error {
-			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:eve", DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"updateUser of another", func() error {
-			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateUser(t.Context(), eve(), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"createGroup", func() error {
@@ -107,15 +107,15 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 			return err
 		}},
 		{"createGroup as an administrator", func() error {
-			_, err := h.People.CreateGroup(t.Context(), backendtest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(t.Context(), domaintest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"updateGroup", func() error {
-			_, err := h.People.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"updateGroup as an administrator of another tenant", func() error {
-			_, err := h.People.UpdateGroup(t.Context(), backendtest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(backendtest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"setGroupMembers", func() error {
@@ -136,40 +136,40 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 }
 
 func TestUpdateUser_ChangesTheGivenFields(t *testing.T) {
-	name := input.Some(backendtest.Ptr("Robert"))
+	name := input.Some(domaintest.Ptr("Robert"))
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
 		in     principal.UpdateUser
 		want   []string
 	}{
-		{"itself", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"itself, in mixed case", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
-		{"all fields", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(backendtest.Ptr(" R@Example.org ")), Visibility: input.Some(backendtest.Ptr(principal.Private))}, nil},
-		{"an administrator", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"a global administrator", backendtest.Global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
-		{"an administrator, of a PRIVATE one", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
-		{"anonymous", backendtest.As(""), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
-		{"another one that it sees", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
-		{"another one that it does not see", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist", backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist, by an administrator", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"a group", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
-		{"a content", backendtest.Admin("u:acme:root"), principal.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
-		{"nothing to change", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
-		{"nulls", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil), Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+		{"itself", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"itself, in mixed case", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
+		{"all fields", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(domaintest.Ptr(" R@Example.org ")), Visibility: input.Some(domaintest.Ptr(principal.Private))}, nil},
+		{"an administrator", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"a global administrator", domaintest.Global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
+		{"an administrator, of a PRIVATE one", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
+		{"anonymous", domaintest.As(""), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
+		{"another one that it sees", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
+		{"another one that it does not see", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"one that does not exist, by an administrator", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"a group", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"a content", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
+		{"nothing to change", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
+		{"nulls", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil), Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility", "INVALID email"}},
-		{"all faults", backendtest.As("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(backendtest.Ptr("")), Email: input.Some(backendtest.Ptr("x")), Visibility: input.Some(backendtest.Ptr(principal.Visibility(9))), IdempotencyKey: backendtest.Ptr("")},
+		{"all faults", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(domaintest.Ptr("")), Email: input.Some(domaintest.Ptr("x")), Visibility: input.Some(domaintest.Ptr(principal.Visibility(9))), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID visibility", "INVALID email", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := backendtest.New(t, nil)
+			h := domaintest.New(t, nil)
 			h.User("u:acme:ann", principal.Public)
 			h.User("u:acme:bob", principal.Public)
 			h.User("u:acme:hid", principal.Private)
 			before := h.Header("u:acme:bob")
 			got, err := h.People.UpdateUser(t.Context(), c.viewer, c.in)
-			backendtest.WantFaults(t, err, c.want...)
+			domaintest.WantFaults(t, err, c.want...)
 			if c.want != nil {
 				if diff := cmp.Diff(before, h.Header("u:acme:bob")); got != nil || diff != "" {
 					t.Fatalf("refused, but answered %+v and changed:\n%s", got, diff)
@@ -188,11 +188,11 @@ func TestUpdateUser_ChangesTheGivenFields(t *testing.T) {
 }
 
 func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
-	_, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:bob"), principal.UpdateUser{
-		ID: "u:acme:bob", DisplayName: input.Some(backendtest.Ptr("bob")), Email: input.Some(backendtest.Ptr(strings.ToUpper(backendtest.EmailOf("u:acme:bob")))), Visibility: input.Some(backendtest.Ptr(principal.Public)),
+	_, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:bob"), principal.UpdateUser{
+		ID: "u:acme:bob", DisplayName: input.Some(domaintest.Ptr("bob")), Email: input.Some(domaintest.Ptr(strings.ToUpper(domaintest.EmailOf("u:acme:bob")))), Visibility: input.Some(domaintest.Ptr(principal.Public)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -204,15 +204,15 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 
 // TestEmail_ImportedUserMayHaveNone checks that an imported user may have no address.
 func TestEmail_ImportedUserMayHaveNone(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	if _, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
 		t.Fatal(err)
 	}
-	u, err := h.People.ViewerUser(t.Context(), backendtest.As("u:acme:ann"))
+	u, err := h.People.ViewerUser(t.Context(), domaintest.As("u:acme:ann"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if email := h.People.Email(backendtest.As("u:acme:ann"), u); email != nil {
+	if email := h.People.Email(domaintest.As("u:acme:ann"), u); email != nil {
 		t.Errorf("the address is %q, want none", *email)
 	}
 }

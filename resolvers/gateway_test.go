@@ -14,11 +14,11 @@ import (
 	"go.uber.org/goleak"
 
 	"carrel/auth"
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/library/listing"
@@ -64,7 +64,7 @@ func (f followers) Follows(n int) {
 
 // spy passes calls on to the Services and records them.
 type spy struct {
-	*backend.Services
+	*domain.Services
 	// denies replaces the permissions and counts by errors.
 	denies      bool
 	local       bool // reports that the store is in this process
@@ -181,11 +181,11 @@ func (s *spy) reset() {
 
 func newGateway(t testing.TB) *gateway {
 	t.Helper()
-	return newGatewayOn(t, func(*backend.Store) {})
+	return newGatewayOn(t, func(*domain.Store) {})
 }
 
 // newGatewayOn returns a gateway whose Service uses a store of which wrap replaces parts.
-func newGatewayOn(t testing.TB, wrap func(*backend.Store)) *gateway {
+func newGatewayOn(t testing.TB, wrap func(*domain.Store)) *gateway {
 	t.Helper()
 	store, err := pebblestore.Open("gateway", pebblestore.Options{FS: vfs.NewMem(), FreeReserve: -1})
 	if err != nil {
@@ -205,7 +205,7 @@ func newGatewayOn(t testing.TB, wrap func(*backend.Store)) *gateway {
 	between := store.Store
 	wrap(&between)
 	following := followers{observe.NewMetrics(), make(chan struct{}, 100), make(chan struct{}, 100)}
-	services := backendtest.Open(t, backend.Config{
+	services := domaintest.Open(t, domain.Config{
 		Store: between, Runtime: rt, Names: names, Remote: true, Watch: following,
 		Journal: journal.New(t.Context(), between.Journal, rt, nil),
 	})

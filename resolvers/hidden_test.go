@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"carrel/backend"
 	"carrel/core/fault"
+	"carrel/domain"
 	"carrel/principal"
 )
 
@@ -135,7 +135,7 @@ var unseenRows = map[string][]unseenRow{
 // unseenWorld creates the objects that unseenRows name. eve and far are in nested groups.
 func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	record := &recorder{}
-	g := newGatewayOn(t, func(s *backend.Store) { *s = record.on(*s) })
+	g := newGatewayOn(t, func(s *domain.Store) { *s = record.on(*s) })
 	g.people("root", "ann", "eve", "ghost")
 	g.must(&principal.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
 	group := func(name, visibility string, members ...string) {

@@ -10,7 +10,7 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // ContentByURL returns the item with a URL.
@@ -56,7 +56,7 @@ func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.K
 	case urlname.Branch:
 		return keyed(q.Pages.Branch(ctx, v, item.ID, &parsed.Branch, false))
 	case urlname.Revision:
-		return keyed(q.Pages.Revision(ctx, v, item.ID, page.RevisionKey{Branch: parsed.Branch, Locale: parsed.Locale, Number: parsed.Revision}))
+		return keyed(q.Pages.Revision(ctx, v, item.ID, note.RevisionKey{Branch: parsed.Branch, Locale: parsed.Locale, Number: parsed.Revision}))
 	case urlname.Draft:
 		if string(v.User) != parsed.User {
 			return nil, nil
@@ -77,7 +77,7 @@ func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
 }
 
 // suggestionOf returns the suggestion of a key, if its other parts match.
-func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*page.Suggestion, error) {
+func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*note.Suggestion, error) {
 	s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), k.Suggestion)
 	if err != nil || s == nil || s.Content.ID != item.ID || s.Branch != k.Branch || s.Locale != k.Locale {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"carrel/auth"
-	"carrel/backend"
+	"carrel/domain"
 	"carrel/edge"
 	"carrel/graph"
 	"carrel/library"
@@ -39,7 +39,7 @@ type faulty struct {
 }
 
 // on returns s with the changes.
-func (f *faulty) on(s backend.Store) backend.Store {
+func (f *faulty) on(s domain.Store) domain.Store {
 	f.Store, f.ContentStore, f.LibraryStore, s.Principals, s.Contents, s.Libraries = s.Principals, s.Contents, s.Libraries, f, f, f
 	return s
 }

@@ -6,7 +6,7 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // announce passes the item of a result to the loaders, because fields below it may load more of it.
@@ -20,7 +20,7 @@ func announce(ctx context.Context, c *library.Content) *library.Content {
 
 // CreateBranch adds a branch.
 func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput) (*graph.CreateBranchPayload, error) {
-	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), page.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom, IdempotencyKey: in.IdempotencyKey})
+	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom, IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	p := &graph.CreateBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
@@ -31,7 +31,7 @@ func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput)
 
 // SetCurrentBranch changes the current branch.
 func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
-	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), page.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch, Working: given(in.Working)})
+	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch, Working: given(in.Working)})
 	faults, err := graph.UserErrors(err)
 	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
@@ -41,10 +41,10 @@ func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBran
 }
 
 // revisionOutcome converts a result of the domain for payloads.
-func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) (page.RevisionOutcome, []graph.UserError, error) {
+func revisionOutcome(ctx context.Context, out *note.RevisionOutcome, err error) (note.RevisionOutcome, []graph.UserError, error) {
 	faults, err := graph.UserErrors(err)
 	if out == nil {
-		return page.RevisionOutcome{}, faults, err
+		return note.RevisionOutcome{}, faults, err
 	}
 	announce(ctx, out.Content)
 	return *out, faults, err
@@ -53,7 +53,7 @@ func revisionOutcome(ctx context.Context, out *page.RevisionOutcome, err error) 
 // SaveRevision saves a text. If publish is missing, the text is published: null stands for the
 // default.
 func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput) (*graph.SaveRevisionPayload, error) {
-	answer, err := m.Pages.SaveRevision(ctx, m.begin(ctx), page.SaveRevision{
+	answer, err := m.Pages.SaveRevision(ctx, m.begin(ctx), note.SaveRevision{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		BaseRevision: in.BaseRevision, Publish: in.Publish == nil || *in.Publish, IdempotencyKey: in.IdempotencyKey,
 	})
@@ -63,14 +63,14 @@ func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput)
 
 // PublishRevision makes a revision the current one.
 func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevisionInput) (*graph.PublishRevisionPayload, error) {
-	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), page.PublishRevision{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Number: in.Number})
+	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Number: in.Number})
 	out, faults, err := revisionOutcome(ctx, answer, err)
 	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // SaveDraft saves a draft.
 func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*graph.SaveDraftPayload, error) {
-	d, err := m.Pages.SaveDraft(ctx, m.begin(ctx), page.SaveDraft{
+	d, err := m.Pages.SaveDraft(ctx, m.begin(ctx), note.SaveDraft{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		BaseRevision: in.BaseRevision, ExpectedVersion: in.ExpectedVersion,
 	})
@@ -83,14 +83,14 @@ func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*gra
 
 // PublishDraft makes a draft the current revision.
 func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput) (*graph.PublishDraftPayload, error) {
-	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), page.PublishDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Force: given(in.Force)})
+	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Force: given(in.Force)})
 	out, faults, err := revisionOutcome(ctx, answer, err)
 	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // DiscardDraft removes a draft.
 func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput) (*graph.DiscardDraftPayload, error) {
-	discarded, err := m.Pages.DiscardDraft(ctx, m.begin(ctx), page.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
+	discarded, err := m.Pages.DiscardDraft(ctx, m.begin(ctx), note.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
 	faults, failed := graph.UserErrors(err)
 	p := &graph.DiscardDraftPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if err == nil {
@@ -101,7 +101,7 @@ func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput)
 
 // SuggestRevision proposes a text.
 func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevisionInput) (*graph.SuggestRevisionPayload, error) {
-	out, err := m.Pages.SuggestRevision(ctx, m.begin(ctx), page.SuggestRevision{
+	out, err := m.Pages.SuggestRevision(ctx, m.begin(ctx), note.SuggestRevision{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		Note: in.Note, IdempotencyKey: in.IdempotencyKey,
 	})
@@ -116,7 +116,7 @@ func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevision
 
 // DecideSuggestion accepts, rejects or withdraws a suggestion.
 func (m mutations) DecideSuggestion(ctx context.Context, in graph.DecideSuggestionInput) (*graph.DecideSuggestionPayload, error) {
-	out, err := m.Pages.DecideSuggestion(ctx, m.begin(ctx), page.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
+	out, err := m.Pages.DecideSuggestion(ctx, m.begin(ctx), note.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
 	faults, err := graph.UserErrors(err)
 	p := &graph.DecideSuggestionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {

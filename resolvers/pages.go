@@ -10,22 +10,22 @@ import (
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
 // Branch returns a branch of an item.
-func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*page.Branch, error) {
+func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*note.Branch, error) {
 	return r.Pages.Branch(ctx, auth.ViewerFrom(ctx), c.ID, number, given(working))
 }
 
 // Branches returns a page of the branches of an item.
-func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*page.BranchConnection, error) {
+func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*note.BranchConnection, error) {
 	return r.Pages.Branches(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // Revision returns the text of an item. Its arguments are read from the field in ctx.
-func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _ *bool, _, _ *int, _ *bool) (*page.Revision, error) {
+func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _ *bool, _, _ *int, _ *bool) (*note.Revision, error) {
 	q, err := graph.TextQueryOf(ctx, graphql.GetFieldContext(ctx).Field)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _
 }
 
 // text returns the text of an item, without a read if possible.
-func (r *Root) text(ctx context.Context, c *library.Content, q page.TextQuery) (*page.Revision, error) {
+func (r *Root) text(ctx context.Context, c *library.Content, q note.TextQuery) (*note.Revision, error) {
 	if text, ok, err := r.Pages.Shown(c, &q); ok {
 		return text, err
 	}
@@ -42,12 +42,12 @@ func (r *Root) text(ctx context.Context, c *library.Content, q page.TextQuery) (
 }
 
 // Suggestions returns a page of the suggestions for an item.
-func (r contents) Suggestions(ctx context.Context, c *library.Content, state *page.State, first *int, after *string) (*page.SuggestionConnection, error) {
+func (r contents) Suggestions(ctx context.Context, c *library.Content, state *note.State, first *int, after *string) (*note.SuggestionConnection, error) {
 	return r.Pages.Suggestions(ctx, auth.ViewerFrom(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
 }
 
 // Drafts returns a page of the drafts of a user.
-func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*page.DraftConnection, error) {
+func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*note.DraftConnection, error) {
 	found, err := r.Pages.Drafts(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
@@ -59,12 +59,12 @@ func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after 
 }
 
 // Locales returns the locales of a branch.
-func (r branches) Locales(ctx context.Context, b *page.Branch) ([]string, error) {
+func (r branches) Locales(ctx context.Context, b *note.Branch) ([]string, error) {
 	return r.Pages.Locales(ctx, b)
 }
 
 // Revisions returns a page of the revisions of a branch.
-func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string, first *int, after *string) (*page.RevisionConnection, error) {
+func (r branches) Revisions(ctx context.Context, b *note.Branch, locale *string, first *int, after *string) (*note.RevisionConnection, error) {
 	found, err := r.Pages.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
@@ -78,31 +78,31 @@ func (r branches) Revisions(ctx context.Context, b *page.Branch, locale *string,
 }
 
 // Author returns the author of a revision, or nil if the viewer may not see the author.
-func (revisions) Author(ctx context.Context, rev *page.Revision) (*principal.User, error) {
+func (revisions) Author(ctx context.Context, rev *note.Revision) (*principal.User, error) {
 	return user(ctx, rev.Author)
 }
 
 // Body returns the text of a revision.
-func (r revisions) Body(ctx context.Context, rev *page.Revision) (string, error) {
+func (r revisions) Body(ctx context.Context, rev *note.Revision) (string, error) {
 	return r.body(ctx, rev)
 }
 
 // Author returns the author of a draft. It is the viewer: nobody else sees a draft.
-func (drafts) Author(ctx context.Context, d *page.Draft) (*principal.User, error) {
+func (drafts) Author(ctx context.Context, d *note.Draft) (*principal.User, error) {
 	return user(ctx, d.Author)
 }
 
 // Body returns the text of a draft.
-func (r drafts) Body(ctx context.Context, d *page.Draft) (string, error) { return r.body(ctx, d) }
+func (r drafts) Body(ctx context.Context, d *note.Draft) (string, error) { return r.body(ctx, d) }
 
 // Author returns the author of a suggestion, or nil if the viewer may not see the author.
-func (suggestions) Author(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
+func (suggestions) Author(ctx context.Context, s *note.Suggestion) (*principal.User, error) {
 	return user(ctx, s.Author)
 }
 
 // DecidedBy returns the user who decided a suggestion. It returns nil if the suggestion is
 // undecided, or the viewer may not see who decided it.
-func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principal.User, error) {
+func (suggestions) DecidedBy(ctx context.Context, s *note.Suggestion) (*principal.User, error) {
 	if s.DecidedBy == "" {
 		return nil, nil
 	}
@@ -110,21 +110,21 @@ func (suggestions) DecidedBy(ctx context.Context, s *page.Suggestion) (*principa
 }
 
 // Body returns the text of a suggestion.
-func (r suggestions) Body(ctx context.Context, s *page.Suggestion) (string, error) {
+func (r suggestions) Body(ctx context.Context, s *note.Suggestion) (string, error) {
 	return r.body(ctx, s)
 }
 
 // ResultingRevision returns the revision that a suggestion has become.
-func (r suggestions) ResultingRevision(ctx context.Context, s *page.Suggestion) (*page.Revision, error) {
+func (r suggestions) ResultingRevision(ctx context.Context, s *note.Suggestion) (*note.Revision, error) {
 	if s.Resulting == nil {
 		return nil, nil
 	}
-	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, page.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
+	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
 }
 
 // body reads a text. It reserves the memory first, because twenty long texts at once take as much
 // as a whole answer.
-func (r *Root) body(ctx context.Context, of page.Bodied) (string, error) {
+func (r *Root) body(ctx context.Context, of note.Bodied) (string, error) {
 	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
 	answer.Hold(of.Size())
 	if err := answer.Err(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	answers "carrel/answer"
-	"carrel/backend"
+	"carrel/domain"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -60,7 +60,7 @@ func (s *steeredBodies) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([
 // does not fail, and its long bodies are read at once.
 func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 	store := &steeredBodies{}
-	g := newGatewayOn(t, func(s *backend.Store) { store.Store, s.Pastes = s.Pastes, store })
+	g := newGatewayOn(t, func(s *domain.Store) { store.Store, s.Pastes = s.Pastes, store })
 	const create = `mutation($t: String, $b: String!) { createPaste(input: {title: $t, body: $b}) { paste { id } secret } }`
 	for _, exec := range []*executor.Executor{g.exec, g.slow} {
 		store.before = func() {}
@@ -89,7 +89,7 @@ func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 func TestLatestPastes_ReserveMemoryBeforeTheyRead(t *testing.T) {
 	reads := 0
 	store := &steeredBodies{before: func() { reads++ }}
-	g := newGatewayOn(t, func(s *backend.Store) { store.Store, s.Pastes = s.Pastes, store })
+	g := newGatewayOn(t, func(s *domain.Store) { store.Store, s.Pastes = s.Pastes, store })
 	for range 3 {
 		g.must(&principal.Viewer{}, `mutation($b: String!) { createPaste(input: {body: $b}) { userErrors { code } } }`, "b", strings.Repeat("x", 400_000))
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
+	"carrel/domain"
 )
 
 // newRecordedGateway returns a gateway with the world of random operations, its store, which fails
@@ -19,7 +19,7 @@ import (
 func newRecordedGateway(t *testing.T) (g *gateway, store *faulty, calls *recorder) {
 	t.Helper()
 	store, calls = &faulty{}, &recorder{}
-	g = newGatewayOn(t, func(s *backend.Store) { *s = calls.on(store.on(*s)) })
+	g = newGatewayOn(t, func(s *domain.Store) { *s = calls.on(store.on(*s)) })
 	worldOfOperations(g)
 	return g, store, calls
 }

@@ -9,20 +9,20 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
 // recorder is a store that records its calls: the method and the number of requested keys. It
 // embeds nothing, so a new method of the store must be recorded too.
 type recorder struct {
-	next backend.Store
+	next domain.Store
 
 	mu    sync.Mutex
 	calls []string
@@ -85,9 +85,9 @@ func (s *recorder) await(t *testing.T, call string, times int) {
 }
 
 // on returns a store that records its calls and makes them of next.
-func (s *recorder) on(next backend.Store) backend.Store {
+func (s *recorder) on(next domain.Store) domain.Store {
 	s.next = next
-	return backend.Store{
+	return domain.Store{
 		Journal: s, Registers: s, Claims: s, Principals: s, Directory: s, Contents: s, Libraries: s, Texts: s, Pastes: s, Feeds: s, Leases: s,
 	}
 }
@@ -366,42 +366,42 @@ func (s *recorder) ScanClaims(ctx context.Context, after claim.Key, limit int) (
 	return s.next.Claims.ScanClaims(ctx, after, limit)
 }
 
-func (s *recorder) PutText(ctx context.Context, t page.Text) error {
+func (s *recorder) PutText(ctx context.Context, t note.Text) error {
 	s.note("PutText", t)
 	return s.next.Texts.PutText(ctx, t)
 }
 
-func (s *recorder) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
+func (s *recorder) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
 	s.note("ReadTexts", ids)
 	return s.next.Texts.ReadTexts(ctx, ids)
 }
 
-func (s *recorder) DropTexts(ctx context.Context, ids []page.TextID) error {
+func (s *recorder) DropTexts(ctx context.Context, ids []note.TextID) error {
 	s.note("DropTexts", ids)
 	return s.next.Texts.DropTexts(ctx, ids)
 }
 
-func (s *recorder) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
+func (s *recorder) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
 	s.note("ScanTexts", after, limit)
 	return s.next.Texts.ScanTexts(ctx, after, limit)
 }
 
-func (s *recorder) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
+func (s *recorder) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
 	s.note("ListDrafts", user)
 	return s.next.Texts.ListDrafts(ctx, user)
 }
 
-func (s *recorder) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
+func (s *recorder) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]note.DraftRow, error) {
 	s.note("ReadDrafts", user, names)
 	return s.next.Texts.ReadDrafts(ctx, user, names, serial)
 }
 
-func (s *recorder) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (s *recorder) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	s.note("PutDraft", d, over)
 	return s.next.Texts.PutDraft(ctx, d, over)
 }
 
-func (s *recorder) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (s *recorder) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	s.note("DropDraft", user, name, token)
 	return s.next.Texts.DropDraft(ctx, user, name, token)
 }

@@ -3,7 +3,7 @@ package resolvers_test
 import (
 	"context"
 
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/paste"
 )
 
@@ -52,27 +52,27 @@ func (s *recorder) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
 	return s.next.Pastes.DropBodies(ctx, refs)
 }
 
-func (s *recorder) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
+func (s *recorder) RecordBucket(ctx context.Context, feed feed.Feed, b feed.Bucket) (feed.Bucket, error) {
 	s.note("RecordBucket", feed, b)
 	return s.next.Feeds.RecordBucket(ctx, feed, b)
 }
 
-func (s *recorder) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
+func (s *recorder) ListBuckets(ctx context.Context, feed feed.Feed) ([]feed.Bucket, error) {
 	s.note("ListBuckets", feed)
 	return s.next.Feeds.ListBuckets(ctx, feed)
 }
 
-func (s *recorder) PutEntry(ctx context.Context, c timeline.Change) error {
+func (s *recorder) PutEntry(ctx context.Context, c feed.Change) error {
 	s.note("PutEntry", c)
 	return s.next.Feeds.PutEntry(ctx, c)
 }
 
-func (s *recorder) DropEntry(ctx context.Context, c timeline.Change) error {
+func (s *recorder) DropEntry(ctx context.Context, c feed.Change) error {
 	s.note("DropEntry", c)
 	return s.next.Feeds.DropEntry(ctx, c)
 }
 
-func (s *recorder) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
+func (s *recorder) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
 	s.note("ListEntries", p, slice)
 	return s.next.Feeds.ListEntries(ctx, p, slice)
 }

@@ -6,11 +6,11 @@ import (
 	"carrel/core/cursor"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/library/feed"
-	"carrel/library/repair"
-	"carrel/page"
+	"carrel/library/follow"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // Services are the Services of the domains.
@@ -18,9 +18,9 @@ type Services struct {
 	People  People
 	Library Items
 	Listing Listing
-	Feed    *feed.Service
+	Feed    *follow.Service
 	Repair  *repair.Service
-	Pages   *page.Service
+	Pages   *note.Service
 	Pastes  *paste.Service
 	Leases  *lease.Service
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/cassandra"
-	"carrel/library/repair"
+	"carrel/repair"
 )
 
 // lines returns users, a group and items in the format of export and import.

@@ -9,7 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -122,15 +122,15 @@ type Row struct {
 	ContentRow  *RowAt
 	Request     *RequestAt
 	Due         *commit.Due
-	Text        *page.Text
-	Draft       *page.DraftRow
+	Text        *note.Text
+	Draft       *note.DraftRow
 	Lease       *lease.Row
 	Paste       *paste.Row
 	Body        *BodyRow
 }
 
 // Store reads and writes a whole store as rows, to move it to another one. Every
-// "must" below is a subtest of library/storetest.RunArchive. Nothing else may use the
+// "must" below is a subtest of storetest.RunArchive. Nothing else may use the
 // store meanwhile.
 type Store interface {
 	// ReadRows reads at most limit rows of a chapter, after the position where

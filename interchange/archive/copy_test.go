@@ -11,8 +11,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/claim"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -22,10 +20,12 @@ import (
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -54,12 +54,12 @@ func closeStore(t *testing.T, s *pebblestore.Store) {
 }
 
 // serviceOn returns the Service on the target of a copy.
-func serviceOn(t *testing.T, store backend.Store) *backend.Services {
+func serviceOn(t *testing.T, store domain.Store) *domain.Services {
 	t.Helper()
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	svc := backendtest.Open(t, backend.Config{
-		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil), Names: &backendtest.CountingNames{},
+	svc := domaintest.Open(t, domain.Config{
+		Store: store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil), Names: &domaintest.CountingNames{},
 	})
 	return svc
 }
@@ -67,7 +67,7 @@ func serviceOn(t *testing.T, store backend.Store) *backend.Services {
 func noProgress(archive.Progress) {}
 
 // complete derives rows, audits and completes a copy, as the command does after copying the rows.
-func complete(t *testing.T, to *pebblestore.Store) *backend.Services {
+func complete(t *testing.T, to *pebblestore.Store) *domain.Services {
 	t.Helper()
 	svc := serviceOn(t, to.Store)
 	if err := svc.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
@@ -85,7 +85,7 @@ func complete(t *testing.T, to *pebblestore.Store) *backend.Services {
 
 // wantSameLibraries compares every bucket of two stores. Entries of a copy may have the timestamp
 // of a later state, because a change writes only the libraries that it concerns.
-func wantSameLibraries(t *testing.T, a, b backend.Store) {
+func wantSameLibraries(t *testing.T, a, b domain.Store) {
 	t.Helper()
 	ids, err := a.Principals.ScanPrincipals(t.Context(), "", 10_000)
 	if err != nil {
@@ -99,7 +99,7 @@ func wantSameLibraries(t *testing.T, a, b backend.Store) {
 }
 
 // derivedOf returns all derived rows of a principal.
-func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
+func derivedOf(t *testing.T, s domain.Store, p principal.ID) []string {
 	t.Helper()
 	var all []string
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
@@ -128,21 +128,21 @@ func derivedOf(t *testing.T, s backend.Store, p principal.ID) []string {
 
 // finish completes the work that random operations left pending: moves of hot items that are not
 // due yet.
-func finish(t *testing.T, store backend.Store) {
+func finish(t *testing.T, store domain.Store) {
 	t.Helper()
 	runtime := sched.NewReal()
 	defer runtime.Close()
 	j := journal.New(t.Context(), store.Journal, runtime, nil)
-	svc := backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Journal: j, Names: &backendtest.CountingNames{}})
+	svc := domaintest.Open(t, domain.Config{Store: store, Runtime: runtime, Journal: j, Names: &domaintest.CountingNames{}})
 	if err := errors.Join(j.Recover(t.Context(), svc.Background()), j.Drain(t.Context(), svc.Background())); err != nil {
 		t.Fatalf("finishing the pending work: %v", err)
 	}
 }
 
 // saveLongDraft saves a long draft of ann, and returns it with its text.
-func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftRow) {
+func saveLongDraft(t *testing.T, h *domaintest.Fixture) (note.Text, note.DraftRow) {
 	t.Helper()
-	_, err := h.Pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: "c:acme:n1", Title: "draft", Body: strings.Repeat("x", 5000)})
+	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: "c:acme:n1", Title: "draft", Body: strings.Repeat("x", 5000)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftR
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := h.Store.Texts.ReadTexts(t.Context(), []page.TextID{rows[0].Token})
+	texts, err := h.Store.Texts.ReadTexts(t.Context(), []note.TextID{rows[0].Token})
 	if err != nil || texts[0].Body == "" {
 		t.Fatalf("the text of the draft: %+v, %v", texts, err)
 	}
@@ -162,18 +162,18 @@ func saveLongDraft(t *testing.T, h *backendtest.Fixture) (page.Text, page.DraftR
 }
 
 func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	for n := range 5 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER")
 	}
-	ann := backendtest.As("u:acme:ann")
-	key := backendtest.Ptr("a key of ann's")
+	ann := domaintest.As("u:acme:ann")
+	key := domaintest.Ptr("a key of ann's")
 	create := library.CreateContent{Kind: library.Note, Title: "keyed", Visibility: principal.Public, IdempotencyKey: key}
 	created, err := h.Library.CreateContent(t.Context(), ann, create)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(backendtest.Ptr("renamed")), IdempotencyKey: backendtest.Ptr("another")}
+	rename := library.UpdateContent{ID: "c:acme:n0", Title: input.Some(domaintest.Ptr("renamed")), IdempotencyKey: domaintest.Ptr("another")}
 	if _, err := h.Library.UpdateContent(t.Context(), ann, rename); err != nil {
 		t.Fatal(err)
 	}
@@ -184,11 +184,11 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if _, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := h.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: backendtest.Ptr(2)}})
+	first, err := h.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: domaintest.Ptr(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest := func(svc *backend.Services) []string {
+	rest := func(svc *domain.Services) []string {
 		rest, err := svc.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("continuing from a cursor: %v", err)
@@ -199,7 +199,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		}
 		return titles
 	}
-	held, err := h.Leases.Acquire(t.Context(), ann, lease.Acquire{Documents: []lease.Document{{Key: "k"}}, TTLMs: backendtest.Ptr(3_600_000)})
+	held, err := h.Leases.Acquire(t.Context(), ann, lease.Acquire{Documents: []lease.Document{{Key: "k"}}, TTLMs: domaintest.Ptr(3_600_000)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
-	if texts, err := to.Texts.ReadTexts(t.Context(), []page.TextID{text.ID}); err != nil || texts[0] != text {
+	if texts, err := to.Texts.ReadTexts(t.Context(), []note.TextID{text.ID}); err != nil || texts[0] != text {
 		t.Errorf("the text is %+v, %v", texts, err)
 	}
 	if drafts, err := to.Texts.ReadDrafts(t.Context(), draft.User, []string{draft.Name}, false); err != nil || !cmp.Equal(drafts[0], draft) {
@@ -247,8 +247,8 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if out, err := svc.Library.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
 		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
 	}
-	_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: backendtest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
-	backendtest.WantFaults(t, err, "TAKEN name")
+	_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
+	domaintest.WantFaults(t, err, "TAKEN name")
 	more, err := naming.New(to, "host", 10)
 	if err != nil {
 		t.Fatal(err)
@@ -302,7 +302,7 @@ func (s *stumbling) PutCopyNote(ctx context.Context, note []byte) error {
 }
 
 func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	for n := range 6 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public, "g:acme:team=VIEWER", "u:acme:ben=EDITOR")
 	}
@@ -338,7 +338,7 @@ func TestCopy_ContinuesAfterAnInterruption(t *testing.T) {
 // TestCopy_ResumesWithoutPuttingRowsAgain: a resumed copy does not put rows again that the target
 // has.
 func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	for n := range 20 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Public)
 	}
@@ -373,9 +373,9 @@ func TestCopy_ResumesWithoutPuttingRowsAgain(t *testing.T) {
 }
 
 // createPaste creates a paste of ann.
-func createPaste(t *testing.T, h *backendtest.Fixture, body string) *paste.Created {
+func createPaste(t *testing.T, h *domaintest.Fixture, body string) *paste.Created {
 	t.Helper()
-	made, err := h.Pastes.Create(t.Context(), backendtest.As("u:acme:ann"), paste.Create{Body: body})
+	made, err := h.Pastes.Create(t.Context(), domaintest.As("u:acme:ann"), paste.Create{Body: body})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,12 +383,12 @@ func createPaste(t *testing.T, h *backendtest.Fixture, body string) *paste.Creat
 }
 
 // wantPaste checks that a store has a paste as it was created, and that its secret is accepted.
-func wantPaste(t *testing.T, store backend.Store, made *paste.Created, body string) {
+func wantPaste(t *testing.T, store domain.Store, made *paste.Created, body string) {
 	t.Helper()
 	rt := sched.NewReal()
 	defer rt.Close()
-	services := backendtest.Open(t, backend.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil), Names: &backendtest.CountingNames{}})
-	page, err := services.Pastes.Latest(t.Context(), backendtest.First(2))
+	services := domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil), Names: &domaintest.CountingNames{}})
+	page, err := services.Pastes.Latest(t.Context(), domaintest.First(2))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.ID != made.Paste.ID {
 		t.Fatalf("the newest pastes are %+v, %v", page, err)
 	}

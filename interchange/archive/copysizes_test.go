@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/interchange/archive"
-	"carrel/page"
+	"carrel/note"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -35,12 +35,12 @@ func (s *sized) PutRows(ctx context.Context, rows []archive.Row) error {
 
 // A text or the body of a paste may take 512 KiB, so few of them are in memory at once.
 func TestCopy_ReadsFewTextsAndBodiesAtOnce(t *testing.T) {
-	h := backendtest.Town(t)
+	h := domaintest.Town(t)
 	long := strings.Repeat("x", 5000)
 	for n := range 40 {
 		createPaste(t, h, long)
-		note := h.Note(fmt.Sprintf("n%d", n), principal.Public)
-		if _, err := h.Pages.SaveDraft(t.Context(), backendtest.Ann(), page.SaveDraft{ContentID: string(note), Body: long}); err != nil {
+		item := h.Note(fmt.Sprintf("n%d", n), principal.Public)
+		if _, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(item), Body: long}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,25 +7,25 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/domain/domaintest"
 	"carrel/interchange/archive"
 	"carrel/library"
-	"carrel/library/storetest"
 	"carrel/pebblestore"
 	"carrel/principal"
+	"carrel/storetest"
 )
 
 func TestCopy_RefusesUnusableStores(t *testing.T) {
-	refused := func(t *testing.T, h *backendtest.Fixture, to archive.Store, says string) {
+	refused := func(t *testing.T, h *domaintest.Fixture, to archive.Store, says string) {
 		t.Helper()
 		_, err := archive.Copy(t.Context(), h.Runtime, source(h.Embedded), to, noProgress)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the error does not contain %q: %v", says, err)
 		}
 	}
-	half := func(t *testing.T, from *backendtest.Fixture, to *pebblestore.Store) {
+	half := func(t *testing.T, from *domaintest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// The principals are copied, and the progress says so; the contents are not.
 		if _, err := archive.Copy(t.Context(), from.Runtime, source(from.Embedded), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
@@ -33,7 +33,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		}
 	}
 	t.Run("a source with changes in flight", func(t *testing.T) {
-		h, to := backendtest.Town(t), newStore(t)
+		h, to := domaintest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
 		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Block: storetest.Block(library.InFlight{Content: "c:acme:x", Due: 1})}
@@ -43,12 +43,12 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		refused(t, h, to, "changes in flight")
 	})
 	t.Run("a target that is not empty", func(t *testing.T) {
-		h, other := backendtest.Town(t), backendtest.Town(t)
+		h, other := domaintest.Town(t), domaintest.Town(t)
 		h.Quiet()
 		refused(t, h, other.Embedded, "the target is not empty: it has settings")
 	})
 	t.Run("a target that another source is copied to", func(t *testing.T) {
-		h, other, to := backendtest.Town(t), backendtest.Town(t), newStore(t)
+		h, other, to := domaintest.Town(t), domaintest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
 		other.Quiet()
@@ -56,15 +56,15 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		refused(t, h, to, "the unfinished copy of another store")
 	})
 	t.Run("a source that was changed meanwhile", func(t *testing.T) {
-		h, to := backendtest.Town(t), newStore(t)
+		h, to := domaintest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Note("a", principal.Public)
 		h.Quiet()
 		half(t, h, to)
-		if _, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b"))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
 		h.Quiet()
@@ -72,7 +72,7 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		refused(t, h, to, "the target differs from the source in principals:")
 	})
 	t.Run("an incomplete target is not served", func(t *testing.T) {
-		h, to := backendtest.Town(t), newStore(t)
+		h, to := domaintest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
 		if err := archive.RefuseHalfCopied(t.Context(), to); err != nil {
@@ -111,8 +111,8 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 
 // Answered requests expire, even while a store is being copied.
 func TestCopy_IgnoresExpiredRows(t *testing.T) {
-	h := backendtest.Town(t)
-	if _, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(backendtest.Ptr("b")), IdempotencyKey: backendtest.Ptr("k")}); err != nil {
+	h := domaintest.Town(t)
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("b")), IdempotencyKey: domaintest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()
@@ -124,7 +124,7 @@ func TestCopy_IgnoresExpiredRows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			to := newStore(t)
 			defer closeStore(t, to)
-			_, err := archive.Copy(t.Context(), backendtest.Later{Real: h.Runtime, By: tc.in}, source(h.Embedded), forgetful{to}, noProgress)
+			_, err := archive.Copy(t.Context(), domaintest.Later{Real: h.Runtime, By: tc.in}, source(h.Embedded), forgetful{to}, noProgress)
 			if (err == nil) != tc.ok {
 				t.Errorf("the copy: %v", err)
 			}

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/principal"
@@ -127,18 +127,18 @@ func (c *copyCounts) CopyWrong() {
 // copying is a gateway that serves pages from copies, and another one on the same store that
 // changes the originals.
 type copying struct {
-	*backendtest.Fixture // the other one
-	svc                  *backend.Services
-	reads                *pageReads
-	counts               *copyCounts
+	*domaintest.Fixture // the other one
+	svc                 *domain.Services
+	reads               *pageReads
+	counts              *copyCounts
 }
 
 func newCopying(t *testing.T, c headercache.Config) *copying {
 	t.Helper()
-	h := &copying{Fixture: backendtest.Town(t), counts: &copyCounts{}}
+	h := &copying{Fixture: domaintest.Town(t), counts: &copyCounts{}}
 	h.reads = &pageReads{}
-	h.svc = backendtest.Open(t, backend.Config{
-		Store: h.reads.on(h.Store), Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
+	h.svc = domaintest.Open(t, domain.Config{
+		Store: h.reads.on(h.Store), Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
 	})
 	return h
 }
@@ -146,7 +146,7 @@ func newCopying(t *testing.T, c headercache.Config) *copying {
 // page reads a page of ann's library.
 func (h *copying) page(v *principal.Viewer, q library.LibraryQuery) *library.LibraryConnection {
 	h.T.Helper()
-	q.PageArgs = backendtest.First(10)
+	q.PageArgs = domaintest.First(10)
 	conn, err := h.svc.Listing.Library(h.T.Context(), v, "u:acme:ann", q)
 	if err != nil {
 		h.T.Fatal(err)
@@ -162,7 +162,7 @@ func (h *copying) want(what string, headers []library.ContentID, titles ...strin
 		h.T.Fatal(err) // a change leaves the list with its next write
 	}
 	h.reads.take()
-	conn := h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+	conn := h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 	_, read := h.reads.take()
 	if slices.Sort(read); !slices.Equal(read, headers) {
 		h.T.Errorf("%s: the headers of %v are read, want %v", what, read, headers)
@@ -204,30 +204,30 @@ func TestPages_ShowChangesInPlace(t *testing.T) {
 	title := h.Content(id).Title
 	h.want("the first page", []library.ContentID{id}, title)
 	expires := clock.Of(h.Runtime.Now().Add(time.Hour))
-	out, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+	out, err := h.Library.UpdateContent(t.Context(), domaintest.Ann(), library.UpdateContent{
 		ID: string(id), ExpiresAt: input.Optional[*clock.Instant]{Set: true, Value: &expires},
 	})
 	if err != nil || out.FanOut.Libraries != 1 || !out.FanOut.Complete {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	h.WantNothingInFlight()
-	edge := h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]
+	edge := h.page(domaintest.Anonymous(), library.LibraryQuery{}).Edges[0]
 	if edge.Node.ExpiresAt == nil || *edge.Node.ExpiresAt != expires {
 		t.Errorf("it expires at %v, want %v", edge.Node.ExpiresAt, expires)
 	}
 	const url = "https://example.com/a"
-	out, err = h.Library.MoveContent(t.Context(), backendtest.Ann(), library.MoveContent{
-		ID: string(id), URL: input.Optional[*string]{Set: true, Value: backendtest.Ptr(url)},
+	out, err = h.Library.MoveContent(t.Context(), domaintest.Ann(), library.MoveContent{
+		ID: string(id), URL: input.Optional[*string]{Set: true, Value: domaintest.Ptr(url)},
 	})
 	if err != nil || out.FanOut.Libraries != 1 {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	h.WantNothingInFlight()
-	if edge = h.page(backendtest.Anonymous(), library.LibraryQuery{}).Edges[0]; edge.Node.CanonicalURL != url {
+	if edge = h.page(domaintest.Anonymous(), library.LibraryQuery{}).Edges[0]; edge.Node.CanonicalURL != url {
 		t.Errorf("its url is %q, want %q", edge.Node.CanonicalURL, url)
 	}
 	h.reads.take()
-	h.page(backendtest.Anonymous(), library.LibraryQuery{})
+	h.page(domaintest.Anonymous(), library.LibraryQuery{})
 	if _, read := h.reads.take(); len(read) > 0 {
 		t.Errorf("headers are read after nothing has changed: %v", read)
 	}
@@ -280,7 +280,7 @@ func TestPages_ReadWhatIsInFlightBeforeTheSlice(t *testing.T) {
 		{"newest first, read ahead", true, true, []string{"in flight", "slice"}},
 		{"oldest first, read ahead", false, true, []string{"newest", "in flight", "slice"}},
 	} {
-		v, q := backendtest.Anonymous(), library.LibraryQuery{Descending: tc.descending, PageArgs: backendtest.First(10)}
+		v, q := domaintest.Anonymous(), library.LibraryQuery{Descending: tc.descending, PageArgs: domaintest.First(10)}
 		h.reads.take()
 		if tc.ahead {
 			h.svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
@@ -301,7 +301,7 @@ func TestPages_CopiesAreOfOneLibrary(t *testing.T) {
 	h.WantNothingInFlight()
 	for owner, role := range map[principal.ID]library.ContentRole{"u:acme:ann": library.Manages, "u:acme:ben": library.Viewing} {
 		for range 2 {
-			conn, err := h.svc.Listing.Library(t.Context(), backendtest.Anonymous(), owner, library.LibraryQuery{})
+			conn, err := h.svc.Listing.Library(t.Context(), domaintest.Anonymous(), owner, library.LibraryQuery{})
 			if err != nil || len(conn.Edges) != 1 || conn.Edges[0].Role != role {
 				t.Errorf("the library of %s has %+v, %v; want the role %v", owner, conn.Edges, err, role)
 			}
@@ -317,14 +317,14 @@ func TestPages_LongTextsTakeTheSpaceOfSeveralCopies(t *testing.T) {
 	h := newCopying(t, headercache.Config{Bytes: 2900, AlwaysOn: true})
 	ids := []library.ContentID{h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER")}
 	long := strings.Repeat("x", 1000)
-	if _, err := h.Library.UpdateContent(t.Context(), backendtest.Ann(), library.UpdateContent{
+	if _, err := h.Library.UpdateContent(t.Context(), domaintest.Ann(), library.UpdateContent{
 		ID: string(ids[0]), Description: input.Optional[*string]{Set: true, Value: &long},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantNothingInFlight()
 	for range 2 {
-		h.page(backendtest.Anonymous(), library.LibraryQuery{})
+		h.page(domaintest.Anonymous(), library.LibraryQuery{})
 	}
 	if st := h.svc.Headers.Stats(); st.Headers != 1 {
 		t.Errorf("%d copies are kept, want the long one or the short one", st.Headers)
@@ -341,7 +341,7 @@ func TestPages_ReadTheHeadersWhereTheViewersRoleCounts(t *testing.T) {
 	}
 	for range 2 {
 		h.reads.take()
-		if conn := h.page(backendtest.Bob(), library.LibraryQuery{IncludeShared: true}); len(conn.Edges) != 1 {
+		if conn := h.page(domaintest.Bob(), library.LibraryQuery{IncludeShared: true}); len(conn.Edges) != 1 {
 			t.Fatalf("%d edges", len(conn.Edges))
 		}
 		if calls, read := h.reads.take(); len(read) != 1 || slices.Contains(calls, "in flight") {
@@ -356,7 +356,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 		id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 		for range 2 {
 			h.reads.take()
-			h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+			h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 			if calls, read := h.reads.take(); !slices.Equal(calls, []string{"slice", "headers"}) || len(read) != 1 {
 				t.Errorf("with a cache %s the page reads %q, and the headers of %v, want that of %s", name, calls, read, id)
 			}
@@ -382,7 +382,7 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	h.want("a page that is not sampled", nil, title)
-	h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+	h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 	deadline := time.Now().Add(20 * time.Second)
 	for time.Now().Before(deadline) && t.Context().Err() == nil {
 		if st := h.svc.Headers.Stats(); !st.InUse {

@@ -8,30 +8,30 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
 
 // cursorFixture is a library of ten items.
-func cursorFixture(t testing.TB) *backendtest.Rows {
-	r := backendtest.NewRows(t)
+func cursorFixture(t testing.TB) *domaintest.Rows {
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
 	for i := range 10 {
 		r.Item(numberedID(i), clock.Instant(10*i+10), principal.Public,
-			backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("u:acme:bob", library.Viewing))
+			domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("u:acme:bob", library.Viewing))
 	}
 	return r
 }
 
-func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
-	q.PageArgs = backendtest.FirstAfter(20, &cursor)
+func readAfter(r *domaintest.Rows, v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	q.PageArgs = domaintest.FirstAfter(20, &cursor)
 	return r.Listing.Library(r.T.Context(), v, owner, q)
 }
 
@@ -39,8 +39,8 @@ func readAfter(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, cur
 // same way, and for nobody else.
 func TestCursor_IsBoundToItsConnection(t *testing.T) {
 	r := cursorFixture(t)
-	r.Item("c:acme:group", 5, principal.Public, backendtest.ContentMember("g:acme:team", library.Viewing))
-	cursor := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
+	r.Item("c:acme:group", 5, principal.Public, domaintest.ContentMember("g:acme:team", library.Viewing))
+	cursor := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[4].Cursor()
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -48,19 +48,19 @@ func TestCursor_IsBoundToItsConnection(t *testing.T) {
 		q      library.LibraryQuery
 		good   bool
 	}{
-		{"the same", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, true},
-		{"another viewer of the same bucket", backendtest.Eve(), "u:acme:ann", library.LibraryQuery{}, true},
-		{"another bucket", backendtest.Bob(), "u:acme:ann", library.LibraryQuery{}, false},
-		{"the owner", backendtest.Ann(), "u:acme:ann", library.LibraryQuery{}, false},
-		{"another order", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true}, false},
-		{"with includeShared", backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{IncludeShared: true}, false},
-		{"another library", backendtest.Anonymous(), "u:acme:bob", library.LibraryQuery{}, false},
-		{"a group's library", backendtest.Anonymous(), "g:acme:team", library.LibraryQuery{}, false},
+		{"the same", domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another viewer of the same bucket", domaintest.Eve(), "u:acme:ann", library.LibraryQuery{}, true},
+		{"another bucket", domaintest.Bob(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"the owner", domaintest.Ann(), "u:acme:ann", library.LibraryQuery{}, false},
+		{"another order", domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true}, false},
+		{"with includeShared", domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{IncludeShared: true}, false},
+		{"another library", domaintest.Anonymous(), "u:acme:bob", library.LibraryQuery{}, false},
+		{"a group's library", domaintest.Anonymous(), "g:acme:team", library.LibraryQuery{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn, err := readAfter(r, c.viewer, c.owner, cursor, c.q)
 			if !c.good {
-				backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+				domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 				return
 			}
 			if err != nil || len(conn.Edges) != 5 {
@@ -69,23 +69,23 @@ func TestCursor_IsBoundToItsConnection(t *testing.T) {
 		})
 	}
 	t.Run("another kind of connection", func(t *testing.T) {
-		members, err := r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.First(1))
+		members, err := r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(0), domaintest.First(1))
 		r.Must(err)
-		_, err = readAfter(r, backendtest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
-		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(1), backendtest.FirstAfter(1, backendtest.Ptr(members.Edges[0].Cursor())))
-		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Library.Members(t.Context(), backendtest.Anonymous(), numberedID(0), backendtest.FirstAfter(1, &cursor))
-		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		_, err = readAfter(r, domaintest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
+		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		_, err = r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(1), domaintest.FirstAfter(1, domaintest.Ptr(members.Edges[0].Cursor())))
+		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+		_, err = r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(0), domaintest.FirstAfter(1, &cursor))
+		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 	})
 }
 
 // TestCursor_ModifiedIsRefused: no modified cursor is accepted, however small the change.
 func TestCursor_ModifiedIsRefused(t *testing.T) {
 	r := cursorFixture(t)
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	cursor := conn.Edges[4].Cursor()
-	if _, err := readAfter(r, backendtest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
+	if _, err := readAfter(r, domaintest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{}); err != nil {
 		t.Fatalf("the cursor itself: %v", err)
 	}
 	bytes, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -108,7 +108,7 @@ func TestCursor_ModifiedIsRefused(t *testing.T) {
 		}
 	}
 	for name, c := range bad {
-		if _, err := readAfter(r, backendtest.Anonymous(), "u:acme:ann", c, library.LibraryQuery{}); fault.ReasonOf(err) != fault.ReasonBadCursor {
+		if _, err := readAfter(r, domaintest.Anonymous(), "u:acme:ann", c, library.LibraryQuery{}); fault.ReasonOf(err) != fault.ReasonBadCursor {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -122,13 +122,13 @@ func TestCursor_IsStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Store = store
 	r.Services = r.OpenProcess(store.Store)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 10)
 	q := library.LibraryQuery{Descending: true}
-	before := r.Read(backendtest.Ann(), "u:acme:ann", q)
+	before := r.Read(domaintest.Ann(), "u:acme:ann", q)
 	again := r.OpenProcess(store.Store)
 	r.Must(store.Close())
 	if store, err = pebblestore.Open("store", pebblestore.Options{FS: fs}); err != nil {
@@ -137,7 +137,7 @@ func TestCursor_IsStable(t *testing.T) {
 	defer func() { r.Must(store.Close()) }()
 	r.Store = store
 	r.Services = r.OpenProcess(store.Store)
-	after := r.Read(backendtest.Ann(), "u:acme:ann", q)
+	after := r.Read(domaintest.Ann(), "u:acme:ann", q)
 	seen := map[string]bool{}
 	for i, e := range before.Edges {
 		if e.Cursor() != after.Edges[i].Cursor() {
@@ -151,25 +151,25 @@ func TestCursor_IsStable(t *testing.T) {
 	if again == nil || len(seen) != 10 {
 		t.Errorf("%d cursors", len(seen))
 	}
-	conn, err := readAfter(r, backendtest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	conn, err := readAfter(r, domaintest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
 	if err != nil || len(conn.Edges) != 5 {
 		t.Errorf("a cursor from before the restart: %v, %v", conn, err)
 	}
 	// Another store has other keys.
 	foreign := cursorFixture(t)
-	_, err = readAfter(foreign, backendtest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
-	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+	_, err = readAfter(foreign, domaintest.Ann(), "u:acme:ann", before.Edges[4].Cursor(), q)
+	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // TestCursor_HoldsTheLongestIDs: cursors hold ids of any legal length.
 func TestCursor_HoldsTheLongestIDs(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i, n := range []int{1, 128, 60} {
 		id := library.ContentID("c:" + strings.Repeat("t", 32) + ":" + strings.Repeat("x", n))
-		r.Item(id, clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(id, clock.Instant(i+1), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
-	got := walkAll(r, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
+	got := walkAll(r, domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}, 1, true)
 	wantSame(r, []string{strings.Repeat("x", 1), strings.Repeat("x", 128), strings.Repeat("x", 60)}, got)
 }
 
@@ -209,7 +209,7 @@ func TestKeyRing_InvalidIsRefused(t *testing.T) {
 			if _, err := store.Registers.PutSettingIfAbsent(t.Context(), "cursor-keys", c.ring); err != nil {
 				t.Fatal(err)
 			}
-			_, err = backend.Open(t.Context(), backend.Config{Store: store.Store, Runtime: sched.NewReal(), Journal: &backendtest.RepairLog{}})
+			_, err = domain.Open(t.Context(), domain.Config{Store: store.Store, Runtime: sched.NewReal(), Journal: &domaintest.RepairLog{}})
 			if (err == nil) != c.good {
 				t.Errorf("error %v, want none: %v", err, c.good)
 			}
@@ -226,8 +226,8 @@ func TestKeyRing_OlderKeysAreAccepted(t *testing.T) {
 		}
 		return b
 	}
-	build := func(ring []byte) *backendtest.Rows {
-		r := backendtest.NewRows(t)
+	build := func(ring []byte) *domaintest.Rows {
+		r := domaintest.NewRows(t)
 		store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
 		if err != nil {
 			t.Fatal(err)
@@ -243,14 +243,14 @@ func TestKeyRing_OlderKeysAreAccepted(t *testing.T) {
 	}
 	old := build(append([]byte{1}, key(1)...))
 	rotated := build(append(append([]byte{1}, key(2)...), key(1)...))
-	cursor := old.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[0].Cursor()
-	conn, err := readAfter(rotated, backendtest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{})
+	cursor := old.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[0].Cursor()
+	conn, err := readAfter(rotated, domaintest.Anonymous(), "u:acme:ann", cursor, library.LibraryQuery{})
 	if err != nil {
 		t.Fatalf("a cursor of the older key: %v", err)
 	}
 	rotated.WantNames(conn, "n01", "n02")
-	_, err = readAfter(old, backendtest.Anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
-	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+	_, err = readAfter(old, domaintest.Anonymous(), "u:acme:ann", conn.Edges[0].Cursor(), library.LibraryQuery{})
+	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 }
 
 // FuzzCursor: whatever a client sends is one of the cursors that were issued, or BAD_CURSOR; it
@@ -259,7 +259,7 @@ func FuzzCursor(f *testing.F) {
 	r := cursorFixture(f)
 	given := map[string]bool{}
 	for range 2 {
-		conn, err := r.Listing.Library(f.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+		conn, err := r.Listing.Library(f.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, from string) {
-		_, err := r.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
+		_, err := r.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
 		if given[from] != (err == nil) {
 			t.Errorf("cursor %q, given out: %v: %v", from, given[from], err)
 		}

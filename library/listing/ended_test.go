@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -19,7 +19,7 @@ type leaving struct {
 }
 
 // on returns s with the changes.
-func (l *leaving) on(s backend.Store) backend.Store {
+func (l *leaving) on(s domain.Store) domain.Store {
 	l.ContentStore, s.Contents = s.Contents, l
 	return s
 }
@@ -37,8 +37,8 @@ func TestFilter_ComparesNothingAfterTheEnd(t *testing.T) {
 	r, _ := long(t, 40, func(_ int, h *library.Header) { h.Description = &text })
 	ctx, leave := context.WithCancel(t.Context())
 	svc := r.OpenProcess((&leaving{leave: leave}).on(r.Store.Store))
-	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("end")}}
-	if _, err := svc.Listing.Library(ctx, backendtest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
+	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: domaintest.Ptr("end")}}
+	if _, err := svc.Listing.Library(ctx, domaintest.Anonymous(), "u:acme:ann", q); !errors.Is(err, context.Canceled) {
 		t.Errorf("the page was searched to its end: %v", err)
 	}
 }

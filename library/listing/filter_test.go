@@ -6,18 +6,18 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
 // filterFixture is ann's library with items that differ in what a filter compares.
-func filterFixture(t *testing.T) *backendtest.Rows {
+func filterFixture(t *testing.T) *domaintest.Rows {
 	t.Helper()
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:acme:carl", "g:acme:team")
 	r.Principal("u:acme:ghost", principal.Private)
 	for i, c := range []struct {
@@ -40,7 +40,7 @@ func filterFixture(t *testing.T) *backendtest.Rows {
 			if c.description != "" {
 				h.Description = &c.description
 			}
-		}, backendtest.ContentMember("u:acme:ann", c.role), backendtest.ContentMember("u:acme:carl", library.Viewing))
+		}, domaintest.ContentMember("u:acme:ann", c.role), domaintest.ContentMember("u:acme:carl", library.Viewing))
 		r.ApplyIndex(id, "u:acme:ann", "u:acme:carl")
 	}
 	return r
@@ -48,8 +48,8 @@ func filterFixture(t *testing.T) *backendtest.Rows {
 
 func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 	r := filterFixture(t)
-	ptr := backendtest.Ptr[string]
-	carl := func() *principal.Viewer { return backendtest.As("u:acme:carl") }
+	ptr := domaintest.Ptr[string]
+	carl := func() *principal.Viewer { return domaintest.As("u:acme:carl") }
 	for _, c := range []struct {
 		name   string
 		viewer func() *principal.Viewer
@@ -57,30 +57,30 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 		shared bool
 		want   []string
 	}{
-		{"none", backendtest.Ann, nil, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"without conditions", backendtest.Ann, &library.LibraryFilter{}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"a text without words", backendtest.Ann, &library.LibraryFilter{Text: ptr(" - ")}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"a word", backendtest.Ann, &library.LibraryFilter{Text: ptr("GARDEN")}, false, []string{"guide", "map", "plan", "ghostly", "orphan"}},
-		{"two words", backendtest.Ann, &library.LibraryFilter{Text: ptr("wall gard")}, false, []string{"map"}},
-		{"a kind", backendtest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan", "diary"}},
-		{"both kinds", backendtest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note, library.Link, library.Note}}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"a visibility", backendtest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.LoggedIn}}, false, []string{"plan"}},
-		{"two visibilities", backendtest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.Private, principal.LoggedIn}}, false, []string{"plan", "diary"}},
-		{"a role", backendtest.Ann, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, false, []string{"guide", "diary"}},
-		{"roles are the owner's", backendtest.Bob, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages, library.Editing}}, false, []string{"guide", "plan"}},
-		{"a creator", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:bob")}, false, []string{"map", "plan"}},
-		{"a creator in capitals", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("U:ACME:Bob")}, false, []string{"map", "plan"}},
-		{"a creator who is not seen", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, nil},
-		{"a creator who is seen by some", backendtest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, []string{"ghostly"}},
-		{"a creator that does not exist", backendtest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:gone")}, false, nil},
-		{"a group", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("g:acme:team")}, false, nil},
-		{"an item", backendtest.Ann, &library.LibraryFilter{CreatedBy: ptr("c:acme:guide")}, false, nil},
-		{"everything", backendtest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
+		{"none", domaintest.Ann, nil, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"without conditions", domaintest.Ann, &library.LibraryFilter{}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"a text without words", domaintest.Ann, &library.LibraryFilter{Text: ptr(" - ")}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"a word", domaintest.Ann, &library.LibraryFilter{Text: ptr("GARDEN")}, false, []string{"guide", "map", "plan", "ghostly", "orphan"}},
+		{"two words", domaintest.Ann, &library.LibraryFilter{Text: ptr("wall gard")}, false, []string{"map"}},
+		{"a kind", domaintest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan", "diary"}},
+		{"both kinds", domaintest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note, library.Link, library.Note}}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"a visibility", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.LoggedIn}}, false, []string{"plan"}},
+		{"two visibilities", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.Private, principal.LoggedIn}}, false, []string{"plan", "diary"}},
+		{"a role", domaintest.Ann, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, false, []string{"guide", "diary"}},
+		{"roles are the owner's", domaintest.Bob, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages, library.Editing}}, false, []string{"guide", "plan"}},
+		{"a creator", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:bob")}, false, []string{"map", "plan"}},
+		{"a creator in capitals", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("U:ACME:Bob")}, false, []string{"map", "plan"}},
+		{"a creator who is not seen", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, nil},
+		{"a creator who is seen by some", domaintest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, []string{"ghostly"}},
+		{"a creator that does not exist", domaintest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:gone")}, false, nil},
+		{"a group", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("g:acme:team")}, false, nil},
+		{"an item", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("c:acme:guide")}, false, nil},
+		{"everything", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
 			CreatedBy: ptr("u:acme:bob"), Roles: []library.ContentRole{library.Editing}}, false, []string{"plan"}},
-		{"everything but one", backendtest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
+		{"everything but one", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
 			CreatedBy: ptr("u:acme:bob"), Roles: []library.ContentRole{library.Viewing}}, false, nil},
-		{"for everyone", backendtest.Anonymous, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide"}},
-		{"for a colleague", backendtest.Bob, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
+		{"for everyone", domaintest.Anonymous, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide"}},
+		{"for a colleague", domaintest.Bob, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
 		{"for one who has a role", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
 		{"roles are the owner's, with includeShared", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, true, []string{"guide", "diary"}},
 		{"for one who has a role, with includeShared", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, true, []string{"guide", "plan", "diary"}},
@@ -115,7 +115,7 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 
 func TestFilter_InvalidIsRefused(t *testing.T) {
 	r := filterFixture(t)
-	ptr := backendtest.Ptr[string]
+	ptr := domaintest.Ptr[string]
 	for want, f := range map[string]library.LibraryFilter{
 		"filter.text has at most 200 characters":        {Text: ptr(strings.Repeat("x", 1<<20))},
 		"filter.text has at most 10 words":              {Text: ptr("a b c d e f g h i j k l m")},
@@ -130,20 +130,20 @@ func TestFilter_InvalidIsRefused(t *testing.T) {
 		"the id of a user has the form u:<tenant>:<nam": {CreatedBy: ptr("u:acme:" + strings.Repeat("x", 129))},
 	} {
 		for _, q := range []library.LibraryQuery{{Filter: &f}, {Filter: &f, NoEntries: true}} {
-			_, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", q)
-			backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
+			_, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", q)
+			domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 			if err != nil && (!strings.Contains(err.Error(), want) || len(err.Error()) > 300) {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
 	}
 	// Errors of the filter come before those of the library.
-	_, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
-	backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
+	_, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
+	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	for _, f := range []library.LibraryFilter{
 		{Kinds: slices.Repeat([]library.ContentKind{library.Note}, 10)}, {Text: ptr("a b c d e f g h i j")}, {Text: ptr(strings.Repeat("ä", 200))},
 	} {
-		if _, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: &f}); err != nil {
+		if _, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: &f}); err != nil {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
@@ -154,14 +154,14 @@ func TestFilter_CursorIsAcceptedWithAnyFilter(t *testing.T) {
 	r := filterFixture(t)
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
 	links := &library.LibraryFilter{Kinds: []library.ContentKind{library.Link}}
-	first := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.First(2)})
+	first := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: domaintest.First(2)})
 	r.WantNames(first, "guide", "plan")
 	from := first.PageInfo.EndCursor()
-	r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: backendtest.FirstAfter(9, from)}), "ghostly", "orphan")
-	r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.FirstAfter(9, from)}), "diary", "ghostly", "orphan")
-	r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: backendtest.LastBefore(9, from)}), "map")
-	plain := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(2)})
-	r.WantNames(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.FirstAfter(9, plain.PageInfo.EndCursor())}), "plan", "diary")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: domaintest.FirstAfter(9, from)}), "ghostly", "orphan")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.FirstAfter(9, from)}), "diary", "ghostly", "orphan")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: domaintest.LastBefore(9, from)}), "map")
+	plain := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(2)})
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: domaintest.FirstAfter(9, plain.PageInfo.EndCursor())}), "plan", "diary")
 }
 
 // TestFilter_OfAHiddenCreatorReadsNoItem: it is known in advance that nothing matches. That the
@@ -171,14 +171,14 @@ func TestFilter_OfAHiddenCreatorReadsNoItem(t *testing.T) {
 	r.Principal("u:acme:ghost", principal.Private)
 	for _, creator := range []string{"u:acme:ghost", "u:acme:nobody", "g:acme:team"} {
 		*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
-		all := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+		all := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 		s.headers, s.slices = 0, 0
 		from := all.Edges[3].Cursor()
 		for _, q := range []library.LibraryQuery{
-			{PageArgs: backendtest.First(5)}, {PageArgs: backendtest.FirstAfter(5, &from)}, {PageArgs: backendtest.LastBefore(5, &from)}, {Descending: true},
+			{PageArgs: domaintest.First(5)}, {PageArgs: domaintest.FirstAfter(5, &from)}, {PageArgs: domaintest.LastBefore(5, &from)}, {Descending: true},
 		} {
 			q.Filter, q.OtherSide = &library.LibraryFilter{CreatedBy: &creator}, true
-			conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
+			conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
 			info := &conn.PageInfo
 			if len(conn.Edges) > 0 || info.HasNextPage || info.HasPreviousPage || s.headers+s.slices > 0 {
 				t.Errorf("%s: %d edges, more: %t and %t; %d slices and %d headers were read", creator, len(conn.Edges), info.HasNextPage, info.HasPreviousPage, s.slices, s.headers)
@@ -202,7 +202,7 @@ func TestFilter_OfALostLibraryRebuildsIt(t *testing.T) {
 	o := newOpenings()
 	o.lost = true
 	svc := r.OpenProcess(o.on(r.Store.Store))
-	_, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
+	_, err := svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
 	if o.rebuilt == 0 && fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("got %v", err)
 	}
@@ -215,22 +215,22 @@ func TestFilter_IsServedFromCopies(t *testing.T) {
 		h.Note(fmt.Sprint("n", i), principal.Public, "u:acme:ann=VIEWER")
 	}
 	h.Quiet()
-	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("n2")}}
-	first := h.page(backendtest.Anonymous(), q)
+	q := library.LibraryQuery{Filter: &library.LibraryFilter{Text: domaintest.Ptr("n2")}}
+	first := h.page(domaintest.Anonymous(), q)
 	if _, headers := h.reads.take(); len(headers) != 30 {
 		t.Errorf("the first search has read %d headers", len(headers))
 	}
-	second := h.page(backendtest.Anonymous(), q)
+	second := h.page(domaintest.Anonymous(), q)
 	if calls, headers := h.reads.take(); len(headers) != 0 {
 		t.Errorf("the second search has read %d headers: %v", len(headers), calls)
 	}
-	names := backendtest.NamesOf(first)
-	if len(names) < 10 || !slices.Equal(names, backendtest.NamesOf(second)) {
-		t.Errorf("they show %v and %v", names, backendtest.NamesOf(second))
+	names := domaintest.NamesOf(first)
+	if len(names) < 10 || !slices.Equal(names, domaintest.NamesOf(second)) {
+		t.Errorf("they show %v and %v", names, domaintest.NamesOf(second))
 	}
 	h.Update("c:acme:n2", "other", principal.Public)
 	h.Quiet()
-	if names := backendtest.NamesOf(h.page(backendtest.Anonymous(), q)); slices.Contains(names, "n2") {
+	if names := domaintest.NamesOf(h.page(domaintest.Anonymous(), q)); slices.Contains(names, "n2") {
 		t.Errorf("after its change n2 is among %v", names)
 	}
 }
@@ -252,14 +252,14 @@ func TestFilter_Prefetches(t *testing.T) {
 		"a bad one before":   {&library.LibraryFilter{Kinds: []library.ContentKind{}}, anyLink(), false, "n0070"},
 	} {
 		o := newOpenings()
-		svc := backendtest.Open(t, backend.Config{Store: o.on(r.Store.Store), Runtime: r.Clock, Journal: r.Repairs, Remote: true})
-		v := backendtest.Anonymous()
+		svc := domaintest.Open(t, domain.Config{Store: o.on(r.Store.Store), Runtime: r.Clock, Journal: r.Repairs, Remote: true})
+		v := domaintest.Anonymous()
 		svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.begun})
 		conn, err := svc.Listing.Library(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.read})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names := backendtest.NamesOf(conn); len(names) == 0 || names[0] != c.want {
+		if names := domaintest.NamesOf(conn); len(names) == 0 || names[0] != c.want {
 			t.Errorf("%s: it shows %v", name, names)
 		}
 		if o.mu.Lock(); c.served && o.n != 1 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/library/listing"
@@ -35,11 +35,11 @@ func TestFilter_ScanIsBounded(t *testing.T) {
 			var from *string
 			for page, want := range [][]string{{c.near}, nil, {c.far}} {
 				*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
-				q := library.LibraryQuery{Filter: anyLink(), Descending: c.descending, OtherSide: true, PageArgs: backendtest.FirstAfter(1, from)}
+				q := library.LibraryQuery{Filter: anyLink(), Descending: c.descending, OtherSide: true, PageArgs: domaintest.FirstAfter(1, from)}
 				if !c.forwards {
-					q.PageArgs = backendtest.LastBefore(1, from)
+					q.PageArgs = domaintest.LastBefore(1, from)
 				}
-				conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
+				conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
 				r.WantNames(conn, want...)
 				info := &conn.PageInfo
 				more, behind, next := info.HasNextPage, info.HasPreviousPage, info.EndCursor()
@@ -63,7 +63,7 @@ func TestFilter_ScanIsBounded(t *testing.T) {
 func TestFilter_ScansExactlyTheLimit(t *testing.T) {
 	for n, more := range map[int]bool{1999: false, 2000: false, 2001: true} {
 		r, _ := long(t, n, linkAt())
-		conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
+		conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
 		if conn.PageInfo.HasNextPage != more || (conn.PageInfo.EndCursor() != nil) != more {
 			t.Errorf("of %d entries there are more: %t", n, conn.PageInfo.HasNextPage)
 		}
@@ -74,9 +74,9 @@ func TestFilter_ScansExactlyTheLimit(t *testing.T) {
 // scanned, and is not scanned again for the flag.
 func TestFilter_OtherSideBeginsAtTheCursor(t *testing.T) {
 	r, s := long(t, 1500, linkAt(1400))
-	from := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[3].Cursor()
+	from := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[3].Cursor()
 	s.headers = 0
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), OtherSide: true, PageArgs: backendtest.FirstAfter(1, &from)})
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), OtherSide: true, PageArgs: domaintest.FirstAfter(1, &from)})
 	r.WantNames(conn, "n1400")
 	if conn.PageInfo.HasPreviousPage || conn.PageInfo.HasNextPage || s.headers != 1500 {
 		t.Errorf("before it: %t, behind it: %t; %d headers were read", conn.PageInfo.HasPreviousPage, conn.PageInfo.HasNextPage, s.headers)
@@ -93,18 +93,18 @@ func TestFilter_ComparedTextIsBounded(t *testing.T) {
 			h.Title = "The end"
 		}
 	})
-	end := &library.LibraryFilter{Text: backendtest.Ptr("end")}
+	end := &library.LibraryFilter{Text: domaintest.Ptr("end")}
 	for _, forwards := range []bool{true, false} {
 		var from *string
 		pages, names := 0, []string{}
 		for more := true; more; pages++ {
 			*s = scans{ContentStore: s.ContentStore, LibraryStore: s.LibraryStore}
-			q := library.LibraryQuery{Filter: end, PageArgs: backendtest.FirstAfter(5, from)}
+			q := library.LibraryQuery{Filter: end, PageArgs: domaintest.FirstAfter(5, from)}
 			if !forwards {
-				q.PageArgs = backendtest.LastBefore(5, from)
+				q.PageArgs = domaintest.LastBefore(5, from)
 			}
-			conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
-			names = append(names, backendtest.NamesOf(conn)...)
+			conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
+			names = append(names, domaintest.NamesOf(conn)...)
 			if more, from = conn.PageInfo.HasNextPage, conn.PageInfo.EndCursor(); !forwards {
 				more, from = conn.PageInfo.HasPreviousPage, conn.PageInfo.StartCursor()
 			}
@@ -126,7 +126,7 @@ func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 	for i := range 900 {
 		r.Change(library.ContentID(fmt.Sprintf("c:acme:n%04d", i)), func(h *library.Header) { h.Visibility = principal.Private })
 	}
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: &library.LibraryFilter{Text: backendtest.Ptr("garden")}})
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: &library.LibraryFilter{Text: domaintest.Ptr("garden")}})
 	if len(conn.Edges) > 0 || conn.PageInfo.HasNextPage {
 		t.Errorf("%d edges, and more: %t", len(conn.Edges), conn.PageInfo.HasNextPage)
 	}
@@ -137,10 +137,10 @@ func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 // much as the usual page does.
 func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	r, _ := long(t, 3000, linkAt())
-	svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc := domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
-			if _, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q); err != nil {
+			if _, err := svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", q); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -156,18 +156,18 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(20, library.LibraryQuery{Filter: anyLink()})
 	if !inUse() {
 		t.Error("after 20 equal searches copies are not in use")
 	}
 	// One search of copies is no better than one page of them.
-	svc = backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(2, library.LibraryQuery{Filter: anyLink()})
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies
-		q.PageArgs = backendtest.FirstAfter(100, q.After)
-		conn, err := svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", q)
+		q.PageArgs = domaintest.FirstAfter(100, q.After)
+		conn, err := svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -25,7 +25,7 @@ type scans struct {
 }
 
 // on returns s with the changes.
-func (c *scans) on(s backend.Store) backend.Store {
+func (c *scans) on(s domain.Store) domain.Store {
 	c.ContentStore, c.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, c, c
 	return s
 }
@@ -49,16 +49,16 @@ func (s *scans) ReadMany(ctx context.Context, ids []library.ContentID, members [
 
 // long returns ann's library of n items, in a store that counts what is read. change sets the
 // fields in which the items differ.
-func long(t *testing.T, n int, change func(i int, h *library.Header)) (*backendtest.Rows, *scans) {
+func long(t *testing.T, n int, change func(i int, h *library.Header)) (*domaintest.Rows, *scans) {
 	t.Helper()
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range n {
 		id := library.ContentID(fmt.Sprintf("c:acme:n%04d", i))
 		r.Change(id, func(h *library.Header) {
 			h.Position, h.Visibility = clock.Instant(10*i+10), principal.Public
 			change(i, h)
-		}, backendtest.ContentMember("u:acme:ann", library.Viewing))
+		}, domaintest.ContentMember("u:acme:ann", library.Viewing))
 		r.ApplyIndex(id, "u:acme:ann")
 	}
 	s := &scans{}
@@ -83,7 +83,7 @@ func linkAt(indexes ...int) func(i int, h *library.Header) {
 func TestFilter_ReadsLittleIfMuchMatches(t *testing.T) {
 	r, s := long(t, 400, func(int, *library.Header) {})
 	notes := &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: backendtest.First(20)})
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: domaintest.First(20)})
 	if len(conn.Edges) != 20 || s.headers > 50 {
 		t.Errorf("%d edges by %d headers", len(conn.Edges), s.headers)
 	}
@@ -98,7 +98,7 @@ func TestFilter_EndsWithItsRequest(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := r.Listing.Library(ctx, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Listing.Library(ctx, domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if s.slices != 3 || s.batches != 2 {
@@ -140,8 +140,8 @@ func TestFilter_UsesTheLatestRead(t *testing.T) {
 						r.ApplyIndex("c:acme:n0003", "u:acme:ann")
 					}
 				}
-				q := library.LibraryQuery{Filter: anyLink(), PageArgs: backendtest.First(50)}
-				r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", q), c.want...)
+				q := library.LibraryQuery{Filter: anyLink(), PageArgs: domaintest.First(50)}
+				r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", q), c.want...)
 			})
 		}
 	}
@@ -152,8 +152,8 @@ func TestFilter_ShowsMovedItems(t *testing.T) {
 	r, _ := long(t, 5, linkAt(1, 3))
 	r.Change("c:acme:n0001", moveTo(900))
 	r.Change("c:acme:n0002", moveTo(800))
-	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}), "n0003", "n0001")
-	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), Descending: true}), "n0001", "n0003")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}), "n0003", "n0001")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), Descending: true}), "n0001", "n0003")
 }
 
 // TestFilter_RequestsEveryRepair: a scan asks for the repair of each entry that should not be
@@ -162,7 +162,7 @@ func TestFilter_RequestsEveryRepair(t *testing.T) {
 	r, _ := long(t, 10, linkAt(2))
 	r.Change("c:acme:n0002", func(h *library.Header) { h.State = commit.Deleted })
 	r.Change("c:acme:n0004", moveTo(900))
-	r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
+	r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()})
 	asked := r.Repairs.Take()
 	for _, id := range []library.ContentID{"c:acme:n0002", "c:acme:n0004"} {
 		if asked[id] != "u:acme:ann" {

@@ -3,9 +3,9 @@ package listing_test
 import (
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 )
 
@@ -22,7 +22,7 @@ func (w *hidden) Hid(stale, unseen int) {
 
 func TestWatcher_CountsHiddenEntries(t *testing.T) {
 	r := staleFixture(t) // n02 has moved, its entry has not, and n00 has entries at two positions
-	past := backendtest.RowsStart - 1
+	past := domaintest.RowsStart - 1
 	r.Change("c:acme:n04", func(h *library.Header) { h.ExpiresAt = &past })
 	r.Change("c:acme:n05", func(h *library.Header) { h.State = commit.Deleted })
 	for _, tc := range []struct {
@@ -30,13 +30,13 @@ func TestWatcher_CountsHiddenEntries(t *testing.T) {
 		q             library.LibraryQuery
 		stale, unseen int
 	}{
-		{"oldest first", library.LibraryQuery{PageArgs: backendtest.First(10)}, 3, 1},
-		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: backendtest.First(10), Descending: true}, 3, 1},
+		{"oldest first", library.LibraryQuery{PageArgs: domaintest.First(10)}, 3, 1},
+		{"newest first, where a moved item is shown all the same", library.LibraryQuery{PageArgs: domaintest.First(10), Descending: true}, 3, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &hidden{}
-			svc := backendtest.Open(t, backend.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
-			if _, err := svc.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", tc.q); err != nil {
+			svc := domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Watch: w})
+			if _, err := svc.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", tc.q); err != nil {
 				t.Fatal(err)
 			}
 			if w.stale != tc.stale || w.unseen != tc.unseen {
@@ -45,12 +45,12 @@ func TestWatcher_CountsHiddenEntries(t *testing.T) {
 		})
 	}
 	t.Run("nothing hidden", func(t *testing.T) {
-		clean := backendtest.NewRows(t)
+		clean := domaintest.NewRows(t)
 		clean.Principals("u:acme:ann")
 		addNumbered(clean, 3)
 		w := &hidden{}
-		svc := backendtest.Open(t, backend.Config{Store: clean.Store.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
-		if _, err := svc.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(10)}); err != nil {
+		svc := domaintest.Open(t, domain.Config{Store: clean.Store.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
+		if _, err := svc.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(10)}); err != nil {
 			t.Fatal(err)
 		}
 		if w.stale+w.unseen > 0 {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -22,7 +22,7 @@ type walked struct {
 }
 
 // walkOf reads all pages of ann's library.
-func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q library.LibraryQuery, forwards bool) (w walked) {
+func walkOf(r *domaintest.Rows, s *scans, viewer func() *principal.Viewer, q library.LibraryQuery, forwards bool) (w walked) {
 	r.T.Helper()
 	s.slices, s.batches, s.headers = 0, 0, 0
 	var from *string
@@ -30,9 +30,9 @@ func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q li
 		if len(w.Pages) > 100 {
 			r.T.Fatalf("the walk does not end: %+v", w)
 		}
-		q.PageArgs = backendtest.FirstAfter(3, from)
+		q.PageArgs = domaintest.FirstAfter(3, from)
 		if !forwards {
-			q.PageArgs = backendtest.LastBefore(3, from)
+			q.PageArgs = domaintest.LastBefore(3, from)
 		}
 		v := viewer()
 		conn := r.Read(v, "u:acme:ann", q)
@@ -43,7 +43,7 @@ func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q li
 		if !forwards {
 			more, other, next = info.HasPreviousPage, info.HasNextPage, info.StartCursor()
 		}
-		w.Pages, w.More, w.Other = append(w.Pages, backendtest.NamesOf(conn)), append(w.More, more), append(w.Other, other)
+		w.Pages, w.More, w.Other = append(w.Pages, domaintest.NamesOf(conn)), append(w.More, more), append(w.Other, other)
 		if !more {
 			var err error
 			w.Count, err = r.Listing.LibraryCount(r.T.Context(), conn)
@@ -59,30 +59,30 @@ func walkOf(r *backendtest.Rows, s *scans, viewer func() *principal.Viewer, q li
 // includeShared and without, does not depend on the items on which it has no role, even if they match
 // its filter, and however many they are.
 func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
-	garden := &library.LibraryFilter{Text: backendtest.Ptr("garden")}
+	garden := &library.LibraryFilter{Text: domaintest.Ptr("garden")}
 	viewers := map[string]func() *principal.Viewer{
-		"nobody": backendtest.Anonymous, "a colleague": backendtest.Bob, "a colleague without groups": func() *principal.Viewer { return backendtest.As("u:acme:carl") },
-		"another tenant": backendtest.Eve, "an administrator of another tenant": backendtest.OtherRoot,
+		"nobody": domaintest.Anonymous, "a colleague": domaintest.Bob, "a colleague without groups": func() *principal.Viewer { return domaintest.As("u:acme:carl") },
+		"another tenant": domaintest.Eve, "an administrator of another tenant": domaintest.OtherRoot,
 	}
 	observe := func(hidden int) map[string]walked {
-		r := backendtest.NewRows(t)
+		r := domaintest.NewRows(t)
 		r.Principals("u:acme:ann", "u:acme:bob", "u:acme:carl", "u:other:eve", "g:acme:team")
-		r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
-		owner := backendtest.ContentMember("u:acme:ann", library.Manages)
+		r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:bob", principal.GroupMember))
+		owner := domaintest.ContentMember("u:acme:ann", library.Manages)
 		for i := range 20 {
 			at := clock.Instant(1000*i + 1000)
 			members := []library.Member{owner}
 			vis := []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private}[i%3]
 			if vis == principal.Private {
-				members = append(members, backendtest.ContentMember("u:acme:bob", library.Viewing))
+				members = append(members, domaintest.ContentMember("u:acme:bob", library.Viewing))
 				if i%2 == 0 {
 					members[1].Principal = "g:acme:team"
 				}
-				members = append(members, backendtest.ContentMember("u:other:eve", library.Viewing))
+				members = append(members, domaintest.ContentMember("u:other:eve", library.Viewing))
 			}
 			r.Item(library.ContentID(fmt.Sprintf("c:acme:seen%02d", i)), at, vis, members...)
 			// Items of the viewers which are not in ann's library.
-			r.Item(library.ContentID(fmt.Sprintf("c:acme:bobs%02d", i)), at+1, principal.Private, backendtest.ContentMember("u:acme:bob", library.Manages))
+			r.Item(library.ContentID(fmt.Sprintf("c:acme:bobs%02d", i)), at+1, principal.Private, domaintest.ContentMember("u:acme:bob", library.Manages))
 			for n := range hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:garden%02d-%d", i, n))
 				r.Change(id, func(h *library.Header) {

@@ -3,7 +3,7 @@ package listing_test
 import (
 	"testing"
 
-	"carrel/backend/backendtest"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -18,7 +18,7 @@ func TestPages_OfALibraryThatWasLostReadHeaders(t *testing.T) {
 		if lost {
 			h.reads.lost = 2 // once for what was read ahead
 		}
-		if conn := h.page(backendtest.Anonymous(), library.LibraryQuery{}); len(conn.Edges) != 1 || h.reads.lost != 0 {
+		if conn := h.page(domaintest.Anonymous(), library.LibraryQuery{}); len(conn.Edges) != 1 || h.reads.lost != 0 {
 			t.Fatalf("%d edges, and %d times more lost", len(conn.Edges), h.reads.lost)
 		}
 	}

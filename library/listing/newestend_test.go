@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/input"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -26,7 +26,7 @@ type interrupted struct {
 }
 
 // on returns s with the changes.
-func (i *interrupted) on(s backend.Store) backend.Store {
+func (i *interrupted) on(s domain.Store) domain.Store {
 	i.ContentStore, i.LibraryStore, s.Contents, s.Libraries = s.Contents, s.Libraries, i, i
 	return s
 }
@@ -64,22 +64,22 @@ func (s *interrupted) OpenLibrary(ctx context.Context, q library.Slice, newest b
 
 // readTowardsNewer reads a page towards newer entries, and returns its names from
 // old to new, whether there is more, and the cursor to continue from.
-func readTowardsNewer(r *backendtest.Rows, descending bool, size int, from *string) (shown []string, more bool, next *string) {
+func readTowardsNewer(r *domaintest.Rows, descending bool, size int, from *string) (shown []string, more bool, next *string) {
 	r.T.Helper()
-	q := library.LibraryQuery{Descending: descending, PageArgs: backendtest.FirstAfter(size, from)}
+	q := library.LibraryQuery{Descending: descending, PageArgs: domaintest.FirstAfter(size, from)}
 	if descending {
-		q.PageArgs = backendtest.LastBefore(size, from)
+		q.PageArgs = domaintest.LastBefore(size, from)
 	}
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
 	wantEnds(r, conn, from)
 	cursors := map[string]bool{}
 	for _, e := range conn.Edges {
 		if cursors[e.Cursor()] {
-			r.T.Errorf("two edges of %v have one cursor", backendtest.NamesOf(conn))
+			r.T.Errorf("two edges of %v have one cursor", domaintest.NamesOf(conn))
 		}
 		cursors[e.Cursor()] = true
 	}
-	shown, info := backendtest.NamesOf(conn), &conn.PageInfo
+	shown, info := domaintest.NamesOf(conn), &conn.PageInfo
 	if descending {
 		slices.Reverse(shown)
 		return shown, info.HasPreviousPage, info.StartCursor()
@@ -88,7 +88,7 @@ func readTowardsNewer(r *backendtest.Rows, descending bool, size int, from *stri
 }
 
 // moveItem moves an item of ann's to a position, in her library too.
-func moveItem(r *backendtest.Rows, id library.ContentID, to clock.Instant) {
+func moveItem(r *domaintest.Rows, id library.ContentID, to clock.Instant) {
 	r.Change(id, moveTo(to))
 	r.ApplyIndex(id, "u:acme:ann")
 }
@@ -98,21 +98,21 @@ type movesDuringReading struct {
 	name  string
 	items int // in the library
 	size  int // of the page
-	set   func(r *backendtest.Rows, s *interrupted)
+	set   func(r *domaintest.Rows, s *interrupted)
 	want  []string
 	then  []string // what follows the last cursor, once all fan-outs are done
 }
 
 func allMovesDuringReading() []movesDuringReading {
-	stale := func(r *backendtest.Rows) { // The fan-out of two moves has not reached the library.
+	stale := func(r *domaintest.Rows) { // The fan-out of two moves has not reached the library.
 		r.Change(numberedID(1), moveTo(900))
 		r.Change(numberedID(3), moveTo(800))
 	}
-	moves := func(r *backendtest.Rows) {
+	moves := func(r *domaintest.Rows) {
 		moveItem(r, numberedID(1), 900)
 		moveItem(r, numberedID(3), 800)
 	}
-	hide := func(r *backendtest.Rows, from, to int) {
+	hide := func(r *domaintest.Rows, from, to int) {
 		for i := from; i <= to; i++ {
 			r.Change(numberedID(i), func(h *library.Header) { h.Visibility = principal.Private })
 		}
@@ -120,19 +120,19 @@ func allMovesDuringReading() []movesDuringReading {
 	return []movesDuringReading{
 		{
 			name: "before the items are read", items: 5, size: 10,
-			set:  func(r *backendtest.Rows, s *interrupted) { s.beforeItems = func() { moves(r) } },
+			set:  func(r *domaintest.Rows, s *interrupted) { s.beforeItems = func() { moves(r) } },
 			want: []string{"n00", "n02", "n04", "n03", "n01"},
 			then: []string{"n03", "n01"},
 		},
 		{
 			name: "before the page, with the fan-out still to come", items: 5, size: 10,
-			set:  func(r *backendtest.Rows, s *interrupted) { stale(r) },
+			set:  func(r *domaintest.Rows, s *interrupted) { stale(r) },
 			want: []string{"n00", "n02", "n04", "n03", "n01"},
 			then: []string{"n03", "n01"},
 		},
 		{
 			name: "all items, before they are read", items: 2, size: 10,
-			set: func(r *backendtest.Rows, s *interrupted) {
+			set: func(r *domaintest.Rows, s *interrupted) {
 				s.beforeItems = func() { moveItem(r, numberedID(0), 900); moveItem(r, numberedID(1), 800) }
 			},
 			want: []string{"n01", "n00"},
@@ -140,19 +140,19 @@ func allMovesDuringReading() []movesDuringReading {
 		},
 		{
 			name: "a page that is just full", items: 5, size: 5,
-			set:  func(r *backendtest.Rows, s *interrupted) { s.beforeItems = func() { moves(r) } },
+			set:  func(r *domaintest.Rows, s *interrupted) { s.beforeItems = func() { moves(r) } },
 			want: []string{"n00", "n02", "n04", "n03", "n01"},
 			then: []string{"n03", "n01"},
 		},
 		{
 			name: "between the newest position and the slice", items: 5, size: 10,
-			set:  func(r *backendtest.Rows, s *interrupted) { s.betweenReads = func() { moves(r) } },
+			set:  func(r *domaintest.Rows, s *interrupted) { s.betweenReads = func() { moves(r) } },
 			want: []string{"n00", "n02", "n04", "n03", "n01"},
 		},
 		{
 			// 10 of 15 are seen, so that a page of 10 takes two slices of 15.
 			name: "between two slices", items: 20, size: 12,
-			set: func(r *backendtest.Rows, s *interrupted) {
+			set: func(r *domaintest.Rows, s *interrupted) {
 				hide(r, 4, 13)
 				s.beforeSlice = func() { moveItem(r, numberedID(1), 900); moveItem(r, numberedID(18), 800) }
 			},
@@ -160,7 +160,7 @@ func allMovesDuringReading() []movesDuringReading {
 		},
 		{
 			name: "twice, between two slices", items: 20, size: 12,
-			set: func(r *backendtest.Rows, s *interrupted) {
+			set: func(r *domaintest.Rows, s *interrupted) {
 				hide(r, 4, 13)
 				stale(r)
 				s.beforeSlice = func() {
@@ -181,7 +181,7 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 	for _, c := range allMovesDuringReading() {
 		for _, descending := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, descending %v", c.name, descending), func(t *testing.T) {
-				r := backendtest.NewRows(t)
+				r := domaintest.NewRows(t)
 				r.Principals("u:acme:ann")
 				addNumbered(r, c.items)
 				store := &interrupted{}
@@ -208,7 +208,7 @@ func TestNewestEnd_ShowsItemsThatMoveDuringTheReading(t *testing.T) {
 // TestNewestEnd_EveryCursorLeadsToTheRest: this includes the cursor of an edge beyond the newest
 // position that the bucket had when the page was opened.
 func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 4)
 	store := &interrupted{}
@@ -218,8 +218,8 @@ func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 		moveItem(r, numberedID(1), 800)
 		moveItem(r, numberedID(2), 900)
 	}
-	conn := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(10)})
-	all := backendtest.NamesOf(conn)
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(10)})
+	all := domaintest.NamesOf(conn)
 	wantSame(r, []string{"n03", "n00", "n01", "n02"}, all)
 	for i, e := range conn.Edges {
 		cursor := e.Cursor()
@@ -231,7 +231,7 @@ func TestNewestEnd_EveryCursorLeadsToTheRest(t *testing.T) {
 // TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk: items that have moved and do not fit
 // follow the last cursor.
 func TestNewestEnd_FullPageLeavesMovedItemsToTheNextWalk(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 5)
 	store := &interrupted{}
@@ -264,7 +264,7 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 		{size: 1, first: []string{"n02"}, then: []string{"n00", "n01"}},
 		{size: 2, first: []string{"n02"}, then: []string{"n00", "n01"}},
 	} {
-		r := backendtest.NewRows(t)
+		r := domaintest.NewRows(t)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 3)
 		store := &interrupted{}
@@ -297,7 +297,7 @@ func TestNewestEnd_ItemsThatDoNotFitAreNotShownTwice(t *testing.T) {
 // TestNewestEnd_WalkOfManyPagesShowsNothingTwice: the bound of a walk applies to its later
 // pages, even if the first was read beyond it.
 func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 20)
 	for i := 4; i < 14; i++ {
@@ -336,7 +336,7 @@ func TestNewestEnd_WalkOfManyPagesShowsNothingTwice(t *testing.T) {
 func TestEmptyLastPage_ContinuesWithoutABound(t *testing.T) {
 	for _, descending := range []bool{false, true} {
 		t.Run(fmt.Sprintf("descending %v", descending), func(t *testing.T) {
-			r := backendtest.NewRows(t)
+			r := domaintest.NewRows(t)
 			r.Principals("u:acme:ann")
 			addNumbered(r, 3)
 			_, more, next := readTowardsNewer(r, descending, 2, nil)
@@ -355,7 +355,7 @@ func TestEmptyLastPage_ContinuesWithoutABound(t *testing.T) {
 				shown, _, next = readTowardsNewer(r, descending, 2, next)
 				wantSame(r, nil, shown)
 			}
-			r.Item("c:acme:late", 600, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+			r.Item("c:acme:late", 600, principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 			shown, _, _ = readTowardsNewer(r, descending, 2, next)
 			wantSame(r, []string{"late"}, shown)
 		})
@@ -366,7 +366,7 @@ func TestEmptyLastPage_ContinuesWithoutABound(t *testing.T) {
 // moved. The walk has shown n00 before the former entry that its second page finds.
 func TestNewestEnd_LaterPagesShowNoMovedItems(t *testing.T) {
 	for _, descending := range []bool{false, true} {
-		r := backendtest.NewRows(t)
+		r := domaintest.NewRows(t)
 		r.Principals("u:acme:ann")
 		addNumbered(r, 4)
 		shown, _, next := readTowardsNewer(r, descending, 2, nil)
@@ -384,7 +384,7 @@ func TestNewestEnd_LaterPagesShowNoMovedItems(t *testing.T) {
 // TestNewestEnd_WritersHideNothing: while writers move items as fast as they can,
 // a page of the whole library shows every one of them, each once.
 func TestNewestEnd_WritersHideNothing(t *testing.T) {
-	h := backendtest.New(t, nil)
+	h := domaintest.New(t, nil)
 	h.User("u:acme:ann", principal.Public)
 	const items, writers, updates = 20, 5, 60
 	ids := make([]library.ContentID, items)
@@ -397,7 +397,7 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 		wg.Go(func() {
 			for n := range updates {
 				title := fmt.Sprintf("%d by %d", n, w)
-				_, err := h.Library.UpdateContent(t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{
+				_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{
 					ID: string(ids[(n*writers+w)%items]), Title: input.Some(&title),
 				})
 				if err != nil {
@@ -419,7 +419,7 @@ func TestNewestEnd_WritersHideNothing(t *testing.T) {
 		if descending {
 			q.PageArgs = cursor.PageArgs{Last: &n}
 		}
-		conn, err := h.Listing.Library(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
+		conn, err := h.Listing.Library(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", q)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -13,29 +13,29 @@ import (
 // BenchmarkPage compares a page of 20 through the Service with the reads that
 // it cannot do without: one slice and its headers.
 func BenchmarkPage(b *testing.B) {
-	r := backendtest.NewRows(b)
+	r := domaintest.NewRows(b)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:bob", principal.GroupMember))
 	for i := range 1000 {
 		r.Item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), principal.Public,
-			backendtest.ContentMember("u:acme:ann", library.Manages), backendtest.ContentMember("u:acme:bob", library.Viewing))
+			domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("u:acme:bob", library.Viewing))
 	}
-	middle := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(100)}).Edges[99].Cursor()
-	middleASC := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(100)}).Edges[99].Cursor()
+	middle := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.First(100)}).Edges[99].Cursor()
+	middleASC := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(100)}).Edges[99].Cursor()
 	for _, c := range []struct {
 		name    string
 		viewer  func() *principal.Viewer
 		q       library.LibraryQuery
 		cursors bool
 	}{
-		{"newest", backendtest.Ann, library.LibraryQuery{Descending: true}, false},
-		{"newest with cursors", backendtest.Ann, library.LibraryQuery{Descending: true}, true},
-		{"oldest", backendtest.Ann, library.LibraryQuery{}, false},
-		{"middle, newest first", backendtest.Ann, library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(20, &middle)}, false},
-		{"middle, oldest first", backendtest.Ann, library.LibraryQuery{PageArgs: backendtest.FirstAfter(20, &middleASC)}, false},
-		{"middle with both flags", backendtest.Ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: backendtest.FirstAfter(20, &middle)}, false},
-		{"anonymous", backendtest.Anonymous, library.LibraryQuery{Descending: true}, false},
-		{"with permissions", backendtest.Bob, library.LibraryQuery{Descending: true, WithPermissions: true}, false},
+		{"newest", domaintest.Ann, library.LibraryQuery{Descending: true}, false},
+		{"newest with cursors", domaintest.Ann, library.LibraryQuery{Descending: true}, true},
+		{"oldest", domaintest.Ann, library.LibraryQuery{}, false},
+		{"middle, newest first", domaintest.Ann, library.LibraryQuery{Descending: true, PageArgs: domaintest.FirstAfter(20, &middle)}, false},
+		{"middle, oldest first", domaintest.Ann, library.LibraryQuery{PageArgs: domaintest.FirstAfter(20, &middleASC)}, false},
+		{"middle with both flags", domaintest.Ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: domaintest.FirstAfter(20, &middle)}, false},
+		{"anonymous", domaintest.Anonymous, library.LibraryQuery{Descending: true}, false},
+		{"with permissions", domaintest.Bob, library.LibraryQuery{Descending: true, WithPermissions: true}, false},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -16,16 +16,16 @@ import (
 // mixedLibraries stores libraries of ann and of the group staff, which ann is
 // in through the group team, and sam, of another tenant, directly. Each holds
 // items of both tenants and all visibilities.
-func mixedLibraries(t *testing.T) *backendtest.Rows {
-	r := backendtest.NewRows(t)
+func mixedLibraries(t *testing.T) *domaintest.Rows {
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:ann", principal.GroupMember))
-	r.Join("g:acme:staff", true, backendtest.GroupMember("g:acme:team", principal.GroupMember), backendtest.GroupMember("u:other:sam", principal.GroupManager))
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
+	r.Join("g:acme:staff", true, domaintest.GroupMember("g:acme:team", principal.GroupMember), domaintest.GroupMember("u:other:sam", principal.GroupManager))
 	at := clock.Instant(1)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s-%s", tenant, tenant, vis))
-			r.Item(id, at, vis, backendtest.ContentMember("u:acme:ann", library.Viewing), backendtest.ContentMember("g:acme:staff", library.Manages))
+			r.Item(id, at, vis, domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("g:acme:staff", library.Manages))
 			at++
 		}
 	}
@@ -47,17 +47,17 @@ func TestLibrary_BucketDependsOnTheViewer(t *testing.T) {
 		count  int
 		want   []string
 	}{
-		{"anonymous of a user", backendtest.Anonymous, "u:acme:ann", principal.Public, 2, public},
-		{"another tenant of a user", backendtest.Eve, "u:acme:ann", principal.Public, 2, public},
-		{"administrator of another tenant", backendtest.OtherRoot, "u:acme:ann", principal.Public, 2, public},
-		{"same tenant of a user", backendtest.Bob, "u:acme:ann", principal.LoggedIn, 3, loggedIn},
-		{"the user itself", backendtest.Ann, "u:acme:ann", principal.Private, 6, all},
-		{"administrator of the tenant", backendtest.Root, "u:acme:ann", principal.Private, 6, notTheirs},
-		{"global administrator", backendtest.Globe, "u:acme:ann", principal.Private, 6, all},
-		{"anonymous of a group", backendtest.Anonymous, "g:acme:staff", principal.Public, 2, public},
-		{"same tenant of a group", backendtest.Bob, "g:acme:staff", principal.LoggedIn, 3, loggedIn},
-		{"another tenant of a group", backendtest.Eve, "g:acme:staff", principal.Public, 2, public},
-		{"indirect member", backendtest.Ann, "g:acme:staff", principal.Private, 6, all},
+		{"anonymous of a user", domaintest.Anonymous, "u:acme:ann", principal.Public, 2, public},
+		{"another tenant of a user", domaintest.Eve, "u:acme:ann", principal.Public, 2, public},
+		{"administrator of another tenant", domaintest.OtherRoot, "u:acme:ann", principal.Public, 2, public},
+		{"same tenant of a user", domaintest.Bob, "u:acme:ann", principal.LoggedIn, 3, loggedIn},
+		{"the user itself", domaintest.Ann, "u:acme:ann", principal.Private, 6, all},
+		{"administrator of the tenant", domaintest.Root, "u:acme:ann", principal.Private, 6, notTheirs},
+		{"global administrator", domaintest.Globe, "u:acme:ann", principal.Private, 6, all},
+		{"anonymous of a group", domaintest.Anonymous, "g:acme:staff", principal.Public, 2, public},
+		{"same tenant of a group", domaintest.Bob, "g:acme:staff", principal.LoggedIn, 3, loggedIn},
+		{"another tenant of a group", domaintest.Eve, "g:acme:staff", principal.Public, 2, public},
+		{"indirect member", domaintest.Ann, "g:acme:staff", principal.Private, 6, all},
 		{"direct member from another tenant", sam, "g:acme:staff", principal.Private, 6, all},
 		{"not the member of a member group", sam, "g:acme:team", principal.Public, 0, nil},
 	} {
@@ -80,7 +80,7 @@ func TestLibrary_BucketDependsOnTheViewer(t *testing.T) {
 }
 
 func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principal("u:acme:ann", principal.Private)
 	r.Principal("g:acme:team", principal.LoggedIn)
 	r.Applied(r.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{
@@ -92,17 +92,17 @@ func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
 		owner  principal.ID
 		found  bool
 	}{
-		{"private user, same tenant", backendtest.Bob(), "u:acme:ann", false},
-		{"private user, anonymous", backendtest.Anonymous(), "u:acme:ann", false},
-		{"private user, itself", backendtest.Ann(), "u:acme:ann", true},
-		{"private user, administrator", backendtest.Root(), "u:acme:ann", true},
-		{"private user, administrator of another tenant", backendtest.OtherRoot(), "u:acme:ann", false},
-		{"private user, global administrator", backendtest.Globe(), "u:acme:ann", true},
-		{"logged-in group, anonymous", backendtest.Anonymous(), "g:acme:team", false},
-		{"logged-in group, other tenant", backendtest.Eve(), "g:acme:team", false},
-		{"logged-in group, same tenant", backendtest.Bob(), "g:acme:team", true},
-		{"a fence is no principal", backendtest.Globe(), "u:acme:void", false},
-		{"absent", backendtest.Globe(), "u:acme:nobody", false},
+		{"private user, same tenant", domaintest.Bob(), "u:acme:ann", false},
+		{"private user, anonymous", domaintest.Anonymous(), "u:acme:ann", false},
+		{"private user, itself", domaintest.Ann(), "u:acme:ann", true},
+		{"private user, administrator", domaintest.Root(), "u:acme:ann", true},
+		{"private user, administrator of another tenant", domaintest.OtherRoot(), "u:acme:ann", false},
+		{"private user, global administrator", domaintest.Globe(), "u:acme:ann", true},
+		{"logged-in group, anonymous", domaintest.Anonymous(), "g:acme:team", false},
+		{"logged-in group, other tenant", domaintest.Eve(), "g:acme:team", false},
+		{"logged-in group, same tenant", domaintest.Bob(), "g:acme:team", true},
+		{"a fence is no principal", domaintest.Globe(), "u:acme:void", false},
+		{"absent", domaintest.Globe(), "u:acme:nobody", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := r.Listing.Library(t.Context(), c.viewer, c.owner, library.LibraryQuery{})
@@ -110,24 +110,24 @@ func TestLibrary_HiddenOwnerIsNotFound(t *testing.T) {
 				t.Errorf("not read: %v", err)
 			}
 			if !c.found {
-				backendtest.WantReason(t, err, fault.NotFound, "")
+				domaintest.WantReason(t, err, fault.NotFound, "")
 			}
 		})
 	}
 }
 
 func TestLibrary_IncludeSharedAddsItemsWithARole(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:team")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
-	owner := backendtest.ContentMember("u:acme:ann", library.Manages)
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:bob", principal.GroupMember))
+	owner := domaintest.ContentMember("u:acme:ann", library.Manages)
 	r.Item("c:acme:public", 1, principal.Public, owner)
 	r.Item("c:acme:hidden", 2, principal.Private, owner)
-	r.Item("c:acme:with-bob", 3, principal.Private, owner, backendtest.ContentMember("u:acme:bob", library.Viewing))
+	r.Item("c:acme:with-bob", 3, principal.Private, owner, domaintest.ContentMember("u:acme:bob", library.Viewing))
 	r.Item("c:acme:loggedin", 4, principal.LoggedIn, owner)
-	r.Item("c:acme:with-team", 5, principal.Private, owner, backendtest.ContentMember("g:acme:team", library.Editing))
+	r.Item("c:acme:with-team", 5, principal.Private, owner, domaintest.ContentMember("g:acme:team", library.Editing))
 	r.Item("c:other:seen-by-eve", 6, principal.LoggedIn, owner)
-	r.Item("c:other:with-eve", 7, principal.LoggedIn, owner, backendtest.ContentMember("u:other:eve", library.Viewing))
+	r.Item("c:other:with-eve", 7, principal.LoggedIn, owner, domaintest.ContentMember("u:other:eve", library.Viewing))
 	r.Item("c:acme:left", 8, principal.Private, owner, library.Member{Principal: "u:acme:bob", Role: library.Viewing, Leaving: true})
 
 	for _, c := range []struct {
@@ -136,10 +136,10 @@ func TestLibrary_IncludeSharedAddsItemsWithARole(t *testing.T) {
 		plain  []string
 		shared []string
 	}{
-		{"anonymous", backendtest.Anonymous, []string{"public"}, []string{"public"}},
-		{"same tenant with roles", backendtest.Bob, []string{"public", "loggedin"}, []string{"public", "with-bob", "loggedin", "with-team"}},
-		{"a role counts, not mere visibility", backendtest.Eve, []string{"public"}, []string{"public", "with-eve"}},
-		{"the owner reads all of it anyway", backendtest.Ann,
+		{"anonymous", domaintest.Anonymous, []string{"public"}, []string{"public"}},
+		{"same tenant with roles", domaintest.Bob, []string{"public", "loggedin"}, []string{"public", "with-bob", "loggedin", "with-team"}},
+		{"a role counts, not mere visibility", domaintest.Eve, []string{"public"}, []string{"public", "with-eve"}},
+		{"the owner reads all of it anyway", domaintest.Ann,
 			[]string{"public", "hidden", "with-bob", "loggedin", "with-team", "seen-by-eve", "with-eve", "left"},
 			[]string{"public", "hidden", "with-bob", "loggedin", "with-team", "seen-by-eve", "with-eve", "left"}},
 	} {
@@ -160,29 +160,29 @@ func TestLibrary_IncludeSharedAddsItemsWithARole(t *testing.T) {
 }
 
 func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "g:acme:team")
-	r.Join("g:acme:team", true, backendtest.GroupMember("u:acme:bob", principal.GroupMember))
-	owner := backendtest.ContentMember("u:acme:ann", library.Viewing)
+	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:bob", principal.GroupMember))
+	owner := domaintest.ContentMember("u:acme:ann", library.Viewing)
 	r.Item("c:acme:nothing", 1, principal.Public, owner)
-	r.Item("c:acme:own", 2, principal.Public, owner, backendtest.ContentMember("u:acme:bob", library.Editing))
-	r.Item("c:acme:group", 3, principal.Public, owner, backendtest.ContentMember("g:acme:team", library.Manages), backendtest.ContentMember("u:acme:bob", library.Viewing))
+	r.Item("c:acme:own", 2, principal.Public, owner, domaintest.ContentMember("u:acme:bob", library.Editing))
+	r.Item("c:acme:group", 3, principal.Public, owner, domaintest.ContentMember("g:acme:team", library.Manages), domaintest.ContentMember("u:acme:bob", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
 		want   []library.Permissions
 	}{
-		{"direct and through groups", backendtest.Bob(), []library.Permissions{
+		{"direct and through groups", domaintest.Bob(), []library.Permissions{
 			{CanShare: true},
 			{Role: library.Editing, CanShare: true, CanEdit: true},
 			{Role: library.Manages, CanShare: true, CanEdit: true, CanManage: true},
 		}},
-		{"owner", backendtest.Ann(), []library.Permissions{
+		{"owner", domaintest.Ann(), []library.Permissions{
 			{Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true}, {Role: library.Viewing, CanShare: true},
 		}},
-		{"anonymous", backendtest.Anonymous(), []library.Permissions{{}, {}, {}}},
+		{"anonymous", domaintest.Anonymous(), []library.Permissions{{}, {}, {}}},
 		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Permissions{{}, {}, {}}},
-		{"an administrator without a user", backendtest.Root(), []library.Permissions{
+		{"an administrator without a user", domaintest.Root(), []library.Permissions{
 			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
 		}},
 	} {
@@ -212,13 +212,13 @@ func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
 }
 
 func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range 30 {
-		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
 	n, from := func(n int) *int { return &n }, func(s string) *string { return &s }
-	edge := from(r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.First(30)}).Edges[25].Cursor())
+	edge := from(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(30)}).Edges[25].Cursor())
 	for _, c := range []struct {
 		name   string
 		args   cursor.PageArgs
@@ -245,11 +245,11 @@ func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
 		{"garbage cursor", cursor.PageArgs{Before: from("garbage")}, fault.ReasonBadCursor, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn, err := r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
+			conn, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args})
 			if c.reason != "" {
-				backendtest.WantReason(t, err, fault.Invalid, c.reason)
-				_, err = r.Listing.Library(t.Context(), backendtest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
-				backendtest.WantReason(t, err, fault.Invalid, c.reason)
+				domaintest.WantReason(t, err, fault.Invalid, c.reason)
+				_, err = r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: c.args, NoEntries: true})
+				domaintest.WantReason(t, err, fault.Invalid, c.reason)
 				return
 			}
 			if err != nil || len(conn.Edges) != c.edges {
@@ -260,20 +260,20 @@ func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
 }
 
 func TestLibraryCount_StopsAtTheLimit(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range library.MaxCount {
-		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
-	conn := r.Read(backendtest.Ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
+	conn := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {
-		t.Errorf("entries that were not requested: %v", backendtest.NamesOf(conn))
+		t.Errorf("entries that were not requested: %v", domaintest.NamesOf(conn))
 	}
 	count, err := r.Listing.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount, Exact: true}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)
 	}
-	r.Item("c:acme:one-more", 1, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+	r.Item("c:acme:one-more", 1, principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	count, err = r.Listing.LibraryCount(t.Context(), conn)
 	if want := (library.Count{Value: library.MaxCount}); err != nil || count != want {
 		t.Errorf("count %v, %v; want %v", count, err, want)

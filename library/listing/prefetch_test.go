@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -40,7 +40,7 @@ type openings struct {
 }
 
 // on returns s with the changes.
-func (o *openings) on(s backend.Store) backend.Store {
+func (o *openings) on(s domain.Store) domain.Store {
 	o.Store, o.LibraryStore, s.Principals, s.Libraries = s.Principals, s.Libraries, o, o
 	return s
 }
@@ -127,14 +127,14 @@ func waitFor(t *testing.T, c <-chan principal.ID, owner string) {
 
 // pagesOf is a fixture whose store reports its pages: ann's library has items of all
 // visibilities, and ben is in the group all, which has them too.
-func pagesOf(t *testing.T) (*backendtest.Fixture, *openings) {
+func pagesOf(t *testing.T) (*domaintest.Fixture, *openings) {
 	store := newOpenings()
-	h := backendtest.New(t, func(s *backend.Store) { *s = store.on(*s) })
+	h := domaintest.New(t, func(s *domain.Store) { *s = store.on(*s) })
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:other:far"} {
 		h.User(id, principal.Public)
 	}
 	h.Group("g:acme:all", "u:acme:ann", principal.Public)
-	h.MustSet(backendtest.As("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
+	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:all", "u:acme:ben=MEMBER")
 	for n := range 9 {
 		h.Note(fmt.Sprintf("n%d", n), principal.Visibility(1+n%3), "g:acme:all=VIEWER")
 	}
@@ -148,16 +148,16 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
 	viewers := map[string]func() *principal.Viewer{
 		"nobody":           func() *principal.Viewer { return &principal.Viewer{} },
-		"ann":              func() *principal.Viewer { return backendtest.As("u:acme:ann") },
-		"ben":              func() *principal.Viewer { return backendtest.As("u:acme:ben") },
-		"somebody else":    func() *principal.Viewer { return backendtest.As("u:other:far") },
-		"an administrator": func() *principal.Viewer { return backendtest.Admin("u:acme:boss") },
+		"ann":              func() *principal.Viewer { return domaintest.As("u:acme:ann") },
+		"ben":              func() *principal.Viewer { return domaintest.As("u:acme:ben") },
+		"somebody else":    func() *principal.Viewer { return domaintest.As("u:other:far") },
+		"an administrator": func() *principal.Viewer { return domaintest.Admin("u:acme:boss") },
 	}
 	for name, viewer := range viewers {
 		for _, owner := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
 			for _, q := range []library.LibraryQuery{
-				{PageArgs: backendtest.First(2)}, {PageArgs: backendtest.First(0)}, {PageArgs: backendtest.Last(2)}, {PageArgs: backendtest.First(2), Descending: true},
-				{PageArgs: backendtest.First(3), IncludeShared: true}, {PageArgs: backendtest.Last(3), Descending: true, WithPermissions: true},
+				{PageArgs: domaintest.First(2)}, {PageArgs: domaintest.First(0)}, {PageArgs: domaintest.Last(2)}, {PageArgs: domaintest.First(2), Descending: true},
+				{PageArgs: domaintest.First(3), IncludeShared: true}, {PageArgs: domaintest.Last(3), Descending: true, WithPermissions: true},
 			} {
 				for page := range 3 {
 					store.take()
@@ -207,8 +207,8 @@ func shown(c *library.LibraryConnection) []any {
 func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
-	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
-	v := backendtest.As("u:acme:ann")
+	q := library.LibraryQuery{PageArgs: domaintest.First(2)}
+	v := domaintest.As("u:acme:ann")
 	held := make(chan struct{})
 	store.fail(func(ctx context.Context) error {
 		select {
@@ -255,7 +255,7 @@ func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
 // TestPrefetch_LaterChangesAreDelivered: what was withdrawn since the start of the prefetch is not
 // shown, and what has come is delivered to followers from the page.
 func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
-	g := backendtest.NewGateways(t)
+	g := domaintest.NewGateways(t)
 	store := newOpenings()
 	g.Through = store.on(g.Through)
 	here, clock := g.Open(0, false)
@@ -266,8 +266,8 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	here.Quiet()
 	clock.Set(g.Start.Add(time.Minute))
 	store.take()
-	v := backendtest.As("u:acme:ben")
-	q := library.LibraryQuery{PageArgs: backendtest.First(20)}
+	v := domaintest.As("u:acme:ben")
+	q := library.LibraryQuery{PageArgs: domaintest.First(20)}
 	here.Listing.Prefetch(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ben")
 	clock.Set(g.Start.Add(2 * time.Minute))
@@ -279,13 +279,13 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := backendtest.NamesOf(page); !slices.Equal(got, []string{"kept"}) {
+	if got := domaintest.NamesOf(page); !slices.Equal(got, []string{"kept"}) {
 		t.Errorf("the page shows %v", got)
 	}
 	if n := store.take(); n != 1 {
 		t.Errorf("it was opened %d times", n)
 	}
-	f := here.Follow(backendtest.As("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
+	f := here.Follow(domaintest.As("u:acme:ben"), "u:acme:ben", *page.PageInfo.EndCursor())
 	here.Note("end", principal.Private, "u:acme:ben=VIEWER")
 	var events []string
 	for len(events) < 5 && !slices.Contains(events, "+end") {
@@ -300,8 +300,8 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
-	q := library.LibraryQuery{PageArgs: backendtest.First(20), Descending: true}
-	v := backendtest.As("u:acme:ann")
+	q := library.LibraryQuery{PageArgs: domaintest.First(20), Descending: true}
+	v := domaintest.As("u:acme:ann")
 	h.Listing.Prefetch(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ann")
 	if _, err := h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
@@ -320,7 +320,7 @@ func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 // its prefetch.
 func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 	h, store := pagesOf(t)
-	q := library.LibraryQuery{PageArgs: backendtest.First(2)}
+	q := library.LibraryQuery{PageArgs: domaintest.First(2)}
 	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
 		store.take()
 		store.fail(fails)
@@ -328,7 +328,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		waitFor(t, store.begun, "u:acme:ann")
 	}
 	t.Run("an error", func(t *testing.T) {
-		v := backendtest.As("u:acme:ann")
+		v := domaintest.As("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
 		store.fail(nil)
 		if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
@@ -339,7 +339,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		}
 	})
 	t.Run("a panic", func(t *testing.T) {
-		v := backendtest.As("u:acme:ann")
+		v := domaintest.As("u:acme:ann")
 		begin(t.Context(), v, func(context.Context) error { panic("of the driver") })
 		store.fail(nil)
 		defer func() {
@@ -351,7 +351,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a panic over the viewer's groups", func(t *testing.T) {
-		v := backendtest.As("u:acme:ben")
+		v := domaintest.As("u:acme:ben")
 		met := make(chan struct{})
 		store.set(func(o *openings) { o.confirms = func() { defer close(met); panic("of the driver") } })
 		h.Listing.Prefetch(t.Context(), v, "g:acme:all", q)
@@ -366,7 +366,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a library that is being completed", func(t *testing.T) {
-		v := backendtest.As("u:acme:ann")
+		v := domaintest.As("u:acme:ann")
 		store.set(func(o *openings) { o.lost, o.rebuilt = true, 0 })
 		begin(t.Context(), v, nil)
 		waitFor(t, store.read, "u:acme:ann")
@@ -379,7 +379,7 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		}
 	})
 	t.Run("the end of its request", func(t *testing.T) {
-		v := backendtest.As("u:acme:ann")
+		v := domaintest.As("u:acme:ann")
 		ctx, end := context.WithCancel(t.Context())
 		met := make(chan error, 1)
 		begin(ctx, v, func(ctx context.Context) error {
@@ -403,12 +403,12 @@ func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 	store.take()
 	none := "no cursor"
 	for _, q := range []library.LibraryQuery{
-		{NoEntries: true}, {PageArgs: backendtest.First(-1)}, {PageArgs: backendtest.FirstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: backendtest.First(1).First, Last: backendtest.Last(1).Last}},
+		{NoEntries: true}, {PageArgs: domaintest.First(-1)}, {PageArgs: domaintest.FirstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: domaintest.First(1).First, Last: domaintest.Last(1).Last}},
 	} {
-		h.Listing.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", q)
+		h.Listing.Prefetch(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", q)
 	}
 	h.Engine.End()
-	h.Listing.Prefetch(t.Context(), backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	h.Listing.Prefetch(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 	h.Runtime.Close() // waits for the prefetches
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)
@@ -418,16 +418,16 @@ func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 // TestPrefetch_OnlyOnARemoteStore: with a store in this process a task costs more than the slice.
 func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 	h, store := pagesOf(t)
-	local := backendtest.Open(t, backend.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &backendtest.CountingNames{}})
+	local := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	for name, c := range map[string]struct {
-		svc  *backend.Services
+		svc  *domain.Services
 		want bool
 	}{"remote": {h.Services, true}, "in this process": {local, false}} {
 		t.Run(name, func(t *testing.T) {
 			store.take()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			c.svc.Listing.Prefetch(ctx, backendtest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c.svc.Listing.Prefetch(ctx, domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if c.want {
 				waitFor(t, store.read, "u:acme:ann")
 			}

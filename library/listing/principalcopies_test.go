@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/principal"
@@ -24,7 +24,7 @@ import (
 // whose changes linger.
 type copyingPrincipals struct {
 	*copying
-	writer  *backend.Services
+	writer  *domain.Services
 	journal *journal.Journal
 }
 
@@ -33,10 +33,10 @@ type copyingPrincipals struct {
 func newCopyingPrincipals(t *testing.T, c headercache.Config) *copyingPrincipals {
 	t.Helper()
 	h := &copyingPrincipals{copying: newCopying(t, c)}
-	for _, creator := range []*principal.Viewer{backendtest.As("u:acme:ben"), backendtest.As("u:acme:cleo")} {
+	for _, creator := range []*principal.Viewer{domaintest.As("u:acme:ben"), domaintest.As("u:acme:cleo")} {
 		_, err := h.Library.CreateContent(t.Context(), creator, library.CreateContent{
 			Kind: library.Note, Title: "by " + string(creator.User), Visibility: principal.Public,
-			Members: backendtest.MemberChanges("u:acme:ann=VIEWER"),
+			Members: domaintest.MemberChanges("u:acme:ann=VIEWER"),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -44,8 +44,8 @@ func newCopyingPrincipals(t *testing.T, c headercache.Config) *copyingPrincipals
 	}
 	h.WantNothingInFlight()
 	h.journal = journal.New(t.Context(), h.Store.Journal, h.Runtime, nil)
-	h.writer = backendtest.Open(t, backend.Config{
-		Store: h.Store, Runtime: h.Runtime, Journal: h.journal, Names: &backendtest.CountingNames{}, Remote: true, Linger: time.Hour,
+	h.writer = domaintest.Open(t, domain.Config{
+		Store: h.Store, Runtime: h.Runtime, Journal: h.journal, Names: &domaintest.CountingNames{}, Remote: true, Linger: time.Hour,
 	})
 	return h
 }
@@ -53,7 +53,7 @@ func newCopyingPrincipals(t *testing.T, c headercache.Config) *copyingPrincipals
 // rename changes the name of a user through the other gateway.
 func (h *copyingPrincipals) rename(user, name string) {
 	h.T.Helper()
-	_, err := h.writer.People.UpdateUser(h.T.Context(), backendtest.As(user), principal.UpdateUser{ID: user, DisplayName: input.Some(&name)})
+	_, err := h.writer.People.UpdateUser(h.T.Context(), domaintest.As(user), principal.UpdateUser{ID: user, DisplayName: input.Some(&name)})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (h *copyingPrincipals) rename(user, name string) {
 // show reads a page of ann's library with the names of its creators, as a request does.
 func (h *copyingPrincipals) show(v *principal.Viewer) (names []string, err error) {
 	h.T.Helper()
-	q := library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)}
+	q := library.LibraryQuery{Descending: true, PageArgs: domaintest.First(10)}
 	h.svc.Listing.Prefetch(h.T.Context(), v, "u:acme:ann", q)
 	owner, err := h.svc.People.Principals(h.T.Context(), v, []principal.ID{"u:acme:ann"})
 	if err != nil || owner[0] == nil {
@@ -93,7 +93,7 @@ func (h *copyingPrincipals) wantShown(what string, read []principal.ID, names ..
 	h.T.Helper()
 	h.reads.take()
 	h.reads.takePeople()
-	got, err := h.show(backendtest.Anonymous())
+	got, err := h.show(domaintest.Anonymous())
 	if err != nil || !slices.Equal(got, names) {
 		h.T.Errorf("%s: the page shows %q, %v; want %q", what, got, err, names)
 	}
@@ -122,12 +122,12 @@ func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
 	}
 	h.rename("u:acme:ann", "Anna")
 	h.wantShown("after the owner was renamed", []principal.ID{"u:acme:ann", "u:acme:cleo"}, "Anna", "Cleopatra", "ben")
-	if _, err := h.writer.People.DeleteUser(t.Context(), backendtest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
+	if _, err := h.writer.People.DeleteUser(t.Context(), domaintest.As("u:acme:ben"), principal.DeleteUser{ID: "u:acme:ben"}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantShown("after a creator was deleted", everybody, "Anna", "Cleopatra", "")
 	private := principal.Private
-	_, err := h.writer.People.UpdateUser(t.Context(), backendtest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
+	_, err := h.writer.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,15 +139,15 @@ func TestLibrary_OwnerIsServedFromACopy(t *testing.T) {
 	h := newCopyingPrincipals(t, alwaysOn)
 	for _, want := range [][]principal.ID{{"u:acme:ann"}, nil} {
 		h.reads.takePeople()
-		h.page(backendtest.Anonymous(), library.LibraryQuery{Descending: true})
+		h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 		if read := h.reads.takePeople(); !slices.Equal(read, want) {
 			t.Errorf("%q are read, want %q", read, want)
 		}
 	}
-	if _, err := h.writer.People.DeleteUser(t.Context(), backendtest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
+	if _, err := h.writer.People.DeleteUser(t.Context(), domaintest.As("u:acme:ann"), principal.DeleteUser{ID: "u:acme:ann"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.svc.Listing.Library(t.Context(), backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
+	_, err := h.svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{})
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("the library of a deleted user is answered with %v", err)
 	}
@@ -195,7 +195,7 @@ func TestPages_ReadPrincipalsWhileCopiesAreNotInUse(t *testing.T) {
 func TestForget_DropsWhatWasInFlight(t *testing.T) {
 	h := newCopyingPrincipals(t, alwaysOn)
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
-	v := backendtest.As("u:acme:cleo")
+	v := domaintest.As("u:acme:cleo")
 	if _, err := h.show(v); err != nil {
 		t.Fatal(err)
 	}
@@ -215,11 +215,11 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 	h := newCopyingPrincipals(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 1})
 	ctx, name := t.Context(), "Benjamin"
 	h.wantShown("the first page", everybody, "ann", "cleo", "ben")
-	_, err := h.People.UpdateUser(ctx, backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+	_, err := h.People.UpdateUser(ctx, domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
 	if err = errors.Join(err, h.Journal.Beat(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	if names, err := h.show(backendtest.Anonymous()); err != nil || !slices.Equal(names, []string{"ann", "cleo", "ben"}) {
+	if names, err := h.show(domaintest.Anonymous()); err != nil || !slices.Equal(names, []string{"ann", "cleo", "ben"}) {
 		t.Fatalf("the page shows %q, %v; want the former name, because the change did not linger", names, err)
 	}
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
@@ -237,7 +237,7 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 }
 
 // on returns s with the changes.
-func (p *pageReads) on(s backend.Store) backend.Store {
+func (p *pageReads) on(s domain.Store) domain.Store {
 	p.JournalStore, p.Store, p.ContentStore, p.LibraryStore, s.Journal, s.Principals, s.Contents, s.Libraries = s.Journal, s.Principals, s.Contents, s.Libraries, p, p, p, p
 	return s
 }
@@ -273,17 +273,17 @@ func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
 		rt := &advancingClock{Real: sched.NewReal()}
 		slow, store := &slowSamples{h.Store.Principals, make(chan struct{})}, h.Store
 		store.Principals = slow
-		h.svc = backendtest.Open(t, backend.Config{
-			Store: store, Runtime: rt, Journal: h.Journal, Names: &backendtest.CountingNames{}, Remote: true,
+		h.svc = domaintest.Open(t, domain.Config{
+			Store: store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true,
 			HeaderCache: headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 1}, Watch: h.counts,
 		})
 		for range 2 {
-			if _, err := h.show(backendtest.Anonymous()); err != nil {
+			if _, err := h.show(domaintest.Anonymous()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		name := "Benjamin"
-		_, err := h.People.UpdateUser(t.Context(), backendtest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+		_, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
 		if err = errors.Join(err, h.Journal.Beat(t.Context())); err != nil {
 			t.Fatal(err)
 		}

@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
 
-func wantSame(r *backendtest.Rows, want, got []string) {
+func wantSame(r *domaintest.Rows, want, got []string) {
 	r.T.Helper()
 	if diff := cmp.Diff(append([]string{}, want...), append([]string{}, got...)); diff != "" {
 		r.T.Errorf("(-want +got):\n%s", diff)
@@ -24,7 +24,7 @@ func wantSame(r *backendtest.Rows, want, got []string) {
 
 // walkAll pages through a library, with first and after or with last and before, and returns
 // the names in the order of the connection. It checks what must be true of every page.
-func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
+func walkAll(r *domaintest.Rows, v *principal.Viewer, owner principal.ID, q library.LibraryQuery, size int, forwards bool) []string {
 	r.T.Helper()
 	var all []string
 	var cursor *string
@@ -32,9 +32,9 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 		if pages > 1000 {
 			r.T.Fatal("the walk does not end")
 		}
-		q.PageArgs = backendtest.FirstAfter(size, cursor)
+		q.PageArgs = domaintest.FirstAfter(size, cursor)
 		if !forwards {
-			q.PageArgs = backendtest.LastBefore(size, cursor)
+			q.PageArgs = domaintest.LastBefore(size, cursor)
 		}
 		c := r.Read(v, owner, q)
 		info := &c.PageInfo
@@ -54,9 +54,9 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 			r.T.Errorf("page %d: the other side's flag is %v after %d items", pages, behind, met)
 		}
 		if forwards {
-			all = append(all, backendtest.NamesOf(c)...)
+			all = append(all, domaintest.NamesOf(c)...)
 		} else {
-			all = append(backendtest.NamesOf(c), all...)
+			all = append(domaintest.NamesOf(c), all...)
 		}
 		if !more {
 			return all
@@ -66,7 +66,7 @@ func walkAll(r *backendtest.Rows, v *principal.Viewer, owner principal.ID, q lib
 }
 
 // countInPlace counts the names whose entries are at the positions of the items.
-func countInPlace(r *backendtest.Rows, names []string) (n int) {
+func countInPlace(r *domaintest.Rows, names []string) (n int) {
 	for _, name := range names {
 		if !r.Outdated[name] {
 			n++
@@ -77,7 +77,7 @@ func countInPlace(r *backendtest.Rows, names []string) (n int) {
 
 // wantEnds checks that the ends of a page are those of its edges, and that an
 // empty page has cursors if it was requested from one.
-func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
+func wantEnds(r *domaintest.Rows, c *library.LibraryConnection, from *string) {
 	r.T.Helper()
 	start, end := c.PageInfo.StartCursor(), c.PageInfo.EndCursor()
 	if len(c.Edges) == 0 {
@@ -95,7 +95,7 @@ func wantEnds(r *backendtest.Rows, c *library.LibraryConnection, from *string) {
 // TestScan_MatchesASortedList compares all ways of paging with the plain sorted list of what must
 // be shown, in libraries full of items that are hidden, deleted, at other positions or expired.
 func TestScan_MatchesASortedList(t *testing.T) {
-	r := backendtest.NewRows(t)
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve")
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -108,7 +108,7 @@ func TestScan_MatchesASortedList(t *testing.T) {
 		q.IncludeShared = rapid.Bool().Draw(rt, "includeShared")
 		forwards := rapid.Bool().Draw(rt, "forwards")
 		who := rapid.SampledFrom([]func() *principal.Viewer{
-			backendtest.Anonymous, backendtest.Bob, backendtest.Eve, backendtest.Root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
+			domaintest.Anonymous, domaintest.Bob, domaintest.Eve, domaintest.Root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
 		}).Draw(rt, "viewer")()
 		fates := []string{"", "", "", "", "moved", "narrowed", "deleted", "expired", "left"}
 		towardsNewer := forwards != q.Descending
@@ -162,14 +162,14 @@ type drawnItem struct {
 }
 
 // drawItem stores an item that may have had changes that the owner's library does not show yet.
-func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
+func drawItem(r *domaintest.Rows, rt *rapid.T, owner principal.ID, id library.ContentID, fate string) drawnItem {
 	d := drawnItem{name: id.Name(), fate: fate}
 	d.at = clock.Instant(rapid.IntRange(1, 30).Draw(rt, "position"))
 	visibilities := []principal.Visibility{principal.Private, principal.LoggedIn, principal.Public}
 	d.vis = rapid.SampledFrom(visibilities).Draw(rt, "visibility")
-	members := []library.Member{backendtest.ContentMember(owner, library.Manages)}
+	members := []library.Member{domaintest.ContentMember(owner, library.Manages)}
 	if rapid.Bool().Draw(rt, "shared with bob") {
-		members = append(members, backendtest.ContentMember("u:acme:bob", library.Viewing))
+		members = append(members, domaintest.ContentMember("u:acme:bob", library.Viewing))
 		d.sharers = append(d.sharers, "u:acme:bob")
 	}
 	r.Item(id, d.at, d.vis, members...)
@@ -186,7 +186,7 @@ func drawItem(r *backendtest.Rows, rt *rapid.T, owner principal.ID, id library.C
 	case "deleted":
 		r.Change(id, func(h *library.Header) { h.State = commit.Deleted })
 	case "expired":
-		now := backendtest.RowsStart
+		now := domaintest.RowsStart
 		r.Change(id, func(h *library.Header) { h.ExpiresAt = &now })
 	case "left":
 		r.Change(id, func(*library.Header) {}, library.Member{Principal: owner, Role: library.Manages, Leaving: true})
@@ -232,10 +232,10 @@ func wantShown(items []drawnItem, v *principal.Viewer, owner principal.ID, q lib
 }
 
 // addNumbered stores n PUBLIC items of ann's, n00 the oldest, at 10, 20, ...
-func addNumbered(r *backendtest.Rows, n int) {
+func addNumbered(r *domaintest.Rows, n int) {
 	r.T.Helper()
 	for i := range n {
-		r.Item(numberedID(i), clock.Instant(10*i+10), principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(numberedID(i), clock.Instant(10*i+10), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
 }
 
@@ -245,8 +245,8 @@ func numberedID(i int) library.ContentID {
 
 // staleFixture is a library in which n02 has moved to the newest end, but its entry has not,
 // and n00 has moved after it and has entries at both positions.
-func staleFixture(t *testing.T) *backendtest.Rows {
-	r := backendtest.NewRows(t)
+func staleFixture(t *testing.T) *domaintest.Rows {
+	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	addNumbered(r, 6)
 	r.Change("c:acme:n02", moveTo(1000))
@@ -260,9 +260,9 @@ func staleFixture(t *testing.T) *backendtest.Rows {
 // each item once, in the order of the items' positions.
 func TestScan_FirstPageShowsEachItemOnce(t *testing.T) {
 	r := staleFixture(t)
-	newestFirst := r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.First(10)})
+	newestFirst := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.First(10)})
 	r.WantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
-	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: backendtest.Last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.Last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
 	asked := r.Repairs.Take()
 	for _, id := range []library.ContentID{"c:acme:n00", "c:acme:n02"} {
 		if asked[id] != "u:acme:ann" {
@@ -271,7 +271,7 @@ func TestScan_FirstPageShowsEachItemOnce(t *testing.T) {
 	}
 	// The page continues from the items' positions.
 	cursor := newestFirst.Edges[1].Cursor()
-	r.WantNames(r.Read(backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: backendtest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
 }
 
 // TestScan_LaterPagesShowItemsAtTheirPosition: every other page shows an item only at its position.
@@ -287,7 +287,7 @@ func TestScan_LaterPagesShowItemsAtTheirPosition(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := staleFixture(t)
-			got := walkAll(r, backendtest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: c.descending, OtherSide: true}, 2, c.forwards)
+			got := walkAll(r, domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: c.descending, OtherSide: true}, 2, c.forwards)
 			if c.descending {
 				slices.Reverse(got)
 			}
@@ -307,16 +307,16 @@ func TestScan_WalkTowardsNewerOmitsMovedItems(t *testing.T) {
 		{"descending backwards", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := backendtest.NewRows(t)
+			r := domaintest.NewRows(t)
 			r.Principals("u:acme:ann")
 			addNumbered(r, 5)
 			page := func(size int, cursor *string) (shown []string, more bool, next *string) {
-				q := library.LibraryQuery{Descending: c.descending, PageArgs: backendtest.FirstAfter(size, cursor)}
+				q := library.LibraryQuery{Descending: c.descending, PageArgs: domaintest.FirstAfter(size, cursor)}
 				if c.descending {
-					q.PageArgs = backendtest.LastBefore(size, cursor)
+					q.PageArgs = domaintest.LastBefore(size, cursor)
 				}
-				conn := r.Read(backendtest.Anonymous(), "u:acme:ann", q)
-				shown, info := backendtest.NamesOf(conn), &conn.PageInfo
+				conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
+				shown, info := domaintest.NamesOf(conn), &conn.PageInfo
 				wantEnds(r, conn, cursor)
 				if c.descending {
 					slices.Reverse(shown)
@@ -328,7 +328,7 @@ func TestScan_WalkTowardsNewerOmitsMovedItems(t *testing.T) {
 			wantSame(r, []string{"n00", "n01"}, shown)
 			r.Change("c:acme:n00", moveTo(500))
 			r.ApplyIndex("c:acme:n00", "u:acme:ann")
-			r.Item("c:acme:new", 600, principal.Public, backendtest.ContentMember("u:acme:ann", library.Viewing))
+			r.Item("c:acme:new", 600, principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 			for _, want := range [][]string{{"n02", "n03"}, {"n04"}} {
 				if !more {
 					t.Error("the walk ends early")

@@ -12,13 +12,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/pebblestore"
@@ -37,7 +37,7 @@ type slow struct {
 }
 
 // on returns s with the changes.
-func (d *slow) on(s backend.Store) backend.Store {
+func (d *slow) on(s domain.Store) domain.Store {
 	d.JournalStore, d.ContentStore, d.LibraryStore, s.Journal, s.Contents, s.Libraries = s.Journal, s.Contents, s.Libraries, d, d, d
 	return s
 }
@@ -107,7 +107,7 @@ type changing struct {
 	store   *slow
 	runtime *sched.Real
 	journal *journal.Journal
-	*backend.Services
+	*domain.Services
 	ids     []library.ContentID
 	unmoved int // how many items did not move during a walk
 
@@ -134,11 +134,11 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 	})
 	through := w.store.on(store.Store)
 	w.journal = journal.New(t.Context(), through.Journal, w.runtime, nil)
-	w.Services = backendtest.Open(t, backend.Config{
-		Store: through, Runtime: w.runtime, Journal: w.journal, Names: &backendtest.CountingNames{},
+	w.Services = domaintest.Open(t, domain.Config{
+		Store: through, Runtime: w.runtime, Journal: w.journal, Names: &domaintest.CountingNames{},
 		Remote: c.Bytes > 0, HeaderCache: c, Tuning: tuning,
 	})
-	h := &backendtest.Fixture{T: t, Store: through, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
+	h := &domaintest.Fixture{T: t, Store: through, Runtime: w.runtime, Journal: w.journal, Services: w.Services}
 	h.User("u:acme:ann", principal.Public)
 	h.User("u:acme:ben", principal.Public)
 	h.User("u:beta:zoe", principal.Public)
@@ -149,8 +149,8 @@ func newChanging(t *testing.T, seed uint64, items, hidden int, tuning library.Tu
 		}
 		for n := range hidden {
 			name := fmt.Sprintf("h%02d-%d", i, n)
-			_, err := w.Library.CreateContent(t.Context(), backendtest.As("u:beta:zoe"), library.CreateContent{
-				Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private, Members: backendtest.MemberChanges("u:acme:ann=VIEWER"),
+			_, err := w.Library.CreateContent(t.Context(), domaintest.As("u:beta:zoe"), library.CreateContent{
+				Name: &name, Kind: library.Note, Title: name, Visibility: principal.Private, Members: domaintest.MemberChanges("u:acme:ann=VIEWER"),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -168,7 +168,7 @@ func (w *changing) write(ctx context.Context, writer int) {
 		id := w.ids[w.store.draw(len(w.ids))]
 		title := fmt.Sprintf("n %d by %d", n, writer)
 		w.note(id, 1)
-		_, err := w.Library.UpdateContent(w.t.Context(), backendtest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		_, err := w.Library.UpdateContent(w.t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil {
 			w.t.Errorf("updating: %v", err)
 		}
@@ -186,7 +186,7 @@ func (w *changing) note(id library.ContentID, changes int) {
 
 // noting is the background work of the Services, and notes which items it moves.
 type noting struct {
-	backend.Background
+	domain.Background
 	w *changing
 }
 
@@ -204,9 +204,9 @@ func (w *changing) walk(viewer *principal.Viewer, owner string, q library.Librar
 	var cursor *string
 	began := w.Engine.Now()
 	for pages := 0; ; pages++ {
-		q.PageArgs = backendtest.FirstAfter(size, cursor)
+		q.PageArgs = domaintest.FirstAfter(size, cursor)
 		if q.Descending {
-			q.PageArgs = backendtest.LastBefore(size, cursor)
+			q.PageArgs = domaintest.LastBefore(size, cursor)
 		}
 		conn, err := w.Listing.Library(w.t.Context(), &principal.Viewer{User: viewer.User, Admin: viewer.Admin}, principal.ID(owner), q)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
+	"carrel/domain/domaintest"
 	"carrel/library/listing"
 )
 
@@ -106,7 +106,7 @@ func TestSearch_TextIsBounded(t *testing.T) {
 			}
 			continue
 		}
-		backendtest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
+		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 		if err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.30q: %v, want %s", c.text, err, c.want)
 		}

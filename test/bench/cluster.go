@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
+	"carrel/domain"
 	"carrel/library"
 )
 
@@ -100,5 +100,5 @@ func (o *options) openCluster(ctx context.Context, keyspace string, counts *tall
 	if err != nil {
 		return nil, err
 	}
-	return assemble(ctx, store, backend.Config{Store: store.Store, Remote: true, Tuning: tuning})
+	return assemble(ctx, store, domain.Config{Store: store.Store, Remote: true, Tuning: tuning})
 }

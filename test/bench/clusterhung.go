@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/cassandratest"
 	"carrel/cassandra/session"
+	"carrel/domain"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -111,7 +111,7 @@ func openHung(ctx context.Context, o session.Options) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(ctx, store, backend.Config{Store: store.Store, Remote: true})
+	return assemble(ctx, store, domain.Config{Store: store.Store, Remote: true})
 }
 
 // work runs readers and writers, and counts their operations.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"carrel/backend"
+	"carrel/domain"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -18,13 +18,13 @@ import (
 // GraphQL, cursor keys or limits. Whatever the gateway costs beyond it is the price of
 // those.
 type floor struct {
-	store backend.Store
+	store domain.Store
 	pool  sync.Pool // of *[]byte
 }
 
 const pageSize = 20
 
-func newFloor(store backend.Store) *floor {
+func newFloor(store domain.Store) *floor {
 	return &floor{store: store, pool: sync.Pool{New: func() any { return new([]byte) }}}
 }
 

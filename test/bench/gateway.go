@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"carrel/auth"
-	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
 	"carrel/edge"
 	"carrel/library"
 	"carrel/paste"
@@ -22,11 +22,11 @@ import (
 
 // A gateway is a store with everything on top of it, assembled as main does it.
 type gateway struct {
-	store   backend.Store
+	store   domain.Store
 	opened  opened
 	runtime *sched.Real
 	journal *journal.Journal
-	service *backend.Services
+	service *domain.Services
 	pastes  *paste.Service
 	stop    context.CancelFunc
 }
@@ -43,12 +43,12 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	if err != nil {
 		return nil, err
 	}
-	return assemble(ctx, pebble, backend.Config{Store: pebble.Store, Tuning: tuning})
+	return assemble(ctx, pebble, domain.Config{Store: pebble.Store, Tuning: tuning})
 }
 
 // assemble assembles the domain on a store. Closing the gateway also closes the store. c contains
 // the store and the settings that differ from the defaults.
-func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, error) {
+func assemble(ctx context.Context, store opened, c domain.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
 	g := &gateway{store: c.Store, opened: store, runtime: sched.NewReal(), stop: stop}
 	if err := g.connect(ctx, c); err != nil {
@@ -59,7 +59,7 @@ func assemble(ctx context.Context, store opened, c backend.Config) (*gateway, er
 }
 
 // connect creates the journal and the Service on the open store.
-func (g *gateway) connect(ctx context.Context, c backend.Config) error {
+func (g *gateway) connect(ctx context.Context, c domain.Config) error {
 	names, err := naming.New(g.opened, "bench", naming.DefaultBlockSize)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (g *gateway) connect(ctx context.Context, c backend.Config) error {
 	log := slog.New(slog.DiscardHandler)
 	g.journal = journal.New(ctx, c.Store.Journal, g.runtime, log)
 	c.Runtime, c.Journal, c.Names, c.Log = g.runtime, g.journal, names, log
-	services, err := backend.Open(ctx, c)
+	services, err := domain.Open(ctx, c)
 	if err != nil {
 		return err
 	}

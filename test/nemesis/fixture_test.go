@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
 	"carrel/cassandra"
 	"carrel/cassandra/session"
 	"carrel/core/claim"
@@ -16,11 +15,12 @@ import (
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/domain"
 	"carrel/lease"
-	"carrel/library/repair"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // The users of the tests of single faults.
@@ -43,9 +43,9 @@ func (s skewed) Now() time.Time { return s.Real.Now().Add(s.by) }
 
 // services are the services that mutations call.
 type services struct {
-	*backend.Services
+	*domain.Services
 	leases *lease.Service
-	pages  *page.Service
+	pages  *note.Service
 	pastes *paste.Service
 }
 
@@ -110,7 +110,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 		t.Fatal(err)
 	}
 	withRetries(t, func() error {
-		all, err := backend.Open(t.Context(), backend.Config{Store: store.Store, Runtime: rt, Journal: changes, Names: names})
+		all, err := domain.Open(t.Context(), domain.Config{Store: store.Store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
 			d.service = &services{all, all.Leases, all.Pages, all.Pastes}
 		}

@@ -13,9 +13,9 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/library"
-	"carrel/library/repair"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // lapsed is how far the clock of the process that takes over names is ahead. By that clock, every
@@ -234,7 +234,7 @@ func (d *instance) sweep(t *testing.T) {
 // countTexts counts the texts that are stored.
 func (d *instance) countTexts(t *testing.T) (n int) {
 	t.Helper()
-	var after page.TextID
+	var after note.TextID
 	for {
 		texts, err := d.store.Texts.ScanTexts(t.Context(), after, scrubLimit)
 		if err != nil {

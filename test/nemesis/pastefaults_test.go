@@ -12,8 +12,8 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/feed"
 	"carrel/core/input"
-	"carrel/core/timeline"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -253,11 +253,11 @@ func (r *fixture) listed(t *testing.T, id string) (names []string) {
 	}
 	for _, d := range days {
 		for shard := range d.Shards {
-			es, err := r.healthy.store.Feeds.ListEntries(t.Context(), timeline.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, timeline.Slice{Limit: mostPastes})
+			es, err := r.healthy.store.Feeds.ListEntries(t.Context(), feed.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, feed.Slice{Limit: mostPastes})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(es, func(e timeline.Entry) bool { return e.ID == id }) {
+			if slices.ContainsFunc(es, func(e feed.Entry) bool { return e.ID == id }) {
 				names = append(names, "listed")
 			}
 		}

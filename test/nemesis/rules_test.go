@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/domain"
 )
 
 // rule is a rule of the write protocol that a process does not follow.
@@ -62,7 +62,7 @@ func (s newerDrops) DeleteInFlightList(ctx context.Context, id commit.ListID, st
 }
 
 // unfenced finishes changes as if they were decided, whatever their outcome.
-type unfenced struct{ backend.Background }
+type unfenced struct{ domain.Background }
 
 // Resume implements journal.Service.
 func (s unfenced) Resume(ctx context.Context, e commit.Entry) (bool, error) {

@@ -7,7 +7,7 @@ import (
 
 	"carrel/core/cursor"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -55,13 +55,13 @@ func saveUnpublished(ctx context.Context, s *services, id string, key *string) e
 }
 
 func saveText(ctx context.Context, s *services, id string, key *string, publish bool) error {
-	_, err := s.pages.SaveRevision(ctx, ownerViewer(), page.SaveRevision{ContentID: id, Title: "after", Body: longText, Publish: publish, IdempotencyKey: key})
+	_, err := s.pages.SaveRevision(ctx, ownerViewer(), note.SaveRevision{ContentID: id, Title: "after", Body: longText, Publish: publish, IdempotencyKey: key})
 	return err
 }
 
 // publishSaved has no key: a repetition finds that the revision is already published.
 func publishSaved(ctx context.Context, s *services, id string, _ *string) error {
-	_, err := s.pages.PublishRevision(ctx, ownerViewer(), page.PublishRevision{ContentID: id, Branch: 1, Number: 1})
+	_, err := s.pages.PublishRevision(ctx, ownerViewer(), note.PublishRevision{ContentID: id, Branch: 1, Number: 1})
 	return err
 }
 

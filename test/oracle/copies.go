@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"carrel/backend"
+	"carrel/domain"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/principal"
@@ -53,7 +53,7 @@ func (s *served) check(t *testing.T) {
 }
 
 // useCopies makes the gateways of a game serve pages from copies, as those of the product do.
-func (g *game) useCopies(c *backend.Config, cache headercache.Config) {
+func (g *game) useCopies(c *domain.Config, cache headercache.Config) {
 	if cache.Bytes > 0 {
 		g.served = &served{games: 1, lingers: 2 * cmp.Or(cache.MaxAge, headercache.MaxAge)}
 		c.HeaderCache, c.Linger, c.Watch = cache, g.served.lingers, g.served

@@ -6,7 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/cursor"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/principal"
 )
 
@@ -72,7 +72,7 @@ func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size i
 func (g *game) walkFeed(what string, want []position, backwards bool, size int, read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
 	g.Helper()
 	if len(g.gateways) > 1 {
-		g.runtime.ahead.Add(int64(timeline.ShownWithin))
+		g.runtime.ahead.Add(int64(feed.ShownWithin))
 	}
 	slices.SortFunc(want, newestFirst)
 	if backwards {

@@ -12,11 +12,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/input"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
 	"carrel/headercache"
 	"carrel/library"
 	"carrel/paste"
@@ -31,7 +31,7 @@ const (
 
 // Opened is a store that is open for one game.
 type Opened struct {
-	Store backend.Store
+	Store domain.Store
 	// Notifier is set for a store that several processes may use. The game is then
 	// played through two gateways.
 	Notifier library.Notifier
@@ -92,7 +92,7 @@ type game struct {
 
 // gateway is one process of the store.
 type gateway struct {
-	svc     *backend.Services
+	svc     *domain.Services
 	pastes  *paste.Service
 	journal *journal.Journal
 }
@@ -137,7 +137,7 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 	if g.hot {
 		tuning.HotMoves = 2
 	}
-	config := backend.Config{
+	config := domain.Config{
 		Store: opened.Store, Notifier: opened.Notifier, Runtime: g.runtime, Names: &names{host: fmt.Sprintf("host%d", number)},
 		Tuning: tuning, Remote: true,
 	}
@@ -165,10 +165,10 @@ func newGame(ctx context.Context, t *rapid.T, opened Opened, number int, hot boo
 }
 
 // serve opens a gateway.
-func (g *game) serve(c backend.Config) {
+func (g *game) serve(c domain.Config) {
 	j := journal.New(g.ctx, c.Store.Journal, c.Runtime, nil)
 	c.Journal = j
-	services, err := backend.Open(g.ctx, c)
+	services, err := domain.Open(g.ctx, c)
 	if err != nil {
 		g.Fatalf("opening the Services: %v", err)
 	}

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
-	"carrel/backend"
-	"carrel/backend/backendtest"
 	"carrel/core/fault"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
+	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -20,13 +20,13 @@ const keyRaces = 20
 
 // RunKeyRaces lets two processes on one store create at the same time, with the same
 // idempotency key and two inputs. At most one of them may succeed.
-func RunKeyRaces(t *testing.T, store backend.Store, tenant string) {
+func RunKeyRaces(t *testing.T, store domain.Store, tenant string) {
 	runtime := sched.NewReal()
 	t.Cleanup(runtime.Close)
-	var services [2]*backend.Services
+	var services [2]*domain.Services
 	for n := range services {
 		names := &prefixedNames{prefix: fmt.Sprintf("race-%d", n)}
-		services[n] = backendtest.Open(t, backend.Config{Store: store, Runtime: runtime, Names: names,
+		services[n] = domaintest.Open(t, domain.Config{Store: store, Runtime: runtime, Names: names,
 			Journal: journal.New(t.Context(), store.Journal, runtime, nil)})
 	}
 	ann := principal.ID("u:" + tenant + ":ann")

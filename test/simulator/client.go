@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"carrel/backend"
 	"carrel/core/fault"
+	"carrel/domain"
 )
 
-// Client is one actor's connection to the Store: a backend.Store whose every
+// Client is one actor's connection to the Store: a domain.Store whose every
 // call is a step of the schedule and may fail.
 type Client struct {
-	backend.Store
+	domain.Store
 	st *Store
 	a  *Actor // nil: an ordinary backend, without switches and faults
 	// calls counts the calls; inject, if it is set, decides the fault of one.
@@ -39,7 +39,7 @@ func NewClient(st *Store, a *Actor) *Client {
 // newClient connects the Stores of the domains to a client.
 func newClient(client Client) *Client {
 	c := &client
-	c.Store = backend.Store{
+	c.Store = domain.Store{
 		Journal: journalStore{c}, Registers: registers{c}, Claims: claims{c}, Principals: principals{c}, Directory: directory{c},
 		Contents: contents{c}, Libraries: libraries{c}, Texts: texts{c}, Pastes: pastes{c}, Feeds: feeds{c}, Leases: leases{c},
 	}

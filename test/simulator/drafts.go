@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -16,7 +16,7 @@ type draftName struct {
 }
 
 // compareDraft orders drafts by their keys.
-func compareDraft(d page.DraftRow, k draftName) int {
+func compareDraft(d note.DraftRow, k draftName) int {
 	return cmp.Or(cmp.Compare(d.User, k.user), cmp.Compare(d.Name, k.name))
 }
 
@@ -24,10 +24,10 @@ func compareDraft(d page.DraftRow, k draftName) int {
 func draftGroup(user principal.ID) string { return "drafts " + string(user) }
 
 // draftAt returns a draft, or the zero draft.
-func (st *Store) draftAt(k draftName) page.DraftRow {
+func (st *Store) draftAt(k draftName) note.DraftRow {
 	i, found := find(st.drafts, k, compareDraft)
 	if !found {
-		return page.DraftRow{}
+		return note.DraftRow{}
 	}
 	d := st.drafts[i]
 	d.Value = slices.Clone(d.Value)
@@ -35,7 +35,7 @@ func (st *Store) draftAt(k draftName) page.DraftRow {
 }
 
 // putDraft stores a draft, and replaces one with its key.
-func (st *Store) putDraft(d page.DraftRow) {
+func (st *Store) putDraft(d note.DraftRow) {
 	i, found := find(st.drafts, draftName{d.User, d.Name}, compareDraft)
 	if found {
 		st.drafts[i] = d
@@ -48,8 +48,8 @@ func (st *Store) putDraft(d page.DraftRow) {
 type texts struct{ *Client }
 
 // ListDrafts lists the drafts of a user.
-func (c texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftRow, error) {
-	var drafts []page.DraftRow
+func (c texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
+	var drafts []note.DraftRow
 	err := c.read(ctx, "ListDrafts", func() {
 		for _, d := range c.st.drafts {
 			if d.User == user {
@@ -58,13 +58,13 @@ func (c texts) ListDrafts(ctx context.Context, user principal.ID) ([]page.DraftR
 			}
 		}
 	})
-	slices.SortFunc(drafts, page.NewestDraftFirst)
+	slices.SortFunc(drafts, note.NewestDraftFirst)
 	return drafts, err
 }
 
 // ReadDrafts reads drafts of a user.
-func (c texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]page.DraftRow, error) {
-	drafts := make([]page.DraftRow, len(names))
+func (c texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]note.DraftRow, error) {
+	drafts := make([]note.DraftRow, len(names))
 	err := c.read(ctx, "ReadDrafts", func() {
 		if serial && c.a != nil {
 			c.st.decide(draftGroup(user))
@@ -77,14 +77,14 @@ func (c texts) ReadDrafts(ctx context.Context, user principal.ID, names []string
 }
 
 // PutDraft stores a draft if there is none, or replaces the one with a token.
-func (c texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID) (page.DraftRow, error) {
+func (c texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	d.Value = slices.Clone(d.Value)
-	var token *page.TextID
+	var token *note.TextID
 	if over != nil {
 		copied := *over
 		token = &copied
 	}
-	var there page.DraftRow
+	var there note.DraftRow
 	key := draftName{d.User, d.Name}
 	err := c.write(ctx, "PutDraft", draftGroup(d.User), func() {
 		before := c.st.draftAt(key)
@@ -97,7 +97,7 @@ func (c texts) PutDraft(ctx context.Context, d page.DraftRow, over *page.TextID)
 }
 
 // DropDraft removes the draft of a name if it has the token.
-func (c texts) DropDraft(ctx context.Context, user principal.ID, name string, token page.TextID) error {
+func (c texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	return c.write(ctx, "DropDraft", draftGroup(user), func() {
 		i, found := find(c.st.drafts, draftName{user, name}, compareDraft)
 		if found && c.st.drafts[i].Token == token {

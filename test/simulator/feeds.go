@@ -6,76 +6,76 @@ import (
 	"slices"
 
 	"carrel/core/clock"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 // bucketRow is a day of a feed.
 type bucketRow struct {
-	feed   timeline.Feed
-	bucket timeline.Bucket
+	list   feed.Feed
+	bucket feed.Bucket
 }
 
 // feedCell is an entry of a feed.
 type feedCell struct {
 	cell
-	p     timeline.Partition
-	entry timeline.Entry
+	p     feed.Partition
+	entry feed.Entry
 }
 
 // feedGroup is the Paxos group of a day of a feed.
-func feedGroup(feed timeline.Feed) string { return "feed " + string(feed) }
+func feedGroup(list feed.Feed) string { return "list " + string(list) }
 
 // compareFeedCell orders entries by their partitions, then from the oldest on.
-func compareFeedCell(c *feedCell, k timeline.Change) int {
+func compareFeedCell(c *feedCell, k feed.Change) int {
 	return cmp.Or(cmp.Compare(c.p.Feed, k.Partition.Feed), cmp.Compare(c.p.Day, k.Partition.Day),
-		cmp.Compare(c.p.Shard, k.Partition.Shard), timeline.Compare(c.entry, k.Entry))
+		cmp.Compare(c.p.Shard, k.Partition.Shard), feed.Compare(c.entry, k.Entry))
 }
 
 // feedCell returns the cell of an entry.
-func (st *Store) feedCell(k timeline.Change) *feedCell {
+func (st *Store) feedCell(k feed.Change) *feedCell {
 	i, ok := find(st.feeds, k, compareFeedCell)
 	if !ok {
-		e := timeline.Entry{Created: k.Entry.Created, ID: k.Entry.ID}
+		e := feed.Entry{Created: k.Entry.Created, ID: k.Entry.ID}
 		st.feeds = slices.Insert(st.feeds, i, &feedCell{cell: cell{ts: int64(clock.Min)}, p: k.Partition, entry: e})
 	}
 	return st.feeds[i]
 }
 
-// feeds implements timeline.Store.
+// feeds implements feed.Store.
 type feeds struct{ *Client }
 
 // RecordBucket stores a day of a feed if there is none.
-func (c feeds) RecordBucket(ctx context.Context, feed timeline.Feed, b timeline.Bucket) (timeline.Bucket, error) {
-	var current timeline.Bucket
-	err := c.write(ctx, "RecordBucket", feedGroup(feed), func() {
+func (c feeds) RecordBucket(ctx context.Context, list feed.Feed, b feed.Bucket) (feed.Bucket, error) {
+	var current feed.Bucket
+	err := c.write(ctx, "RecordBucket", feedGroup(list), func() {
 		for _, row := range c.st.buckets {
-			if row.feed == feed && row.bucket.Day == b.Day {
+			if row.list == list && row.bucket.Day == b.Day {
 				current = row.bucket
 				return
 			}
 		}
-		c.st.buckets = append(c.st.buckets, bucketRow{feed, b})
+		c.st.buckets = append(c.st.buckets, bucketRow{list, b})
 		current = b
 	}, nil)
 	return current, err
 }
 
 // ListBuckets lists the days of a feed, the newest first.
-func (c feeds) ListBuckets(ctx context.Context, feed timeline.Feed) ([]timeline.Bucket, error) {
-	var all []timeline.Bucket
+func (c feeds) ListBuckets(ctx context.Context, list feed.Feed) ([]feed.Bucket, error) {
+	var all []feed.Bucket
 	err := c.read(ctx, "ListBuckets", func() {
 		for _, row := range c.st.buckets {
-			if row.feed == feed {
+			if row.list == list {
 				all = append(all, row.bucket)
 			}
 		}
-		slices.SortFunc(all, func(a, b timeline.Bucket) int { return cmp.Compare(b.Day, a.Day) })
+		slices.SortFunc(all, func(a, b feed.Bucket) int { return cmp.Compare(b.Day, a.Day) })
 	})
 	return all, err
 }
 
 // PutEntry adds an entry to a feed.
-func (c feeds) PutEntry(ctx context.Context, k timeline.Change) error {
+func (c feeds) PutEntry(ctx context.Context, k feed.Change) error {
 	return c.write(ctx, "PutEntry", "", func() {
 		if cell := c.st.feedCell(k); cell.put(int64(k.MTS)) {
 			cell.entry.Until = k.Entry.Until
@@ -85,15 +85,15 @@ func (c feeds) PutEntry(ctx context.Context, k timeline.Change) error {
 }
 
 // DropEntry removes an entry from a feed.
-func (c feeds) DropEntry(ctx context.Context, k timeline.Change) error {
+func (c feeds) DropEntry(ctx context.Context, k feed.Change) error {
 	return c.write(ctx, "DropEntry", "", func() { c.st.feedCell(k).del(int64(k.MTS)) }, nil)
 }
 
 // ListEntries lists entries of a partition.
-func (c feeds) ListEntries(ctx context.Context, p timeline.Partition, slice timeline.Slice) ([]timeline.Entry, error) {
-	var all []timeline.Entry
-	behind := func(e, bound timeline.Entry) bool {
-		return slice.Newer == (timeline.Compare(e, bound) > 0) && timeline.Compare(e, bound) != 0
+func (c feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
+	var all []feed.Entry
+	behind := func(e, bound feed.Entry) bool {
+		return slice.Newer == (feed.Compare(e, bound) > 0) && feed.Compare(e, bound) != 0
 	}
 	err := c.read(ctx, "ListEntries", func() {
 		for _, cell := range c.st.feeds {

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/fault"
+	"carrel/domain"
 	"carrel/lease"
-	"carrel/library/repair"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // day is how long the row of a lease is kept after its deadline.
@@ -320,7 +320,7 @@ func (r *run) lastDeadline() (last time.Duration) {
 }
 
 // scrubAll has the scrubber look at everything.
-func scrubAll(ctx context.Context, svc *backend.Services) error {
+func scrubAll(ctx context.Context, svc *domain.Services) error {
 	var at repair.ScrubPosition
 	for {
 		found, err := svc.Repair.ScrubFrom(ctx, at, 50)

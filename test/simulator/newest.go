@@ -9,22 +9,22 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/cursor"
+	"carrel/core/feed"
 	"carrel/core/sched"
-	"carrel/core/timeline"
 	"carrel/library"
 	"carrel/principal"
 )
 
 // fillFeeds lists the public content that exists at the start.
 func (r *run) fillFeeds() error {
-	feeds := timeline.New(timeline.Config{Store: NewClient(r.st, nil).Feeds, Runtime: sched.NewReal()})
+	feeds := feed.New(feed.Config{Store: NewClient(r.st, nil).Feeds, Runtime: sched.NewReal()})
 	for _, c := range r.st.contents {
 		h := &c.header
 		if h.Visibility != principal.Public {
 			continue
 		}
-		e := timeline.Entry{Created: h.CreatedAt, ID: string(c.id)}
-		if err := feeds.Put(r.ctx, timeline.Feed("content:"+c.id.Tenant()), e, h.MTS); err != nil {
+		e := feed.Entry{Created: h.CreatedAt, ID: string(c.id)}
+		if err := feeds.Put(r.ctx, feed.Feed("content:"+c.id.Tenant()), e, h.MTS); err != nil {
 			return err
 		}
 	}

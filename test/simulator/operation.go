@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"carrel/backend"
 	"carrel/core/clock"
 	"carrel/core/fault"
 	"carrel/core/input"
+	"carrel/domain"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -179,7 +179,7 @@ func outcomeOfError(err error) opOutcome {
 	return refused
 }
 
-func (o *Operation) do(ctx context.Context, svc *backend.Services) (*library.ContentOutcome, error) {
+func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.ContentOutcome, error) {
 	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
@@ -212,7 +212,7 @@ func (o *Operation) do(ctx context.Context, svc *backend.Services) (*library.Con
 }
 
 // doOther makes the calls that are not about an item.
-func (o *Operation) doOther(ctx context.Context, svc *backend.Services, v *principal.Viewer) error {
+func (o *Operation) doOther(ctx context.Context, svc *domain.Services, v *principal.Viewer) error {
 	var err error
 	switch id := o.group; o.kind {
 	case opImport:

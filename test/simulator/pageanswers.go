@@ -7,13 +7,13 @@ import (
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
 // editsPage reports whether an operation needs the right to edit.
 func (o *Operation) editsPage() bool {
-	return o.page != nil && o.kind != opSuggest && o.kind != opText && !(o.kind == opDecide && o.page.decision == page.Withdraw)
+	return o.page != nil && o.kind != opSuggest && o.kind != opText && !(o.kind == opDecide && o.page.decision == note.Withdraw)
 }
 
 // checkPages checks the answers about texts.
@@ -93,7 +93,7 @@ func (o *Operation) verifyMade(made *pageState) string {
 		return fmt.Sprintf("branch %d was made", made.last)
 	}
 	if g := c.suggestion; g != nil {
-		if stored := made.suggestion(g.ID); stored == nil || stored.title != g.Title || o.kind == opDecide && stored.state == page.Open {
+		if stored := made.suggestion(g.ID); stored == nil || stored.title != g.Title || o.kind == opDecide && stored.state == note.Open {
 			return fmt.Sprintf("suggestion %s is stored as %+v", g.ID, stored)
 		}
 	}
@@ -147,7 +147,7 @@ func (h *History) verifyPageRefused(o *Operation) string {
 			return g != nil && !c.force && s.line(g.branch, g.locale).current != g.base
 		})
 	case fault.ReasonOf(o.err) == fault.ReasonVersion:
-		return conflict(func(s *pageState) bool { g := s.suggestion(c.of); return g != nil && g.state != page.Open })
+		return conflict(func(s *pageState) bool { g := s.suggestion(c.of); return g != nil && g.state != note.Open })
 	case fault.CodeOf(o.err) == fault.Forbidden && o.editsPage():
 		states := h.of(o.content).during(o.start, o.end)
 		if !slices.ContainsFunc(states, func(s contentState) bool { return s.role(o.viewer) < library.Editing }) {
@@ -222,6 +222,6 @@ func (h *History) shownThroughout(o *Operation, pages []*pageState) bool {
 		return false
 	}
 	return !slices.ContainsFunc(pages, func(s *pageState) bool {
-		return s.current != pages[0].current || s.line(s.current, o.page.locale).current == page.None
+		return s.current != pages[0].current || s.line(s.current, o.page.locale).current == note.None
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -19,7 +19,7 @@ type pageCall struct {
 	publish  bool
 	working  bool
 	force    bool
-	decision page.Decision
+	decision note.Decision
 	number   int // of publishRevision
 	copyFrom *int
 	long     bool // the body is stored as a text of its own
@@ -30,9 +30,9 @@ type pageCall struct {
 	// of is the suggestion that is decided, "" until it is chosen.
 	of string
 
-	revision   *page.Revision
-	branched   *page.Branch
-	suggestion *page.Suggestion
+	revision   *note.Revision
+	branched   *note.Branch
+	suggestion *note.Suggestion
 	body       string // of the revision that was read
 }
 
@@ -71,25 +71,25 @@ func (o *Operation) askPages(ctx context.Context, p *process) error {
 	if c.locale != "" {
 		locale = &c.locale
 	}
-	var revised *page.RevisionOutcome
-	var branched *page.BranchOutcome
-	var suggested *page.SuggestionOutcome
+	var revised *note.RevisionOutcome
+	var branched *note.BranchOutcome
+	var suggested *note.SuggestionOutcome
 	var err error
 	switch o.kind {
 	case opSave:
-		revised, err = p.pages.SaveRevision(ctx, v, page.SaveRevision{ContentID: id, Branch: c.branch, Locale: locale, Title: o.title,
+		revised, err = p.pages.SaveRevision(ctx, v, note.SaveRevision{ContentID: id, Branch: c.branch, Locale: locale, Title: o.title,
 			Body: bodyOf(o.title, c.long), BaseRevision: c.base, Publish: c.publish, IdempotencyKey: o.key})
 	case opPublish:
-		revised, err = p.pages.PublishRevision(ctx, v, page.PublishRevision{ContentID: id, Branch: *c.branch, Locale: locale, Number: c.number})
+		revised, err = p.pages.PublishRevision(ctx, v, note.PublishRevision{ContentID: id, Branch: *c.branch, Locale: locale, Number: c.number})
 	case opBranch:
-		branched, err = p.pages.CreateBranch(ctx, v, page.CreateBranch{ContentID: id, CopyFrom: c.copyFrom, IdempotencyKey: o.key})
+		branched, err = p.pages.CreateBranch(ctx, v, note.CreateBranch{ContentID: id, CopyFrom: c.copyFrom, IdempotencyKey: o.key})
 	case opCurrent:
-		branched, err = p.pages.SetCurrentBranch(ctx, v, page.SetCurrentBranch{ContentID: id, Branch: *c.branch, Working: c.working})
+		branched, err = p.pages.SetCurrentBranch(ctx, v, note.SetCurrentBranch{ContentID: id, Branch: *c.branch, Working: c.working})
 	case opSuggest:
-		suggested, err = p.pages.SuggestRevision(ctx, v, page.SuggestRevision{ContentID: id, Branch: c.branch, Locale: locale, Title: o.title,
+		suggested, err = p.pages.SuggestRevision(ctx, v, note.SuggestRevision{ContentID: id, Branch: c.branch, Locale: locale, Title: o.title,
 			Body: bodyOf(o.title, c.long), IdempotencyKey: o.key})
 	case opDecide:
-		suggested, err = p.pages.DecideSuggestion(ctx, v, page.DecideSuggestion{ID: c.of, Decision: c.decision, Force: c.force})
+		suggested, err = p.pages.DecideSuggestion(ctx, v, note.DecideSuggestion{ID: c.of, Decision: c.decision, Force: c.force})
 	default:
 		return o.readText(ctx, p, v, locale)
 	}
@@ -109,7 +109,7 @@ func (o *Operation) askPages(ctx context.Context, p *process) error {
 
 // readText reads the text in the viewer's preferred locale, with its body.
 func (o *Operation) readText(ctx context.Context, p *process, v *principal.Viewer, locale *string) error {
-	found, err := p.pages.Texts(ctx, v, []library.ContentID{o.content}, page.TextQuery{Locale: locale})
+	found, err := p.pages.Texts(ctx, v, []library.ContentID{o.content}, note.TextQuery{Locale: locale})
 	if err != nil || found[0] == nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (r *run) look(p *process, o *Operation) {
 	if !ok || o.start > 0 {
 		return // a repetition requests the same
 	}
-	if l := now.line(c.branchIn(now), c.locale); c.based && l.current != page.None {
+	if l := now.line(c.branchIn(now), c.locale); c.based && l.current != note.None {
 		c.base = &l.current
 	}
 	if !c.aimed || len(now.revisions) == 0 {

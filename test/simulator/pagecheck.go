@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 )
 
 // pageFollows checks what one step of a live item does to its page: what its operation
@@ -94,7 +94,7 @@ func (p *pageStep) apply() error {
 		if l := w.line(branch, c.locale); c.base != nil && *c.base != l.current {
 			return fmt.Errorf("%v: revision %d was current", p.o, l.current)
 		}
-		base := page.None
+		base := note.None
 		if c.base != nil {
 			base = *c.base
 		}
@@ -116,7 +116,7 @@ func (p *pageStep) apply() error {
 			if w.suggestion(g.id) == nil {
 				w.suggestions = append(w.suggestions, pageSuggestion{
 					id: g.id, branch: branch, locale: c.locale, pageText: pageText{title: p.o.title, id: g.pageText.id}, author: p.o.viewer,
-					base: w.line(branch, c.locale).current, state: page.Open, revision: page.None,
+					base: w.line(branch, c.locale).current, state: note.Open, revision: note.None,
 				})
 				w.open++
 			}
@@ -131,7 +131,7 @@ func (p *pageStep) apply() error {
 func (p *pageStep) revise(branch int, locale string, v pageRevision, publish bool) int {
 	w, l := p.want, p.want.line(branch, locale)
 	v.branch, v.locale, v.number, v.author = branch, locale, l.last+1, p.o.viewer
-	if made := p.is.revision(branch, locale, v.number); made != nil && v.id == (page.TextID{}) {
+	if made := p.is.revision(branch, locale, v.number); made != nil && v.id == (note.TextID{}) {
 		v.id = made.id
 	}
 	l.last, l.working = v.number, v.number
@@ -169,11 +169,11 @@ func (p *pageStep) fork() error {
 	w.last++
 	w.copied = append(w.copied, from)
 	for _, l := range slices.Clone(w.lines) {
-		if l.branch != from || l.current == page.None {
+		if l.branch != from || l.current == note.None {
 			continue
 		}
 		v := *w.revision(from, l.locale, l.current)
-		v.branch, v.number, v.base, v.suggestion = w.last, 0, page.None, ""
+		v.branch, v.number, v.base, v.suggestion = w.last, 0, note.None, ""
 		w.revisions = append(w.revisions, v)
 		w.put(pageLine{branch: w.last, locale: l.locale})
 	}
@@ -187,12 +187,12 @@ func (p *pageStep) switchTo(branch int) error {
 		w.working = branch
 		return nil
 	}
-	if !slices.ContainsFunc(w.lines, func(l pageLine) bool { return l.branch == branch && l.current != page.None }) {
+	if !slices.ContainsFunc(w.lines, func(l pageLine) bool { return l.branch == branch && l.current != note.None }) {
 		return fmt.Errorf("%v: nothing was published in branch %d", p.o, branch)
 	}
 	p.visible = w.current != branch
 	w.current = branch
-	if l := w.line(branch, w.own); l.current != page.None {
+	if l := w.line(branch, w.own); l.current != note.None {
 		*p.title = w.revision(branch, w.own, l.current).title
 	}
 	return nil
@@ -201,22 +201,22 @@ func (p *pageStep) switchTo(branch int) error {
 // decide ends a suggestion.
 func (p *pageStep) decide() error {
 	c, g := p.o.page, p.want.suggestion(p.o.page.of)
-	if g == nil || g.state != page.Open {
+	if g == nil || g.state != note.Open {
 		return fmt.Errorf("%v: the suggestion was %+v", p.o, g)
 	}
 	p.want.open--
 	g.by = p.o.viewer
 	switch c.decision {
-	case page.Accept:
+	case note.Accept:
 		if l := p.want.line(g.branch, g.locale); !c.force && l.current != g.base {
 			return fmt.Errorf("%v: revision %d was current, and its base %d", p.o, l.current, g.base)
 		}
-		g.state = page.Accepted
+		g.state = note.Accepted
 		g.revision = p.revise(g.branch, g.locale, pageRevision{pageText: g.pageText, base: g.base, suggestion: g.id}, true)
-	case page.Reject:
-		g.state = page.Rejected
+	case note.Reject:
+		g.state = note.Rejected
 	default:
-		g.state = page.Withdrawn
+		g.state = note.Withdrawn
 		if g.author != p.o.viewer {
 			return fmt.Errorf("%v: it was suggested by %s", p.o, g.author)
 		}

@@ -7,9 +7,9 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/library/repair"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
+	"carrel/repair"
 )
 
 // pageSeed is the first seed of a schedule about the texts of items. The seeds that
@@ -153,7 +153,7 @@ func drawPage(s *Scheduler, kind opKind, locales int) *pageCall {
 	case opSuggest:
 		c.branch = branch(200)
 	case opDecide:
-		c.decision, c.force = []page.Decision{page.Accept, page.Accept, page.Accept, page.Reject, page.Withdraw}[s.pick(5)], s.chance(400)
+		c.decision, c.force = []note.Decision{note.Accept, note.Accept, note.Accept, note.Reject, note.Withdraw}[s.pick(5)], s.chance(400)
 	}
 	return c
 }
@@ -165,7 +165,7 @@ func (r *run) scrubTexts(ctx context.Context, p *process) error {
 	if err := scrubAll(ctx, p.svc); err != nil {
 		return err
 	}
-	named := map[page.TextID]bool{}
+	named := map[note.TextID]bool{}
 	for _, c := range r.st.contents {
 		now, err := decodePage(c.header.Page, c.rows)
 		if err != nil {
@@ -176,7 +176,7 @@ func (r *run) scrubTexts(ctx context.Context, p *process) error {
 			if c.header.State != commit.Live {
 				r.report(leftOver, "%s is deleted and has %v", c.id, t)
 			}
-			if t.id != (page.TextID{}) {
+			if t.id != (note.TextID{}) {
 				named[t.id] = true
 			}
 			if body := r.st.bodyOf(t); body != bodyOf(t.title, false) && body != bodyOf(t.title, true) {
@@ -194,7 +194,7 @@ func (r *run) scrubTexts(ctx context.Context, p *process) error {
 
 // bodyOf returns the body of a text; "" if it is not stored.
 func (st *Store) bodyOf(t pageText) string {
-	if t.id == (page.TextID{}) {
+	if t.id == (note.TextID{}) {
 		return t.body
 	}
 	if i, found := find(st.texts, t.id, compareText); found {

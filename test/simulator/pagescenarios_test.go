@@ -1,6 +1,6 @@
 package simulator
 
-import "carrel/page"
+import "carrel/note"
 
 // pageScenarios are all operations on texts, in all forms in which they write differently.
 func pageScenarios() []Scenario {
@@ -22,7 +22,7 @@ func pageScenarios() []Scenario {
 	forked := call(opBranch, "", pageCall{locale: "en", copyFrom: &one})
 	forkedKeyed := forked.again()
 	forkedKeyed.key = &key
-	decide := func(d page.Decision) *Operation {
+	decide := func(d note.Decision) *Operation {
 		return call(opDecide, "", pageCall{locale: "en", decision: d})
 	}
 	rollback := call(opPublish, "", pageCall{locale: "en", branch: &one})
@@ -38,9 +38,9 @@ func pageScenarios() []Scenario {
 		{Name: "setCurrentBranch", before: []*Operation{first, forked}, op: call(opCurrent, "", pageCall{locale: "en", branch: &two})},
 		{Name: "suggestRevision", before: []*Operation{first}, op: suggested},
 		{Name: "suggestRevision with a key", before: []*Operation{first}, op: &suggestedKeyed},
-		{Name: "decideSuggestion accepts", before: []*Operation{first, suggested}, op: decide(page.Accept)},
-		{Name: "decideSuggestion rejects", before: []*Operation{first, suggested}, op: decide(page.Reject)},
-		{Name: "decideSuggestion accepts twice", before: []*Operation{first, suggested, decide(page.Accept)}, op: decide(page.Accept), refused: true},
+		{Name: "decideSuggestion accepts", before: []*Operation{first, suggested}, op: decide(note.Accept)},
+		{Name: "decideSuggestion rejects", before: []*Operation{first, suggested}, op: decide(note.Reject)},
+		{Name: "decideSuggestion accepts twice", before: []*Operation{first, suggested, decide(note.Accept)}, op: decide(note.Accept), refused: true},
 		{Name: "delete of an item with texts", before: []*Operation{first, suggested, forked}, op: &Operation{kind: opDelete, viewer: ann, content: item}},
 	}
 	for i := range all {

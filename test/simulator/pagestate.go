@@ -9,12 +9,12 @@ import (
 
 	"carrel/core/commit"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/principal"
 )
 
 // pageState is the page of an item in one state, read from its rows. The check reads them
-// itself, and shares no code with package page.
+// itself, and shares no code with package note.
 type pageState struct {
 	begun                        bool
 	own                          string // the item's own locale
@@ -37,7 +37,7 @@ type pageLine struct {
 // pageText is a text with the title that it belongs to.
 type pageText struct {
 	title, body string
-	id          page.TextID // zero: the body is in the row
+	id          note.TextID // zero: the body is in the row
 }
 
 type pageRevision struct {
@@ -57,7 +57,7 @@ type pageSuggestion struct {
 	pageText
 	author   principal.ID
 	base     int
-	state    page.State
+	state    note.State
 	by       principal.ID
 	revision int
 }
@@ -106,7 +106,7 @@ func decodePage(head []byte, rows []library.Row) (*pageState, error) {
 	return s, nil
 }
 
-func readTextID(in *commit.Reader) (id page.TextID) {
+func readTextID(in *commit.Reader) (id note.TextID) {
 	for i := range id {
 		id[i] = in.Byte()
 	}
@@ -137,8 +137,8 @@ func readSuggestion(in *commit.Reader, key string) pageSuggestion {
 	in.Int()
 	g.author = principal.ID(in.Text())
 	in.Int()
-	g.base, g.state, g.by, g.revision = int(in.Int()), page.State(in.Int()), principal.ID(in.Text()), int(in.Int())
-	g.pageText.id, _ = page.ParseTextID(key)
+	g.base, g.state, g.by, g.revision = int(in.Int()), note.State(in.Int()), principal.ID(in.Text()), int(in.Int())
+	g.pageText.id, _ = note.ParseTextID(key)
 	return g
 }
 
@@ -147,7 +147,7 @@ func readSuggestion(in *commit.Reader, key string) pageSuggestion {
 func (s *pageState) mustShow() string {
 	title, shown := "", ""
 	for _, l := range s.lines { // which are in order of their locales
-		if l.branch != s.current || l.current == page.None {
+		if l.branch != s.current || l.current == note.None {
 			continue
 		}
 		shown += fmt.Sprintf(" %q %d", l.locale, l.current)
@@ -176,7 +176,7 @@ func (s *pageState) line(branch int, locale string) pageLine {
 			return l
 		}
 	}
-	return pageLine{branch, locale, page.None, page.None, page.None}
+	return pageLine{branch, locale, note.None, note.None, note.None}
 }
 
 // put stores a line, and replaces that of its locale.

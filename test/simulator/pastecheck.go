@@ -10,7 +10,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -213,7 +213,7 @@ func comparePastes(a, b *paste.Paste) int {
 }
 
 // calmPastes returns the pastes that are listed, of which no change is in flight, and that a process must therefore
-// show: those whose entry it has put itself, and those that another process had put timeline.ShownWithin before.
+// show: those whose entry it has put itself, and those that another process had put feed.ShownWithin before.
 func (r *run) calmPastes(reader *process) []paste.ID {
 	if len(r.st.late) > 0 {
 		return nil
@@ -224,7 +224,7 @@ func (r *run) calmPastes(reader *process) []paste.ID {
 		if !now.listed() || !now.readable(r.latestClock()) || r.pasteBusy(p.id) {
 			continue
 		}
-		if p.putBy != reader.a && p.putAt > r.s.now-timeline.ShownWithin {
+		if p.putBy != reader.a && p.putAt > r.s.now-feed.ShownWithin {
 			continue
 		}
 		calm = append(calm, p.id)

@@ -8,7 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/paste"
 )
 
@@ -57,14 +57,14 @@ func (r *run) listed() []*pasteHistory {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b *pasteHistory) int { return -timeline.Compare(a.entry(), b.entry()) })
+	slices.SortFunc(all, func(a, b *pasteHistory) int { return -feed.Compare(a.entry(), b.entry()) })
 	return all
 }
 
 // entry returns the entry that the feed must contain for a paste.
-func (p *pasteHistory) entry() timeline.Entry {
+func (p *pasteHistory) entry() feed.Entry {
 	now := p.now()
-	return timeline.Entry{Created: now.created, ID: string(p.id), Until: now.expires}
+	return feed.Entry{Created: now.created, ID: string(p.id), Until: now.expires}
 }
 
 // checkFeed checks that what has expired is deleted, and compares the feed with the rows.
@@ -92,7 +92,7 @@ func (r *run) compareFeed() {
 		}
 		want = slices.Delete(want, i, i+1)
 		if !slices.ContainsFunc(r.st.buckets, func(b bucketRow) bool {
-			return b.feed == c.p.Feed && b.bucket.Day == c.p.Day && c.p.Day == timeline.DayOf(c.entry.Created) && c.p.Shard < b.bucket.Shards
+			return b.list == c.p.Feed && b.bucket.Day == c.p.Day && c.p.Day == feed.DayOf(c.entry.Created) && c.p.Shard < b.bucket.Shards
 		}) {
 			r.report(wrongFeed, "the entry %+v is in %+v, which is never read", c.entry, c.p)
 		}

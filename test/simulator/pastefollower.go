@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 	"carrel/paste"
 )
 
@@ -89,7 +89,7 @@ func (r *run) missedAfter(f *pasteFollower, p *process) (missed []paste.ID) {
 	last := r.hist.ofPaste(f.received[len(f.received)-1])
 	cursor := last.states[1].entry(last.id)
 	for _, id := range r.calmPastes(p) {
-		if h := r.hist.ofPaste(id); h.now().bornPublic && timeline.Compare(h.states[1].entry(h.id), cursor) > 0 {
+		if h := r.hist.ofPaste(id); h.now().bornPublic && feed.Compare(h.states[1].entry(h.id), cursor) > 0 {
 			missed = append(missed, id)
 		}
 	}
@@ -139,8 +139,8 @@ func (r *run) receivePastes(ctx context.Context, f *pasteFollower, following *pa
 }
 
 // entry returns the feed's entry of a state.
-func (s *pasteState) entry(id paste.ID) timeline.Entry {
-	return timeline.Entry{Created: s.created, ID: string(id)}
+func (s *pasteState) entry(id paste.ID) feed.Entry {
+	return feed.Entry{Created: s.created, ID: string(id)}
 }
 
 // alwaysListed reports whether a paste was public from the first and ever since. One that

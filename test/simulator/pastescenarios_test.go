@@ -7,7 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/cursor"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 const (
@@ -117,11 +117,11 @@ func endsOfPastes() []Scenario {
 // withWrongPaste puts an entry into the feed of pastes that no paste justifies.
 func withWrongPaste(st *Store) {
 	created := clock.Of(epoch)
-	b := timeline.Bucket{Day: timeline.DayOf(created), Shards: 1}
+	b := feed.Bucket{Day: feed.DayOf(created), Shards: 1}
 	st.buckets = append(st.buckets, bucketRow{"pastes", b})
-	cell := st.feedCell(timeline.Change{
-		Partition: timeline.Partition{Feed: "pastes", Day: b.Day},
-		Entry:     timeline.Entry{Created: created, ID: string(neverPasted.id)},
+	cell := st.feedCell(feed.Change{
+		Partition: feed.Partition{Feed: "pastes", Day: b.Day},
+		Entry:     feed.Entry{Created: created, ID: string(neverPasted.id)},
 	})
 	cell.put(1)
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"time"
 
-	"carrel/backend"
 	"carrel/core/journal"
 	"carrel/core/sched"
+	"carrel/domain"
 	"carrel/headercache"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -21,9 +21,9 @@ import (
 type process struct {
 	a      *Actor
 	c      *Client
-	svc    *backend.Services
+	svc    *domain.Services
 	leases *lease.Service
-	pages  *page.Service
+	pages  *note.Service
 	pastes *paste.Service
 	j      *journal.Journal
 	// started opens when it has started, or failed to.
@@ -53,11 +53,11 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c.Journal, p.a, nil)
-	c := backend.Config{Store: p.c.Store, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
+	c := domain.Config{Store: p.c.Store, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
 	if p.announces {
 		c.Notifier = p.c
 	}
-	services, err := backend.Open(ctx, c)
+	services, err := domain.Open(ctx, c)
 	if err != nil {
 		p.failed = err
 		return err

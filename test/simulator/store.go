@@ -11,7 +11,7 @@ import (
 	"carrel/interchange/archive"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/page"
+	"carrel/note"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -30,8 +30,8 @@ type Store struct {
 	dues          []*dueCell // by instant and row
 	creations     []commit.Creation
 	claims        []claim.Claim   // in order of their keys
-	texts         []page.Text     // in order of their ids
-	drafts        []page.DraftRow // in order of user and name
+	texts         []note.Text     // in order of their ids
+	drafts        []note.DraftRow // in order of user and name
 	leases        []lease.Row     // in order of their ids
 	pastes        []paste.Row     // likewise
 	bodies        []bodyRow       // of pastes, in order of paste and id

@@ -5,14 +5,14 @@ import (
 	"context"
 	"slices"
 
-	"carrel/page"
+	"carrel/note"
 )
 
 // compareText orders texts by their ids.
-func compareText(t page.Text, id page.TextID) int { return bytes.Compare(t.ID[:], id[:]) }
+func compareText(t note.Text, id note.TextID) int { return bytes.Compare(t.ID[:], id[:]) }
 
 // putText stores a text, and replaces one with its id.
-func (st *Store) putText(t page.Text) {
+func (st *Store) putText(t note.Text) {
 	i, found := find(st.texts, t.ID, compareText)
 	if found {
 		st.texts[i] = t
@@ -22,13 +22,13 @@ func (st *Store) putText(t page.Text) {
 }
 
 // PutText stores a text.
-func (c texts) PutText(ctx context.Context, t page.Text) error {
+func (c texts) PutText(ctx context.Context, t note.Text) error {
 	return c.write(ctx, "PutText", "", func() { c.st.putText(t) }, nil)
 }
 
 // ReadTexts reads texts.
-func (c texts) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, error) {
-	texts := make([]page.Text, len(ids))
+func (c texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
+	texts := make([]note.Text, len(ids))
 	err := c.read(ctx, "ReadTexts", func() {
 		for n, id := range ids {
 			if i, found := find(c.st.texts, id, compareText); found {
@@ -40,9 +40,9 @@ func (c texts) ReadTexts(ctx context.Context, ids []page.TextID) ([]page.Text, e
 }
 
 // DropTexts removes texts, the second half of them perhaps late or never.
-func (c texts) DropTexts(ctx context.Context, ids []page.TextID) error {
+func (c texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 	mine := slices.Clone(ids)
-	drop := func(ids []page.TextID) func() {
+	drop := func(ids []note.TextID) func() {
 		return func() {
 			for _, id := range ids {
 				if i, found := find(c.st.texts, id, compareText); found {
@@ -56,8 +56,8 @@ func (c texts) DropTexts(ctx context.Context, ids []page.TextID) error {
 }
 
 // ScanTexts lists texts in order of their ids.
-func (c texts) ScanTexts(ctx context.Context, after page.TextID, limit int) ([]page.Text, error) {
-	var texts []page.Text
+func (c texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
+	var texts []note.Text
 	err := c.read(ctx, "ScanTexts", func() {
 		i, found := find(c.st.texts, after, compareText)
 		if found {

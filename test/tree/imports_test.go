@@ -124,24 +124,27 @@ func projectTree(t *testing.T) *tree {
 func (h *tree) at(n ast.Node) string { return h.fset.Position(n.Pos()).String() }
 
 // domain are the components that contain business rules. They import one another as layers permits.
-var domain = []string{"core", "headercache", "principal", "library", "page", "paste", "lease"}
+var domain = []string{"core", "exchange", "headercache", "principal", "library", "note", "paste", "lease", "repair"}
 
 // mayImport lists the components that each component may import in addition to its own packages and
 // the domain's. No component imports main.
 var mayImport = map[string][]string{
 	"main":              {"auth", "cli", "config", "demo", "edge", "gateway", "graph", "heap", "observe", "resolvers", "web"},
 	"cli":               {"auth", "config", "gateway", "interchange", "observe", "progress"},
-	"gateway":           {"backend", "cassandra", "cassandra/session", "config", "edge", "interchange", "observe", "pebblestore"},
-	"backend":           {},
+	"gateway":           {"domain", "cassandra", "cassandra/session", "config", "edge", "interchange", "observe", "pebblestore"},
+	"domain":            {},
 	"core":              {},
 	"library":           {},
 	"headercache":       {},
 	"principal":         {},
 	"lease":             {},
 	"paste":             {},
-	"page":              {},
-	"pebblestore":       {"backend", "heap", "interchange"}, // interchange: archive
-	"cassandra":         {"backend", "interchange", "cassandra/session"},
+	"note":              {},
+	"exchange":          {},
+	"repair":            {},
+	"storetest":         {},
+	"pebblestore":       {"domain", "heap", "interchange"}, // interchange: archive
+	"cassandra":         {"domain", "interchange", "cassandra/session"},
 	"cassandra/session": {},
 	"interchange":       {},
 	"test/nemesis":      {},
@@ -158,7 +161,7 @@ var mayImport = map[string][]string{
 	"edge":              {"answer", "budget", "graph", "auth", "observe"},
 	"web":               {},
 	"demo":              {"auth", "interchange", "web"},
-	"test/simulator":    {"backend", "interchange"}, // interchange: archive
+	"test/simulator":    {"domain", "interchange"}, // interchange: archive
 	"test/scenario":     {},
 	"test/tree":         {},
 }
@@ -168,7 +171,7 @@ var unrestricted = []string{"test/bench"}
 
 // standard lists the packages that may import only the standard library, alsoAllowed and the
 // domain. The conformance suites of a contract are exempt.
-var standard = []string{"backend", "headercache", "library", "library/exchange", "library/feed", "library/listing", "library/repair", "lease", "page", "paste", "principal"}
+var standard = []string{"domain", "headercache", "library", "exchange", "library/follow", "library/listing", "repair", "lease", "note", "paste", "principal"}
 
 // isStandard reports whether the package of a folder is listed in standard or belongs to core.
 func isStandard(dir string) bool {

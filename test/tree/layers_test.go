@@ -13,12 +13,12 @@ var layers = [][]string{
 	{"core/clock", "core/id", "core/input", "core/sched"},
 	{"core/claim", "core/commit"},
 	{"core/cursor", "core/journal"},
-	{"core/timeline"},
+	{"core/feed"},
 	{"principal"},
 	{"library", "lease", "paste"},
-	{"headercache", "library/exchange", "library/listing"},
-	{"library/feed", "page"},
-	{"library/repair"},
+	{"headercache", "exchange", "library/listing"},
+	{"library/follow", "note"},
+	{"repair"},
 }
 
 // layerOf returns the layer of a package, or -1 outside the domain.

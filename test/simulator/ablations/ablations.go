@@ -104,7 +104,7 @@ var protocol = []Ablation{
 		{"library/removedfrom.go", "func (h *Header) RemovedFrom(m Member) Buckets {\n", "func (h *Header) RemovedFrom(m Member) Buckets {\n\tif removed, ablated := h.ablatedRemovedFrom(m); ablated {\n\t\treturn removed\n\t}\n"},
 	}},
 	{"missed-before-feed", "a follower reads what it has missed before it joins the feed", Followed, []Patch{
-		{"library/feed/subscription.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
+		{"library/follow/subscription.go", "\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed", "\tif done, err := f.ablatedBegin(ctx, since); done || err != nil {\n\t\treturn err\n\t}\n\tif err := f.join(ctx); err != nil {\n\t\treturn err\n\t}\n\tvar missed"},
 	}},
 	{"recovery-silent", "a process that finishes the change of another one records no changes of libraries", Followed, []Patch{
 		{"library/walk.go", "\t\tif w.quiet {\n", "\t\tif w.quiet || w.serial && commit.Ablated(\"recovery-silent\") {\n"},
@@ -148,26 +148,26 @@ var protocol = []Ablation{
 		{"test/simulator/claims.go", "if found && c.st.claims[i].Record == record &&", `if found && (c.st.claims[i].Record == record || ablated("release-any-record")) &&`},
 	}},
 	{"number-read-once", "a save that lost a race keeps the numbers that it has read first", Pages, []Patch{
-		{"page/revisions.go", "\t\t\tif !in.force {\n", "\t\t\tl = body.ablatedRow(l)\n\t\t\tif !in.force {\n"},
+		{"note/revisions.go", "\t\t\tif !in.force {\n", "\t\t\tl = body.ablatedRow(l)\n\t\t\tif !in.force {\n"},
 	}},
 	{"base-unchecked", "a text is saved whatever it was made from", Pages, []Patch{
-		{"page/edits.go", "if base == nil || *base == l.Current {", `if base == nil || *base == l.Current || ablated("base-unchecked") {`},
+		{"note/edits.go", "if base == nil || *base == l.Current {", `if base == nil || *base == l.Current || ablated("base-unchecked") {`},
 	}},
 	{"decided-again", "a suggestion is decided whatever was decided of it before", Pages, []Patch{
-		{"page/edits.go", "\tif row.State != Open {\n\t\treturn decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn decidedAlready(row.State)\n"},
-		{"page/edits.go", "\tif row.State != Open {\n\t\treturn 0, decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn 0, decidedAlready(row.State)\n"},
+		{"note/edits.go", "\tif row.State != Open {\n\t\treturn decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn decidedAlready(row.State)\n"},
+		{"note/edits.go", "\tif row.State != Open {\n\t\treturn 0, decidedAlready(row.State)\n", "\tif row.State != Open && !ablated(\"decided-again\") {\n\t\treturn 0, decidedAlready(row.State)\n"},
 	}},
 	{"text-unconfirmed", "a change refers to a text whose write was not confirmed", Pages, []Patch{
-		{"page/service.go", "if err := s.store.PutText(ctx, t); err != nil {", `if err := s.store.PutText(ctx, t); err != nil && !ablated("text-unconfirmed") {`},
+		{"note/service.go", "if err := s.store.PutText(ctx, t); err != nil {", `if err := s.store.PutText(ctx, t); err != nil && !ablated("text-unconfirmed") {`},
 	}},
 	{"text-of-a-lost-race", "a text that was stored for a lost race is removed although the next try refers to it", Pages, []Patch{
-		{"page/service.go", "\tif p.row == row {\n", "\tif p.row == row && !p.ablatedDrop(ctx) {\n"},
+		{"note/service.go", "\tif p.row == row {\n", "\tif p.row == row && !p.ablatedDrop(ctx) {\n"},
 	}},
 	{"young-garbage", "the scrubber removes a text that no row refers to yet, however young", Pages, []Patch{
-		{"page/scrub.go", "t.ID.At() > now.Add(-garbageAfter)", `t.ID.At() > now.Add(-garbageAfter) && !ablated("young-garbage")`},
+		{"note/scrub.go", "t.ID.At() > now.Add(-garbageAfter)", `t.ID.At() > now.Add(-garbageAfter) && !ablated("young-garbage")`},
 	}},
 	{"unmoved-publication", "a published text does not move its item", Pages, []Patch{
-		{"page/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
+		{"note/edits.go", "\te.visible = true\n\tshown :=", "\te.visible = !ablated(\"unmoved-publication\")\n\tshown :="},
 	}},
 	{"claim-before-it-lapses", "a claim is taken over before it lapses", Names, []Patch{
 		{"core/claim/claims.go", "look.Status == Idle && current.Until > c.now():\n\t\t\treturn 0, ErrTaken", "look.Status == Idle && current.Until > c.now() && !ablated(\"claim-before-it-lapses\"):\n\t\t\treturn 0, ErrTaken"},
@@ -197,11 +197,11 @@ var protocol = []Ablation{
 		{"test/simulator/pastes.go", "if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 {", `if c.st.pasteAt(mine.ID).Seq == mine.Seq-1 || mine.Seq > 1 && ablated("toggle-any-version") {`},
 	}},
 	{"day-after-entry", "a day of a feed is recorded after its first entry, and nobody waits for it", Pastes, []Patch{
-		{"core/timeline/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry(", "\tb, err := t.ablatedRecord(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry("},
-		{"core/timeline/timelines.go", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n\t_, _ = t.buckets.record(ctx, feed, b.Day)\n"},
+		{"core/feed/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry(", "\tb, err := t.ablatedRecord(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.PutEntry("},
+		{"core/feed/timelines.go", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n", "\t\treturn fmt.Errorf(\"adding an entry to a feed: %w\", err)\n\t}\n\t_, _ = t.buckets.record(ctx, feed, b.Day)\n"},
 	}},
 	{"removal-unrecorded", "an entry of a day that is not recorded is not removed", Pastes, []Patch{
-		{"core/timeline/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry(", "\tb, skip, err := t.ablatedLook(ctx, feed, DayOf(e.Created))\n\tif err != nil || skip {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry("},
+		{"core/feed/timelines.go", "\tb, err := t.buckets.record(ctx, feed, DayOf(e.Created))\n\tif err != nil {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry(", "\tb, skip, err := t.ablatedLook(ctx, feed, DayOf(e.Created))\n\tif err != nil || skip {\n\t\treturn err\n\t}\n\tif err := t.store.DropEntry("},
 	}},
 	{"entry-at-wall-clock", "an entry of the feed has the time of its write, and not that of the state", Pastes, []Patch{
 		{"paste/finish.go", "return s.feeds.Put(ctx, feedName, p.entry(), p.MTS)", "return s.feeds.Put(ctx, feedName, p.entry(), s.ablatedMTS(p))"},
@@ -211,7 +211,7 @@ var protocol = []Ablation{
 		{"paste/finish.go", "\tp, fenced, err := s.fence(ctx, e)\n", "\tp, fenced, err := s.ablatedFence(ctx, e)\n"},
 	}},
 	{"own-entry-later", "a process adds an entry to its head of a feed when it reads it the next time", Pastes, []Patch{
-		{"core/timeline/timelines.go", "\tt.heads.put(feed, e)\n", "\tif !ablated(\"own-entry-later\") {\n\t\tt.heads.put(feed, e)\n\t}\n"},
+		{"core/feed/timelines.go", "\tt.heads.put(feed, e)\n", "\tif !ablated(\"own-entry-later\") {\n\t\tt.heads.put(feed, e)\n\t}\n"},
 	}},
 	{"hint-set-back", "the hint of an expiry is removed although the clock was set back before it", Pastes, []Patch{
 		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},

@@ -6,7 +6,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/timeline"
+	"carrel/core/feed"
 )
 
 // ablated reports whether a rule is off.
@@ -57,6 +57,6 @@ func (f *Follower) ablatedBegin(ctx context.Context) (err error) {
 		return nil
 	}
 	f.page, err = f.s.feeds.Since(ctx, feedName, f.position, maxMissed)
-	f.position = timeline.Entry{Created: f.s.engine.Now().Add(24 * time.Hour)}
+	f.position = feed.Entry{Created: f.s.engine.Now().Add(24 * time.Hour)}
 	return err
 }
