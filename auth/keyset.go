@@ -30,8 +30,8 @@ const (
 	// refreshPause is the shortest time between a read of a key set and the next one that tokens
 	// with unknown keys cause, however many of them arrive.
 	refreshPause = 30 * time.Second
-	// fetchWithin is how long one read may take. Requests may wait for it.
-	fetchWithin = 5 * time.Second
+	// fetchTimeout is how long one read may take. Requests may wait for it.
+	fetchTimeout = 5 * time.Second
 	// maxSetBytes limits the size of a key set. One key has less than 1 KB.
 	maxSetBytes = 1 << 20
 	// minRSABits is the smallest size that NIST SP 800-131A allows. maxRSABits is the largest one
@@ -75,7 +75,7 @@ func OpenKeySet(ctx context.Context, source string, now func() time.Time, log *s
 		if u, err := url.Parse(source); err != nil || u.Host == "" {
 			return nil, errors.New("key set: not a URL")
 		}
-		client := &http.Client{Timeout: fetchWithin, CheckRedirect: sameOrigin}
+		client := &http.Client{Timeout: fetchTimeout, CheckRedirect: sameOrigin}
 		s.read = func(ctx context.Context) ([]byte, error) { return fetch(ctx, client, source) }
 	} else {
 		s.read = func(context.Context) ([]byte, error) { return os.ReadFile(source) }
@@ -183,7 +183,7 @@ func (s *KeySet) logError(err error) {
 // reload reads the set. The caller holds the gate.
 func (s *KeySet) reload(ctx context.Context) error {
 	s.lastTry = s.now()
-	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	source, err := s.read(ctx)
 	if err != nil {

@@ -25,10 +25,10 @@ import (
 const (
 	// dueShards is the number of partitions of an hour.
 	dueShards = 16
-	// dueReadWithin limits one read, so that a hanging partition delays the others by at most that.
-	// dueScanWithin limits all reads of one call.
-	dueReadWithin = 5 * time.Second
-	dueScanWithin = 4 * dueReadWithin
+	// dueReadTimeout limits one read, so that a hanging partition delays the others by at most that.
+	// dueScanTimeout limits all reads of one call.
+	dueReadTimeout = 5 * time.Second
+	dueScanTimeout = 4 * dueReadTimeout
 	// dueArrivesWithin is how much later than the note of its hour a hint arrives at most. Both are
 	// written at the same time.
 	dueArrivesWithin = time.Minute
@@ -77,7 +77,7 @@ func (s journalStore) DropDue(ctx context.Context, d commit.Due) error {
 // DueUntil implements commit.JournalStore. It reads hour by hour, the shards of an hour at the same
 // time, and forgets hours that are over and have no hints.
 func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
-	ctx, cancel := context.WithTimeout(ctx, dueScanWithin)
+	ctx, cancel := context.WithTimeout(ctx, dueScanTimeout)
 	defer cancel()
 	hours, err := s.dueHours(ctx, until)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s journalStore) duesOf(ctx context.Context, hour int64, until clock.Instan
 		errs  [dueShards]error
 	)
 	err := session.ForEach(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
-		ctx, cancel := context.WithTimeout(ctx, dueReadWithin)
+		ctx, cancel := context.WithTimeout(ctx, dueReadTimeout)
 		defer cancel()
 		found[shard], errs[shard] = s.readDues(ctx, hour, int8(shard), until, limit)
 		return nil

@@ -14,9 +14,9 @@ import (
 // times within that time. The mark expires in the cluster, so whether it exists does not depend on
 // the clock of a process.
 const (
-	markLives  = 30 * time.Second
-	markEvery  = 10 * time.Second
-	markWithin = 5 * time.Second // limit for one renewal
+	markLives   = 30 * time.Second
+	markEvery   = 10 * time.Second
+	markTimeout = 5 * time.Second // limit for one renewal
 )
 
 const (
@@ -74,7 +74,7 @@ func (s *Store) keepMark(ctx context.Context, m *mark, observe func([]Presence))
 			observe(others)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	// If this fails, the mark expires by itself.
 	_ = s.session.WriteStamped(ctx, "mark a process", dropMark, m.next(int64(s.now())), m.id)
@@ -82,7 +82,7 @@ func (s *Store) keepMark(ctx context.Context, m *mark, observe func([]Presence))
 
 // renewAndRead renews the mark and returns the other processes.
 func (s *Store) renewAndRead(ctx context.Context, m *mark) ([]Presence, error) {
-	ctx, cancel := context.WithTimeout(ctx, markWithin)
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
 	if err := s.renew(ctx, m); err != nil {
 		return nil, err

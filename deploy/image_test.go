@@ -30,7 +30,7 @@ var buildPages = flag.Bool("build-pages", false, "run the steps that build the w
 
 const (
 	maxImageBytes = 60_000_000
-	startWithin   = 30 * time.Second
+	startTimeout  = 30 * time.Second
 	answerWithin  = 10 * time.Second
 )
 
@@ -323,7 +323,7 @@ func checkHealth(t *testing.T, img *image, env map[string]string) {
 	_, check, _ := strings.Cut(final(t).one(t, "HEALTHCHECK").text, "CMD ")
 	health := instruction{name: "HEALTHCHECK", text: check}.list(t)
 	var last string
-	for deadline := time.Now().Add(startWithin); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
 		out, err := img.command(t, env, health[0], health[1:]...).CombinedOutput()
 		if err == nil && string(out) == "ready\n" {
 			dead := maps.Clone(env)

@@ -70,12 +70,12 @@ func (o *Options) called(ctx context.Context, c observe.Call) {
 // randomHostLength is the length of a random host id. Names are unique even if two ids are equal.
 const randomHostLength = 8
 
-// Limits for retrying to open a store, while a node of the cluster is restarting. After openWithin
+// Limits for retrying to open a store, while a node of the cluster is restarting. After openTimeout
 // the error is returned in any case.
 const (
-	openTries  = 4
-	openPause  = time.Second
-	openWithin = 15 * time.Second
+	openTries   = 4
+	openPause   = time.Second
+	openTimeout = 15 * time.Second
 )
 
 // retryOpening calls do again as long as target calls its error transient.
@@ -83,7 +83,7 @@ func retryOpening[T any](ctx context.Context, log *slog.Logger, target Target, d
 	began := time.Now()
 	for try := 1; ; try++ {
 		v, err := do()
-		if err == nil || try == openTries || ctx.Err() != nil || time.Since(began) > openWithin || !target.transient(err) {
+		if err == nil || try == openTries || ctx.Err() != nil || time.Since(began) > openTimeout || !target.transient(err) {
 			return v, err
 		}
 		log.WarnContext(ctx, "the store cannot be used yet; trying again", "error", err)
@@ -223,12 +223,12 @@ func (g *Gateway) run(ctx, life context.Context, alone bool, with Options) {
 }
 
 // Close finishes the pending changes and closes the store. Work that takes longer
-// than commit.EndWithin stays in the journal and is finished at the next start.
+// than commit.EndTimeout stays in the journal and is finished at the next start.
 // The Services must not be called any more.
 func (g *Gateway) Close(ctx context.Context) error {
 	var drained error
 	if g.Services != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndWithin)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commit.EndTimeout)
 		defer cancel()
 		g.Engine.End()
 		drained = g.journal.Drain(ctx, g.Background())

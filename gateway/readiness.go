@@ -15,13 +15,13 @@ import (
 	"carrel/principal"
 )
 
-// readyWithin is how long the store may take to report whether it is ready. Load
+// readyTimeout is how long the store may take to report whether it is ready. Load
 // balancers repeat the request within seconds.
-const readyWithin = 2 * time.Second
+const readyTimeout = 2 * time.Second
 
 // ready returns nil if the store can serve requests, and otherwise an error with a public reason.
 func (g *Gateway) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	_, err := g.Store.Principals.ReadPrincipals(ctx, []principal.ID{"u:carrel:ready"})
 	if g.Store.shared != nil && err == nil {

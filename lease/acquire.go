@@ -27,18 +27,18 @@ const (
 	// provisionalTTL is how long a lease lasts at most until it has all its keys. Then it gets its
 	// full time. So if the gateway dies before, the keys are free after provisionalTTL.
 	provisionalTTL = 30 * time.Second
-	// claimWithin is how long the claims of a lease may take.
-	claimWithin = 10 * time.Second
-	// endWithin is how long ending a lease in the background may take.
-	endWithin = 5 * time.Second
+	// claimTimeout is how long the claims of a lease may take.
+	claimTimeout = 10 * time.Second
+	// endTimeout is how long ending a lease in the background may take.
+	endTimeout = 5 * time.Second
 	// endEvery is the pause between attempts to end a lease whose creation failed.
 	endEvery = 2 * time.Second
-	// firstWithin is how long a repetition waits for the first attempt of its request.
-	firstWithin = 10 * time.Second
-	// turnWithin is how long an attempt waits at least for others of this process that want the same
+	// firstTimeout is how long a repetition waits for the first attempt of its request.
+	firstTimeout = 10 * time.Second
+	// turnTimeout is how long an attempt waits at least for others of this process that want the same
 	// keys, and turnQueue how many may wait for one key.
-	turnWithin = 5 * time.Second
-	turnQueue  = 256
+	turnTimeout = 5 * time.Second
+	turnQueue   = 256
 )
 
 // Acquired is the outcome of Acquire.
@@ -82,14 +82,14 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 	began, most := s.rt.Elapsed(), pauseAtMost
 	turn := in.wait()
 	if m.Request != nil {
-		turn = max(turn, firstWithin) // the first attempt may be among those
+		turn = max(turn, firstTimeout) // the first attempt may be among those
 	}
 	for {
 		got, err := s.acquireInTurn(ctx, m, v.User, &in, began+turn)
 		within, busy := in.wait(), CollidingKeys(err)
 		underWay := errors.Is(err, errUnderWay)
 		if underWay {
-			within = firstWithin
+			within = firstTimeout
 		}
 		again := underWay || busy != nil || fault.ReasonOf(err) == fault.ReasonContention
 		rest := began + within - s.rt.Elapsed()
@@ -108,10 +108,10 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 
 // acquireInTurn makes one attempt at a lease, unless a key is busy when its turn comes. Attempts of this
 // process that have a key in common run one after the other. Otherwise each could take some of the keys
-// of the others, and all would fail. It waits for turnWithin, or until a time on the monotonic clock if
+// of the others, and all would fail. It waits for turnTimeout, or until a time on the monotonic clock if
 // that is later.
 func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire, until time.Duration) (*Acquired, error) {
-	turn, cancel := s.rt.Deadline(ctx, max(turnWithin, until-s.rt.Elapsed()))
+	turn, cancel := s.rt.Deadline(ctx, max(turnTimeout, until-s.rt.Elapsed()))
 	defer cancel()
 	names := make([]string, len(in.Documents))
 	for i, d := range in.Documents {
@@ -240,7 +240,7 @@ func (s *Service) takeKeys(ctx context.Context, l *Lease, whole clock.Instant) (
 	if err == nil {
 		return extended, nil
 	}
-	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endWithin)
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), endTimeout)
 	defer cancel()
 	failed := s.engine.Retry(firm, func() error { return s.refuse(firm, l.ID) })
 	switch {
@@ -261,7 +261,7 @@ func (s *Service) refuseLater(ctx context.Context, id ID, whole clock.Instant) {
 	ctx = s.rt.Detach(ctx)
 	s.rt.Go(func() {
 		for s.engine.Now() < whole && s.engine.Pause(ctx, endEvery) == nil {
-			bounded, cancel := s.rt.Deadline(ctx, endWithin)
+			bounded, cancel := s.rt.Deadline(ctx, endTimeout)
 			err := s.refuse(bounded, id)
 			cancel()
 			if err == nil {
@@ -310,7 +310,7 @@ func (s *Service) refuse(ctx context.Context, id ID) error {
 // key, even if others fail. Its error is that of the store, CONTENTION, or TAKEN with all keys that are
 // taken.
 func (s *Service) claimKeys(ctx context.Context, l *Lease) (fence int64, err error) {
-	bounded, cancel := s.rt.Deadline(ctx, claimWithin)
+	bounded, cancel := s.rt.Deadline(ctx, claimTimeout)
 	defer cancel()
 	keys := l.keys()
 	taken, numbers := make([]bool, len(keys)), make([]int64, len(keys))

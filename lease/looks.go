@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// lookWithin is how long a shared read of a lease may take.
-	lookWithin = 5 * time.Second
+	// lookTimeout is how long a shared read of a lease may take.
+	lookTimeout = 5 * time.Second
 	// looksQueue is how many shared reads of one lease may wait: one, and those of callers that have
 	// arrived while it got its turn.
 	looksQueue = 256
@@ -50,7 +50,7 @@ func (s *Service) look(ctx context.Context, id ID) (*look, error) {
 		}
 		return mine, mine.err
 	}
-	shared, cancel := s.rt.Deadline(s.rt.Detach(ctx), lookWithin)
+	shared, cancel := s.rt.Deadline(s.rt.Detach(ctx), lookTimeout)
 	defer cancel()
 	unlock, err := s.rt.Lock(shared, "look at "+string(id), looksQueue)
 	s.looks.mu.Lock()

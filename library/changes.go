@@ -16,7 +16,7 @@ import (
 // Times of changes. A change is written together with the entries that it describes. It is dated by
 // the clock of its writer, and read by processes with other clocks. So a reader that continues from
 // a time starts ChangesOverlap before it. The overlap covers the time that one write may take
-// (applyWithin), and the part of the difference between the clocks that is not known (storeNow).
+// (applyTimeout), and the part of the difference between the clocks that is not known (storeNow).
 const (
 	ChangesOverlap = time.Minute
 	// ResumeWithin is the maximum age of a cursor from which a follower resumes.

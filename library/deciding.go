@@ -9,9 +9,9 @@ import (
 	"carrel/core/sched"
 )
 
-// decidedWithin is how long a page waits for a change that is being decided. A compare-and-set takes
+// decidedTimeout is how long a page waits for a change that is being decided. A compare-and-set takes
 // a few milliseconds; one whose outcome is unknown may take much longer.
-const decidedWithin = time.Second
+const decidedTimeout = time.Second
 
 // deciding are the changes of items that this process is deciding.
 type deciding struct {
@@ -64,7 +64,7 @@ func (d *deciding) until(until clock.Instant, es []Entry) (found []decision) {
 // its item further.
 func (s *Service) AwaitDecided(ctx context.Context, es []Entry, until clock.Instant) error {
 	for _, c := range s.deciding.until(until, es) {
-		if _, err := s.rt.Wait(ctx, c.done, decidedWithin); err != nil {
+		if _, err := s.rt.Wait(ctx, c.done, decidedTimeout); err != nil {
 			return err
 		}
 	}

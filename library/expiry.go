@@ -15,8 +15,8 @@ import (
 // Some hints are kept until their time comes: the hint of an attempt that was not decided, and
 // a former hint whose removal failed or whose process ended.
 
-// hintWithin is how long the removal of a former hint may take.
-const hintWithin = commit.PrepareWithin
+// hintTimeout is how long the removal of a former hint may take.
+const hintTimeout = commit.PrepareTimeout
 
 // putHint writes the hint of a state that sets expiresAt.
 func (s *Service) putHint(ctx context.Context, after *Header) error {
@@ -43,7 +43,7 @@ func (s *Service) dropHint(ctx context.Context, stale *commit.Due) {
 	}
 	ctx = s.rt.Detach(ctx)
 	s.rt.Go(func() {
-		ctx, cancel := s.rt.Deadline(ctx, hintWithin)
+		ctx, cancel := s.rt.Deadline(ctx, hintTimeout)
 		defer cancel()
 		if err := s.inFlightLists.DropDue(ctx, *stale); err != nil {
 			s.log.DebugContext(ctx, "a former hint of expiry is kept until its time comes", "content", stale.Key, "error", err)

@@ -76,7 +76,7 @@ func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal
 // whether everything is done.
 func (q *fanOutQueues) wait(ctx context.Context, f *fanOut) (complete bool) {
 	// The change is decided, so a slow library must not delay the answer for long.
-	if _, err := q.s.rt.Wait(ctx, f.own, commit.PrepareWithin); err != nil {
+	if _, err := q.s.rt.Wait(ctx, f.own, commit.PrepareTimeout); err != nil {
 		return false
 	}
 	done, err := q.s.rt.Wait(ctx, f.all, q.s.tune.AnswerWithin)

@@ -7,9 +7,9 @@ import (
 	"carrel/core/commit"
 )
 
-// applyWithin is the time limit of one try to apply an index update. It is much less than
+// applyTimeout is the time limit of one try to apply an index update. It is much less than
 // ChangesOverlap.
-const applyWithin = 20 * time.Second
+const applyTimeout = 20 * time.Second
 
 // applyIndex sends one index update until it is acknowledged, or the tries end, and then notifies
 // followers of the libraries. Each try dates its changes anew, because followers no longer read
@@ -40,7 +40,7 @@ func (s *Service) applyNow(ctx context.Context, e *IndexUpdate, begin func()) er
 	if s.engine.Over() {
 		return commit.ErrEnding // the shutdown began while this try waited for its turn, or paused
 	}
-	within, cancel := s.rt.Deadline(ctx, applyWithin)
+	within, cancel := s.rt.Deadline(ctx, applyTimeout)
 	defer cancel()
 	begin()
 	return s.contents.ApplyIndex(within, e)

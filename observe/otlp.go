@@ -21,10 +21,10 @@ import (
 )
 
 // Timeouts of sending. No request waits for telemetry. The process waits for it when it ends, at
-// most for flushWithin.
+// most for flushTimeout.
 const (
-	sendWithin  = 10 * time.Second
-	flushWithin = 3 * time.Second
+	sendTimeout  = 10 * time.Second
+	flushTimeout = 3 * time.Second
 )
 
 // ExportConfig configures where spans and metrics are sent, and which ones.
@@ -103,8 +103,8 @@ func (s sending) send(ctx context.Context, signal string, do func(context.Contex
 func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Resource, s sending) error {
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(c.Traces.URL), otlptracehttp.WithHeaders(c.Traces.Headers),
-		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(sendWithin),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: sendWithin}))
+		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(sendTimeout),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: sendTimeout}))
 	if err != nil {
 		return err
 	}
@@ -132,14 +132,14 @@ func (e spanExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan)
 func (x *Export) openMeters(ctx context.Context, c ExportConfig, who *resource.Resource, m *Metrics, s sending) error {
 	exporter, err := otlpmetrichttp.New(ctx,
 		otlpmetrichttp.WithEndpointURL(c.Metrics.URL), otlpmetrichttp.WithHeaders(c.Metrics.Headers),
-		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithTimeout(sendWithin),
+		otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression), otlpmetrichttp.WithTimeout(sendTimeout),
 		// The next batch of metrics includes these values.
 		otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}))
 	if err != nil {
 		return err
 	}
 	x.meters = metric.NewMeterProvider(metric.WithResource(who), metric.WithReader(metric.NewPeriodicReader(
-		meterExporter{exporter, s}, metric.WithInterval(c.MetricsEvery), metric.WithTimeout(sendWithin),
+		meterExporter{exporter, s}, metric.WithInterval(c.MetricsEvery), metric.WithTimeout(sendTimeout),
 		metric.WithProducer(bridge.NewMetricProducer(bridge.WithGatherer(m.registry))))))
 	return nil
 }
@@ -170,7 +170,7 @@ func (x *Export) Close(ctx context.Context) {
 		return
 	}
 	defer x.stop()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 	defer cancel()
 	var both sync.WaitGroup
 	var spans, meters error

@@ -160,7 +160,7 @@ func (a *arrivals) start(polled sched.Latch) {
 // poll calls see for the entries of pastes that were created within a time before now. It reports
 // whether it could read them all.
 func (a *arrivals) poll(ctx context.Context, within time.Duration, full bool, see func(feed.Entry)) bool {
-	ctx, cancel := a.s.rt.Deadline(ctx, readWithin)
+	ctx, cancel := a.s.rt.Deadline(ctx, readTimeout)
 	defer cancel()
 	now := clock.Of(a.s.rt.Now())
 	position := feed.Entry{Created: now.Add(-within)}

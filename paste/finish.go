@@ -16,7 +16,7 @@ var updatesFeed = commit.Reach{Scope: commit.ScopeAll}
 // public paste, and removes the body of a deleted one. Work that fails is passed to the background,
 // because the change is made and readers check the row. before is nil for a new paste.
 func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *Paste) {
-	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareTimeout)
 	defer cancel()
 	if after.State == commit.Deleted && before.Body.IsLong() {
 		if err := s.dropBodies(firm, after); err != nil {

@@ -19,8 +19,8 @@ const (
 	maxMissed = 10_000
 	// missedPage is how many missed pastes are read at once, so that a follower holds no more.
 	missedPage = 256
-	// readWithin is how long one read of the feed, or of a paste, may take.
-	readWithin = 5 * time.Second
+	// readTimeout is how long one read of the feed, or of a paste, may take.
+	readTimeout = 5 * time.Second
 )
 
 // Follower receives new public pastes. Only one goroutine at a time may call Await, Next and Cursor.
@@ -163,7 +163,7 @@ func (f *Follower) readMissed(ctx context.Context) error {
 // retry repeats a read that fails. Each try has a time limit.
 func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
 	return f.s.engine.Retry(ctx, func() error {
-		within, cancel := f.s.rt.Deadline(ctx, readWithin)
+		within, cancel := f.s.rt.Deadline(ctx, readTimeout)
 		defer cancel()
 		return read(within)
 	})

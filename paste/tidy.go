@@ -14,12 +14,12 @@ const (
 	// keptFor is how long the row of a paste is kept after its end, so that late writers
 	// find it.
 	keptFor = 24 * time.Hour
-	// attemptWithin is longer than any attempt to write a row takes.
-	attemptWithin = time.Minute
+	// attemptTimeout is longer than any attempt to write a row takes.
+	attemptTimeout = time.Minute
 	// bodyKeptFor is how long after a change of its body a paste is tidied. Tidying keeps bodies that
 	// the row does not name while they are younger than half of that: their rows may not be written
 	// yet. A gateway that was stopped for longer stores its body again. A reader of the former row that misses its body reads the current one.
-	bodyKeptFor = 2 * attemptWithin
+	bodyKeptFor = 2 * attemptTimeout
 )
 
 // tidyDue tidies a paste for a hint that is due. It reports whether the hint can be removed. It
@@ -30,7 +30,7 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 		return false, err
 	}
 	now := s.engine.Now()
-	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptWithin) {
+	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptTimeout) {
 		// It is not due by this clock, or the state that the hint was written for may still
 		// be decided.
 		return false, nil

@@ -34,7 +34,7 @@ func (s *Service) finishBeforeAnswer(ctx context.Context, e InFlight) error {
 		s.journal.End(e.ID) // nothing is derived from what has changed
 		return nil
 	}
-	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareWithin)
+	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareTimeout)
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
 		s.log.WarnContext(ctx, "memberships will be updated in the background", "principal", string(e.Principal), "error", err)

@@ -19,9 +19,9 @@ const (
 	rebuildWait = 2 * time.Second
 )
 
-// rebuildAnswerWithin is how long rebuildLibrary waits for its rebuild, which may take minutes.
+// rebuildAnswerTimeout is how long rebuildLibrary waits for its rebuild, which may take minutes.
 // About 20,000 entries are rebuilt in that time.
-const rebuildAnswerWithin = 8 * time.Second
+const rebuildAnswerTimeout = 8 * time.Second
 
 // Limits of rebuilds that readers and rebuildLibrary have started: how many run in this process at
 // a time, so that they leave capacity for other requests, and how many may wait or have failed just
@@ -159,7 +159,7 @@ func (s *Service) rebuildOnRequest(ctx context.Context, p principal.ID) (restore
 		background := s.rt.Detach(ctx)
 		s.rt.Go(func() { s.runRebuild(background, p, run) })
 	}
-	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerWithin)
+	ended, err := s.rt.Wait(ctx, run.ended, rebuildAnswerTimeout)
 	if err == nil && ended {
 		s.rebuilds.take(p) // callers that were told to repeat the request start a new rebuild
 		return run.restored, run.removed, run.err

@@ -16,9 +16,9 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// startWithin limits the start of one node. On two idle cores it takes four seconds; on a machine
+// startTimeout limits the start of one node. On two idle cores it takes four seconds; on a machine
 // with a load of fifty it took two minutes.
-const startWithin = 10 * time.Minute
+const startTimeout = 10 * time.Minute
 
 // Ports of a node. All nodes use the same ones, each on its own address.
 const (
@@ -149,7 +149,7 @@ func (c *Cluster) start(ctx context.Context, java, lib string, tokens []string, 
 }
 
 func (c *Cluster) startNodes(ctx context.Context, nodes []*node) error {
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for _, n := range nodes {
 		if err := n.start(); err != nil {
@@ -169,7 +169,7 @@ func (c *Cluster) AwaitAll(ctx context.Context) error {
 	if len(c.nodes) < 3 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
@@ -280,7 +280,7 @@ func (c *Cluster) Kill(i int) error {
 	if err != nil {
 		return err
 	}
-	return n.end(syscall.SIGKILL, startWithin)
+	return n.end(syscall.SIGKILL, startTimeout)
 }
 
 // Shutdown stops a node as an operator does.
@@ -289,7 +289,7 @@ func (c *Cluster) Shutdown(i int) error {
 	if err != nil {
 		return err
 	}
-	return n.end(syscall.SIGTERM, startWithin)
+	return n.end(syscall.SIGTERM, startTimeout)
 }
 
 // Pause stops a node's process without ending it. When it returns, connections stay open and
@@ -299,7 +299,7 @@ func (c *Cluster) Pause(i int) error {
 	if err != nil {
 		return err
 	}
-	return n.pause(startWithin)
+	return n.pause(startTimeout)
 }
 
 // Resume continues a paused node.
@@ -348,7 +348,7 @@ func (c *Cluster) Lost() error {
 func (c *Cluster) Stop() error {
 	var errs []error
 	for _, n := range c.nodes {
-		errs = append(errs, n.end(syscall.SIGKILL, startWithin))
+		errs = append(errs, n.end(syscall.SIGKILL, startTimeout))
 	}
 	c.nodes = nil
 	if c.claim != nil {

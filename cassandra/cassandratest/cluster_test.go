@@ -77,7 +77,7 @@ func session(t *testing.T, c *Cluster) *gocql.Session {
 // run runs a statement and retries while nodes restart.
 func run(t *testing.T, s *gocql.Session, stmt string, dest ...any) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
@@ -332,7 +332,7 @@ func TestStart_RemovesOrphanedNodes(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory of a dead owner: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
 	defer cancel()
 	ticks := time.NewTicker(50 * time.Millisecond)
 	defer ticks.Stop()

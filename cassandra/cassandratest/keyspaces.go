@@ -60,9 +60,9 @@ func (s *Shared) newName() string {
 // giveBack empties the tables of a keyspace, for the next test that calls Keyspace. It returns an
 // error if the test has changed the tables.
 func (s *Shared) giveBack(t testing.TB, host, keyspace string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
 	defer cancel()
-	session, err := connect(host, startWithin)
+	session, err := connect(host, startTimeout)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func describe(ctx context.Context, session *gocql.Session, keyspace string) (tab
 // dropAfter drops a keyspace at the end of its test, because a node does not have enough memory for
 // the tables of all tests.
 func (s *Shared) dropAfter(t testing.TB, host, keyspace string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
 	defer cancel()
 	if err := drop(ctx, host, keyspace); err != nil && s.alive() {
 		t.Errorf("dropping the keyspace %s: %v", keyspace, err)
@@ -131,7 +131,7 @@ func (s *Shared) dropAfter(t testing.TB, host, keyspace string) {
 
 // drop drops a keyspace if it exists.
 func drop(ctx context.Context, host, keyspace string) error {
-	session, err := connect(host, startWithin)
+	session, err := connect(host, startTimeout)
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,9 @@ import (
 
 // Every wait of these tests is bounded, generously enough for any machine.
 const (
-	startWithin  = 5 * time.Minute
-	stopWithin   = 5 * time.Minute
-	runWithin    = 10 * time.Minute
+	startTimeout = 5 * time.Minute
+	stopTimeout  = 5 * time.Minute
+	runTimeout   = 10 * time.Minute
 	answerWithin = 2 * time.Minute
 )
 
@@ -95,7 +95,7 @@ func opened(t *testing.T, store string) *cassandra.Store {
 func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	c := begin(t, args...)
-	c.wait(runWithin)
+	c.wait(runTimeout)
 	return c.cmd.ProcessState.ExitCode(), c.out.String(), c.errs.String()
 }
 
@@ -194,7 +194,7 @@ func serve(t *testing.T, store, host string) *gateway {
 		_ = c.cmd.Process.Kill()
 		<-c.exited
 	})
-	limit := time.NewTimer(startWithin)
+	limit := time.NewTimer(startTimeout)
 	defer limit.Stop()
 	var line string
 	select {
@@ -216,7 +216,7 @@ func (g *gateway) end() {
 	if err := g.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		g.t.Fatal(err)
 	}
-	g.wait(stopWithin)
+	g.wait(stopTimeout)
 	if code := g.cmd.ProcessState.ExitCode(); code != 0 {
 		g.t.Errorf("after SIGTERM: exit %d: %s", code, g.errs.String())
 	}

@@ -170,7 +170,7 @@ func brokenOff(t *testing.T, c *process, store *cassandra.Store, signal syscall.
 	if err := c.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	c.wait(stopWithin)
+	c.wait(stopTimeout)
 	return note.Rows
 }
 

@@ -12,9 +12,9 @@ import (
 
 // How often, and how, the clocks of the nodes are read.
 const (
-	clockEvery  = 5 * time.Second
-	clockAsks   = 5           // reads each time, which go from node to node
-	clockWithin = time.Second // for one read
+	clockEvery   = 5 * time.Second
+	clockAsks    = 5           // reads each time, which go from node to node
+	clockTimeout = time.Second // for one read
 	// clockValid is how long a measurement is valid. A clock that uses NTP drifts by less than a
 	// millisecond in that time.
 	clockValid = time.Minute
@@ -101,7 +101,7 @@ func (s *Session) compareClocks(ctx context.Context) {
 // of the request.
 func (s *Session) readClock(ctx context.Context) (r clockReading, err error) {
 	const operation = "read a clock"
-	ctx, cancel := context.WithTimeout(ctx, clockWithin)
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
 	err = s.request(ctx, operation, func() (sent, error) {
 		var remote time.Time

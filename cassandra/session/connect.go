@@ -10,10 +10,10 @@ import (
 // moment, the driver asks no other and opens no session. So Connect tries again, beginning with
 // another node, until these limits.
 const (
-	sessionTries  = 4
-	sessionPause  = time.Second
-	sessionWithin = 15 * time.Second // for temporary problems
-	silenceWithin = 5 * time.Second  // if no node answers
+	sessionTries   = 4
+	sessionPause   = time.Second
+	sessionTimeout = 15 * time.Second // for temporary problems
+	silenceTimeout = 5 * time.Second  // if no node answers
 )
 
 // Connect opens a session for a keyspace of the cluster, or for none if it is "".
@@ -54,9 +54,9 @@ const (
 func (s connectProblem) retryFor() time.Duration {
 	switch s {
 	case temporary:
-		return sessionWithin
+		return sessionTimeout
 	case unreachable:
-		return silenceWithin
+		return silenceTimeout
 	}
 	return 0
 }

@@ -14,11 +14,11 @@ import (
 // connected to every node or given it up, which takes 18 s for a node that never answers. A gateway
 // needs only one node to start.
 const (
-	// promptWithin limits the time for accepting a connection, and then the time for its
+	// promptTimeout limits the time for accepting a connection, and then the time for its
 	// first byte, if there are other addresses.
-	promptWithin = time.Second
-	// othersWithin is how long a session waits for further nodes after the first one.
-	othersWithin = 500 * time.Millisecond
+	promptTimeout = time.Second
+	// othersTimeout is how long a session waits for further nodes after the first one.
+	othersTimeout = 500 * time.Millisecond
 )
 
 // opening tracks a session while it is being opened. It is the driver's dialer and its
@@ -45,13 +45,13 @@ func (o *opening) DialContext(ctx context.Context, network, address string) (net
 	if !o.prompt.Load() {
 		return o.dialer.DialContext(ctx, network, address)
 	}
-	ctx, cancel := context.WithTimeout(ctx, promptWithin)
+	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
 	defer cancel()
 	conn, err := o.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &promptConn{Conn: conn, silent: time.AfterFunc(promptWithin, func() { _ = conn.Close() })}, nil
+	return &promptConn{Conn: conn, silent: time.AfterFunc(promptTimeout, func() { _ = conn.Close() })}, nil
 }
 
 // promptConn is a connection that is closed if its first byte does not come in time.
@@ -114,7 +114,7 @@ func (o *opening) counts() (added, connected int) {
 // others are too or have had their time. The driver calls it after each node that it has
 // connected to or given up, and connects to the others in the background.
 func (o *opening) ready() bool {
-	late := time.NewTimer(othersWithin)
+	late := time.NewTimer(othersTimeout)
 	defer late.Stop()
 	for {
 		added, connected := o.counts()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// dropWithin is how long the removal of a former claim may take.
-const dropWithin = 5 * time.Second
+// dropTimeout is how long the removal of a former claim may take.
+const dropTimeout = 5 * time.Second
 
 // Former is the claim of a name that its record gives up in a change. It is read before
 // the change is decided, and removed afterwards.
@@ -39,7 +39,7 @@ func (c *Claims) DropFormer(ctx context.Context, f *Former, log *slog.Logger) {
 	}
 	ctx = c.rt.Detach(ctx)
 	drop := func() {
-		ctx, cancel := c.rt.Deadline(ctx, dropWithin)
+		ctx, cancel := c.rt.Deadline(ctx, dropTimeout)
 		defer cancel()
 		if err := c.Drop(ctx, f.Key, f.Record, f.Token); err != nil {
 			log.DebugContext(ctx, "the claim of a name that was given up stays until it is scrubbed", "record", f.Record, "error", err)

@@ -14,16 +14,16 @@ import (
 
 // Times and numbers of the write protocol (docs/write-protocol.md).
 const (
-	MaxTries      = 8                            // lost races before CONTENTION
-	maxSends      = 10                           // of one compare-and-set whose outcome is unknown
-	reissueWithin = 8 * time.Second              // for resolving an unknown outcome
-	answerWithin  = 15 * time.Second             // the deadline of a mutation, from its compare-and-set
-	PrepareWithin = 5 * time.Second              // for what comes before a compare-and-set is sent
-	earlyWithin   = 2 * time.Second              // for each read before that
-	maxQueue      = 256                          // mutations of one item that wait in one process
-	stoppedAfter  = PrepareWithin + answerWithin // no mutation of a running process takes longer
-	pauseAtLeast  = 5 * time.Millisecond
-	pauseAtMost   = 80 * time.Millisecond
+	MaxTries       = 8                             // lost races before CONTENTION
+	maxSends       = 10                            // of one compare-and-set whose outcome is unknown
+	reissueTimeout = 8 * time.Second               // for resolving an unknown outcome
+	answerWithin   = 15 * time.Second              // the deadline of a mutation, from its compare-and-set
+	PrepareTimeout = 5 * time.Second               // for what comes before a compare-and-set is sent
+	earlyTimeout   = 2 * time.Second               // for each read before that
+	maxQueue       = 256                           // mutations of one item that wait in one process
+	stoppedAfter   = PrepareTimeout + answerWithin // no mutation of a running process takes longer
+	pauseAtLeast   = 5 * time.Millisecond
+	pauseAtMost    = 80 * time.Millisecond
 )
 
 // Attempt is one try at a mutation: the writes that it plans.
@@ -62,7 +62,7 @@ func (g *Engine) NewEntryID() (id EntryID) {
 // Errors: those of try; Unavailable if no compare-and-set was sent, also if the store has no room;
 // CONTENTION; OUTCOME_UNKNOWN, in which case background work finds the outcome.
 func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
-	early, cancel := g.Within(ctx, b, PrepareWithin)
+	early, cancel := g.Within(ctx, b, PrepareTimeout)
 	defer cancel()
 	unlock, err := g.rt.Lock(early, partition, maxQueue)
 	if err != nil {
@@ -128,7 +128,7 @@ func RestoreIfStopped(ctx context.Context, rt sched.Runtime, began sched.Moment,
 	if restore == nil || !Stopped(rt, began) {
 		return nil
 	}
-	firm, cancel := rt.Deadline(rt.Detach(ctx), PrepareWithin)
+	firm, cancel := rt.Deadline(rt.Detach(ctx), PrepareTimeout)
 	defer cancel()
 	return sched.Retry(firm, rt, func() bool { return false }, func() error { return restore(firm) })
 }
@@ -179,7 +179,7 @@ func (g *Engine) attempt(ctx, early context.Context, began sched.Moment, a *Atte
 // unknown: with the same base it can apply at most once. If the outcome stays unknown,
 // the error satisfies MayHaveCommitted.
 func (g *Engine) compareAndSet(ctx context.Context, began sched.Moment, a *Attempt) (bool, error) {
-	until := g.rt.Elapsed() + reissueWithin
+	until := g.rt.Elapsed() + reissueTimeout
 	var unknown error
 	for n := 0; n < maxSends; n++ {
 		if n > 0 {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// EndWithin is how long a process that is shutting down works on pending changes, as
+// EndTimeout is how long a process that is shutting down works on pending changes, as
 // docs/operations.md promises. Changes that are not finished by then stay in the journal,
 // and the next process finishes them.
-const EndWithin = 10 * time.Second
+const EndTimeout = 10 * time.Second
 
 // ErrEnding is the error of work that is abandoned because the process is shutting down.
 var ErrEnding = errors.New("this process is ending")
 
 // End begins the shutdown. Long work that another process can do is abandoned at once,
-// pending changes after EndWithin.
+// pending changes after EndTimeout.
 func (g *Engine) End() {
-	g.overAt.CompareAndSwap(0, int64(g.rt.Elapsed()+EndWithin))
+	g.overAt.CompareAndSwap(0, int64(g.rt.Elapsed()+EndTimeout))
 	g.ending.Open()
 }
 

@@ -50,8 +50,8 @@ func (s *InFlightSet) add(e *Entry) {
 }
 
 const (
-	// setWithin is how long one read of the set may take.
-	setWithin = 2 * time.Second
+	// setTimeout is how long one read of the set may take.
+	setTimeout = 2 * time.Second
 	// A set of more than largeSet pending partitions costs more to read than it saves. After such a
 	// set, or one whose interval is longer than LongInterval, no set is read for largePause.
 	largeSet   = 5_000
@@ -178,7 +178,7 @@ func (r *InFlightReader) run() {
 }
 
 func (r *InFlightReader) read() (*InFlightSet, error) {
-	ctx, cancel := r.rt.Deadline(r.life, setWithin)
+	ctx, cancel := r.rt.Deadline(r.life, setTimeout)
 	defer cancel()
 	began := r.rt.Elapsed()
 	inFlightLists, err := r.store.InFlight(ctx)

@@ -8,14 +8,14 @@ import (
 	"carrel/core/fault"
 )
 
-// QueryWithin is how long one query may take. Nearly all take some milliseconds; one that
+// QueryTimeout is how long one query may take. Nearly all take some milliseconds; one that
 // takes this long waits for a store that hangs, and more queries would only pile up.
-const QueryWithin = 5 * time.Second
+const QueryTimeout = 5 * time.Second
 
-// InTime runs a query with a deadline of QueryWithin. It returns UNAVAILABLE if the query takes
+// InTime runs a query with a deadline of QueryTimeout. It returns UNAVAILABLE if the query takes
 // longer. It is for the start of a subscription: the edge limits the time of queries itself.
 func InTime[T any](ctx context.Context, rt Runtime, query func(context.Context) (T, error)) (T, error) {
-	bounded, cancel := rt.Deadline(ctx, QueryWithin)
+	bounded, cancel := rt.Deadline(ctx, QueryTimeout)
 	defer cancel()
 	answer, err := query(bounded)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {

@@ -266,7 +266,7 @@ func (s *Service) openFeed(ctx context.Context, fd *libraryFeed) {
 		fd.ready.Open()
 		return
 	}
-	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), sched.QueryWithin)
+	ctx, fd.stop = s.rt.Deadline(s.rt.Detach(ctx), sched.QueryTimeout)
 	s.rt.Go(func() {
 		defer fd.stop()
 		if fd.err = s.firstLook(ctx, fd); fd.err == nil {

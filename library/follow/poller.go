@@ -140,7 +140,7 @@ func (l *poller) look(ctx context.Context, ps []principal.ID, full []bool) {
 // been lost, announced returns true for all libraries.
 func (l *poller) announcements(ctx context.Context) (announced func(principal.ID) bool, updated []library.ContentID) {
 	s := l.s
-	within, cancel := s.rt.Deadline(ctx, announceWithin)
+	within, cancel := s.rt.Deadline(ctx, announceTimeout)
 	defer cancel()
 	now := s.rt.Elapsed()
 	as, err := s.notifier.Announcements(within)

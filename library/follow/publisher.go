@@ -17,9 +17,9 @@ import (
 // Times and numbers of announcements: other processes know of an index update within
 // announceEvery + pollEvery and the time that both take.
 const (
-	announceEvery  = 250 * time.Millisecond
-	announceWithin = 2 * time.Second
-	announceMost   = 2_000
+	announceEvery   = 250 * time.Millisecond
+	announceTimeout = 2 * time.Second
+	announceMost    = 2_000
 	// announceFor is how long a touch is part of the announcement: the maximum delay of a reader.
 	announceFor = 10 * time.Second
 )
@@ -100,7 +100,7 @@ func (a *announcer) write() {
 		if !ok {
 			return
 		}
-		ctx, cancel := a.s.rt.Deadline(a.s.life, announceWithin)
+		ctx, cancel := a.s.rt.Deadline(a.s.life, announceTimeout)
 		err := a.s.notifier.Announce(ctx, next)
 		cancel()
 		if err != nil {

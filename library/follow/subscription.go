@@ -312,7 +312,7 @@ func (f *Follower) Next(ctx context.Context) (library.LibraryChange, error) {
 func (f *Follower) retry(ctx context.Context, read func(context.Context) error) error {
 	var refused error
 	err := f.s.engine.Retry(ctx, func() error {
-		within, cancel := f.s.rt.Deadline(ctx, sched.QueryWithin)
+		within, cancel := f.s.rt.Deadline(ctx, sched.QueryTimeout)
 		defer cancel()
 		err := read(within)
 		var e *fault.Error

@@ -51,7 +51,7 @@ func (s *Service) Prefetch(ctx context.Context, v *principal.Viewer, owner princ
 				p.panicked = fmt.Errorf("the prefetch of a page panicked: %v at %s", cause, debug.Stack())
 			}
 		}()
-		ctx, end := s.rt.Deadline(ctx, sched.QueryWithin)
+		ctx, end := s.rt.Deadline(ctx, sched.QueryTimeout)
 		defer end()
 		p.opened = s.openAhead(ctx, v, owner, args, &q, filter, reading)
 	})

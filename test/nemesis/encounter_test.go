@@ -216,7 +216,7 @@ func (c *encounter) recover(t *testing.T, p *proxy, d *instance) {
 			c.errorf("the fault hit no statement")
 		}
 		// Closing the connections would drop requests that have not arrived.
-		until(t, runWithin, "the arrival of late requests", p.arrived)
+		until(t, runTimeout, "the arrival of late requests", p.arrived)
 	}
 	inFlightList := d.journal.InFlightList()
 	d.close(t)

@@ -68,7 +68,7 @@ func (r *fixture) expireAll(t *testing.T) {
 		t.Errorf("no hint says that %s expires", id)
 	}
 	d := openInstance(t, r.options(r.host), time.Until(afterAll), everyRule)
-	until(t, runWithin, "the end of all that expires", func() bool {
+	until(t, runTimeout, "the end of all that expires", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}

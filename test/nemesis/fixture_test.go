@@ -167,7 +167,7 @@ func until(t *testing.T, within time.Duration, what string, holds func() bool) {
 // idle waits until the process has nothing in flight.
 func (d *instance) idle(t *testing.T) {
 	t.Helper()
-	until(t, runWithin, "the end of all changes under way", func() bool {
+	until(t, runTimeout, "the end of all changes under way", func() bool {
 		if d.workless {
 			if err := d.journal.DoDue(t.Context(), d.finishes); err != nil {
 				t.Fatal(err)
@@ -311,7 +311,7 @@ func (r *fixture) audit(t *testing.T) *repair.AuditReport {
 	r.healthy.idle(t)
 	var report *repair.AuditReport
 	// A process that has just finished writes its empty list with its next heartbeat.
-	until(t, runWithin, "a clean audit", func() bool {
+	until(t, runTimeout, "a clean audit", func() bool {
 		var err error
 		if report, err = r.healthy.service.Repair.Audit(t.Context()); err != nil {
 			t.Fatal(err)

@@ -145,7 +145,7 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 		return n
 	}
 	l.start(t, 1)
-	until(t, runWithin, "200 acknowledged changes", func() bool { return l.figures.Acknowledged.Load() > 200 })
+	until(t, runTimeout, "200 acknowledged changes", func() bool { return l.figures.Acknowledged.Load() > 200 })
 	if err := a.end(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 	l.useGateways(b)
 	l.end()
 	t.Logf("%d entries in flight after the kill", left())
-	until(t, runWithin, "the end of the unfinished changes", func() bool { return left() == 0 })
+	until(t, runTimeout, "the end of the unfinished changes", func() bool { return left() == 0 })
 	took, strain := time.Since(killed), strained()
 	t.Logf("finished %s after the kill, while an answer that needs no store takes %s", took, strain)
 	if took > finishedWithin+latency+strainSteps*strain {

@@ -80,7 +80,7 @@ func (l *load) prepareGroups(t *testing.T) {
 			{newGroup, vars{"tenant": "acme", "name": name, "displayName": name, "visibility": visibility(g.public.is), "idempotencyKey": name}},
 			{setGroupMembers, vars{"groupId": g.id, "members": others, "idempotencyKey": name + "-managers"}},
 		} {
-			until(t, runWithin, "a group to share with", func() bool {
+			until(t, runTimeout, "a group to share with", func() bool {
 				return l.gateways[0].post(l.tokens[g.owner], step.query, vars{"in": step.in}).verdict == done
 			})
 		}

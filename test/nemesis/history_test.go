@@ -29,8 +29,8 @@ type history struct {
 // The number of items that clients race on at a time, and how long checking a history may
 // take.
 const (
-	raced       = 4
-	checkWithin = 10 * time.Minute
+	raced        = 4
+	checkTimeout = 10 * time.Minute
 )
 
 // header is the state of an item: the part of its header that increases.
@@ -64,7 +64,7 @@ func (h *history) prepare(t *testing.T, l *load) {
 		name := fmt.Sprintf("raced-%d", known+n)
 		in := vars{"name": name, "kind": "NOTE", "title": "new", "visibility": "PUBLIC", "members": members, "idempotencyKey": name}
 		// Between two rounds the cluster may still be busy with recovery.
-		until(t, runWithin, "an item to race on", func() bool {
+		until(t, runTimeout, "an item to race on", func() bool {
 			return l.gateways[0].post(l.tokens[l.owners[0]], createItem, vars{"in": in}).verdict == done
 		})
 		made = append(made, "c:acme:"+name)
@@ -132,7 +132,7 @@ func (h *history) check(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d operations", h.items[n], len(one))
-		if got := porcupine.CheckOperationsTimeout(registers(), one, checkWithin); got != porcupine.Ok {
+		if got := porcupine.CheckOperationsTimeout(registers(), one, checkTimeout); got != porcupine.Ok {
 			t.Errorf("the history of %s is not linearizable: %s", h.items[n], got)
 		}
 	}
@@ -183,7 +183,7 @@ func TestHistory_ImpossibleIsRefused(t *testing.T) {
 		{"back in time", []porcupine.Operation{update("a", 2, 1, 20), read("a", 2, 3, 4), read("new", 1, 5, 6)}, porcupine.Illegal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, checkWithin); got != c.want {
+			if got := porcupine.CheckOperationsTimeout(registers(), c.ops, checkTimeout); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})

@@ -204,7 +204,7 @@ func (r *fixture) quiet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, runWithin, "the end of everything under way", func() bool {
+	until(t, runTimeout, "the end of everything under way", func() bool {
 		inFlightLists, err := commit.OpenLists(t.Context(), r.healthy.store.Journal)
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ const scrubbedAfter = 2 * time.Hour
 // sweep makes a process end all leases that have lapsed by its clock.
 func (d *instance) sweep(t *testing.T) {
 	t.Helper()
-	until(t, runWithin, "the end of all leases that are over", func() bool {
+	until(t, runTimeout, "the end of all leases that are over", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func (d *death) strike(t *testing.T, r *fixture, cluster *cassandratest.Cluster,
 		t.Error(err)
 	}
 	for _, instance := range []*instance{r.healthy, r.aheadBy(t, lapsed), r.aheadBy(t, 2*lapsed), r.aheadBy(t, 2*untilExpiry)} {
-		until(t, runWithin, "the node again", func() bool {
+		until(t, runTimeout, "the node again", func() bool {
 			_, err := commit.OpenLists(t.Context(), instance.store.Journal)
 			return err == nil
 		})

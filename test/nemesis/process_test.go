@@ -20,10 +20,10 @@ import (
 // Every wait for a process is bounded, but so generously that no machine is too slow for it. A
 // client without an answer within answerWithin does not know the outcome, which is no failure.
 const (
-	startWithin  = 2 * time.Minute
-	stopWithin   = 2 * time.Minute
-	exitWithin   = 20 * time.Second
-	runWithin    = 10 * time.Minute
+	startTimeout = 2 * time.Minute
+	stopTimeout  = 2 * time.Minute
+	exitTimeout  = 20 * time.Second
+	runTimeout   = 10 * time.Minute
 	answerWithin = 20 * time.Second
 )
 
@@ -55,7 +55,7 @@ func newSite(t *testing.T, hosts []string, keyspace string, replicas int) *site 
 
 // run runs a command of the product to its end.
 func (s *site) run(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), runWithin)
+	ctx, cancel := context.WithTimeout(s.t.Context(), runTimeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, product.plain, args...).CombinedOutput()
 	return string(out), err
@@ -64,7 +64,7 @@ func (s *site) run(args ...string) (string, error) {
 // audit waits until nothing is in flight and requires a clean audit.
 func (s *site) audit() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), runWithin)
+	ctx, cancel := context.WithTimeout(s.t.Context(), runTimeout)
 	defer cancel()
 	for {
 		out, err := s.run("audit", "--store", s.store)
@@ -73,7 +73,7 @@ func (s *site) audit() {
 			return
 		}
 		if ctx.Err() != nil {
-			s.t.Errorf("the audit is not clean after %s: %v\n%s", runWithin, err, out)
+			s.t.Errorf("the audit is not clean after %s: %v\n%s", runTimeout, err, out)
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (p *process) start() error {
 		<-read // Wait closes the pipe, so wait for the last line first
 		exited <- cmd.Wait()
 	}()
-	limit := time.NewTimer(startWithin)
+	limit := time.NewTimer(startTimeout)
 	defer limit.Stop()
 	var line string
 	select {
@@ -191,7 +191,7 @@ func (p *process) start() error {
 // too long.
 func giveUp(cmd *exec.Cmd, exited <-chan error) {
 	_ = cmd.Process.Signal(syscall.SIGQUIT)
-	limit := time.AfterFunc(exitWithin, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(exitTimeout, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	<-exited
 }
@@ -209,7 +209,7 @@ func (p *process) end(with syscall.Signal) error {
 		err = fmt.Errorf("the gateway %s ended by itself: %w, %w", p.name, err, <-p.exited)
 		return fmt.Errorf("%w: %s", err, p.log)
 	}
-	limit := time.NewTimer(stopWithin)
+	limit := time.NewTimer(stopTimeout)
 	defer limit.Stop()
 	select {
 	case err := <-p.exited:
@@ -219,7 +219,7 @@ func (p *process) end(with syscall.Signal) error {
 		return nil
 	case <-limit.C:
 		giveUp(cmd, p.exited)
-		return fmt.Errorf("it did not end within %s: %s", stopWithin, p.log)
+		return fmt.Errorf("it did not end within %s: %s", stopTimeout, p.log)
 	}
 }
 

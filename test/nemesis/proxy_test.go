@@ -176,7 +176,7 @@ func (p *proxy) hasDied() bool {
 func (p *proxy) deliver(t *testing.T) {
 	t.Helper()
 	close(p.letGo)
-	until(t, runWithin, "the answer to what was held back", func() bool {
+	until(t, runTimeout, "the answer to what was held back", func() bool {
 		select {
 		case <-p.answered:
 			return true

@@ -46,7 +46,7 @@ func (j *lateJournal) Decided(id commit.EntryID) {
 	delete(j.held, id)
 	j.mu.Unlock()
 	if held {
-		ctx, cancel := context.WithTimeout(context.Background(), runWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), runTimeout)
 		defer cancel()
 		_ = j.Journal.Begin(ctx, e) // it fails if the process has died
 	}

@@ -122,7 +122,7 @@ func TestStart_WaitsForEnoughNodes(t *testing.T) {
 			p := &process{site: s, binary: product.plain, name: table}
 			started := make(chan error, 1)
 			go func() { started <- p.start() }()
-			until(t, startWithin, "two refusals", func() bool { return proxy.met() > 1 || len(started) > 0 })
+			until(t, startTimeout, "two refusals", func() bool { return proxy.met() > 1 || len(started) > 0 })
 			proxy.disarm()
 			if err := <-started; err != nil {
 				t.Fatal(err)

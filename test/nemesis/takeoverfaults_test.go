@@ -108,7 +108,7 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenL
 	}
 	switch c.fault {
 	case "":
-		until(t, runWithin, "the take-over", done)
+		until(t, runTimeout, "the take-over", done)
 	case dieBefore, dieAfter:
 		if done() {
 			c.errorf("the take-over succeeded in a process that ended")
@@ -117,11 +117,11 @@ func (c *encounter) takeOver(t *testing.T, p *proxy, d *instance, l commit.OpenL
 			c.errorf("the fault hit no statement")
 		}
 	default:
-		until(t, runWithin, "the take-over", done)
+		until(t, runTimeout, "the take-over", done)
 		if p.disarm() != 1 {
 			c.errorf("the fault hit no statement")
 		}
-		until(t, runWithin, "the arrival of late requests", p.arrived)
+		until(t, runTimeout, "the arrival of late requests", p.arrived)
 	}
 }
 

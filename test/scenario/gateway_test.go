@@ -28,8 +28,8 @@ import (
 // Every wait of these tests is bounded. The bounds are long, because make test runs other tests at
 // the same time.
 const (
-	startWithin  = time.Minute
-	stopWithin   = time.Minute
+	startTimeout = time.Minute
+	stopTimeout  = time.Minute
 	answerWithin = time.Minute
 )
 
@@ -198,9 +198,9 @@ func (g *gateway) start() {
 			g.t.Fatalf("the first line is %q (%v); standard error:\n%s", line, err, g.output)
 		}
 		g.url, g.admin = "http://"+started.Addr, "http://"+started.AdminAddr
-	case <-time.After(startWithin):
+	case <-time.After(startTimeout):
 		g.kill()
-		g.t.Fatalf("no address within %s; standard error:\n%s", startWithin, g.output)
+		g.t.Fatalf("no address within %s; standard error:\n%s", startTimeout, g.output)
 	}
 }
 
@@ -228,9 +228,9 @@ func (g *gateway) ended() {
 		if err != nil {
 			g.t.Errorf("after SIGTERM: %v\n%s", err, g.output)
 		}
-	case <-time.After(stopWithin):
+	case <-time.After(stopTimeout):
 		g.kill()
-		g.t.Errorf("it did not stop within %s", stopWithin)
+		g.t.Errorf("it did not stop within %s", stopTimeout)
 	}
 	g.cmd = nil
 }
@@ -266,7 +266,7 @@ func (g *gateway) audit() {
 	if g.cmd != nil {
 		g.stop()
 	}
-	for until := time.Now().Add(startWithin); ; {
+	for until := time.Now().Add(startTimeout); ; {
 		code, out, errs := g.run("audit", "--store", g.store)
 		if code == 0 {
 			return

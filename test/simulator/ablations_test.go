@@ -18,8 +18,8 @@ import (
 const (
 	// searched is the number of schedules within which an ablation must be found.
 	searched = 60_000
-	// searchWithin is how long the search for one ablation may take.
-	searchWithin = 5 * time.Minute
+	// searchTimeout is how long the search for one ablation may take.
+	searchTimeout = 5 * time.Minute
 	// everybodyFollows is the chance, in 1024, that libraries are followed in schedules whose
 	// violations only followers notice.
 	everybodyFollows = 1024
@@ -159,7 +159,7 @@ func TestAblations(t *testing.T) {
 // report.
 func searchIn(t *testing.T, program, name string) searchReport {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), searchWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), searchTimeout)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "report.json")
 	command := exec.CommandContext(ctx, program, "-test.run", "^TestSchedules_FirstViolation$", "-report", file)
