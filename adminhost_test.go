@@ -13,8 +13,9 @@ func TestAdmin_ChecksTheHost(t *testing.T) {
 	for host, want := range map[string]int{
 		"127.0.0.1:9090": 200, "127.0.0.1": 200, "10.1.2.3:9090": 200, "[::1]:9090": 200, "[::1]": 200, "[fe80::1.2.3.4]:80": 200,
 		"localhost:9090": 200, "LOCALHOST": 200, "": 200, "metrics.example.org:9090": 200, "Metrics.Example.org": 200,
-		"evil.example:9090": 403, "evil.example": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:9090": 403, "x.metrics.example.org": 403,
-		"evil.example.": 403, "example.org": 403, "127.0.0.1:1:2": 403,
+		"evil.example:9090": 403, "evil.example": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example:9090": 403,
+		"x.metrics.example.org": 403,
+		"evil.example.":         403, "example.org": 403, "127.0.0.1:1:2": 403,
 		"carrel:9090": 403, "router": 403,
 	} {
 		for _, path := range []string{"/metrics", "/debug/pprof/cmdline"} {

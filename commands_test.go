@@ -27,16 +27,24 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"unknown store":            {serve("--store", "redis://a/b"), []string{"store", `"redis://a/b"`, "pebble:DIR or cassandra://"}},
 		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
 		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "by flags"}},
-		"unreadable password":      {serve("--store", "cassandra://a/b", "--cassandra-password-file", "/nowhere"), []string{"cassandra-password-file", "a file that can be read"}},
-		"replication of 0":         {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"), []string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
-		"a bad data centre":        {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"), []string{"cassandra-replication", `"dc'=1"`, "data centre"}},
-		"a host without a name":    {serve("--store", "cassandra://a,,c/b"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
-		"a keyspace in capitals":   {serve("--store", "cassandra://a/Carrel"), []string{"store", `"Carrel"`, "a-z, 0-9 and _"}},
-		"client key is missing":    {serve("--store", "cassandra://a/b", "--cassandra-cert", secret), []string{"cassandra-cert", "cassandra-key", "both or neither"}},
-		"client cert is missing":   {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"), []string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
-		"unreadable client key":    {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"), []string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
-		"unreadable authorities":   {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"), []string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
-		"a negative timeout":       {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"), []string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
+		"unreadable password": {serve("--store", "cassandra://a/b", "--cassandra-password-file", "/nowhere"),
+			[]string{"cassandra-password-file", "a file that can be read"}},
+		"replication of 0": {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc1=0"),
+			[]string{"cassandra-replication", `"dc1=0"`, "at least 1"}},
+		"a bad data centre": {serve("--store", "cassandra://a/b", "--cassandra-replication", "dc'=1"),
+			[]string{"cassandra-replication", `"dc'=1"`, "data centre"}},
+		"a host without a name":  {serve("--store", "cassandra://a,,c/b"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
+		"a keyspace in capitals": {serve("--store", "cassandra://a/Carrel"), []string{"store", `"Carrel"`, "a-z, 0-9 and _"}},
+		"client key is missing": {serve("--store", "cassandra://a/b", "--cassandra-cert", secret),
+			[]string{"cassandra-cert", "cassandra-key", "both or neither"}},
+		"client cert is missing": {serve("--store", "cassandra://a/b", "--cassandra-key", "/nowhere"),
+			[]string{"cassandra-cert", "cassandra-key", `"/nowhere"`, "both or neither"}},
+		"unreadable client key": {serve("--store", "cassandra://a/b", "--cassandra-cert", secret, "--cassandra-key", "/nowhere"),
+			[]string{"cassandra-key", `"/nowhere"`, "a file that can be read"}},
+		"unreadable authorities": {serve("--store", "cassandra://a/b", "--cassandra-ca", "/nowhere"),
+			[]string{"cassandra-ca", `"/nowhere"`, "a file that can be read"}},
+		"a negative timeout": {serve("--store", "cassandra://a/b", "--cassandra-timeout=-5s"),
+			[]string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
 		"no directory":             {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":              {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
 		"bad admin address":        {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
@@ -93,7 +101,8 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 // missing one.
 func TestServe_EmptyOriginVariableIsRefused(t *testing.T) {
 	t.Setenv("CARREL_CORS_ORIGIN", "")
-	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
+	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--store",
+		"pebble:"+filepath.Join(t.TempDir(), "store"), "--listen", "127.0.0.1:0")
 	if code != cli.ExitUsage || out != "" || !strings.Contains(errs, "cors-origin") {
 		t.Errorf("exit %d, out %q, err %q", code, out, errs)
 	}
@@ -102,7 +111,8 @@ func TestServe_EmptyOriginVariableIsRefused(t *testing.T) {
 func TestServe_InvalidEndpointIsAOneLineError(t *testing.T) {
 	secret := file(t, "secret", testSecret+"\n")
 	code, out, errs := command(t, "serve", "--store", "pebble:"+t.TempDir(), "--auth-hs256-file", secret, "--otlp-endpoint", "nowhere")
-	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP` + "\n"
+	want := `carrel: otlp-endpoint: got "nowhere"; it takes http://HOST:PORT or https://HOST:PORT, where a collector receives OTLP over HTTP` +
+		"\n"
 	if code != cli.ExitUsage || out != "" || errs != want {
 		t.Errorf("exit code %d, %q, %q", code, out, errs)
 	}
@@ -113,7 +123,8 @@ func TestCopy_ServedStoreIsRefused(t *testing.T) {
 	s := serve(t, cfg)
 	defer s.end()
 	to := filepath.Join(t.TempDir(), "copy")
-	if code, _, errs := command(t, "copy", "--from", cfg.Store, "--to", "pebble:"+to); code != cli.ExitFailed || !strings.Contains(errs, "in use") {
+	if code, _, errs := command(t, "copy", "--from", cfg.Store, "--to", "pebble:"+to); code != cli.ExitFailed ||
+		!strings.Contains(errs, "in use") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if _, err := os.Stat(to); err == nil {
@@ -132,7 +143,8 @@ func TestServe_InterruptedCopyIsRefused(t *testing.T) {
 	if err := errors.Join(store.PutCopyNote(t.Context(), []byte(`{"source":"ab","chapter":4}`)), store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--listen", "127.0.0.1:0", "--store", "pebble:"+path)
+	code, out, errs := command(t, "serve", "--auth-hs256-file", file(t, "secret", testSecret), "--listen", "127.0.0.1:0",
+		"--store", "pebble:"+path)
 	if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "run the same carrel copy again") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}

@@ -17,16 +17,22 @@ import (
 // returned by the query limits, each with its own number.
 func TestLimits_AreConfigurableAndReturned(t *testing.T) {
 	returned := []struct{ name, value, field, says string }{
-		{"depth", "4", "maxDepth", "4"}, {"aliases", " 2 ", "maxAliases", "2"}, {"cost", "901", "maxCost", "901"}, {"body", "90001", "maxBodyBytes", "90001"},
+		{"depth", "4", "maxDepth", "4"}, {"aliases", " 2 ", "maxAliases", "2"}, {"cost", "901", "maxCost", "901"},
+		{"body", "90001", "maxBodyBytes", "90001"},
 		{"values", "902", "maxValues", "902"}, {"characters", "903", "maxQueryCharacters", "903"}, {"tokens", "904", "maxTokens", "904"},
 		{"directives", "3", "maxDirectives", "3"}, {"operations", "5", "maxOperations", "5"}, {"root-fields", "6", "maxRootFields", "6"},
 		{"root-mutations", "7", "maxRootMutations", "7"}, {"repetitions", "8", "maxRepetitions", "8"}, {"overlap", "905", "maxOverlap", "905"},
-		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"answer-bytes", "90003", "maxAnswerBytes", "90003"}, {"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
+		{"introspection-depth", "9", "maxIntrospectionDepth", "9"}, {"answer-bytes", "90003", "maxAnswerBytes", "90003"},
+		{"page-size", "50", "maxPageSize", "50"}, {"ids", "51", "maxIds", "51"},
 		{"share-targets", "52", "maxShareTargets", "52"}, {"errors", "11", "maxErrors", "11"}, {"query-time", "1500ms", "maxQuerySeconds", "2"},
-		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"}, {"socket-operations", "13", "maxSocketOperations", "13"},
-		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"}, {"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
-		{"pending-sockets", "19", "maxPendingSockets", "19"}, {"ping-time", "18s", "pingSeconds", "18"}, {"document-bytes", "90002", "documentCacheBytes", "90002"},
-		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"}, {"read-time", "14s", "maxReadSeconds", "14"},
+		{"mutation-time", "3s", "maxMutationSeconds", "3"}, {"subscriptions", "12", "maxSubscriptions", "12"},
+		{"socket-operations", "13", "maxSocketOperations", "13"},
+		{"streams-per-viewer", "15", "maxStreams", "15"}, {"stream-write-time", "16s", "maxStreamWriteSeconds", "16"},
+		{"socket-init-time", "17s", "maxSocketInitSeconds", "17"},
+		{"pending-sockets", "19", "maxPendingSockets", "19"}, {"ping-time", "18s", "pingSeconds", "18"},
+		{"document-bytes", "90002", "documentCacheBytes", "90002"},
+		{"header", "9000", "maxHeaderBytes", "9000"}, {"read-header-time", "4s", "maxHeaderSeconds", "4"},
+		{"read-time", "14s", "maxReadSeconds", "14"},
 		{"write-time", "41s", "maxWriteSeconds", "41"}, {"idle-time", "61s", "maxIdleSeconds", "61"},
 		{"address-points", "31", "addressPointsPerMinute", "31"}, {"pastes-per-minute", "32", "pastesPerMinute", "32"},
 		{"confirmed-keys", "33", "maxConfirmedKeys", "33"},
@@ -56,7 +62,8 @@ func TestLimits_AreConfigurableAndReturned(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	s.end()
-	for rate, want := range map[int]string{0: `"viewerPointsPerMinute":null,"addressPointsPerMinute":null`, 90: `"viewerPointsPerMinute":90,"addressPointsPerMinute":30`} {
+	for rate, want := range map[int]string{0: `"viewerPointsPerMinute":null,"addressPointsPerMinute":null`,
+		90: `"viewerPointsPerMinute":90,"addressPointsPerMinute":30`} {
 		cfg = testConfig(t)
 		cfg.RateLimit = rate
 		if got := serve(t, cfg).graphql("", `{limits{viewerPointsPerMinute addressPointsPerMinute}}`); got != `{"data":{"limits":{`+want+`}}}` {

@@ -107,7 +107,8 @@ func serve(t *testing.T, cfg config.Config) *served {
 func serveTo(t *testing.T, cfg config.Config, to func(*firstLine) io.Writer) *served {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http", client: &http.Client{Transport: &http.Transport{}}}
+	s := &served{t: t, out: newFirstLine(), stop: stop, ended: make(chan error, 1), scheme: "http",
+		client: &http.Client{Transport: &http.Transport{}}}
 	go func() { s.ended <- runServer(ctx, cfg, to(s.out)) }()
 	select {
 	case line := <-s.out.line:

@@ -74,7 +74,8 @@ func runServer(ctx context.Context, cfg config.Config, out io.Writer) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close(ctx)) }()
-	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, readiness: g.Readiness(log), metrics: metrics, tracing: export.Tracing()}
+	s := &server{cfg: &cfg, log: log, edge: settings, access: access, gateway: g, readiness: g.Readiness(log),
+		metrics: metrics, tracing: export.Tracing()}
 	if cfg.TLSCert != "" {
 		if s.certificate, err = certificate.Open(cfg.TLSCert, cfg.TLSKey, log); err != nil {
 			return err
@@ -411,6 +412,7 @@ func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *
 func (s *server) services() resolvers.Services {
 	g := s.gateway
 	return resolvers.Services{
-		People: g.People, Library: g.Library, Listing: g.Listing, Feed: g.Feed, Repair: g.Repair, Pages: g.Pages, Pastes: g.Pastes, Leases: g.Leases,
+		People: g.People, Library: g.Library, Listing: g.Listing, Feed: g.Feed, Repair: g.Repair, Pages: g.Pages,
+		Pastes: g.Pastes, Leases: g.Leases,
 	}
 }

@@ -119,7 +119,8 @@ func TestServe_MetricsAreOnTheAdminAddress(t *testing.T) {
 
 func TestServe_DevelopmentHasPagesTokensAndIntrospection(t *testing.T) {
 	cfg := testConfig(t)
-	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","email":"dora@demo.example","visibility":"PUBLIC"}`+"\n")
+	dora := file(t, "demo.jsonl", `{"type":"user","id":"u:demo:dora","displayName":"Dora","email":"dora@demo.example","visibility":"PUBLIC"}`+
+		"\n")
 	if code, _, errs := command(t, "import", dora, "--store", cfg.Store); code != 0 {
 		t.Fatalf("import: exit %d: %s", code, errs)
 	}
@@ -137,7 +138,8 @@ func TestServe_DevelopmentHasPagesTokensAndIntrospection(t *testing.T) {
 	s.out.await("(u:demo:dora)")
 	s.end()
 	out := s.out.String()
-	if !strings.Contains(out, "(u:demo:dora)") || strings.Contains(out, "(u:demo:ann)") || !strings.Contains(out, "GraphiQL: http://"+s.addr+"/") {
+	if !strings.Contains(out, "(u:demo:dora)") || strings.Contains(out, "(u:demo:ann)") ||
+		!strings.Contains(out, "GraphiQL: http://"+s.addr+"/") {
 		t.Errorf("the demo viewers that exist, and no others, are printed: %s", out)
 	}
 	if !strings.Contains(out, "Reference client: http://"+s.addr+"/app\n") {
@@ -248,7 +250,8 @@ func TestShutdown_FinishesRequestsInFlight(t *testing.T) {
 	defer conn.Close()
 	const query = `{"query":"{__typename}"}`
 	// The server has asked for the body, so it has read the header when the shutdown starts.
-	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 24\r\nExpect: 100-continue\r\n\r\n"))
+	_, _ = conn.Write([]byte("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 24\r\nExpect: 100-continue\r\n\r\n"))
 	const goOn = "HTTP/1.1 100 Continue\r\n\r\n"
 	asked := make([]byte, len(goOn))
 	if _, err := io.ReadFull(conn, asked); err != nil || string(asked) != goOn {
@@ -339,7 +342,9 @@ func TestShutdown_ClosesOpenSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_, _ = fmt.Fprintf(conn, "GET /graphql HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n", s.addr)
+	_, _ = fmt.Fprintf(conn,
+		"GET /graphql HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: "+
+			"13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n", s.addr)
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(conn, head); err != nil || string(head) != "HTTP/1.1 101" {
 		t.Fatalf("got %q, %v", head, err)

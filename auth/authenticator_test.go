@@ -97,17 +97,18 @@ func badTokens(t *testing.T, c *clock, s signers) map[string]string {
 		t.Fatal(err)
 	}
 	return map[string]string{
-		"empty":                      "",
-		"garbage":                    "garbage",
-		"three empty parts":          "..",
-		"binary":                     "\x00\xff.\x00.\x00",
-		"more than a megabyte":       strings.Repeat("a", 1<<20),
-		"alg none":                   b64(`{"alg":"none"}`) + "." + parts[1] + ".",
-		"alg None":                   b64(`{"alg":"None"}`) + "." + parts[1] + ".",
-		"alg none with a signature":  b64(`{"alg":"none"}`) + "." + parts[1] + "." + parts[2],
-		"no alg":                     b64(`{"typ":"JWT"}`) + "." + parts[1] + "." + parts[2],
-		"signature cut off":          parts[0] + "." + parts[1] + ".",
-		"claims exchanged":           parts[0] + "." + b64(`{"sub":"u:acme:bob","iss":"carrel","aud":"carrel","exp":99999999999}`) + "." + parts[2],
+		"empty":                     "",
+		"garbage":                   "garbage",
+		"three empty parts":         "..",
+		"binary":                    "\x00\xff.\x00.\x00",
+		"more than a megabyte":      strings.Repeat("a", 1<<20),
+		"alg none":                  b64(`{"alg":"none"}`) + "." + parts[1] + ".",
+		"alg None":                  b64(`{"alg":"None"}`) + "." + parts[1] + ".",
+		"alg none with a signature": b64(`{"alg":"none"}`) + "." + parts[1] + "." + parts[2],
+		"no alg":                    b64(`{"typ":"JWT"}`) + "." + parts[1] + "." + parts[2],
+		"signature cut off":         parts[0] + "." + parts[1] + ".",
+		"claims exchanged": parts[0] + "." + b64(`{"sub":"u:acme:bob","iss":"carrel","aud":"carrel","exp":99999999999}`) +
+			"." + parts[2],
 		"another secret":             sign(t, jwa.HS256(), []byte(strings.Repeat("x", 32)), nil, goodClaims(c, nil)),
 		"HS512 with the secret":      sign(t, jwa.HS512(), append(append([]byte{}, testSecret...), testSecret...), nil, goodClaims(c, nil)),
 		"PS256":                      sign(t, jwa.PS256(), s.rsa, map[string]any{"kid": "r"}, goodClaims(c, nil)),
@@ -217,10 +218,12 @@ func TestToken_TimesMustBeNumbers(t *testing.T) {
 		if _, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: unix}))); err != nil {
 			t.Errorf("%s as a number: %v", name, err)
 		}
-		if _, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: float64(unix) + 0.5}))); err != nil {
+		if _, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil,
+			goodClaims(c, map[string]any{name: float64(unix) + 0.5}))); err != nil {
 			t.Errorf("%s with a fraction: %v", name, err)
 		}
-		for _, value := range []any{strconv.FormatInt(unix, 10), when.Format(time.RFC3339), "", json.RawMessage("null"), true, []int64{unix}, map[string]int64{"at": unix}} {
+		for _, value := range []any{strconv.FormatInt(unix, 10), when.Format(time.RFC3339), "", json.RawMessage("null"),
+			true, []int64{unix}, map[string]int64{"at": unix}} {
 			_, err := a.Token(t.Context(), sign(t, jwa.HS256(), testSecret, nil, goodClaims(c, map[string]any{name: value})))
 			if fault.CodeOf(err) != fault.Unauthenticated {
 				t.Errorf("%s as %#v: %v", name, value, err)

@@ -28,7 +28,8 @@ func TestBudget_OneAccountHoldsAQuarter(t *testing.T) {
 // TestBudget_OneLargestUseIsPossible: a small budget does not refuse what is within all other
 // limits.
 func TestBudget_OneLargestUseIsPossible(t *testing.T) {
-	for _, c := range []struct{ total, largest, share int }{{100, 60, 60}, {100, 500, 100}, {1, 1, 1}, {3, 1, 1}, {400, 100, 100}, {400, 101, 101}} {
+	for _, c := range []struct{ total, largest, share int }{{100, 60, 60}, {100, 500, 100}, {1, 1, 1}, {3, 1, 1},
+		{400, 100, 100}, {400, 101, 101}} {
 		b := New(c.total, c.largest)
 		if b.Hold("a", c.share+1) || !b.Hold("a", c.share) {
 			t.Errorf("of %d, with one use of %d, an account does not hold %d", c.total, c.largest, c.share)

@@ -175,7 +175,8 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 		id := library.ContentID(fmt.Sprintf("c:a:%d", i))
 		rows = append(rows, archive.Row{Content: &library.Header{Content: library.Content{ID: id}, State: commit.Live, Seq: 1}})
 		for m := range 10 {
-			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id, Member: library.Member{Principal: principal.UserID("a", fmt.Sprint(m)), Seq: 1}}})
+			rows = append(rows, archive.Row{Member: &archive.MemberAt{Content: id,
+				Member: library.Member{Principal: principal.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
 		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: commit.RequestRow{Until: now}}},
 			archive.Row{Due: &commit.Due{At: distant, Kind: commit.Content, Key: string(id), MTS: distant}})
@@ -195,7 +196,8 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	var left int
-	if err := s.session.Driver().Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil || left < 1 || left > 51 {
+	if err := s.session.Driver().Query(`SELECT ttl(id) FROM request`).WithContext(t.Context()).Scan(&left); err != nil ||
+		left < 1 || left > 51 {
 		t.Errorf("a creation that expires in 50 s has a time to live of %d s, %v", left, err)
 	}
 	for _, r := range archived(t, s, archive.ChapterContents, 1000) {
@@ -235,7 +237,8 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	}
 	after := header
 	after.Seq, after.MTS, after.Title = 8, 8, "Changed"
-	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after, Writer: commit.EntryID{8}}); err != nil || !v.Applied {
+	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: header.ID, Base: 7, Header: after,
+		Writer: commit.EntryID{8}}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	if got, err := s.ReserveBlock(t.Context(), "host-1", 5); err != nil || got != 10 {
@@ -289,7 +292,8 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch r.Operation {
-		case "put a content", "read a content", "put a principal", "read a principal", "record a setting", "put a setting", "put a block", "record a creation":
+		case "put a content", "read a content", "put a principal", "read a principal", "record a setting", "put a setting",
+			"put a block", "record a creation":
 			if change != nil {
 				change()
 			}
@@ -320,20 +324,23 @@ func TestPutRows_ConcurrentWriterIsReported(t *testing.T) {
 		"a member": {archive.Row{Member: &archive.MemberAt{Content: "c:a:b", Member: library.Member{Principal: "u:a:b", Seq: 1}}},
 			changeContent, func(n int) []any { return []any{int64(n)} }},
 		"a principal": {owner, changePrincipal, func(n int) []any { return []any{int64(n)} }},
-		"a membership": {archive.Row{GroupMember: &archive.GroupMemberAt{Group: "u:a:b", GroupMemberRow: principal.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
+		"a membership": {archive.Row{GroupMember: &archive.GroupMemberAt{Group: "u:a:b",
+			GroupMemberRow: principal.GroupMemberRow{Principal: "u:a:c", Seq: 1}}},
 			changePrincipal, func(n int) []any { return []any{int64(n)} }},
 		"a setting": {archive.Row{Setting: &archive.SettingRow{Name: "x", Value: []byte{2}}},
 			`UPDATE setting SET value = ? WHERE name = 'x' IF EXISTS`, func(n int) []any { return []any{fmt.Append(nil, n)} }},
 		"a block": {archive.Row{Block: &archive.BlockRow{Host: "host-1", Next: 11}},
 			`UPDATE id_block SET next = ? WHERE host = 'host-1' IF EXISTS`, func(n int) []any { return []any{int64(n)} }},
 		"a creation": {archive.Row{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:2", Until: distant}},
-			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`, func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
+			`UPDATE request SET id = ? WHERE key = ? IF EXISTS`,
+			func(n int) []any { return []any{fmt.Sprint("c:a:", n), append([]byte{1}, make([]byte, 31)...)} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes := 100
 			others(func() {
 				changes++
-				if applied, err := s.session.Driver().Query(c.stmt, c.args(changes)...).WithContext(t.Context()).MapScanCAS(map[string]any{}); !applied || err != nil {
+				if applied, err := s.session.Driver().Query(c.stmt,
+					c.args(changes)...).WithContext(t.Context()).MapScanCAS(map[string]any{}); !applied || err != nil {
 					t.Errorf("nothing was changed: %v", err)
 				}
 			})

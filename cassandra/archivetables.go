@@ -33,12 +33,15 @@ const (
 	archiveCreation        = `SELECT token(key), key, input_hash, id, until FROM request WHERE key = ? LIMIT ?`
 	archiveCreationsBeside = `SELECT key FROM request WHERE token(key) = ?`
 
-	archivePrincipals       = `SELECT token(principal_id), principal_id, ` + principalColumns + ` FROM principal WHERE token(principal_id) > ? LIMIT ?`
-	archivePrincipal        = `SELECT token(principal_id), principal_id, ` + principalColumns + ` FROM principal WHERE principal_id = ? AND (kind, key) > (?, ?) LIMIT ?`
+	archivePrincipals = `SELECT token(principal_id), principal_id, ` + principalColumns +
+		` FROM principal WHERE token(principal_id) > ? LIMIT ?`
+	archivePrincipal = `SELECT token(principal_id), principal_id, ` + principalColumns +
+		` FROM principal WHERE principal_id = ? AND (kind, key) > (?, ?) LIMIT ?`
 	archivePrincipalsBeside = `SELECT DISTINCT principal_id FROM principal WHERE token(principal_id) = ?`
 
-	archiveContents       = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE token(content_id) > ? LIMIT ?`
-	archiveContent        = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
+	archiveContents = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE token(content_id) > ? LIMIT ?`
+	archiveContent  = `SELECT token(content_id), content_id, ` + contentColumns +
+		` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
 	archiveContentsBeside = `SELECT DISTINCT content_id FROM content WHERE token(content_id) = ?`
 
 	archiveDues       = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE token(hour, shard) > ? LIMIT ?`
@@ -102,7 +105,8 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 // singleRows returns a table whose partitions have one row each.
 func singleRows(doing, beyond, within, beside string, key func(*gocql.Iter) ([]byte, bool),
 	partition func([]byte) ([]any, error), rows func() rowReader) *archiveTable {
-	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key, partition: partition, rows: rows}
+	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key,
+		partition: partition, rows: rows}
 }
 
 // Keys of partitions.

@@ -18,13 +18,15 @@ func BenchmarkPage(b *testing.B) {
 		if v, err := s.Contents.Commit(b.Context(), c); err != nil || !v.Applied {
 			b.Fatal(v, err)
 		}
-		if err := s.Contents.ApplyIndex(b.Context(), &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: reader, Role: library.Viewing, Seq: 1}}}); err != nil {
+		if err := s.Contents.ApplyIndex(b.Context(), &library.IndexUpdate{Header: &c.Header,
+			Rows: []library.Member{{Principal: reader, Role: library.Viewing, Seq: 1}}}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.Run("slice", func(b *testing.B) {
 		for b.Loop() {
-			if es, err := s.Libraries.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: principal.Private, Limit: 21}); err != nil || len(es) != 21 {
+			if es, err := s.Libraries.PageLibrary(b.Context(), library.Slice{Owner: reader, Bucket: principal.Private, Limit: 21}); err != nil ||
+				len(es) != 21 {
 				b.Fatal(len(es), err)
 			}
 		}

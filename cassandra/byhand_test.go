@@ -90,13 +90,16 @@ func (d *fixture) seed(items int) {
 	d.t.Helper()
 	ctx := d.t.Context()
 	for _, p := range []principal.ID{ann, bob} {
-		_, err := d.svc.People.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(), Email: p.Name() + "@example.com", Visibility: principal.Public})
+		_, err := d.svc.People.CreateUser(ctx, viewer(p), principal.CreateUser{Tenant: "t", Name: p.Name(), DisplayName: p.Name(),
+			Email: p.Name() + "@example.com", Visibility: principal.Public})
 		d.ok(err)
 	}
-	_, err := d.svc.People.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(), DisplayName: "crew", Visibility: principal.Private})
+	_, err := d.svc.People.CreateGroup(ctx, viewer(ann), principal.CreateGroup{Tenant: "t", Name: crew.Name(),
+		DisplayName: "crew", Visibility: principal.Private})
 	d.ok(err)
 	member := principal.GroupMember
-	_, err = d.svc.People.SetGroupMembers(ctx, viewer(ann), principal.SetGroupMembers{Group: string(crew), Members: []principal.GroupMemberChange{{Principal: string(bob), Role: &member}}})
+	_, err = d.svc.People.SetGroupMembers(ctx, viewer(ann), principal.SetGroupMembers{Group: string(crew),
+		Members: []principal.GroupMemberChange{{Principal: string(bob), Role: &member}}})
 	d.ok(err)
 	for n := range items {
 		viewing, name := library.Viewing, fmt.Sprintf("%03d", n)
@@ -136,7 +139,8 @@ func (d *fixture) page(v *principal.Viewer, owner principal.ID, descending bool,
 	defer cancel()
 	size := 7
 	for {
-		c, err := d.svc.Listing.Library(ctx, v, owner, library.LibraryQuery{Descending: descending, PageArgs: cursor.PageArgs{First: &size, After: after}})
+		c, err := d.svc.Listing.Library(ctx, v, owner, library.LibraryQuery{Descending: descending,
+			PageArgs: cursor.PageArgs{First: &size, After: after}})
 		if err == nil {
 			return c
 		}
@@ -247,7 +251,8 @@ func TestReaders_DeletedLibrariesAreRebuilt(t *testing.T) {
 	}
 	// Restored items can be changed like all others.
 	for n := range 16 {
-		_, err := d.svc.Library.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n), Title: input.Some(ptr("changed"))})
+		_, err := d.svc.Library.UpdateContent(t.Context(), viewer(ann), library.UpdateContent{ID: fmt.Sprintf("c:t:%03d", n),
+			Title: input.Some(ptr("changed"))})
 		d.ok(err)
 	}
 	d.awaitIdle()

@@ -75,7 +75,8 @@ func TestWritersCell_ReturnsTheLatestWriters(t *testing.T) {
 		seq         int64
 		first, last int64 // seqs whose writers are returned
 	}{
-		{"none", 0, 1, 0}, {"one", 1, 1, 1}, {"some", 5, 1, 5}, {"all slots", 32, 1, 32}, {"one slot used again", 33, 2, 33}, {"many times", 1000, 969, 1000},
+		{"none", 0, 1, 0}, {"one", 1, 1, 1}, {"some", 5, 1, 5}, {"all slots", 32, 1, 32}, {"one slot used again", 33, 2, 33},
+		{"many times", 1000, 969, 1000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			slots := make(map[int8]gocql.UUID)

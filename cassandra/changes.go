@@ -41,7 +41,8 @@ func (s libraries) Changes(ctx context.Context, owner principal.ID, after librar
 		id, by             string
 		left, held, reason int8
 	)
-	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At), string(after.Content), int64(after.MTS), limit}}
+	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At),
+		string(after.Content), int64(after.MTS), limit}}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &id, &mts, &left, &held, &reason, &by) {
 			return false

@@ -39,19 +39,22 @@ type contentRow struct {
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, created_at, state, item_kind, visibility, present, role, version,
  title, description, link, creator, expires_at, mseq, url, page`
-	contentColumns = shownColumns + `, widest, moves_since, moves, managers, members, logged_in_until, public_until, moved_at, since, left_buckets,
+	contentColumns = shownColumns +
+		`, widest, moves_since, moves, managers, members, logged_in_until, public_until, moved_at, since, left_buckets,
  unsettled, writers, input_hash, answer, until, data`
 )
 
 func (r *contentRow) shownCells() []any {
 	return []any{
-		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.createdAt, &r.state, &r.itemKind, &r.visibility, &r.present, &r.role, &r.version,
+		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.createdAt, &r.state, &r.itemKind, &r.visibility,
+		&r.present, &r.role, &r.version,
 		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.url, &r.page,
 	}
 }
 
 func (r *contentRow) cells() []any {
-	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil, &r.publicUntil, &r.movedAt, &r.since, &r.removedFrom,
+	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil,
+		&r.publicUntil, &r.movedAt, &r.since, &r.removedFrom,
 		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
 }
 
@@ -116,8 +119,10 @@ func (s contents) Read(ctx context.Context, id library.ContentID, q library.Cont
 }
 
 // readContent reads rows of one partition in one statement, so that they come from one state.
-func (s contents) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery, rows *library.ContentRows) error {
-	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
+func (s contents) readContent(ctx context.Context, doing string, id library.ContentID, q library.ContentQuery,
+	rows *library.ContentRows) error {
+	r := session.Query{Operation: doing, Stmt: selectContentRows, PartitionKey: string(id), Serial: q.Serial,
+		Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
 	rows.Members = noMembers(q.Members)
 	rows.Rows = noRows(q.Rows)
 	var bad error
@@ -150,9 +155,11 @@ const selectMembersPage = `SELECT ` + contentColumns + ` FROM content WHERE cont
 
 // MembersPage implements library.ContentStore. Header and rows come from one statement, and so from
 // one state.
-func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (*library.ContentRows, error) {
 	rows := new(library.ContentRows)
-	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial, Args: []any{string(id), string(after), max(limit, 0) + 1}}
+	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial,
+		Args: []any{string(id), string(after), max(limit, 0) + 1}}
 	err := s.eachContentRow(ctx, r, func(row *contentRow) {
 		switch {
 		case row.kind == kindHeader:
@@ -199,7 +206,8 @@ func (s contents) Commit(ctx context.Context, c *library.ContentCommit) (commit.
 	}
 	ch.Append(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
-		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq, int64(m.Since), int8(m.RemovedFrom))
+		ch.Append(putMember, string(c.ID), string(m.Principal), int8(m.Role), memberState(m.Leaving), c.Header.Seq,
+			int64(m.Since), int8(m.RemovedFrom))
 	}
 	appendRows(&ch, c.ID, c.Rows)
 	if r := c.Request; r != nil {

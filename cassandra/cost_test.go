@@ -167,7 +167,8 @@ func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, me
 
 func (b *costFixture) person(id principal.ID) {
 	b.t.Helper()
-	if _, err := b.service.Exchange.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(), Visibility: principal.Public}); err != nil {
+	if _, err := b.service.Exchange.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(),
+		Visibility: principal.Public}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -280,7 +281,8 @@ func TestCost_PageReadsEachHeaderOnce(t *testing.T) {
 	}{
 		{"the oldest first", library.LibraryQuery{}, map[string]int{pageOlder: 1, pageNewer: 1, selectShownRows: 21, selectShownPrincipal: 1}},
 		{"the newest first", library.LibraryQuery{Descending: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
-		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithPermissions: true}, map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
+		{"with what the viewer may do", library.LibraryQuery{Descending: true, WithPermissions: true},
+			map[string]int{pageOlder: 1, selectShownRows: 21, selectShownPrincipal: 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := &principal.Viewer{User: costOwner}

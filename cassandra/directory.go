@@ -74,7 +74,8 @@ func (s directory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpd
 const (
 	nameColumns      = `SELECT tenant, initial, shard, name, principal_id, visibility, mts FROM principal_names`
 	selectNames      = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND (name, principal_id) > (?, ?) LIMIT ?`
-	selectNamesUntil = nameColumns + ` WHERE tenant = ? AND initial = ? AND shard = ? AND (name, principal_id) > (?, ?) AND (name) < (?) LIMIT ?`
+	selectNamesUntil = nameColumns +
+		` WHERE tenant = ? AND initial = ? AND shard = ? AND (name, principal_id) > (?, ?) AND (name) < (?) LIMIT ?`
 )
 
 // PageDirectory implements principal.DirectoryStore. It reads the first rows of the slice from each
@@ -135,7 +136,8 @@ func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []pri
 	err := session.ForEach(ctx, len(keys), session.Width, func(ctx context.Context, i int) error {
 		k := keys[i]
 		n := directoryPartitionOf(k, p)
-		found, err := s.names(ctx, session.Query{Operation: "read the directory", Stmt: selectName, Args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
+		found, err := s.names(ctx, session.Query{Operation: "read the directory", Stmt: selectName,
+			Args: []any{n.tenant, n.initial, n.shard, k.Name, string(p)}})
 		rows[i] = principal.DirectoryRow{DirectoryKey: k, Principal: p}
 		if len(found) > 0 {
 			rows[i] = found[0]
@@ -204,7 +206,8 @@ func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (
 		}
 		from = principal.DirectoryPosition{}
 	}
-	some, err := s.names(ctx, session.Query{Operation: doing, Stmt: scanNamesAfter, Args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
+	some, err := s.names(ctx, session.Query{Operation: doing, Stmt: scanNamesAfter,
+		Args: []any{at.tenant, at.initial, at.shard, limit + 2 - len(rows)}})
 	return cutScan(append(rows, some...), err, limit)
 }
 
@@ -259,6 +262,7 @@ func (s directory) DropDirectory(ctx context.Context, rows []principal.Directory
 	return s.session.WriteEach(ctx, len(rows), func(ctx context.Context, i int) error {
 		r := &rows[i]
 		n := directoryPartitionOf(r.DirectoryKey, r.Principal)
-		return s.session.Write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard, r.Name, string(r.Principal))
+		return s.session.Write(ctx, "drop a row of the directory", dropName, int64(r.MTS), n.tenant, n.initial, n.shard,
+			r.Name, string(r.Principal))
 	})
 }

@@ -130,7 +130,8 @@ func TestFeeds_PartsOfAShortSliceKeepItsBounds(t *testing.T) {
 	}
 	// The tombstones of any two instants are too many, and the sixth entry is behind those of two.
 	older, newer := at(0, "b"), at(2, "y")
-	want := []feed.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"), at(0, "x"), at(0, "c")}
+	want := []feed.Entry{at(2, "x"), at(2, "c"), at(2, "a"), at(1, "z"), at(1, "x"), at(1, "c"), at(1, "a"), at(0, "z"),
+		at(0, "x"), at(0, "c")}
 	for _, limit := range []int{99, 10, 7, 6} { // with 7, the limit is reached at the end of a part
 		l, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{From: &newer, To: &older, Limit: limit})
 		if diff := cmp.Diff(want[:min(limit, len(want))], l); err != nil || diff != "" {
@@ -153,7 +154,8 @@ func TestFeeds_TooManyTombstonesOfOneInstantAreAnError(t *testing.T) {
 	removeEntries(t, s, p, func(n int) feed.Entry {
 		return feed.Entry{Created: feedEntry(0).Created, ID: fmt.Sprint(n)}
 	}, 0, node.Tombstones(t)/10*11)
-	if _, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable || !session.TooManyTombstones(err) {
+	if _, err := s.Feeds.ListEntries(t.Context(), p, feed.Slice{Limit: 1}); fault.CodeOf(err) != fault.Unavailable ||
+		!session.TooManyTombstones(err) {
 		t.Errorf("%v, want UNAVAILABLE because of tombstones", err)
 	}
 }

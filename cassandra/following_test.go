@@ -33,13 +33,15 @@ func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 	if v, err := s.Contents.Commit(t.Context(), c); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
-	e := &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}}, Reverse: true, At: someTime + 5}
+	e := &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}},
+		Reverse: true, At: someTime + 5}
 	if err := s.Contents.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	var entry, change, left int64
 	scanOne(t, s, "SELECT writetime(mts) FROM library_by_principal WHERE principal_id = ? LIMIT 1", []any{"u:t:reader"}, &entry)
-	scanOne(t, s, "SELECT writetime(left_buckets), ttl(left_buckets) FROM library_change WHERE principal_id = ?", []any{"u:t:reader"}, &change, &left)
+	scanOne(t, s, "SELECT writetime(left_buckets), ttl(left_buckets) FROM library_change WHERE principal_id = ?",
+		[]any{"u:t:reader"}, &change, &left)
 	if mts := int64(c.Header.MTS); entry != mts || change != mts {
 		t.Errorf("the entry was written at %d and its change at %d, the mts of the state is %d", entry, change, mts)
 	}
@@ -150,7 +152,8 @@ func TestFollow_DeliversChangesOfAnotherGateway(t *testing.T) {
 	a.note("two", "u:acme:ben")
 	cursor := wantUpdates(t, f, "+uno", "+two")
 	f.Close()
-	if _, err := a.svc.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"}, library.DeleteContent{ID: "c:acme:one"}); err != nil {
+	if _, err := a.svc.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:acme:ann"},
+		library.DeleteContent{ID: "c:acme:one"}); err != nil {
 		t.Fatal(err)
 	}
 	b.note("three", "u:acme:ben")

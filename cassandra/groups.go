@@ -23,7 +23,8 @@ type principals struct{ *Store }
 // one state.
 func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
 	rows := new(principal.Rows)
-	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial, Args: []any{string(group), string(after), max(limit, 0) + 1}}
+	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial,
+		Args: []any{string(group), string(after), max(limit, 0) + 1}}
 	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
 		switch {
 		case row.kind == kindHeader:

@@ -46,7 +46,8 @@ func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 			ch.Append(putShared, p, id, int8(d.Role), mts)
 		}
 		if d.WritesChange {
-			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.RemovedFrom), int8(d.Holds), int8(d.Cause.Reason), string(d.Cause.By), mts, changeTTL)
+			ch.Append(putChange, p, int64(e.At), id, mts, int8(d.RemovedFrom), int8(d.Holds), int8(d.Cause.Reason),
+				string(d.Cause.By), mts, changeTTL)
 		}
 		if err := s.session.WriteBatch(ctx, "update index", &ch); err != nil {
 			return err

@@ -90,7 +90,8 @@ func (s libraries) page(ctx context.Context, p library.Slice) (es []library.Entr
 		role          int8
 	)
 	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
-		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id), MTS: clock.Instant(mts), Role: library.ContentRole(role)})
+		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id), MTS: clock.Instant(mts),
+			Role: library.ContentRole(role)})
 	})
 	if err != nil {
 		return nil, false, err
@@ -115,7 +116,8 @@ const countEntries = `SELECT role FROM library_by_principal WHERE principal_id =
 func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
 	n := 0
 	var role int8
-	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)}, PageSize: countPage}
+	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)},
+		PageSize: countPage}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&role) {
 			return false

@@ -174,7 +174,9 @@ func (c *schemaClaim) apply(ctx context.Context, keyspace string, m migration, p
 // compare returns an error if the migration differs from the one of its number that was applied.
 func (m *migration) compare(keyspace, checksum string) error {
 	if checksum != m.checksum {
-		return session.OperatorError(nil, "the schema of %s is not this program's (%s differs): export it with the program that made it, and import that into a new keyspace", keyspace, m.name)
+		return session.OperatorError(nil,
+			"the schema of %s is not this program's (%s differs): export it with the program that made it, and import that into a new keyspace",
+			keyspace, m.name)
 	}
 	return nil
 }
@@ -187,13 +189,14 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 		version int
 		sum     string
 	)
-	err := s.session.Read(ctx, session.Query{Operation: "read the schema's version", Stmt: selectVersions, Serial: serial}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&version, &sum) {
-			return false
-		}
-		done[version] = sum
-		return true
-	})
+	err := s.session.Read(ctx, session.Query{Operation: "read the schema's version", Stmt: selectVersions, Serial: serial},
+		func(iter *gocql.Iter) bool {
+			if !iter.Scan(&version, &sum) {
+				return false
+			}
+			done[version] = sum
+			return true
+		})
 	return done, err
 }
 
@@ -232,7 +235,8 @@ func (s *Store) checkSchema(ctx context.Context, keyspace string, all []migratio
 		case len(done) == 0:
 			return session.OperatorError(nil, "the keyspace %s has no schema: run carrel migrate", keyspace)
 		case !known:
-			return session.OperatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate", keyspace, m.version-1, len(all))
+			return session.OperatorError(nil, "the schema of %s is of version %d and this program needs %d: run carrel migrate",
+				keyspace, m.version-1, len(all))
 		}
 		if err := m.compare(keyspace, sum); err != nil {
 			return err

@@ -52,14 +52,20 @@ func TestOptions_InvalidAreRefused(t *testing.T) {
 		{"an empty host", session.Options{Hosts: []string{"a", ""}, Keyspace: "k"}, "at least one node"},
 		{"no keyspace", session.Options{Hosts: []string{"a"}}, "keyspace"},
 		{"a keyspace that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k; DROP"}, "keyspace"},
-		{"a data centre that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}}, "replication"},
+		{"a data centre that is a statement", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc'": 1}},
+			"replication"},
 		{"no replicas", session.Options{Hosts: []string{"a"}, Keyspace: "k", Replication: map[string]int{"dc1": 0}}, "replication"},
 		{"a negative timeout", session.Options{Hosts: []string{"a"}, Keyspace: "k", Timeout: -time.Second}, "the timeout of a request is -1s"},
-		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}}, "a client certificate needs its key"},
-		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}}, "a client certificate needs its key"},
-		{"authorities that are missing", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file + "x"}}, "cannot be read"},
-		{"a CA file without certificates", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}}, "no certificate"},
-		{"a pair of invalid files", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}}, "cannot be used"},
+		{"a key without its certificate", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{KeyFile: file}},
+			"a client certificate needs its key"},
+		{"a certificate without its key", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file}},
+			"a client certificate needs its key"},
+		{"authorities that are missing", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file + "x"}},
+			"cannot be read"},
+		{"a CA file without certificates", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CAFile: file}},
+			"no certificate"},
+		{"a pair of invalid files", session.Options{Hosts: []string{"a"}, Keyspace: "k", TLS: &session.TLS{CertFile: file, KeyFile: file}},
+			"cannot be used"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Open(t.Context(), c.o)
@@ -171,7 +177,8 @@ func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const another = "is not this program's (0001_tables.cql differs): export it with the program that made it, and import that into a new keyspace"
+	const another = "is not this program's (0001_tables.cql differs): export it with the program that made it, and " +
+		"import that into a new keyspace"
 	version("UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1")
 	_, err = Open(t.Context(), o)
 	oneLine(t, err, another)
@@ -274,13 +281,15 @@ func TestMigrate_KeepsItsClaimOrEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			owner := current["name"]
-			applied, _, err := mine.DecideOne(t.Context(), "lengthen", fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
+			applied, _, err := mine.DecideOne(t.Context(), "lengthen",
+				fmt.Sprintf("UPDATE schema_version USING TTL %d SET name = ? WHERE part = 0 AND version = 0 IF name = ?", longer), owner, owner)
 			if err != nil || !applied {
 				t.Fatalf("the claim cannot be extended: %v", err)
 			}
 		case 2:
 			var left int
-			if err := mine.Driver().Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil || left > 120 {
+			if err := mine.Driver().Query("SELECT TTL(name) FROM schema_version WHERE part = 0 AND version = 0").Scan(&left); err != nil ||
+				left > 120 {
 				t.Errorf("the claim was not renewed: it ends in %d s, %v", left, err)
 			}
 			if err := mine.Driver().Query("DELETE FROM schema_version WHERE part = 0 AND version = 0 IF EXISTS").Exec(); err != nil {
@@ -326,7 +335,8 @@ func TestOpen_SeveralDataCentresNeedAName(t *testing.T) {
 	}
 	const want = "the cluster has the data centres dc1, elsewhere: configure the one that this process uses"
 	oneLine(t, Migrate(t.Context(), o, nil), want)
-	if made, err := s.ReadTexts(t.Context(), "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?", o.Keyspace); err != nil || len(made) > 0 {
+	if made, err := s.ReadTexts(t.Context(), "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
+		o.Keyspace); err != nil || len(made) > 0 {
 		t.Errorf("a keyspace was created: %v, %v", made, err)
 	}
 	named := o
@@ -376,7 +386,8 @@ func TestMigrations_OnlyAddAndCanBeRepeated(t *testing.T) {
 			t.Errorf("%s: %d statements, checksum %q", m.name, len(m.statements), m.checksum)
 		}
 		for _, stmt := range m.statements {
-			adds := strings.HasPrefix(stmt, "CREATE TABLE IF NOT EXISTS ") || strings.HasPrefix(stmt, "ALTER TABLE ") && strings.Contains(stmt, " ADD IF NOT EXISTS ")
+			adds := strings.HasPrefix(stmt, "CREATE TABLE IF NOT EXISTS ") || strings.HasPrefix(stmt, "ALTER TABLE ") &&
+				strings.Contains(stmt, " ADD IF NOT EXISTS ")
 			if !adds {
 				t.Errorf("%s: %q does not only add, or cannot be repeated", m.name, stmt)
 			}

@@ -30,8 +30,12 @@ func TestOpen_SilentNodeDoesNotDelayIt(t *testing.T) {
 	}
 	s := open(t, o)
 	for _, stmt := range []string{
-		"INSERT INTO system.peers_v2 (peer, peer_port, data_center, host_id, native_address, native_port, rack, release_version, schema_version, tokens) VALUES ('127.255.77.1', 7000, 'dc1', 11111111-1111-4111-8111-111111111111, '127.255.77.1', 9042, 'r2', '5.0.6', 22222222-2222-4222-8222-222222222222, {'17'})",
-		"INSERT INTO system.peers (peer, data_center, host_id, rpc_address, rack, release_version, schema_version, tokens) VALUES ('127.255.77.1', 'dc1', 11111111-1111-4111-8111-111111111111, '127.255.77.1', 'r2', '5.0.6', 22222222-2222-4222-8222-222222222222, {'17'})",
+		"INSERT INTO system.peers_v2 (peer, peer_port, data_center, host_id, native_address, native_port, rack, " +
+			"release_version, schema_version, tokens) VALUES ('127.255.77.1', 7000, 'dc1', " +
+			"11111111-1111-4111-8111-111111111111, '127.255.77.1', 9042, 'r2', '5.0.6', 22222222-2222-4222-8222-222222222222, {'17'})",
+		"INSERT INTO system.peers (peer, data_center, host_id, rpc_address, rack, release_version, schema_version, " +
+			"tokens) VALUES ('127.255.77.1', 'dc1', 11111111-1111-4111-8111-111111111111, '127.255.77.1', 'r2', '5.0.6', " +
+			"22222222-2222-4222-8222-222222222222, {'17'})",
 	} {
 		if err := s.session.Driver().Query(stmt).Exec(); err != nil {
 			t.Fatal(err)

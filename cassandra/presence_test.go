@@ -67,7 +67,8 @@ func TestPresence_RenewalIsNewerWhateverTheClockSays(t *testing.T) {
 		if _, err := s.renewAndRead(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.session.Driver().Query(`SELECT writetime(host) FROM gateway WHERE part = 0 AND id = ?`, m.id).WithContext(t.Context()).Scan(&stamp); err != nil {
+		if err := s.session.Driver().Query(`SELECT writetime(host) FROM gateway WHERE part = 0 AND id = ?`,
+			m.id).WithContext(t.Context()).Scan(&stamp); err != nil {
 			t.Fatal(err)
 		}
 		return stamp

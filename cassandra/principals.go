@@ -54,7 +54,8 @@ func (r *principalRow) header(id principal.ID) principal.Header {
 // member returns the row as that of a member.
 func (r *principalRow) member() principal.GroupMemberRow {
 	return principal.GroupMemberRow{
-		Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq, Since: clock.Instant(r.since),
+		Principal: principal.ID(r.key), Role: principal.GroupRole(r.role), Leaving: r.state == memberLeaving, Seq: r.mseq,
+		Since: clock.Instant(r.since),
 	}
 }
 
@@ -70,7 +71,8 @@ func (s principals) ReadPrincipal(ctx context.Context, id principal.ID, q princi
 }
 
 func (s principals) readPrincipal(ctx context.Context, doing string, id principal.ID, q principal.Query, rows *principal.Rows) error {
-	r := session.Query{Operation: doing, Stmt: selectPrincipalRows, PartitionKey: string(id), Serial: q.Serial, Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
+	r := session.Query{Operation: doing, Stmt: selectPrincipalRows, PartitionKey: string(id), Serial: q.Serial,
+		Args: []any{string(id), partitionKeys(q.Members, q.Request)}}
 	if len(q.Members) > 0 {
 		rows.Members = make([]principal.GroupMemberRow, len(q.Members))
 		for i, p := range q.Members {

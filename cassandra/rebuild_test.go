@@ -81,7 +81,8 @@ func TestRebuild_InterruptedIsContinued(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := d.in(t)
-			if _, _, err := d.gateway((&interrupting{interrupts: true}).on(d.store.Store)).Repair.Rebuild(t.Context(), ann); !errors.Is(err, errInterrupted) {
+			if _, _, err := d.gateway((&interrupting{interrupts: true}).on(d.store.Store)).Repair.Rebuild(t.Context(),
+				ann); !errors.Is(err, errInterrupted) {
 				t.Fatalf("the rebuild: %v", err)
 			}
 			for _, stmt := range c.byHand {

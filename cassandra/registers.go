@@ -32,9 +32,11 @@ func (s registers) PutCreationIfAbsent(ctx context.Context, c commit.Creation, r
 		err     error
 	)
 	if replace == nil {
-		applied, current, err = s.session.DecideOne(ctx, doing, putCreationIfAbsent, c.Key[:], c.InputHash[:], c.ID, int64(c.Until), s.timeToLive(c.Until))
+		applied, current, err = s.session.DecideOne(ctx, doing, putCreationIfAbsent, c.Key[:], c.InputHash[:], c.ID,
+			int64(c.Until), s.timeToLive(c.Until))
 	} else {
-		applied, current, err = s.session.DecideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID, int64(c.Until), c.Key[:],
+		applied, current, err = s.session.DecideOne(ctx, doing, replaceCreation, s.timeToLive(c.Until), c.InputHash[:], c.ID,
+			int64(c.Until), c.Key[:],
 			replace.InputHash[:], replace.ID, int64(replace.Until))
 	}
 	switch {

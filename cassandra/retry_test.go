@@ -146,14 +146,16 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 		}},
 		{"a membership", "update memberships", func(ctx context.Context) error {
 			group.MTS = clock.Instant(next())
-			return s.Principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group, Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
+			return s.Principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &group,
+				Rows: []principal.GroupMemberRow{{Principal: "u:t:ann", Role: principal.GroupMember, Seq: 1}}})
 		}},
 		{"names", "update the directory", func(ctx context.Context) error {
 			person.MTS = clock.Instant(next())
 			return s.Directory.ApplyDirectory(ctx, &principal.DirectoryUpdate{Header: &person})
 		}},
 		{"the deletion of a name", "drop a row of the directory", func(ctx context.Context) error {
-			return s.Directory.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"}, Principal: "u:t:bob", MTS: 1}})
+			return s.Directory.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"},
+				Principal: "u:t:bob", MTS: 1}})
 		}},
 		{"a hint", "write a hint", func(ctx context.Context) error {
 			return s.Journal.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
@@ -161,7 +163,8 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 		{"the removal of a hint", "remove a hint", func(ctx context.Context) error {
 			return s.Journal.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"the deletion of an in-flight list", "drop an in-flight list", func(ctx context.Context) error { return s.Journal.DeleteInFlightList(ctx, "list", next()) }},
+		{"the deletion of an in-flight list", "drop an in-flight list",
+			func(ctx context.Context) error { return s.Journal.DeleteInFlightList(ctx, "list", next()) }},
 		{"an announcement", "announce", func(ctx context.Context) error {
 			return s.Announce(ctx, library.Announcement{Process: "process", Stamp: next()})
 		}},

@@ -55,7 +55,8 @@ func (c *schemaClaim) renew(ctx context.Context) error {
 		case applied:
 			return nil
 		case err == nil:
-			return session.OperatorError(nil, "this migration was so slow that its claim of the schema has expired, and another one may be running: run carrel migrate again")
+			return session.OperatorError(nil,
+				"this migration was so slow that its claim of the schema has expired, and another one may be running: run carrel migrate again")
 		case !fault.MayHaveCommitted(err):
 			return err
 		}

@@ -13,7 +13,8 @@ func TestOpen_SecuredClusterNeedsTheRightCredentials(t *testing.T) {
 	t.Parallel()
 	c := cassandratest.StartSecured(t)
 	known := session.TLS{CAFile: c.CA, CertFile: c.Cert, KeyFile: c.Key, ServerName: cassandratest.SecuredName}
-	right := session.Options{Hosts: c.Hosts, Keyspace: "secured", Replication: map[string]int{"": 1}, User: "cassandra", Password: "cassandra", TLS: &known}
+	right := session.Options{Hosts: c.Hosts, Keyspace: "secured", Replication: map[string]int{"": 1}, User: "cassandra",
+		Password: "cassandra", TLS: &known}
 	if err := Migrate(t.Context(), right, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ func creation(id library.ContentID, at clock.Instant) *library.ContentCommit {
 			CreatedAt: at, LastModified: at, Version: 1},
 		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: principal.Public, MovesSince: at, Managers: 1, Members: 1,
 	}
-	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1}, Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
+	return &library.ContentCommit{ID: id, Header: h, Writer: commit.EntryID{1},
+		Members: []library.Member{{Principal: ann, Role: library.Manages, Seq: 1}}}
 }
 
 // moveOf returns the commit that moves the item of c.
@@ -131,7 +132,8 @@ func checkCommit(t *testing.T, s *Store, counts *counter) {
 	var header, member, request int64
 	var ttl int
 	scanOne(t, s, "SELECT writetime(seq) FROM content WHERE content_id = ? AND kind = 0", []any{"c:t:commit"}, &header)
-	scanOne(t, s, "SELECT writetime(mseq) FROM content WHERE content_id = ? AND kind = 1 AND key = ?", []any{"c:t:commit", string(bob)}, &member)
+	scanOne(t, s, "SELECT writetime(mseq) FROM content WHERE content_id = ? AND kind = 1 AND key = ?",
+		[]any{"c:t:commit", string(bob)}, &member)
 	scanOne(t, s, "SELECT writetime(answer), ttl(answer) FROM content WHERE content_id = ? AND kind = 2", []any{"c:t:commit"}, &request, &ttl)
 	if header != member || header != request {
 		t.Errorf("the rows of one batch were written at %d, %d and %d", header, member, request)
@@ -261,7 +263,8 @@ func checkOneMutation(t *testing.T, s *Store, _ *counter) {
 	// The trace is written after the answer, to a keyspace with two replicas.
 	var finished int
 	await(t, func() bool {
-		err := s.session.Driver().Query("SELECT duration FROM system_traces.sessions WHERE session_id = ?", trace.id).Consistency(gocql.One).Scan(&finished)
+		err := s.session.Driver().Query("SELECT duration FROM system_traces.sessions WHERE session_id = ?",
+			trace.id).Consistency(gocql.One).Scan(&finished)
 		return err == nil && finished > 0 && appended() > 0
 	})
 	if n := appended(); n != 1 {
@@ -356,7 +359,8 @@ func checkCleanUp(t *testing.T, s *Store, counts *counter) {
 	c := creation("c:t:cleanup", someTime)
 	mustCommit(t, s, c)
 	next := moveOf(c)
-	next.Members = []library.Member{{Principal: ann, Role: library.Manages, Leaving: true, Seq: 2}, {Principal: bob, Role: library.Viewing, Seq: 2}}
+	next.Members = []library.Member{{Principal: ann, Role: library.Manages, Leaving: true, Seq: 2},
+		{Principal: bob, Role: library.Viewing, Seq: 2}}
 	mustCommit(t, s, next)
 	counts.take()
 	changed := library.Member{Principal: bob, Leaving: true, Seq: 1}

@@ -55,10 +55,14 @@ func parsed(t *testing.T, args ...string) (config.Config, error) {
 }
 
 func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
-	configPath := file(t, "config.json", `{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
+	configPath := file(t, "config.json",
+		`{"listen":"file:1","auth-issuer":"file","dev":true,"app":false,"cors-origin":["https://a.example","https://b.example"],"ttl":"2h"}`)
 	t.Run("defaults", func(t *testing.T) {
 		got, err := parsed(t)
-		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0", StoreFlag: config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}}, AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, HeaderCache: 64 << 20, RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
+		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0",
+			StoreFlag:     config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}},
+			AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true, HeaderCache: 64 << 20,
+			RateLimit: 30000, HTTPProfile: "default", TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -95,11 +99,13 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 	t.Run("flag beats environment", func(t *testing.T) {
 		t.Setenv("CARREL_LISTEN", "env:1")
 		t.Setenv("CARREL_APP", "true")
-		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example", "--cors-origin=https://f.example", "--config", configPath)
+		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example",
+			"--cors-origin=https://f.example", "--config", configPath)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" || got.Listen != "flag:1" || got.App {
+		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" ||
+			got.Listen != "flag:1" || got.App {
 			t.Error(got.Listen, got.App, diff)
 		}
 	})
@@ -115,11 +121,14 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	}{
 		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
 		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
-		"copy to a bad keyspace":   {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"}, []string{"to", `"b-c"`, "a-z, 0-9 and _"}},
-		"a timeout of 0":           {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"}, []string{"cassandra-timeout", `"0s"`, "above the nodes' own timeouts"}},
-		"token without a user":     {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
-		"token of a group":         {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
-		"unknown role":             {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"}, []string{`"root"`, "global-admin"}},
+		"copy to a bad keyspace": {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"},
+			[]string{"to", `"b-c"`, "a-z, 0-9 and _"}},
+		"a timeout of 0": {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"},
+			[]string{"cassandra-timeout", `"0s"`, "above the nodes' own timeouts"}},
+		"token without a user": {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token of a group":     {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
+		"unknown role": {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"},
+			[]string{`"root"`, "global-admin"}},
 		"a lifetime in words":      {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
 		"no lifetime":              {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
 		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
@@ -127,20 +136,23 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"import of a missing file": {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
 		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
 		"export of no store":       {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"export to nowhere":        {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"}, []string{"output", secret + "/"}},
-		"copy from nothing":        {[]string{"copy", "--to", store}, []string{"--from"}},
-		"copy of no store":         {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
-		"copy onto itself":         {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)}, []string{"to", "another store"}},
-		"copy to a bad name":       {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
-		"migrate a bad name":       {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
-		"audit of no store":        {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of no store":      {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of an item":       {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"}, []string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
-		"health of a bare port":    {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
-		"health of a bad port":     {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
-		"health of port 0":         {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has chosen"}},
-		"health with no time":      {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
-		"audit of a bad name":      {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"export to nowhere": {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"},
+			[]string{"output", secret + "/"}},
+		"copy from nothing": {[]string{"copy", "--to", store}, []string{"--from"}},
+		"copy of no store":  {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
+		"copy onto itself": {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)},
+			[]string{"to", "another store"}},
+		"copy to a bad name":  {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate a bad name":  {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"audit of no store":   {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of no store": {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of an item": {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"},
+			[]string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
+		"health of a bare port": {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
+		"health of a bad port":  {[]string{"health", "--listen", "127.0.0.1:a b"}, []string{"listen", "HOST:PORT"}},
+		"health of port 0":      {[]string{"health", "--listen", "127.0.0.1:0"}, []string{"listen", "has chosen"}},
+		"health with no time":   {[]string{"health", "--timeout", "0s"}, []string{"timeout", `"0s"`}},
+		"audit of a bad name":   {[]string{"audit", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := command(t, c.args...)

@@ -67,7 +67,8 @@ func TestCluster_AnyTLSFlagEnablesTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, first := listener(t)
-			args := append([]string{"audit", "--store", "cassandra://" + address + "/k", "--cassandra-user", "ann", "--cassandra-password-file", password}, c.flags...)
+			args := append([]string{"audit", "--store", "cassandra://" + address + "/k", "--cassandra-user", "ann",
+				"--cassandra-password-file", password}, c.flags...)
 			code, out, errs := command(t, args...)
 			if code != ExitFailed || out != "" || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "canary") {
 				t.Errorf("exit %d: %s%s", code, out, errs)

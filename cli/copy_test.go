@@ -33,7 +33,8 @@ func TestCopy_TargetExportsTheSameLines(t *testing.T) {
 	if code, out, errs := command(t, "export", "--store", to); code != ExitDone || out != fewLines {
 		t.Errorf("exit %d: %s\n%s", code, errs, cmp.Diff(fewLines, out))
 	}
-	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != ExitFailed || !strings.Contains(errs, "the target is not empty") {
+	if code, _, errs := command(t, "copy", "--from", from, "--to", to); code != ExitFailed ||
+		!strings.Contains(errs, "the target is not empty") {
 		t.Errorf("copying to a store that is not empty: exit %d: %s", code, errs)
 	}
 }
@@ -52,10 +53,12 @@ func TestCopy_SearchFindsCopiedPrincipals(t *testing.T) {
 			t.Errorf("%s: %d rows: %+v", store, len(want), want)
 		}
 		damage(t, store, want[2:4])
-		if code, out, _ := command(t, "audit", "--store", store); code != ExitFailed || !strings.Contains(out, "the directory has 4 rows and must have 6") {
+		if code, out, _ := command(t, "audit", "--store", store); code != ExitFailed ||
+			!strings.Contains(out, "the directory has 4 rows and must have 6") {
 			t.Errorf("exit %d: %s", code, out)
 		}
-		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != ExitDone || !strings.Contains(out, `"repaired": 2`) {
+		if code, out, errs := command(t, "rebuild", "--directory", "--store", store); code != ExitDone ||
+			!strings.Contains(out, `"repaired": 2`) {
 			t.Errorf("exit %d: %s%s", code, out, errs)
 		}
 		if code, out, errs := command(t, "audit", "--store", store); code != ExitDone || !strings.Contains(out, `"directory": 6`) {

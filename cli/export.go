@@ -64,7 +64,8 @@ func (c *exportCommand) Run(ctx context.Context, s Streams) error {
 }
 
 // exportOf writes the data of one user.
-func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer, progressed func(lines int, bytes int64)) (int, error) {
+func exportOf(ctx context.Context, g *gateway.Gateway, user principal.ID, out io.Writer,
+	progressed func(lines int, bytes int64)) (int, error) {
 	headers, err := g.Store.Principals.ReadPrincipals(ctx, []principal.ID{user})
 	if err != nil {
 		return 0, err

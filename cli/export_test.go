@@ -57,7 +57,8 @@ func TestExport_FailureLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.jsonl")
 	broken := "pebble:" + file(t, "plain", "x")
-	if code, _, errs := command(t, "export", "--store", broken, "--output", path); code != ExitFailed || !strings.Contains(errs, "opening the store") {
+	if code, _, errs := command(t, "export", "--store", broken, "--output", path); code != ExitFailed ||
+		!strings.Contains(errs, "opening the store") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -73,7 +73,8 @@ func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 		t.Fatalf("copy: exit %d: %s", code, errs)
 	}
 	line := `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}` + "\n"
-	if code, _, errs := command(t, "import", file(t, "again.jsonl", line), "--store", copied); code != ExitFailed || !strings.Contains(errs, "not used again") {
+	if code, _, errs := command(t, "import", file(t, "again.jsonl", line), "--store", copied); code != ExitFailed ||
+		!strings.Contains(errs, "not used again") {
 		t.Errorf("the id in a copy: exit %d: %s", code, errs)
 	}
 }
@@ -123,7 +124,8 @@ func TestExportOf_WithholdsWhatOthersKeep(t *testing.T) {
 	item("tenants", "LOGGEDIN", ben)
 	item("ours", "PRIVATE", ben+`,{"principalId":"g:demo:team","role":"VIEWER"}`)
 	item("large", "PRIVATE", ben+","+strings.Join(many[:99], ","))
-	lines.WriteString(`{"type":"members","id":"c:demo:large","members":[` + many[99] + `,{"principalId":"u:demo:zoe","role":"VIEWER"}]}` + "\n")
+	lines.WriteString(`{"type":"members","id":"c:demo:large","members":[` + many[99] + `,{"principalId":"u:demo:zoe","role":"VIEWER"}]}` +
+		"\n")
 	item("largeothers", "PRIVATE", ben+","+strings.Join(many[:99], ","))
 	lines.WriteString(`{"type":"members","id":"c:demo:largeothers","members":[` + many[99] + `]}` + "\n")
 	item("zlast", "PRIVATE", ben)
@@ -131,7 +133,8 @@ func TestExportOf_WithholdsWhatOthersKeep(t *testing.T) {
 	if code != ExitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	shown := map[string]bool{"private": false, "open": true, "tenants": true, "ours": true, "large": true, "largeothers": false, "zlast": false}
+	shown := map[string]bool{"private": false, "open": true, "tenants": true, "ours": true, "large": true, "largeothers": false,
+		"zlast": false}
 	for name, want := range shown {
 		if !strings.Contains(out, `"id":"c:demo:`+name+`"`) {
 			t.Errorf("%s is missing", name)

@@ -117,7 +117,8 @@ func TestHealth_HangingGatewayTimesOut(t *testing.T) {
 	// A command without a timeout would end when this closes the connection, and fail the test.
 	bound := time.AfterFunc(20*time.Second, func() { _ = l.Close() })
 	defer bound.Stop()
-	if code, out, errs := command(t, "health", "--listen", l.Addr().String(), "--timeout", "50ms"); code != ExitFailed || out != "" || !strings.Contains(errs, "deadline exceeded") {
+	if code, out, errs := command(t, "health", "--listen", l.Addr().String(), "--timeout", "50ms"); code != ExitFailed ||
+		out != "" || !strings.Contains(errs, "deadline exceeded") {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 	if err := l.Close(); err != nil {

@@ -6,7 +6,8 @@ import (
 )
 
 func TestVersion_ReleaseTakesPrecedence(t *testing.T) {
-	built := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}}
+	built := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "(devel)"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}}
 	bare := &debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: "(devel)"}}
 	for _, c := range []struct {
 		info               *debug.BuildInfo

@@ -14,7 +14,8 @@ import (
 
 // withGateway opens the store, calls do with a gateway on it, and closes both. The log goes to
 // standard error. doing is the name of the command for other processes that use the store.
-func withGateway(ctx context.Context, doing string, store config.StoreFlag, s Streams, do func(context.Context, *gateway.Gateway) error) (err error) {
+func withGateway(ctx context.Context, doing string, store config.StoreFlag, s Streams,
+	do func(context.Context, *gateway.Gateway) error) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	g, err := gateway.Open(ctx, store, gateway.Options{Log: observe.NewLogger(progress.LineWriter(s.Err)), Fatal: fail, Doing: doing})

@@ -66,7 +66,8 @@ func (c *Config) limits() (edge.Limits, error) {
 		return l, NewUsageError(fmt.Sprintf("limit: got %q; but rate-limit 0 switches rate limits off", addressPoints))
 	}
 	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
-		return l, NewUsageError(fmt.Sprintf("limit: got %q; it must be at least read-time plus the longer of query-time and mutation-time, which is %v", writeTime, least))
+		return l, NewUsageError(fmt.Sprintf("limit: got %q; it must be at least read-time plus the longer of query-time "+
+			"and mutation-time, which is %v", writeTime, least))
 	}
 	return l, nil
 }

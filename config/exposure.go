@@ -13,10 +13,12 @@ import (
 // production should. admin is the address that the operators' listener got.
 func (c *Config) WarnOfExposure(log *slog.Logger, e *EdgeConfig, admin net.Addr) {
 	if c.Dev {
-		log.Warn("--dev is not for production: introspection is answered, and everyone who reaches this address by a loopback name gets tokens of the demo viewers")
+		log.Warn("--dev is not for production: introspection is answered, and everyone who reaches this address by a " +
+			"loopback name gets tokens of the demo viewers")
 	}
 	if !onLoopback(admin) {
-		log.Warn("--admin-listen is not a loopback address: everyone who reaches it can read metrics and profiles of this process", "admin_addr", admin.String())
+		log.Warn("--admin-listen is not a loopback address: everyone who reaches it can read metrics and profiles of this process",
+			"admin_addr", admin.String())
 	}
 	for _, network := range e.Proxies {
 		if network.Bits() == 0 {

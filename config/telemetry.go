@@ -52,7 +52,8 @@ func (f *TelemetryFlags) Collectors(env func(string) string) (c collectors, err 
 }
 
 // collector returns the collector of a signal.
-func (f *TelemetryFlags) collector(signal, path string, headers map[string]string, env func(string) string) (c observe.Collector, err error) {
+func (f *TelemetryFlags) collector(signal, path string, headers map[string]string, env func(string) string) (c observe.Collector,
+	err error) {
 	const prefix = "OTEL_EXPORTER_OTLP_"
 	for _, v := range []struct {
 		key, value string

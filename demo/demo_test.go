@@ -204,7 +204,8 @@ func TestDemo_ViewersSeeDifferentLibraries(t *testing.T) {
 	want := map[string]view{
 		"Anonymous": {principal.Public, public.count}, "Zed": {principal.Public, public.count},
 		"Cleo": {principal.LoggedIn, loggedIn.count},
-		"Ann":  {principal.Private, everything.count}, "Ben": {principal.Private, everything.count}, "Dora": {principal.Private, everything.count},
+		"Ann":  {principal.Private, everything.count}, "Ben": {principal.Private, everything.count},
+		"Dora": {principal.Private, everything.count},
 	}
 	if diff := cmp.Diff(want, large, cmp.AllowUnexported(view{})); diff != "" {
 		t.Error(diff)
@@ -285,7 +286,8 @@ func TestDemo_HasTheItemsOfTheExamples(t *testing.T) {
 	if out, err := s.Library.UpdateContent(t.Context(), as(ann), change); err != nil || out.Content.Version < 2 {
 		t.Errorf("Ann changes it: %+v, %v", out, err)
 	}
-	if _, err := s.Library.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo, Content: "c:demo:encoding-json"}); err != nil {
+	if _, err := s.Library.RemoveFromLibrary(t.Context(), as(cleo), library.RemoveFromLibrary{Principal: cleo,
+		Content: "c:demo:encoding-json"}); err != nil {
 		t.Errorf("Cleo takes it out of her library: %v", err)
 	}
 }

@@ -62,7 +62,8 @@ func (s *story) note(n *note, created time.Time) {
 	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
 		ID: id, Kind: library.Note, Title: title, URL: &url, Visibility: n.visibility,
 		CreatedAt: at(0), CreatedBy: &by, LastModified: at(shown), Version: &version,
-		Members: append(append(roles(library.Manages, ann), roles(library.Editing, libraryTeam)...), roles(library.Viewing, standardLibrary, everyone)...),
+		Members: append(append(roles(library.Manages, ann), roles(library.Editing, libraryTeam)...),
+			roles(library.Viewing, standardLibrary, everyone)...),
 	}})
 	numbers, published := map[string]int{}, map[string]int{}
 	for i, r := range n.revisions {

@@ -13,7 +13,8 @@ func demoNotes() []note {
 				{"en", ben, "Welcome to the library", welcomeSecond, false},
 				{"fr", eli, "Bienvenue dans la bibliothèque", welcomeFrench, false},
 			},
-			suggestion: &suggestion{"en", cleo, "Welcome to the library", welcomeSuggested, "It took me a while to find the private items. One sentence about sharing would have helped."},
+			suggestion: &suggestion{"en", cleo, "Welcome to the library", welcomeSuggested,
+				"It took me a while to find the private items. One sentence about sharing would have helped."},
 		},
 		{
 			name: "review-checklist", visibility: principal.LoggedIn,

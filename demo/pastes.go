@@ -35,7 +35,8 @@ exit status 2
   "limits": {"pastes-per-minute": 10}
 }
 `},
-		{age: 27 * time.Hour, title: "Notes to self", author: ann, private: true, body: "This paste is private: only people with its link can read it.\n"},
+		{age: 27 * time.Hour, title: "Notes to self", author: ann, private: true,
+			body: "This paste is private: only people with its link can read it.\n"},
 		{age: 9 * 24 * time.Hour, title: "Reverse a slice", body: `package main
 
 import (
@@ -56,7 +57,8 @@ func main() {
 func (s *story) pastes() {
 	for i, p := range demoPastes() {
 		created := clock.Of(s.base.Add(-p.age))
-		in := paste.Import{ID: fmt.Sprintf("p:%032x", shuffled(p.title)+uint64(i)), Title: &p.title, Body: p.body, IsPrivate: p.private, CreatedAt: &created, ModifiedAt: &created}
+		in := paste.Import{ID: fmt.Sprintf("p:%032x", shuffled(p.title)+uint64(i)), Title: &p.title, Body: p.body,
+			IsPrivate: p.private, CreatedAt: &created, ModifiedAt: &created}
 		if p.author != "" {
 			in.Author = &p.author
 		}

@@ -19,7 +19,8 @@ func Viewers() []Viewer {
 		{"Anonymous", "Not signed in: sees what is PUBLIC.", "", nil},
 		{"Ann", "Manager of the largest library; may change and share the items that she manages.", "u:demo:ann", nil},
 		{"Ben", "Member of the library team, and through it of the team's groups: sees all of their libraries.", "u:demo:ben", nil},
-		{"Cleo", "Viewer: signed in to tenant demo; sees what is PUBLIC or LOGGEDIN, and one PRIVATE item that is shared with her.", "u:demo:cleo", nil},
+		{"Cleo", "Viewer: signed in to tenant demo; sees what is PUBLIC or LOGGEDIN, and one PRIVATE item that is shared with her.",
+			"u:demo:cleo", nil},
 		{"Dora", "Administrator of tenant demo: sees everything in it.", "u:demo:dora", []string{"admin"}},
 		{"Zed", "Signed in to another tenant, acme: sees what is PUBLIC here, and more in acme.", "u:acme:zed", nil},
 	}

@@ -68,7 +68,8 @@ type builder struct {
 
 // build runs the steps of a stage.
 func (b *builder) build(s *stage) {
-	b.folder, b.workdir, b.env = open(b.t), "/", map[string]string{"TARGETOS": runtime.GOOS, "TARGETARCH": runtime.GOARCH, "VERSION": "v0.0.0-test"}
+	b.folder, b.workdir, b.env = open(b.t), "/", map[string]string{"TARGETOS": runtime.GOOS, "TARGETARCH": runtime.GOARCH,
+		"VERSION": "v0.0.0-test"}
 	b.folders[s.name] = b.folder
 	if s.name == "web" && !*buildPages {
 		pages := filepath.Join(root, "web", "dist")
@@ -312,7 +313,8 @@ func TestImage_RunsFromAnEmptyFolderAsAnotherUser(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(img.folder, "data", "store")); err != nil {
 		t.Errorf("the store is not on the volume: %v", err)
 	}
-	if user, err := os.Stat(filepath.Join(img.folder, "data", "store")); err == nil && os.Geteuid() == 0 && user.Sys().(*syscall.Stat_t).Uid != img.uid {
+	if user, err := os.Stat(filepath.Join(img.folder, "data", "store")); err == nil && os.Geteuid() == 0 &&
+		user.Sys().(*syscall.Stat_t).Uid != img.uid {
 		t.Error("the store belongs to another user than the image's")
 	}
 }

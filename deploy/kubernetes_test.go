@@ -212,7 +212,8 @@ func TestKubernetes_OnlyMonitoringReadsMetrics(t *testing.T) {
 
 func TestKubernetes_ObjectsReferToEachOther(t *testing.T) {
 	all := objects(t)
-	for kind, version := range map[string]string{"ConfigMap": "v1", "Job": "batch/v1", "Deployment": "apps/v1", "Service": "v1", "PodDisruptionBudget": "policy/v1"} {
+	for kind, version := range map[string]string{"ConfigMap": "v1", "Job": "batch/v1", "Deployment": "apps/v1",
+		"Service": "v1", "PodDisruptionBudget": "policy/v1"} {
 		if all[kind] == nil || all[kind].APIVersion != version {
 			t.Fatalf("there is no %s of %s", kind, version)
 		}
@@ -222,7 +223,8 @@ func TestKubernetes_ObjectsReferToEachOther(t *testing.T) {
 		wanted, _ := selector.(map[string]any)
 		return len(wanted) == 1 && wanted["app.kubernetes.io/name"] == labels["app.kubernetes.io/name"]
 	}
-	if !match(all["Service"].Spec.Selector) || !match(all["Deployment"].Spec.Selector["matchLabels"]) || !match(all["PodDisruptionBudget"].Spec.Selector["matchLabels"]) {
+	if !match(all["Service"].Spec.Selector) || !match(all["Deployment"].Spec.Selector["matchLabels"]) ||
+		!match(all["PodDisruptionBudget"].Spec.Selector["matchLabels"]) {
 		t.Error("the selectors do not match the labels of the pods")
 	}
 	// The pods of the Job must not receive requests.

@@ -54,7 +54,8 @@ func TestRelease_IsReproducible(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(out), "carrel v1.2.3 abc go1.") {
 		t.Errorf("the version is %q, %v", out, err)
 	}
-	if dynamic, err := exec.CommandContext(t.Context(), "go", "version", "-m", one).Output(); err != nil || !bytes.Contains(dynamic, []byte("CGO_ENABLED=0")) {
+	if dynamic, err := exec.CommandContext(t.Context(), "go", "version", "-m", one).Output(); err != nil ||
+		!bytes.Contains(dynamic, []byte("CGO_ENABLED=0")) {
 		t.Errorf("it was built with C: %v\n%s", err, dynamic)
 	}
 }

@@ -85,12 +85,13 @@ func settings(t *testing.T, args []string, env map[string]string, secrets map[st
 	}
 	var errs bytes.Buffer
 	served := false
-	code := cli.Execute(t.Context(), args, cli.Streams{Out: io.Discard, Err: &errs}, func(_ context.Context, c config.Config, _ io.Writer) error {
-		served, cfg = true, c
-		_, err := gateway.TargetOf(c.StoreFlag)
-		_, edgeErr := c.Edge()
-		return errors.Join(err, edgeErr, c.Check())
-	})
+	code := cli.Execute(t.Context(), args, cli.Streams{Out: io.Discard, Err: &errs},
+		func(_ context.Context, c config.Config, _ io.Writer) error {
+			served, cfg = true, c
+			_, err := gateway.TargetOf(c.StoreFlag)
+			_, edgeErr := c.Edge()
+			return errors.Join(err, edgeErr, c.Check())
+		})
 	if code != cli.ExitDone || !served {
 		t.Errorf("%q with %v: exit %d, %s", args, env, code, &errs)
 	}
@@ -117,7 +118,8 @@ func flagVariables(t *testing.T, command string) (names []string) {
 
 func TestCompose_SettingsAreAcceptedByTheBinary(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
-	for name, store := range map[string]string{"compose.pebble.yml": "pebble:/data/store", "compose.cassandra.yml": "cassandra://cassandra/carrel"} {
+	for name, store := range map[string]string{"compose.pebble.yml": "pebble:/data/store",
+		"compose.cassandra.yml": "cassandra://cassandra/carrel"} {
 		t.Run(name, func(t *testing.T) {
 			file := readCompose(t, name)
 			g := file.Services["gateway"]
@@ -171,12 +173,14 @@ func checkGrace(t *testing.T, grace string, cfg config.Config) {
 // are created in the keyspace that is served.
 func TestCompose_StoresAreOnTheirVolumes(t *testing.T) {
 	pebble := readCompose(t, "compose.pebble.yml")
-	if _, ok := pebble.Volumes["data"]; !ok || !slices.Equal(pebble.Services["gateway"].Volumes, []string{"data:" + final(t).one(t, "VOLUME").text}) {
+	if _, ok := pebble.Volumes["data"]; !ok || !slices.Equal(pebble.Services["gateway"].Volumes,
+		[]string{"data:" + final(t).one(t, "VOLUME").text}) {
 		t.Errorf("the volumes are %v", pebble.Services["gateway"].Volumes)
 	}
 	cluster := readCompose(t, "compose.cassandra.yml")
 	migrate := cluster.Services["migrate"]
-	if migrate.Environment["CARREL_STORE"] != cluster.Services["gateway"].Environment["CARREL_STORE"] || !slices.Equal(migrate.Command, []string{"migrate"}) {
+	if migrate.Environment["CARREL_STORE"] != cluster.Services["gateway"].Environment["CARREL_STORE"] ||
+		!slices.Equal(migrate.Command, []string{"migrate"}) {
 		t.Errorf("it migrates %v by %q", migrate.Environment, migrate.Command)
 	}
 	known := flagVariables(t, "migrate")
@@ -185,7 +189,8 @@ func TestCompose_StoresAreOnTheirVolumes(t *testing.T) {
 			t.Errorf("migrate does not take %s", name)
 		}
 	}
-	if cluster.Services["gateway"].DependsOn["migrate"].Condition != "service_completed_successfully" || migrate.DependsOn["cassandra"].Condition != "service_healthy" {
+	if cluster.Services["gateway"].DependsOn["migrate"].Condition != "service_completed_successfully" ||
+		migrate.DependsOn["cassandra"].Condition != "service_healthy" {
 		t.Error("the gateway must wait for migrate, and migrate for Cassandra")
 	}
 }

@@ -123,7 +123,8 @@ func newFilled(t *testing.T) *filled {
 	d.item = d.Note("item", principal.Public, "u:acme:bob=VIEWER", "u:acme:cat=MANAGER", "u:acme:dan=VIEWER", "g:acme:club=VIEWER")
 	d.other = d.Note("other", principal.LoggedIn)
 	expiring := clock.Of(d.Runtime.Now()).Add(time.Hour)
-	if _, err := d.Library.UpdateContent(ctx, domaintest.Ann(), library.UpdateContent{ID: string(d.other), ExpiresAt: wants(expiring)}); err != nil {
+	if _, err := d.Library.UpdateContent(ctx, domaintest.Ann(), library.UpdateContent{ID: string(d.other),
+		ExpiresAt: wants(expiring)}); err != nil {
 		t.Fatal(err)
 	}
 	d.first, d.second, d.third = d.paste("one", 0), d.paste("two", 0), d.paste("three", time.Hour)
@@ -149,7 +150,8 @@ type call struct {
 
 func (d *filled) members(changes ...string) func() error {
 	return func() error {
-		_, err := d.Library.SetContentMembers(d.T.Context(), domaintest.Ann(), library.SetContentMembers{Content: string(d.item), Members: domaintest.MemberChanges(changes...)})
+		_, err := d.Library.SetContentMembers(d.T.Context(), domaintest.Ann(),
+			library.SetContentMembers{Content: string(d.item), Members: domaintest.MemberChanges(changes...)})
 		return err
 	}
 }
@@ -182,7 +184,8 @@ func (d *filled) growing() []call {
 		{"updatePaste, title", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Title: wants(title)})},
 		{"updatePaste, body", d.updatePaste(paste.Update{ID: string(d.first.Paste.ID), Secret: d.first.Secret, Body: wants(body)})},
 		{"createContent", func() error {
-			_, err := d.Library.CreateContent(ctx, domaintest.Ann(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
+			_, err := d.Library.CreateContent(ctx, domaintest.Ann(), library.CreateContent{Kind: library.Note, Title: "t",
+				Visibility: principal.Private})
 			return err
 		}},
 		{"updateContent, title", d.update(library.UpdateContent{ID: string(d.item), Title: wants(title)})},
@@ -193,7 +196,8 @@ func (d *filled) growing() []call {
 		{"setGroupMembers, stronger", d.group("u:acme:bob=MANAGER")},
 		{"setGroupMembers, one less and one more", d.group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
 		{"createUser", func() error {
-			_, err := d.People.CreateUser(ctx, domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
+			_, err := d.People.CreateUser(ctx, domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve",
+				DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
 			return err
 		}},
 		{"updateUser", func() error {
@@ -201,7 +205,8 @@ func (d *filled) growing() []call {
 			return err
 		}},
 		{"createGroup", func() error {
-			_, err := d.People.CreateGroup(ctx, domaintest.Ann(), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "N", Visibility: principal.Private})
+			_, err := d.People.CreateGroup(ctx, domaintest.Ann(), principal.CreateGroup{Tenant: "acme", Name: "new",
+				DisplayName: "N", Visibility: principal.Private})
 			return err
 		}},
 		{"acquireLease", func() error {
@@ -230,15 +235,18 @@ func (d *filled) withdrawing() []call {
 		}},
 		{"updatePaste, private", d.updatePaste(paste.Update{ID: string(d.second.Paste.ID), Secret: d.second.Secret, IsPrivate: wants(true)})},
 		{"deleteContent", func() error {
-			_, err := d.Library.DeleteContent(ctx, domaintest.Ann(), library.DeleteContent{ID: string(d.doomed), IdempotencyKey: domaintest.Ptr("a key of this request")})
+			_, err := d.Library.DeleteContent(ctx, domaintest.Ann(), library.DeleteContent{ID: string(d.doomed),
+				IdempotencyKey: domaintest.Ptr("a key of this request")})
 			return err
 		}},
 		{"updateContent, narrower", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.LoggedIn)})},
-		{"updateContent, narrower again", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.Private), Title: wants("title")})},
+		{"updateContent, narrower again", d.update(library.UpdateContent{ID: string(d.item), Visibility: wants(principal.Private),
+			Title: wants("title")})},
 		{"setContentMembers, weaker", d.members("u:acme:cat=VIEWER")},
 		{"setContentMembers, removed", d.members("u:acme:bob=NONE", "u:acme:cat=NONE")},
 		{"removeFromLibrary", func() error {
-			_, err := d.Library.RemoveFromLibrary(ctx, domaintest.As("u:acme:dan"), library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(d.item)})
+			_, err := d.Library.RemoveFromLibrary(ctx, domaintest.As("u:acme:dan"),
+				library.RemoveFromLibrary{Principal: "u:acme:dan", Content: string(d.item)})
 			return err
 		}},
 		{"setGroupMembers, weaker", d.group("u:acme:cat=MEMBER")},
@@ -333,7 +341,8 @@ func TestFullDisk_OnlyWithdrawalsAreMade(t *testing.T) {
 		t.Errorf("the log has %d lines about the disk:\n%s", n, d.log)
 	}
 	d.free(files.DefaultReserve)
-	if _, err := d.Pastes.Create(context.WithoutCancel(ctx), domaintest.Anonymous(), paste.Create{Body: strings.Repeat("longer", 5000)}); err != nil {
+	if _, err := d.Pastes.Create(context.WithoutCancel(ctx), domaintest.Anonymous(),
+		paste.Create{Body: strings.Repeat("longer", 5000)}); err != nil {
 		t.Errorf("after space was freed: %v", err)
 	}
 	if n := strings.Count(d.log.String(), "has space again"); n != 1 {

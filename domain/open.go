@@ -85,7 +85,8 @@ func cacheHeaders(ctx context.Context, c Config) Headers {
 		return headercache.NewExact(c.Store.Contents, c.Store.Principals, c.HeaderCache.Bytes)
 	}
 	return headercache.NewChecked(ctx, headercache.CheckedConfig{Config: c.HeaderCache, Contents: c.Store.Contents,
-		Principals: c.Store.Principals, Libraries: c.Store.Libraries, InFlightLists: c.Store.Journal, Runtime: c.Runtime, Log: c.Log, Watch: c.Watch})
+		Principals: c.Store.Principals, Libraries: c.Store.Libraries, InFlightLists: c.Store.Journal, Runtime: c.Runtime,
+		Log: c.Log, Watch: c.Watch})
 }
 
 // Open creates the Services of all domains on a store. A Service gets those that it calls when it is made; what
@@ -105,7 +106,8 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 	s.Headers = cacheHeaders(ctx, c)
 	texts := note.NewTexts(s.Engine, st.Texts, c.Runtime)
 	s.People = principal.New(principal.Config{
-		Engine: s.Engine, Store: s.Headers, Headers: s.Headers, Directory: st.Directory, Claims: st.Claims, Runtime: c.Runtime, Journal: c.Journal, Log: c.Log,
+		Engine: s.Engine, Store: s.Headers, Headers: s.Headers, Directory: st.Directory, Claims: st.Claims, Runtime: c.Runtime,
+		Journal: c.Journal, Log: c.Log,
 		Cursors: cursors, Targets: c.Tuning.Targets, AnswerWithin: c.Tuning.AnswerWithin, Linger: c.Linger,
 		Created: func(ctx context.Context, h *principal.Header) error { return s.Library.CompleteNew(ctx, h) },
 		Deleted: func(ctx context.Context, h *principal.Header) error { return s.removeOwned(ctx, h, texts) },

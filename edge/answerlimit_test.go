@@ -63,7 +63,8 @@ func TestAnswerLimit_ExactlyTheLimitPassesAndOneByteMoreFails(t *testing.T) {
 				e := newEdge(t, limitedTo(limit, 256<<20))
 				e.onUser, e.onMake = within.onUser, within.onMake
 				a := e.query(t, query, nil)
-				if _, has := a.keys["data"]; limit == size && (a.code() != "" || len(a.Data) != size) || limit < size && (a.code() != "ANSWER_TOO_LARGE" || has) {
+				if _, has := a.keys["data"]; limit == size && (a.code() != "" || len(a.Data) != size) || limit < size &&
+					(a.code() != "ANSWER_TOO_LARGE" || has) {
 					t.Errorf("%d bytes of %d: %.200s", size, limit, a.Body)
 				}
 				if held := e.handler.AnswerBytes(); held != 0 {
@@ -115,7 +116,8 @@ func TestAnswerLimit_ExecutedMutationsAreReported(t *testing.T) {
 	const one = `createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{displayName}}`
 	e := newEdge(t, limitedTo(1000, 256<<20))
 	e.named(900)
-	a := e.query(t, `mutation{first:`+one+` second:`+one+` third:`+one+`}`, nil, "Authorization: Bearer ann", "Accept: application/graphql-response+json")
+	a := e.query(t, `mutation{first:`+one+` second:`+one+` third:`+one+`}`, nil, "Authorization: Bearer ann",
+		"Accept: application/graphql-response+json")
 	if a.Code != 200 || a.code() != "ANSWER_TOO_LARGE" || string(a.Data) != "null" || a.keys["data"] == nil {
 		t.Fatalf("%d %s", a.Code, a.Body)
 	}
@@ -184,7 +186,8 @@ func TestAnswerMemory_IsCheckedBeforeAMutation(t *testing.T) {
 // memory. Further requests are refused with a Retry-After, and succeed when the slow clients are
 // gone.
 func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
-	for name, header := range map[string]string{"in one piece": "", "compressed": "Accept-Encoding: gzip\r\n", "by events": "Accept: text/event-stream\r\n"} {
+	for name, header := range map[string]string{"in one piece": "", "compressed": "Accept-Encoding: gzip\r\n",
+		"by events": "Accept: text/event-stream\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, limitedTo(8<<20, 20<<20))
 			e.named(0)
@@ -199,7 +202,8 @@ func TestAnswerMemory_IsHeldUntilTheAnswerIsSent(t *testing.T) {
 			var conns []net.Conn
 			for range 2 {
 				c := dial(t, addr)
-				fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
+				fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+					header, len(body), body)
 				conns = append(conns, c)
 			}
 			eventually(t, func() bool { return e.handler.AnswerBytes() > 14<<20 })
@@ -335,10 +339,12 @@ func TestLongAnswers_ArriveWholeOverEveryTransport(t *testing.T) {
 	e := newEdge(t, nil)
 	e.named(300_000)
 	addr := start(t, e.handler, DefaultLimits())
-	want := `{"data":{"user":{"a":"` + strings.Repeat("x", 300_000) + `","b":"` + strings.Repeat("x", 300_000) + `","c":"` + strings.Repeat("x", 300_000) + `"}}}`
+	want := `{"data":{"user":{"a":"` + strings.Repeat("x", 300_000) + `","b":"` + strings.Repeat("x", 300_000) + `","c":"` +
+		strings.Repeat("x", 300_000) + `"}}}`
 	for name, header := range map[string]string{"in one piece": "", "compressed": "gzip"} {
 		t.Run(name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/graphql", strings.NewReader(`{"query":"{user(id:\"x\"){a:displayName b:displayName c:displayName}}"}`))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/graphql",
+				strings.NewReader(`{"query":"{user(id:\"x\"){a:displayName b:displayName c:displayName}}"}`))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,8 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	switch body[0] {
 	case '{':
 	case '[':
-		return params{}, refuse(statusMalformed, codeBatchNotSupported, "Several operations in one request are not supported: send them one by one.")
+		return params{}, refuse(statusMalformed, codeBatchNotSupported,
+			"Several operations in one request are not supported: send them one by one.")
 	default:
 		return params{}, malformed("The request body is not a JSON object.")
 	}
@@ -73,7 +74,8 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 }
 
 func tooManyValues(l *Limits) *refusal {
-	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.", l.Values, input.MaxList))
+	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.",
+		l.Values, input.MaxList))
 }
 
 func halfPair(where string) *refusal {

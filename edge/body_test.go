@@ -17,7 +17,8 @@ func FuzzDecodeBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"query":"{a}"}`, `{"query":"{a}","variables":{"b":[1,2,{"c":null}]},"operationName":"X","extensions":{}}`,
 		`{"QUERY":1,"query":"x","query":"\u0041\n\ud83d\ude00"}`, `[]`, `null`, ``, ` {"query" : "" } x`, `{"query":"a","x":"\"}"}`,
-		`{"documentId":"sha256:00","extensions":{"cost":true,"persistedQuery":{"version":1,"sha256Hash":"00"}}}`, `{"\u0071uery":"a"}`, "{\"query\":\"\xff\"}", `{"query":"\ud800"}`, `{"query":"a","variables":{"a":1e999}}`, `{"":{}}`,
+		`{"documentId":"sha256:00","extensions":{"cost":true,"persistedQuery":{"version":1,"sha256Hash":"00"}}}`,
+		`{"\u0071uery":"a"}`, "{\"query\":\"\xff\"}", `{"query":"\ud800"}`, `{"query":"a","variables":{"a":1e999}}`, `{"":{}}`,
 		strings.Repeat(`{"a":`, 50) + "1" + strings.Repeat("}", 50),
 	} {
 		f.Add([]byte(seed))
@@ -68,7 +69,8 @@ func FuzzDecodeBody(f *testing.F) {
 			p.cost != (want.other["cost"] == true) || want.name != nil && p.operationName != *want.name {
 			t.Fatalf("decoded %+v from %q", p, body)
 		}
-		if p.variables != nil != (want.variables != nil) || p.variables != nil && !bytes.Equal(p.variables, bytes.Trim(members["variables"], jsontext.Space)) {
+		if p.variables != nil != (want.variables != nil) || p.variables != nil &&
+			!bytes.Equal(p.variables, bytes.Trim(members["variables"], jsontext.Space)) {
 			t.Fatalf("decoded the variables %q from %q", p.variables, body)
 		}
 	})

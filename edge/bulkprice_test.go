@@ -27,7 +27,8 @@ func TestBulkMutations_CostWhatTheirItemsCost(t *testing.T) {
 		"two mutations":          {"mutation{a:" + share(`"a","b"`) + " b:" + share(`"a","b","c"`) + "}", "{}", 50},
 		"seven in a variable":    {byVariable, `{"i":{"items":[` + ids(7, `{"id":"a"}`) + `]}}`, 70},
 		"a variable in the list": {`mutation($a:ID!){` + share("$a,$a") + `}`, `{"a":"x"}`, 20},
-		"a list in a variable":   {`mutation($l:[ID!]!){shareContents(input:{contentIds:$l,principalIds:["p"]}){userErrors{code}}}`, `{"l":["a","b","c"]}`, 30},
+		"a list in a variable": {`mutation($l:[ID!]!){shareContents(input:{contentIds:$l,principalIds:["p"]}){userErrors{code}}}`,
+			`{"l":["a","b","c"]}`, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, refused := decodeBody([]byte(fmt.Sprintf(`{"query":%s,"variables":%s}`, quote(t, c.query), c.variables)), &e.handler.limits)

@@ -33,7 +33,8 @@ func TestBusyStore_HasStatusAndRetryAfter(t *testing.T) {
 	}{
 		{"busy", &fault.Error{Code: fault.Unavailable, Msg: "the cluster is busy", RetryAfter: 1}, 503, "UNAVAILABLE", 1},
 		{"rebuilding", &fault.Error{Code: fault.Unavailable, Msg: "the library is being made", RetryAfter: 5}, 503, "UNAVAILABLE", 5},
-		{"out of time", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time has run out", RetryAfter: 1}, 504, "TIMEOUT", 1},
+		{"out of time", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time has run out", RetryAfter: 1},
+			504, "TIMEOUT", 1},
 		{"without advice", &fault.Error{Code: fault.Unavailable, Msg: "it is closed"}, 503, "UNAVAILABLE", 0},
 	} {
 		e := newEdge(t, nil)

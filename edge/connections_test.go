@@ -187,7 +187,8 @@ func TestConnections_RequestsOverHTTP2AreCounted(t *testing.T) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	ask := func(address, id string) (int, http.Header) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(fmt.Sprintf(`{"query":"{user(id:\"%s\"){id}}"}`, id)))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL,
+			strings.NewReader(fmt.Sprintf(`{"query":"{user(id:\"%s\"){id}}"}`, id)))
 		if err != nil {
 			t.Error(err)
 			return 0, nil

@@ -43,7 +43,8 @@ func overCost(cost, limit int) *refusal {
 	if cost <= limit {
 		return nil
 	}
-	return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.", atMost(cost), limit))
+	return refuseDocument(codeCostLimit, fmt.Sprintf("The operation costs %s; at most %d are allowed: ask for smaller pages or fewer levels.",
+		atMost(cost), limit))
 }
 
 // plus and times saturate at maxCount.

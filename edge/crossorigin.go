@@ -179,7 +179,8 @@ func (s *refusals) once(flag, value string) {
 	}
 	s.mu.Unlock()
 	if first {
-		s.log.Warn("cors: refused a page of another site; if it is yours, allow it with this flag", slog.String("flag", flag), slog.String("value", value))
+		s.log.Warn("cors: refused a page of another site; if it is yours, allow it with this flag", slog.String("flag", flag),
+			slog.String("value", value))
 	}
 }
 

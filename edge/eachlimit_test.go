@@ -28,7 +28,8 @@ func byShape() []limitCase {
 		{"introspection-depth=3", `{__schema{types{name}}}`, `{__schema{types{fields{name}}}}`, "DEPTH_LIMIT"},
 		{"aliases=2", aliases(2), aliases(3), "ALIAS_LIMIT"},
 		{"directives=1", `{viewer{id @skip(if:false)}}`, `{viewer{id @skip(if:false) tenant @skip(if:false)}}`, "DIRECTIVE_LIMIT"},
-		{"operations=1", `query A{viewer{id}}`, `body {"query":"query A{viewer{id}} query B{viewer{id}}","operationName":"A"}`, "OPERATION_LIMIT"},
+		{"operations=1", `query A{viewer{id}}`, `body {"query":"query A{viewer{id}} query B{viewer{id}}","operationName":"A"}`,
+			"OPERATION_LIMIT"},
 		{"root-fields=2", rootFields("query", 2, "__typename"), rootFields("query", 3, "viewer{id}"), "ROOT_FIELD_LIMIT"},
 		{"root-mutations=1", rootFields("mutation", 1, anyMutation), rootFields("mutation", 2, anyMutation), "ROOT_FIELD_LIMIT"},
 		{"repetitions=3", `{viewer{id id}}`, `{viewer{id id id}}`, "DUPLICATE_LIMIT"},
@@ -39,7 +40,8 @@ func byShape() []limitCase {
 		{"page-size=50", library(50), library(51), "BAD_USER_INPUT"},
 		{"ids=2", entitiesOf(2), entitiesOf(3), "BAD_USER_INPUT"},
 		{"values=3", `body {"query":"{viewer{id}}","x":[1]}`, `body {"query":"{viewer{id}}","x":[1,2]}`, "BAD_USER_INPUT"},
-		{"body=40", `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 16), `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 17), "PAYLOAD_TOO_LARGE"},
+		{"body=40", `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 16), `body {"query":"{viewer{id}}"}` + strings.Repeat(" ", 17),
+			"PAYLOAD_TOO_LARGE"},
 	}
 }
 
@@ -132,7 +134,8 @@ func TestLimits_EachHasATest(t *testing.T) {
 // request.
 func TestServer_TakesTimesFromLimits(t *testing.T) {
 	l := DefaultLimits()
-	for name, value := range map[string]string{"write-time": "40s", "idle-time": "7s", "read-time": "3s", "read-header-time": "2s", "header": "9000"} {
+	for name, value := range map[string]string{"write-time": "40s", "idle-time": "7s", "read-time": "3s",
+		"read-header-time": "2s", "header": "9000"} {
 		if err := l.Set(name, value); err != nil {
 			t.Fatal(err)
 		}

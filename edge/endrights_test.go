@@ -58,7 +58,8 @@ func TestEndRights_OfEachOperation(t *testing.T) {
 	if got := so.next(); !strings.Contains(got, `"code":"UNAVAILABLE","cursor":"resume"`) {
 		t.Errorf("an event: %s", got)
 	}
-	if a := e.send(t, `{"query":"{now}"}`, "Authorization: Bearer ann"); a.Code != 503 || a.code() != "UNAVAILABLE" || a.Header().Get("Retry-After") != "3" {
+	if a := e.send(t, `{"query":"{now}"}`, "Authorization: Bearer ann"); a.Code != 503 || a.code() != "UNAVAILABLE" ||
+		a.Header().Get("Retry-After") != "3" {
 		t.Errorf("by POST: %d %s", a.Code, a.Body)
 	}
 }

@@ -40,7 +40,8 @@ type eventStream struct {
 // stream answers an operation by events. Once the stream is open, a refusal is sent as an event.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, caller auth.Caller, op *operation) *refusal {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began, span: x.span, report: x.report}
+	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began,
+		span: x.span, report: x.report}
 	defer cancel()
 	leave, refused := h.enter(s, op)
 	if refused != nil {

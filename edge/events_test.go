@@ -27,8 +27,10 @@ func TestEvents_QueryGetsOneResultAndComplete(t *testing.T) {
 		status int
 		want   string
 	}{
-		"a query": {`{"query":"{user(id:\"u:a:b\"){id}}"}`, nil, 200, `event: next` + "\n" + `data: {"data":{"user":{"id":"u:a:b"}}}` + "\n\n" + complete},
-		"a mutation": {`{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, nil, 200,
+		"a query": {`{"query":"{user(id:\"u:a:b\"){id}}"}`, nil, 200, `event: next` + "\n" + `data: {"data":{"user":{"id":"u:a:b"}}}` +
+			"\n\n" + complete},
+		"a mutation": {`{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`,
+			nil, 200,
 			`event: next` + "\n" + `data: {"data":{"createUser":{"user":{"id":"u:a:b"}}}}` + "\n\n" + complete},
 		"not valid": {`{"query":"{nothing}"}`, nil, 200, `event: next` + "\n" +
 			`data: {"errors":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}` + "\n\n" + complete},
@@ -49,7 +51,8 @@ func TestEvents_QueryGetsOneResultAndComplete(t *testing.T) {
 		})
 	}
 	// A refusal of the HTTP request has an HTTP status.
-	if a := newEdge(t, nil).send(t, `{"query":"{__typename}"}`, eventsOnly, "Authorization: Bearer x"); a.Code != 401 || a.code() != "UNAUTHENTICATED" {
+	if a := newEdge(t, nil).send(t, `{"query":"{__typename}"}`, eventsOnly, "Authorization: Bearer x"); a.Code != 401 ||
+		a.code() != "UNAUTHENTICATED" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 	if a := newEdge(t, nil).send(t, `{`, eventsOnly); a.Code != 400 || a.code() != "BAD_REQUEST" {
@@ -211,7 +214,8 @@ func TestSubscription_WithoutAcceptedEventsIsRefused(t *testing.T) {
 func TestSubscription_WithoutFieldsIsInvalid(t *testing.T) {
 	_, e := newTickingEdge(t, nil)
 	for _, text := range []string{
-		`subscription{ticks @skip(if:true)}`, `subscription{... @include(if:false){ticks}}`, `subscription($no:Boolean=true){ticks @skip(if:$no)}`,
+		`subscription{ticks @skip(if:true)}`, `subscription{... @include(if:false){ticks}}`,
+		`subscription($no:Boolean=true){ticks @skip(if:$no)}`,
 	} {
 		body, err := json.Marshal(map[string]string{"query": text})
 		if err != nil {
@@ -228,7 +232,8 @@ func TestSubscription_WithoutFieldsIsInvalid(t *testing.T) {
 func TestEvents_AreForSubscriptionsIfJSONIsAcceptedToo(t *testing.T) {
 	const accept = "Accept: application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"
 	_, e := newTickingEdge(t, nil)
-	if a := e.send(t, `{"query":"{now}"}`, accept); a.Header().Get("Content-Type") != "application/graphql-response+json; charset=utf-8" || string(a.Data) != `{"now":7}` {
+	if a := e.send(t, `{"query":"{now}"}`, accept); a.Header().Get("Content-Type") != "application/graphql-response+json; charset=utf-8" ||
+		string(a.Data) != `{"now":7}` {
 		t.Errorf("%v %s", a.Header(), a.Body)
 	}
 	s, e := newTickingEdge(t, nil)
@@ -244,7 +249,8 @@ func TestEvents_TooManySubscriptionsAreRefused(t *testing.T) {
 	addr := start(t, e.handler, DefaultLimits())
 	one := subscribe(t, addr, "Authorization: Bearer ann")
 	subscribe(t, addr, "Authorization: Bearer ann")
-	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" {
+	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 ||
+		a.code() != "RATE_LIMITED" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 	subscribe(t, addr) // another caller is not affected

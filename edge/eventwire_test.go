@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const askTicks = "POST /graphql HTTP/1.%d\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\nContent-Length: 31\r\n\r\n" + `{"query":"subscription{ticks}"}`
+const askTicks = "POST /graphql HTTP/1.%d\r\nHost: x\r\nContent-Type: application/json\r\nAccept: " +
+	"text/event-stream\r\nContent-Length: 31\r\n\r\n" + `{"query":"subscription{ticks}"}`
 
 // ticks sends two events, and checks that the client receives them and the end of the answer.
 func (s *ticking) ticks(t *testing.T, answer *http.Response) {
@@ -62,9 +63,11 @@ func TestEvents_RequestsBehindASubscriptionAreNotRun(t *testing.T) {
 	want := http.Header{
 		"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"private, no-store"}, "X-Accel-Buffering": {"no"},
 		"Vary":                   {"Origin", "Accept"},
-		"X-Content-Type-Options": noSniffing, "Content-Security-Policy": noContent, "Cross-Origin-Resource-Policy": ownSite, "Referrer-Policy": noReferrer,
+		"X-Content-Type-Options": noSniffing, "Content-Security-Policy": noContent, "Cross-Origin-Resource-Policy": ownSite,
+		"Referrer-Policy": noReferrer,
 	}
-	if diff := cmp.Diff(want, answer.Header); diff != "" || answer.StatusCode != 200 || !answer.Close || !cmp.Equal(answer.TransferEncoding, []string{"chunked"}) {
+	if diff := cmp.Diff(want, answer.Header); diff != "" || answer.StatusCode != 200 || !answer.Close ||
+		!cmp.Equal(answer.TransferEncoding, []string{"chunked"}) {
 		t.Errorf("%s %v %s", answer.Status, answer.TransferEncoding, diff)
 	}
 	s.ticks(t, answer)

@@ -201,7 +201,8 @@ func (h *Handler) unsent(err error) *refusal {
 	if errors.Is(err, answer.ErrNoMemory) {
 		return tooBusy("Other answers in progress, yours or those of all, use all memory for answers; try again.")
 	}
-	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.", h.limits.AnswerBytes))
+	return refuseDocument(codeAnswerTooLarge, fmt.Sprintf("The answer has more than %d bytes: ask for smaller pages or fewer fields.",
+		h.limits.AnswerBytes))
 }
 
 // timedOut refuses an operation that has ended before its answer was complete.
@@ -217,7 +218,9 @@ func (h *Handler) unsentMutation(op *operation, done *executed, err error) *exec
 	if errors.Is(err, answer.ErrNoMemory) {
 		why = "No memory is free for the answer"
 	}
-	shown := coded(codeAnswerTooLarge, why+", and is not sent. The mutations in extensions.executed were executed: read what they changed, or repeat them with the same idempotency keys and fewer fields.")
+	shown := coded(codeAnswerTooLarge, why+
+		", and is not sent. The mutations in extensions.executed were executed: read what they changed, or repeat them "+
+		"with the same idempotency keys and fewer fields.")
 	shown.Extensions["executed"] = op.started
 	op.release()
 	return &executed{errors: h.firstErrors(append(gqlerror.List{shown}, done.errors...))}

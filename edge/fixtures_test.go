@@ -110,7 +110,8 @@ func (m mutations) CreatePaste(context.Context, graph.CreatePasteInput) (*graph.
 	return &graph.CreatePastePayload{}, nil
 }
 
-func (u users) Library(_ context.Context, _ *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
+func (u users) Library(_ context.Context, _ *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder,
+	_ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
 	u.calls.Add(1)
 	return &library.LibraryConnection{Bucket: principal.Public}, nil
 }

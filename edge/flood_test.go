@@ -55,7 +55,9 @@ func floods(t *testing.T, c net.Conn, frame []byte) (sent int) {
 	return sent
 }
 
-const upgrade = "GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n"
+const upgrade = "GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: " +
+	"websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+	"AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n"
 
 // TestFlood_ClosesTheConnection: pings and empty frames without end, over websockets and HTTP/2.
 func TestFlood_ClosesTheConnection(t *testing.T) {
@@ -67,8 +69,10 @@ func TestFlood_ClosesTheConnection(t *testing.T) {
 		"pongs of a websocket":     {false, upgrade, "\x8a\x80\x00\x00\x00\x00"},
 		"empty parts of a message": {false, upgrade + "\x01\x80\x00\x00\x00\x00", "\x00\x80\x00\x00\x00\x00"},
 		"parts of one byte":        {false, upgrade + "\x01\x80\x00\x00\x00\x00", "\x00\x81\x00\x00\x00\x00 "},
-		"pings of HTTP/2":          {true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678"},
-		"settings of HTTP/2":       {true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "\x00\x00\x00\x04\x00\x00\x00\x00\x00"},
+		"pings of HTTP/2": {true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+			"\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678"},
+		"settings of HTTP/2": {true, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+			"\x00\x00\x00\x04\x00\x00\x00\x00\x00"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, nil)

@@ -64,7 +64,9 @@ func checkGET(r *http.Request) *refusal {
 	if r.Header.Get("Apollo-Require-Preflight") != "" || r.Header.Get("X-Apollo-Operation-Name") != "" || checkContentType(r.Header) == nil {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, codeCSRFBlocked, "A GET with cookies or from another site needs the header Apollo-Require-Preflight, X-Apollo-Operation-Name or Content-Type: application/json.")
+	return refuse(http.StatusBadRequest, codeCSRFBlocked,
+		"A GET with cookies or from another site needs the header Apollo-Require-Preflight, X-Apollo-Operation-Name or "+
+			"Content-Type: application/json.")
 }
 
 // foreignOrigin reports whether the Origin is another site's. Browsers older than Sec-Fetch-Site

@@ -32,13 +32,18 @@ func TestGET_AnswersQueriesAndRefusesMutations(t *testing.T) {
 		code    string
 		data    string
 	}{
-		"a query":                {members: []string{"query", `{user(id:"x"){id}}`}, status: 200, data: `{"user":{"id":"x"}}`},
-		"variables":              {members: []string{"query", `query($i:ID!){user(id:$i){id}}`, "variables", `{"i":"x"}`}, status: 200, data: `{"user":{"id":"x"}}`},
-		"empty members":          {members: []string{"query", "{__typename}", "variables", "", "extensions", " ", "operationName", ""}, status: 200, data: `{"__typename":"Query"}`},
-		"null members":           {members: []string{"query", "{__typename}", "variables", "null", "extensions", "null"}, status: 200, data: `{"__typename":"Query"}`},
-		"a member twice":         {members: []string{"query", "{nothing}", "query", "{__typename}"}, status: 200, data: `{"__typename":"Query"}`},
-		"one of operations":      {members: []string{"query", "query A{viewer{id}} query B{__typename}", "operationName", "B"}, status: 200, data: `{"__typename":"Query"}`},
-		"a query of two kinds":   {members: []string{"query", "query A{__typename} " + mutation[:8] + " B" + mutation[8:], "operationName", "A"}, status: 200, data: `{"__typename":"Query"}`},
+		"a query": {members: []string{"query", `{user(id:"x"){id}}`}, status: 200, data: `{"user":{"id":"x"}}`},
+		"variables": {members: []string{"query", `query($i:ID!){user(id:$i){id}}`, "variables", `{"i":"x"}`},
+			status: 200, data: `{"user":{"id":"x"}}`},
+		"empty members": {members: []string{"query", "{__typename}", "variables", "", "extensions", " ", "operationName", ""},
+			status: 200, data: `{"__typename":"Query"}`},
+		"null members": {members: []string{"query", "{__typename}", "variables", "null", "extensions", "null"},
+			status: 200, data: `{"__typename":"Query"}`},
+		"a member twice": {members: []string{"query", "{nothing}", "query", "{__typename}"}, status: 200, data: `{"__typename":"Query"}`},
+		"one of operations": {members: []string{"query", "query A{viewer{id}} query B{__typename}", "operationName", "B"},
+			status: 200, data: `{"__typename":"Query"}`},
+		"a query of two kinds": {members: []string{"query", "query A{__typename} " + mutation[:8] + " B" + mutation[8:],
+			"operationName", "A"}, status: 200, data: `{"__typename":"Query"}`},
 		"a mutation":             {members: []string{"query", mutation}, status: 405, code: "METHOD_NOT_ALLOWED"},
 		"a mutation, typed":      {members: []string{"query", mutation}, header: []string{graphqlJSON}, status: 405, code: "METHOD_NOT_ALLOWED"},
 		"no query":               {members: []string{"variables", "{}"}, status: 400, code: "BAD_REQUEST"},
@@ -48,9 +53,12 @@ func TestGET_AnswersQueriesAndRefusesMutations(t *testing.T) {
 		"extensions are no JSON": {members: []string{"query", "{__typename}", "extensions", "x"}, status: 400, code: "BAD_REQUEST"},
 		"bad UTF-8":              {members: []string{"query", "{__typename}#\xff"}, status: 400, code: "BAD_REQUEST"},
 		"bad UTF-8 in variables": {members: []string{"query", "{__typename}", "variables", "{\"a\":\"\xff\"}"}, status: 400, code: "BAD_REQUEST"},
-		"not valid":              {members: []string{"query", "{nothing}"}, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_VALIDATION_FAILED"},
-		"only HTML":              {members: []string{"query", "{__typename}"}, header: []string{"Accept: text/html"}, status: 406, code: "NOT_ACCEPTABLE"},
-		"a bad token":            {members: []string{"query", "{__typename}"}, header: []string{"Authorization: Bearer x"}, status: 401, code: "UNAUTHENTICATED"},
+		"not valid": {members: []string{"query", "{nothing}"}, header: []string{graphqlJSON}, status: 400,
+			code: "GRAPHQL_VALIDATION_FAILED"},
+		"only HTML": {members: []string{"query", "{__typename}"}, header: []string{"Accept: text/html"},
+			status: 406, code: "NOT_ACCEPTABLE"},
+		"a bad token": {members: []string{"query", "{__typename}"}, header: []string{"Authorization: Bearer x"},
+			status: 401, code: "UNAUTHENTICATED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, nil)

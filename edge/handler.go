@@ -242,7 +242,8 @@ func (h *Handler) prepareRequest(x *exchange, r *http.Request) (caller auth.Call
 	case r.Method == http.MethodGet && kind == ast.Mutation:
 		return caller, nil, notAllowed(http.MethodPost, "Mutations are sent by POST.")
 	case kind == ast.Subscription && !x.events:
-		return caller, nil, refuse(http.StatusNotAcceptable, codeNotAcceptable, "A subscription is answered by text/event-stream, or over a websocket.")
+		return caller, nil, refuse(http.StatusNotAcceptable, codeNotAcceptable,
+			"A subscription is answered by text/event-stream, or over a websocket.")
 	case kind != ast.Subscription && !x.stream && x.media == mediaNone:
 		return caller, nil, notAcceptable()
 	}
@@ -276,11 +277,13 @@ func notAllowed(allow, message string) *refusal {
 }
 
 func notAcceptable() *refusal {
-	return refuse(http.StatusNotAcceptable, codeNotAcceptable, "Answers are application/graphql-response+json, application/json or text/event-stream.")
+	return refuse(http.StatusNotAcceptable, codeNotAcceptable,
+		"Answers are application/graphql-response+json, application/json or text/event-stream.")
 }
 
 func (h *Handler) tooLarge() *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, codePayloadTooLarge, fmt.Sprintf("The request body has more than %d bytes.", h.limits.BodyBytes))
+	return refuse(http.StatusRequestEntityTooLarge, codePayloadTooLarge,
+		fmt.Sprintf("The request body has more than %d bytes.", h.limits.BodyBytes))
 }
 
 // caller returns the caller of a request and the account that pays for it, which it charges the

@@ -71,20 +71,28 @@ func TestHandler_EachRequestGetsItsStatusAndCode(t *testing.T) {
 		data   string
 		media  string
 	}{
-		"a query":              {body: `{"query":"{user(id:\"u:a:b\"){id}}"}`, status: 200, data: `{"user":{"id":"u:a:b"}}`, media: "application/json"},
-		"with a media type":    {body: `{"query":"{user(id:\"u:a:b\"){id}}"}`, header: []string{graphqlJSON}, status: 200, data: `{"user":{"id":"u:a:b"}}`, media: "application/graphql-response+json"},
-		"variables":            {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"u:a:b"}}`, status: 200, data: `{"user":{"id":"u:a:b"}}`},
-		"null members":         {body: `{"query":"{viewer{id}}","variables":null,"operationName":null,"extensions":null}`, status: 200, data: `{"viewer":null}`},
-		"a mutation":           {body: `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, status: 200, data: `{"createUser":{"user":{"id":"u:a:b"}}}`},
-		"the viewer":           {body: `{"query":"{viewer{id}}"}`, header: []string{"Authorization: Bearer ann"}, status: 200, data: `{"viewer":{"id":"u:acme:ann"}}`},
-		"one of operations":    {body: `{"query":"query A{viewer{id}} query B{__typename}","operationName":"B"}`, status: 200, data: `{"__typename":"Query"}`},
-		"space around":         {body: " \n{\"query\":\"{__typename}\"}\r\n", status: 200, data: `{"__typename":"Query"}`},
-		"an escaped key":       {body: `{"\u0071uery":"{__typename}"}`, status: 200, data: `{"__typename":"Query"}`},
-		"unknown members":      {body: `{"query":"{__typename}","x":{"query":1}}`, status: 200, data: `{"__typename":"Query"}`},
-		"names in other case":  {body: `{"QUERY":"{viewer{id}}","query":"{__typename}","Query":7}`, status: 200, data: `{"__typename":"Query"}`},
-		"a key twice":          {body: `{"query":7,"query":"{__typename}"}`, status: 200, data: `{"__typename":"Query"}`},
-		"charset":              {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: application/json;charset=UTF-8"}, status: 200, data: `{"__typename":"Query"}`},
-		"a number as id":       {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":7}}`, status: 200, data: `{"user":{"id":"7"}}`},
+		"a query": {body: `{"query":"{user(id:\"u:a:b\"){id}}"}`, status: 200, data: `{"user":{"id":"u:a:b"}}`,
+			media: "application/json"},
+		"with a media type": {body: `{"query":"{user(id:\"u:a:b\"){id}}"}`, header: []string{graphqlJSON}, status: 200,
+			data: `{"user":{"id":"u:a:b"}}`, media: "application/graphql-response+json"},
+		"variables": {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"u:a:b"}}`, status: 200,
+			data: `{"user":{"id":"u:a:b"}}`},
+		"null members": {body: `{"query":"{viewer{id}}","variables":null,"operationName":null,"extensions":null}`,
+			status: 200, data: `{"viewer":null}`},
+		"a mutation": {body: `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, status: 200, data: `{"createUser":{"user":{"id":"u:a:b"}}}`},
+		"the viewer": {body: `{"query":"{viewer{id}}"}`, header: []string{"Authorization: Bearer ann"}, status: 200,
+			data: `{"viewer":{"id":"u:acme:ann"}}`},
+		"one of operations": {body: `{"query":"query A{viewer{id}} query B{__typename}","operationName":"B"}`, status: 200,
+			data: `{"__typename":"Query"}`},
+		"space around":        {body: " \n{\"query\":\"{__typename}\"}\r\n", status: 200, data: `{"__typename":"Query"}`},
+		"an escaped key":      {body: `{"\u0071uery":"{__typename}"}`, status: 200, data: `{"__typename":"Query"}`},
+		"unknown members":     {body: `{"query":"{__typename}","x":{"query":1}}`, status: 200, data: `{"__typename":"Query"}`},
+		"names in other case": {body: `{"QUERY":"{viewer{id}}","query":"{__typename}","Query":7}`, status: 200, data: `{"__typename":"Query"}`},
+		"a key twice":         {body: `{"query":7,"query":"{__typename}"}`, status: 200, data: `{"__typename":"Query"}`},
+		"charset": {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: application/json;charset=UTF-8"},
+			status: 200, data: `{"__typename":"Query"}`},
+		"a number as id": {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":7}}`, status: 200,
+			data: `{"user":{"id":"7"}}`},
 		"empty body":           {body: ``, status: 400, code: "BAD_REQUEST"},
 		"no JSON":              {body: `{"query":`, status: 400, code: "BAD_REQUEST"},
 		"something after it":   {body: `{"query":"{__typename}"} {}`, status: 400, code: "BAD_REQUEST"},
@@ -101,32 +109,43 @@ func TestHandler_EachRequestGetsItsStatusAndCode(t *testing.T) {
 		"bad UTF-8":            {body: "{\"query\":\"{__typename}\",\"x\":\"\xff\"}", status: 400, code: "BAD_REQUEST"},
 		"a batch":              {body: `[{"query":"{__typename}"}]`, status: 400, code: "BATCH_NOT_SUPPORTED"},
 		"an empty batch":       {body: `[]`, status: 400, code: "BATCH_NOT_SUPPORTED"},
-		"bad JSON, typed":      {body: `{`, header: []string{graphqlJSON}, status: 400, code: "BAD_REQUEST", media: "application/graphql-response+json"},
-		"no syntax":            {body: `{"query":"{"}`, status: 200, code: "GRAPHQL_PARSE_FAILED"},
-		"no syntax, typed":     {body: `{"query":"{"}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
-		"an empty query":       {body: `{"query":""}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
-		"not valid":            {body: `{"query":"{nothing}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
-		"not valid, typed":     {body: `{"query":"{nothing}"}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_VALIDATION_FAILED"},
-		"only a fragment":      {body: `{"query":"fragment F on User{id}"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
-		"which operation":      {body: `{"query":"query A{viewer{id}} query B{viewer{id}}"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
-		"no such operation":    {body: `{"query":"query A{viewer{id}}","operationName":"B"}`, header: []string{graphqlJSON}, status: 400, code: "OPERATION_RESOLUTION_FAILURE"},
-		"no such, unnamed":     {body: `{"query":"{viewer{id}}","operationName":"B"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
-		"variable left out":    {body: `{"query":"query($i:ID!){user(id:$i){id}}"}`, status: 200, code: "BAD_USER_INPUT"},
-		"variable, wrong kind": {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":{}}}`, header: []string{graphqlJSON}, status: 400, code: "BAD_USER_INPUT"},
-		"@defer":               {body: `{"query":"{... @defer{viewer{id}}}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
-		"a subscription":       {body: `{"query":"subscription{x}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
-		"text":                 {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: text/plain"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"a form":               {body: `query={__typename}`, header: []string{"Content-Type: application/x-www-form-urlencoded"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"multipart":            {body: `--x`, header: []string{"Content-Type: multipart/form-data; boundary=x"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"Latin-1":              {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: application/json; charset=iso-8859-1"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"no type":              {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: "}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"gzip":                 {body: "\x1f\x8b", header: []string{"Content-Encoding: gzip"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
-		"only HTML":            {body: `{"query":"{__typename}"}`, header: []string{"Accept: text/html"}, status: 406, code: "NOT_ACCEPTABLE"},
-		"a bad token":          {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer x"}, status: 401, code: "UNAUTHENTICATED"},
-		"no keys":              {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer later"}, status: 503, code: "UNAVAILABLE"},
-		"a defect":             {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer broken"}, status: 500, code: "INTERNAL_SERVER_ERROR"},
-		"bad token, bad JSON":  {body: `{`, header: []string{"Authorization: Bearer x"}, status: 401, code: "UNAUTHENTICATED"},
-		"too large":            {body: `{"query":"` + strings.Repeat(" ", 1<<20) + `"}`, status: 413, code: "PAYLOAD_TOO_LARGE"},
+		"bad JSON, typed": {body: `{`, header: []string{graphqlJSON}, status: 400, code: "BAD_REQUEST",
+			media: "application/graphql-response+json"},
+		"no syntax":        {body: `{"query":"{"}`, status: 200, code: "GRAPHQL_PARSE_FAILED"},
+		"no syntax, typed": {body: `{"query":"{"}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
+		"an empty query":   {body: `{"query":""}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_PARSE_FAILED"},
+		"not valid":        {body: `{"query":"{nothing}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
+		"not valid, typed": {body: `{"query":"{nothing}"}`, header: []string{graphqlJSON}, status: 400, code: "GRAPHQL_VALIDATION_FAILED"},
+		"only a fragment":  {body: `{"query":"fragment F on User{id}"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
+		"which operation":  {body: `{"query":"query A{viewer{id}} query B{viewer{id}}"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
+		"no such operation": {body: `{"query":"query A{viewer{id}}","operationName":"B"}`, header: []string{graphqlJSON},
+			status: 400, code: "OPERATION_RESOLUTION_FAILURE"},
+		"no such, unnamed":  {body: `{"query":"{viewer{id}}","operationName":"B"}`, status: 200, code: "OPERATION_RESOLUTION_FAILURE"},
+		"variable left out": {body: `{"query":"query($i:ID!){user(id:$i){id}}"}`, status: 200, code: "BAD_USER_INPUT"},
+		"variable, wrong kind": {body: `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":{}}}`,
+			header: []string{graphqlJSON}, status: 400, code: "BAD_USER_INPUT"},
+		"@defer":         {body: `{"query":"{... @defer{viewer{id}}}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
+		"a subscription": {body: `{"query":"subscription{x}"}`, status: 200, code: "GRAPHQL_VALIDATION_FAILED"},
+		"text": {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: text/plain"}, status: 415,
+			code: "UNSUPPORTED_MEDIA_TYPE"},
+		"a form": {body: `query={__typename}`, header: []string{"Content-Type: application/x-www-form-urlencoded"},
+			status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		"multipart": {body: `--x`, header: []string{"Content-Type: multipart/form-data; boundary=x"}, status: 415,
+			code: "UNSUPPORTED_MEDIA_TYPE"},
+		"Latin-1": {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: application/json; charset=iso-8859-1"},
+			status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		"no type": {body: `{"query":"{__typename}"}`, header: []string{"Content-Type: "}, status: 415,
+			code: "UNSUPPORTED_MEDIA_TYPE"},
+		"gzip":      {body: "\x1f\x8b", header: []string{"Content-Encoding: gzip"}, status: 415, code: "UNSUPPORTED_MEDIA_TYPE"},
+		"only HTML": {body: `{"query":"{__typename}"}`, header: []string{"Accept: text/html"}, status: 406, code: "NOT_ACCEPTABLE"},
+		"a bad token": {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer x"}, status: 401,
+			code: "UNAUTHENTICATED"},
+		"no keys": {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer later"}, status: 503,
+			code: "UNAVAILABLE"},
+		"a defect": {body: `{"query":"{__typename}"}`, header: []string{"Authorization: Bearer broken"},
+			status: 500, code: "INTERNAL_SERVER_ERROR"},
+		"bad token, bad JSON": {body: `{`, header: []string{"Authorization: Bearer x"}, status: 401, code: "UNAUTHENTICATED"},
+		"too large":           {body: `{"query":"` + strings.Repeat(" ", 1<<20) + `"}`, status: 413, code: "PAYLOAD_TOO_LARGE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEdge(t, nil)
@@ -175,7 +194,8 @@ func TestHandler_InvalidTokenIsChallenged(t *testing.T) {
 
 func TestHandler_InvalidBodyIsNotEchoed(t *testing.T) {
 	e := newEdge(t, nil)
-	for _, body := range []string{`{"canary`, `["canary"]`, `{"query":["canary"]}`, `{"query":"{__typename}","variables":"canary"}`, "canary\xff", strings.Repeat("[", 10_000) + "canary"} {
+	for _, body := range []string{`{"canary`, `["canary"]`, `{"query":["canary"]}`, `{"query":"{__typename}","variables":"canary"}`,
+		"canary\xff", strings.Repeat("[", 10_000) + "canary"} {
 		if a := e.send(t, body); strings.Contains(a.Body.String(), "canary") {
 			t.Errorf("%.20s: %s", body, a.Body)
 		}
@@ -200,7 +220,8 @@ func TestHandler_PanicIsOneInternalError(t *testing.T) {
 	e = newEdge(t, func(c *Config) {
 		c.Authenticate = func(context.Context, []string) (auth.Caller, error) { panic("SELECT secret") }
 	})
-	if a := e.query(t, `{viewer{id}}`, nil); a.Code != 500 || a.code() != "INTERNAL_SERVER_ERROR" || strings.Contains(a.Body.String(), "SELECT") {
+	if a := e.query(t, `{viewer{id}}`, nil); a.Code != 500 || a.code() != "INTERNAL_SERVER_ERROR" ||
+		strings.Contains(a.Body.String(), "SELECT") {
 		t.Errorf("got %d %s", a.Code, a.Body)
 	}
 }

@@ -24,7 +24,8 @@ func fieldBomb(levels int) string {
 	q := bomb(levels, "id")
 	for i := range levels {
 		both := fmt.Sprintf("...F%d ...F%d", i+1, i+1)
-		q = strings.Replace(q, both, strings.NewReplacer("F", fmt.Sprintf("F%d", i+1)).Replace("a:library{nodes{createdBy{...F}}} b:library{nodes{createdBy{...F}}}"), 1)
+		q = strings.Replace(q, both, strings.NewReplacer("F",
+			fmt.Sprintf("F%d", i+1)).Replace("a:library{nodes{createdBy{...F}}} b:library{nodes{createdBy{...F}}}"), 1)
 	}
 	return q
 }
@@ -104,19 +105,23 @@ func operations(n int) string {
 func TestLimits_DocumentsBeyondThemAreRefused(t *testing.T) {
 	wide := func(n int) string { return "{viewer{" + strings.Repeat("id ", n) + "}}" }
 	for name, c := range map[string]struct{ query, code string }{
-		"30 aliases":                       {aliases(30), ""},
-		"31 aliases":                       {aliases(31), "ALIAS_LIMIT"},
-		"101 aliases at the root":          {rootFields("query", 101, "viewer{id}"), "ALIAS_LIMIT"},
-		"aliases by fragments":             {"{viewer{...A} user(id:\"x\"){...A ...A}} fragment A on User{" + aliases(11)[len("{viewer{"):len(aliases(11))-2] + "}", "ALIAS_LIMIT"},
-		"depth 12":                         {nested(12), ""},
-		"depth 13":                         {nested(13), "DEPTH_LIMIT"},
-		"depth by fragments":               {`{user(id:"x"){library{edges{node{...A}}}}} fragment A on Content{createdBy{library{edges{node{...B}}}}} fragment B on Content{createdBy{library{edges{node{id}}}}}`, "DEPTH_LIMIT"},
-		"braces without end":               {strings.Repeat("{a", 1000), "GRAPHQL_PARSE_FAILED"},
-		"lists without end":                {`{user(id:` + strings.Repeat("[", 1500) + strings.Repeat("]", 400) + `)}`, "DEPTH_LIMIT"},
-		"12 lists":                         {`{nodes(ids:` + strings.Repeat("[", 12) + `"a"` + strings.Repeat("]", 12) + `){id}}`, "GRAPHQL_VALIDATION_FAILED"},
-		"13 lists":                         {`{nodes(ids:` + strings.Repeat("[", 13) + `"a"` + strings.Repeat("]", 13) + `){id}}`, "DEPTH_LIMIT"},
-		"13 objects by default":            {`query($v:ID=` + strings.Repeat("{a:", 13) + `1` + strings.Repeat("}", 13) + `){viewer{id}}`, "DEPTH_LIMIT"},
-		"13 lists in a directive":          {`{viewer{id @include(if:` + strings.Repeat("[", 13) + strings.Repeat("]", 13) + `)}}`, "DEPTH_LIMIT"},
+		"30 aliases":              {aliases(30), ""},
+		"31 aliases":              {aliases(31), "ALIAS_LIMIT"},
+		"101 aliases at the root": {rootFields("query", 101, "viewer{id}"), "ALIAS_LIMIT"},
+		"aliases by fragments": {"{viewer{...A} user(id:\"x\"){...A ...A}} fragment A on User{" +
+			aliases(11)[len("{viewer{"):len(aliases(11))-2] + "}", "ALIAS_LIMIT"},
+		"depth 12":           {nested(12), ""},
+		"depth 13":           {nested(13), "DEPTH_LIMIT"},
+		"depth by fragments": {`{user(id:"x"){library{edges{node{...A}}}}} fragment A on Content{createdBy{library{edges{node{...B}}}}} fragment B on Content{createdBy{library{edges{node{id}}}}}`, "DEPTH_LIMIT"},
+		"braces without end": {strings.Repeat("{a", 1000), "GRAPHQL_PARSE_FAILED"},
+		"lists without end":  {`{user(id:` + strings.Repeat("[", 1500) + strings.Repeat("]", 400) + `)}`, "DEPTH_LIMIT"},
+		"12 lists": {`{nodes(ids:` + strings.Repeat("[", 12) + `"a"` + strings.Repeat("]", 12) + `){id}}`,
+			"GRAPHQL_VALIDATION_FAILED"},
+		"13 lists": {`{nodes(ids:` + strings.Repeat("[", 13) + `"a"` + strings.Repeat("]", 13) + `){id}}`, "DEPTH_LIMIT"},
+		"13 objects by default": {`query($v:ID=` + strings.Repeat("{a:", 13) + `1` + strings.Repeat("}", 13) + `){viewer{id}}`,
+			"DEPTH_LIMIT"},
+		"13 lists in a directive": {`{viewer{id @include(if:` + strings.Repeat("[", 13) + strings.Repeat("]", 13) + `)}}`,
+			"DEPTH_LIMIT"},
 		"60 fragments that share one":      {overlapping(60, "...G") + " fragment G on User{id}", ""},
 		"140 fragments that share one":     {overlapping(140, "...G") + " fragment G on User{id}", "DUPLICATE_LIMIT"},
 		"300 fragments that are not there": {"{viewer{" + spreads(300) + "}}", "DUPLICATE_LIMIT"},
@@ -139,32 +144,35 @@ func TestLimits_DocumentsBeyondThemAreRefused(t *testing.T) {
 		"20 directives":                    {"{viewer{id" + strings.Repeat(" ...@include(if:true){id}", 20) + "}}", ""},
 		"21 directives":                    {"{viewer{id" + strings.Repeat(" ...@include(if:true){id}", 21) + "}}", "DIRECTIVE_LIMIT"},
 		"900 unknown directives":           {"{viewer{id" + strings.Repeat("@x", 900) + "}}", "DIRECTIVE_LIMIT"},
-		"directives everywhere":            {"query($v:Int" + strings.Repeat("@x", 7) + ")" + strings.Repeat("@x", 7) + "{viewer{...A}} fragment A on User" + strings.Repeat("@x", 7) + "{id}", "DIRECTIVE_LIMIT"},
-		"20 operations":                    {operations(20), "OPERATION_RESOLUTION_FAILURE"},
-		"21 operations":                    {operations(21), "OPERATION_LIMIT"},
-		"10 root fields":                   {rootFields("query", 10, "viewer{id}"), ""},
-		"11 root fields":                   {rootFields("query", 11, "viewer{id}"), "ROOT_FIELD_LIMIT"},
-		"5 mutations":                      {rootFields("mutation", 5, anyMutation), ""},
-		"6 mutations":                      {rootFields("mutation", 6, anyMutation), "ROOT_FIELD_LIMIT"},
-		"root fields by fragments":         {"{...A " + rootFields("", 6, "viewer{id}")[1:] + " fragment A on Query{" + strings.NewReplacer("a", "b").Replace(rootFields("", 6, "__typename")[1:]), "ROOT_FIELD_LIMIT"},
-		"15,000 characters":                {"{viewer{id}}" + strings.Repeat(" ", 14_988), ""},
-		"15,001 characters":                {"{viewer{id}}" + strings.Repeat(" ", 14_989), "QUERY_TOO_LONG"},
-		"characters, not bytes":            {"{viewer{id}}#" + strings.Repeat("ü", 14_000), ""},
-		"a megabyte":                       {strings.Repeat("{a", 500_000), "QUERY_TOO_LONG"},
-		"2,001 tokens":                     {"{viewer{" + strings.Repeat("id ", 1_996) + "}}", "TOKEN_LIMIT"},
-		"first 100":                        {`{user(id:"x"){library(first:100){bucket}}}`, ""},
-		"first 101":                        {`{user(id:"x"){library(first:101){bucket}}}`, "BAD_USER_INPUT"},
-		"first a million":                  {`{user(id:"x"){library(first:1000000){bucket}}}`, "BAD_USER_INPUT"},
-		"first beyond any number":          {`{user(id:"x"){library(first:99999999999999999999){bucket}}}`, "GRAPHQL_VALIDATION_FAILED"},
-		"first -1":                         {`{user(id:"x"){library(first:-1){bucket}}}`, "BAD_USER_INPUT"},
-		"last 101 in a fragment":           {`{user(id:"x"){...A}} fragment A on User{library(last:101){bucket}}`, "BAD_USER_INPUT"},
-		"first 101 in an inline fragment":  {`{user(id:"x"){...{library(first:101){bucket}}}}`, "BAD_USER_INPUT"},
-		"first null":                       {`{user(id:"x"){library(first:null){bucket}}}`, ""},
-		"introspection of the schema":      {"{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
-		"introspection of a type":          {`{__type(name:"User"){name}}`, "INTROSPECTION_DISABLED"},
-		"introspection in a fragment":      {"{...A} fragment A on Query{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
-		"introspection in another":         {"query A{viewer{id}} query B{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
-		"circular introspection":           {"{__schema" + strings.Repeat("{types{fields{type", 5) + "{name}" + strings.Repeat("}}}", 5) + "}", "INTROSPECTION_DISABLED"},
+		"directives everywhere": {"query($v:Int" + strings.Repeat("@x", 7) + ")" + strings.Repeat("@x", 7) +
+			"{viewer{...A}} fragment A on User" + strings.Repeat("@x", 7) + "{id}", "DIRECTIVE_LIMIT"},
+		"20 operations":  {operations(20), "OPERATION_RESOLUTION_FAILURE"},
+		"21 operations":  {operations(21), "OPERATION_LIMIT"},
+		"10 root fields": {rootFields("query", 10, "viewer{id}"), ""},
+		"11 root fields": {rootFields("query", 11, "viewer{id}"), "ROOT_FIELD_LIMIT"},
+		"5 mutations":    {rootFields("mutation", 5, anyMutation), ""},
+		"6 mutations":    {rootFields("mutation", 6, anyMutation), "ROOT_FIELD_LIMIT"},
+		"root fields by fragments": {"{...A " + rootFields("", 6, "viewer{id}")[1:] + " fragment A on Query{" +
+			strings.NewReplacer("a", "b").Replace(rootFields("", 6, "__typename")[1:]), "ROOT_FIELD_LIMIT"},
+		"15,000 characters":               {"{viewer{id}}" + strings.Repeat(" ", 14_988), ""},
+		"15,001 characters":               {"{viewer{id}}" + strings.Repeat(" ", 14_989), "QUERY_TOO_LONG"},
+		"characters, not bytes":           {"{viewer{id}}#" + strings.Repeat("ü", 14_000), ""},
+		"a megabyte":                      {strings.Repeat("{a", 500_000), "QUERY_TOO_LONG"},
+		"2,001 tokens":                    {"{viewer{" + strings.Repeat("id ", 1_996) + "}}", "TOKEN_LIMIT"},
+		"first 100":                       {`{user(id:"x"){library(first:100){bucket}}}`, ""},
+		"first 101":                       {`{user(id:"x"){library(first:101){bucket}}}`, "BAD_USER_INPUT"},
+		"first a million":                 {`{user(id:"x"){library(first:1000000){bucket}}}`, "BAD_USER_INPUT"},
+		"first beyond any number":         {`{user(id:"x"){library(first:99999999999999999999){bucket}}}`, "GRAPHQL_VALIDATION_FAILED"},
+		"first -1":                        {`{user(id:"x"){library(first:-1){bucket}}}`, "BAD_USER_INPUT"},
+		"last 101 in a fragment":          {`{user(id:"x"){...A}} fragment A on User{library(last:101){bucket}}`, "BAD_USER_INPUT"},
+		"first 101 in an inline fragment": {`{user(id:"x"){...{library(first:101){bucket}}}}`, "BAD_USER_INPUT"},
+		"first null":                      {`{user(id:"x"){library(first:null){bucket}}}`, ""},
+		"introspection of the schema":     {"{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
+		"introspection of a type":         {`{__type(name:"User"){name}}`, "INTROSPECTION_DISABLED"},
+		"introspection in a fragment":     {"{...A} fragment A on Query{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
+		"introspection in another":        {"query A{viewer{id}} query B{__schema{types{name}}}", "INTROSPECTION_DISABLED"},
+		"circular introspection": {"{__schema" + strings.Repeat("{types{fields{type", 5) + "{name}" + strings.Repeat("}}}", 5) + "}",
+			"INTROSPECTION_DISABLED"},
 		"__typename is no introspection":   {"{__typename viewer{__typename}}", ""},
 		"two operations, neither is named": {"{viewer{id}} {viewer{id}}", "GRAPHQL_VALIDATION_FAILED"},
 	} {
@@ -247,7 +255,8 @@ func TestIntrospection_IsForDevelopment(t *testing.T) {
 	for range 9 {
 		typeRef = "kind name ofType{" + typeRef + "}"
 	}
-	full := `{__schema{queryType{name} types{kind name fields(includeDeprecated:true){name args{name type{` + typeRef + `}}}} directives{name locations}}}`
+	full := `{__schema{queryType{name} types{kind name fields(includeDeprecated:true){name args{name type{` + typeRef +
+		`}}}} directives{name locations}}}`
 	if a := e.query(t, full, nil); a.code() != "" || !strings.Contains(string(a.Data), `"LibraryConnection"`) {
 		t.Errorf("got %.300s", a.Body)
 	}

@@ -15,28 +15,36 @@ import (
 // name.
 func hostileBodies(t testing.TB) map[string][]byte {
 	bodies := map[string][]byte{
-		"1 MB of spaces":                 []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + `"}`),
-		"1 MB of braces":                 []byte(strings.Repeat("{", 1<<20)),
-		"1 MB of members":                []byte(`{"query":"{__typename}"` + strings.Repeat(`,"a":1`, 170_000) + `}`),
-		"5,000 lists in lists":           []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":` + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}}`),
-		"an id of 1 MB":                  []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"` + strings.Repeat("a", 1<<20-100) + `"}}`),
+		"1 MB of spaces":  []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + `"}`),
+		"1 MB of braces":  []byte(strings.Repeat("{", 1<<20)),
+		"1 MB of members": []byte(`{"query":"{__typename}"` + strings.Repeat(`,"a":1`, 170_000) + `}`),
+		"5,000 lists in lists": []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":` +
+			strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}}`),
+		"an id of 1 MB": []byte(`{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"` +
+			strings.Repeat("a", 1<<20-100) + `"}}`),
 		"10,000 levels of JSON":          []byte(strings.Repeat("[", 10_000)),
 		"1 MB of brackets":               []byte(strings.Repeat("[]", 1<<19)),
 		"1 MB of escapes":                []byte(`{"query":"` + strings.Repeat(`\u0020`, 170_000) + `"}`),
 		"1 MB of numbers":                []byte(`{"query":"{__typename}","variables":{"a":[1` + strings.Repeat(`,1`, 500_000) + `]}}`),
 		"1 MB that ends in bad UTF-8":    []byte(`{"query":"` + strings.Repeat(" ", 1<<20-20) + "\xff" + `"}`),
 		"1 MB of operations in an array": []byte(`[{"query":"{a}"}` + strings.Repeat(`,{"query":"{a}"}`, 60_000) + `]`),
-		"a cursor of 1 MB":               []byte(`{"query":"query($c:Cursor){viewer{library(after:$c){nodes{id}}}}","variables":{"c":"` + strings.Repeat("A", 1<<20-120) + `"}}`),
-		"a list of 100,000 ids":          []byte(`{"query":"query($i:[ID!]!){nodes(ids:$i){id}}","variables":{"i":["a"` + strings.Repeat(`,"a"`, 99_999) + `]}}`),
+		"a cursor of 1 MB": []byte(`{"query":"query($c:Cursor){viewer{library(after:$c){nodes{id}}}}","variables":{"c":"` +
+			strings.Repeat("A", 1<<20-120) + `"}}`),
+		"a list of 100,000 ids": []byte(`{"query":"query($i:[ID!]!){nodes(ids:$i){id}}","variables":{"i":["a"` +
+			strings.Repeat(`,"a"`, 99_999) + `]}}`),
 	}
 	for name, query := range map[string]string{
-		"a comment of 1 MB": "{__typename}#" + strings.Repeat("a", 1<<20-40), "fragment bomb, 26 levels": bomb(26, "id"), "fragment bomb, 60 levels": bomb(60, "id"), "a bomb of fields": fieldBomb(20),
+		"a comment of 1 MB": "{__typename}#" + strings.Repeat("a", 1<<20-40), "fragment bomb, 26 levels": bomb(26, "id"),
+		"fragment bomb, 60 levels": bomb(60, "id"), "a bomb of fields": fieldBomb(20),
 		"101 aliases": aliases(101), "1,500 times a field": "{viewer{" + strings.Repeat("id ", 1_500) + "}}", "13 levels": nested(13),
-		"4,000 times a field": "{viewer{" + strings.Repeat("id ", 4_000) + "}}", "900 directives": "{viewer{id" + strings.Repeat("@x", 900) + "}}",
-		"fields that overlap": overlapping(200, "id displayName"), "900 unknown fragments": "{viewer{" + spreads(900) + "}}", "lists in lists": `{user(id:` + strings.Repeat("[", 900) + strings.Repeat("]", 900) + `){id}}`,
+		"4,000 times a field": "{viewer{" + strings.Repeat("id ", 4_000) + "}}", "900 directives": "{viewer{id" +
+			strings.Repeat("@x", 900) + "}}",
+		"fields that overlap": overlapping(200, "id displayName"), "900 unknown fragments": "{viewer{" + spreads(900) + "}}",
+		"lists in lists":     `{user(id:` + strings.Repeat("[", 900) + strings.Repeat("]", 900) + `){id}}`,
 		"900 unknown fields": "{viewer{" + unknown(900) + "}}", "many arguments": "{viewer{" + otherArguments(150) + "}}",
 		"100 x 100 x 100": `{user(id:"x"){library(first:100){nodes{createdBy{library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}}}}`,
-		"50 operations":   operations(50), "15,001 characters": strings.Repeat("{a", 7_501), "introspection": "{__schema{types{fields{type{name}}}}}",
+		"50 operations":   operations(50), "15,001 characters": strings.Repeat("{a", 7_501),
+		"introspection": "{__schema{types{fields{type{name}}}}}",
 	} {
 		body, err := json.Marshal(map[string]string{"query": query})
 		if err != nil {

@@ -19,12 +19,17 @@ func (l *Limits) named() map[string]any {
 		"body": &l.BodyBytes, "values": &l.Values, "characters": &l.QueryChars, "tokens": &l.Tokens, "depth": &l.Depth,
 		"introspection-depth": &l.IntrospectionDepth, "aliases": &l.Aliases, "directives": &l.Directives,
 		"operations": &l.Operations, "root-fields": &l.RootFields, "root-mutations": &l.RootMutations,
-		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "page-size": &l.PageSize, "answer-bytes": &l.AnswerBytes, "answer-memory": &l.AnswerMemory, "body-memory": &l.BodyMemory, "connections": &l.Connections, "ids": &l.IDs, "share-targets": &l.ShareTargets, "errors": &l.Errors, "concurrent": &l.Concurrent,
+		"repetitions": &l.Repetitions, "overlap": &l.Overlap, "cost": &l.Cost, "page-size": &l.PageSize, "answer-bytes": &l.AnswerBytes,
+		"answer-memory": &l.AnswerMemory, "body-memory": &l.BodyMemory, "connections": &l.Connections, "ids": &l.IDs,
+		"share-targets": &l.ShareTargets, "errors": &l.Errors, "concurrent": &l.Concurrent,
 		"query-time": &l.Query, "mutation-time": &l.Mutation, "documents": &l.CachedDocuments, "document-bytes": &l.CachedBytes,
 		"persisted": &l.PersistedDocuments, "persisted-bytes": &l.PersistedBytes,
-		"streams": &l.Streams, "streams-per-viewer": &l.StreamsPerViewer, "socket-operations": &l.SocketOperations, "subscriptions": &l.Subscriptions,
-		"header": &l.HeaderBytes, "address-points": &l.AddressPoints, "pastes-per-minute": &l.Pastes, "confirmed-keys": &l.ConfirmedKeys, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
-		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit, "pending-sockets": &l.PendingSockets, "ping-time": &l.Ping,
+		"streams": &l.Streams, "streams-per-viewer": &l.StreamsPerViewer, "socket-operations": &l.SocketOperations,
+		"subscriptions": &l.Subscriptions,
+		"header":        &l.HeaderBytes, "address-points": &l.AddressPoints, "pastes-per-minute": &l.Pastes,
+		"confirmed-keys": &l.ConfirmedKeys, "read-header-time": &l.ReadHeader, "read-time": &l.Read, "write-time": &l.Write,
+		"idle-time": &l.Idle, "stream-write-time": &l.StreamWrite, "socket-init-time": &l.SocketInit,
+		"pending-sockets": &l.PendingSockets, "ping-time": &l.Ping,
 	}
 }
 

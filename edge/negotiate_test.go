@@ -10,19 +10,20 @@ func TestNegotiate_ChoosesThePreferredMediaType(t *testing.T) {
 		accept []string
 		want   mediaType
 	}{
-		"nothing":                   {nil, mediaJSON},
-		"empty":                     {[]string{""}, mediaJSON},
-		"anything":                  {[]string{"*/*"}, mediaJSON},
-		"any application":           {[]string{"application/*"}, mediaJSON},
-		"JSON":                      {[]string{"application/json"}, mediaJSON},
-		"GraphQL":                   {[]string{"application/graphql-response+json"}, mediaGraphQL},
-		"with a charset":            {[]string{"application/graphql-response+json; charset=utf-8"}, mediaGraphQL},
-		"both":                      {[]string{"application/json, application/graphql-response+json"}, mediaGraphQL},
-		"both in two headers":       {[]string{"application/json", "application/graphql-response+json"}, mediaGraphQL},
-		"JSON preferred":            {[]string{"application/graphql-response+json;q=0.5, application/json"}, mediaJSON},
-		"GraphQL preferred":         {[]string{"application/graphql-response+json, application/json;q=0.9"}, mediaGraphQL},
-		"what Apollo sends":         {[]string{"application/graphql-response+json,application/json;q=0.9"}, mediaGraphQL},
-		"what urql sends":           {[]string{"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed"}, mediaGraphQL},
+		"nothing":             {nil, mediaJSON},
+		"empty":               {[]string{""}, mediaJSON},
+		"anything":            {[]string{"*/*"}, mediaJSON},
+		"any application":     {[]string{"application/*"}, mediaJSON},
+		"JSON":                {[]string{"application/json"}, mediaJSON},
+		"GraphQL":             {[]string{"application/graphql-response+json"}, mediaGraphQL},
+		"with a charset":      {[]string{"application/graphql-response+json; charset=utf-8"}, mediaGraphQL},
+		"both":                {[]string{"application/json, application/graphql-response+json"}, mediaGraphQL},
+		"both in two headers": {[]string{"application/json", "application/graphql-response+json"}, mediaGraphQL},
+		"JSON preferred":      {[]string{"application/graphql-response+json;q=0.5, application/json"}, mediaJSON},
+		"GraphQL preferred":   {[]string{"application/graphql-response+json, application/json;q=0.9"}, mediaGraphQL},
+		"what Apollo sends":   {[]string{"application/graphql-response+json,application/json;q=0.9"}, mediaGraphQL},
+		"what urql sends": {[]string{"application/graphql-response+json, application/graphql+json, " +
+			"application/json, text/event-stream, multipart/mixed"}, mediaGraphQL},
 		"what browsers send":        {[]string{"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, mediaJSON},
 		"JSON refused, rest taken":  {[]string{"application/json;q=0, */*"}, mediaGraphQL},
 		"precise beats the range":   {[]string{"*/*;q=1, application/json;q=0.1, application/graphql-response+json;q=0.2"}, mediaGraphQL},
@@ -49,10 +50,11 @@ func TestNegotiate_ChoosesEventsForThoseWhoAcceptThem(t *testing.T) {
 		accept         string
 		events, stream bool
 	}{
-		"nothing":                {"", false, false},
-		"anything":               {"*/*", false, false},
-		"any text":               {"text/*", false, false},
-		"what urql sends":        {"application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed", true, false},
+		"nothing":  {"", false, false},
+		"anything": {"*/*", false, false},
+		"any text": {"text/*", false, false},
+		"what urql sends": {"application/graphql-response+json, application/graphql+json, application/json, " +
+			"text/event-stream, multipart/mixed", true, false},
 		"what graphql-sse sends": {"text/event-stream", true, true},
 		"events preferred":       {"text/event-stream, application/json;q=0.9", true, true},
 		"JSON preferred":         {"text/event-stream;q=0.9, application/json", true, false},

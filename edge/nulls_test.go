@@ -19,17 +19,23 @@ func TestNulls_ExplicitNullInANonNullPlaceIsRefused(t *testing.T) {
 		"below the root": {`query($s:Boolean=true){user(id:"u:a:b"){id displayName @include(if:$s)}}`, `{"s":null}`,
 			"the argument if of @include"},
 		"on an inline fragment": {`query($s:Boolean=true){viewer{... @include(if:$s){id}}}`, `{"s":null}`, "the argument if of @include"},
-		"on a spread":           {`query($s:Boolean=true){viewer{...F @include(if:$s)}} fragment F on User{id}`, `{"s":null}`, "the argument if of @include"},
+		"on a spread": {`query($s:Boolean=true){viewer{...F @include(if:$s)}} fragment F on User{id}`, `{"s":null}`,
+			"the argument if of @include"},
 		"in a fragment": {`query($s:Boolean=true){viewer{...F}} fragment F on User{...G} fragment G on User{id @skip(if:$s)}`, `{"s":null}`,
 			"the argument if of @skip"},
-		"beside one that skips":  {`query($s:Boolean=true){viewer @skip(if:true) @include(if:$s){id}}`, `{"s":null}`, "the argument if of @include"},
-		"after another variable": {`query($n:Int,$s:Boolean=true){viewer{id library(first:$n){bucket} createdAt @include(if:$s)}}`, `{"n":null,"s":null}`, "the argument if of @include"},
-		"an argument":            {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{"i":null}`, "the argument id of user"},
-		"a list":                 {`query($i:[ID!]=["u:a:b"]){nodes(ids:$i){id}}`, `{"i":null}`, "the argument ids of nodes"},
-		"an element of a list":   {`query($i:ID="u:a:b"){nodes(ids:["u:a:a",$i]){id}}`, `{"i":null}`, "an element of the argument ids of nodes"},
-		"representations":        {`query($r:[_Any!]=[]){_entities(representations:$r){__typename}}`, `{"r":null}`, "the argument representations of _entities"},
-		"an input":               {`mutation($in:CreateUserInput=` + input + `){createUser(input:$in){user{id}}}`, `{"in":null}`, "the argument input of createUser"},
-		"a field of an input":    {`mutation($e:String="e"){createUser(input:{` + create + `,email:$e}){user{id}}}`, `{"e":null}`, "the field email of CreateUserInput"},
+		"beside one that skips": {`query($s:Boolean=true){viewer @skip(if:true) @include(if:$s){id}}`, `{"s":null}`,
+			"the argument if of @include"},
+		"after another variable": {`query($n:Int,$s:Boolean=true){viewer{id library(first:$n){bucket} createdAt @include(if:$s)}}`,
+			`{"n":null,"s":null}`, "the argument if of @include"},
+		"an argument":          {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{"i":null}`, "the argument id of user"},
+		"a list":               {`query($i:[ID!]=["u:a:b"]){nodes(ids:$i){id}}`, `{"i":null}`, "the argument ids of nodes"},
+		"an element of a list": {`query($i:ID="u:a:b"){nodes(ids:["u:a:a",$i]){id}}`, `{"i":null}`, "an element of the argument ids of nodes"},
+		"representations": {`query($r:[_Any!]=[]){_entities(representations:$r){__typename}}`, `{"r":null}`,
+			"the argument representations of _entities"},
+		"an input": {`mutation($in:CreateUserInput=` + input + `){createUser(input:$in){user{id}}}`,
+			`{"in":null}`, "the argument input of createUser"},
+		"a field of an input": {`mutation($e:String="e"){createUser(input:{` + create + `,email:$e}){user{id}}}`,
+			`{"e":null}`, "the field email of CreateUserInput"},
 		"a field in a list": {`mutation($r:ID="u:a:b"){setGroupMembers(input:{groupId:"g:a:b",members:[{principalId:$r,role:MEMBER}]}){userErrors{code}}}`, `{"r":null}`,
 			"the field principalId of GroupMemberChange"},
 		"one operation of two": {`query A($i:ID="u:a:b"){user(id:$i){...F}} query B($s:Boolean!,$i:ID!){user(id:$i){...F @include(if:$s)}} fragment F on User{id}`,
@@ -44,7 +50,8 @@ func TestNulls_ExplicitNullInANonNullPlaceIsRefused(t *testing.T) {
 			want := "The variable $" + variable + " is null, but " + c.place + " may not be null."
 			check := func(transport, got string) {
 				t.Helper()
-				if !strings.Contains(got, want) || !strings.Contains(got, `"BAD_USER_INPUT"`) || strings.Contains(got, `"data":{`) || strings.Contains(got, `"data":null`) {
+				if !strings.Contains(got, want) || !strings.Contains(got, `"BAD_USER_INPUT"`) || strings.Contains(got, `"data":{`) ||
+					strings.Contains(got, `"data":null`) {
 					t.Errorf("%s: got %s, want %s", transport, got, want)
 				}
 			}
@@ -56,7 +63,8 @@ func TestNulls_ExplicitNullInANonNullPlaceIsRefused(t *testing.T) {
 				}
 			}
 			if !strings.HasPrefix(c.query, "mutation") {
-				check("GET", e.get(t, []string{"query", c.query, "variables", c.variables, "operationName", strings.Trim(operation, `"nul`)}).Body.String())
+				check("GET", e.get(t, []string{"query", c.query, "variables", c.variables, "operationName",
+					strings.Trim(operation, `"nul`)}).Body.String())
 			}
 			r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
@@ -81,16 +89,20 @@ func TestNulls_ExplicitNullInANonNullPlaceIsRefused(t *testing.T) {
 // defaults.
 func TestNulls_OtherNullsAreAccepted(t *testing.T) {
 	for name, c := range map[string]struct{ query, variables string }{
-		"a default":            {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{}`},
-		"a value":              {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{"i":"u:a:c"}`},
-		"a nullable place":     {`query($n:Int=3){user(id:"u:a:b"){id library(first:$n){bucket}}}`, `{"n":null}`},
-		"a skipped field":      {`query($i:ID="u:a:b",$s:Boolean!){user(id:"u:a:b"){id} other:user(id:$i) @include(if:$s){id}}`, `{"i":null,"s":false}`},
-		"below a skipped one":  {`query($n:Boolean=true,$s:Boolean!){user(id:"u:a:b"){id ... @skip(if:$s){displayName @include(if:$n)}}}`, `{"n":null,"s":true}`},
-		"in a skipped spread":  {`query($n:Boolean=true,$s:Boolean!){user(id:"u:a:b"){id ...F @skip(if:$s)}} fragment F on User{displayName @include(if:$n)}`, `{"n":null,"s":true}`},
-		"of another operation": {`query B($i:ID="u:a:b"){user(id:$i){id}} query A($i:Cursor){user(id:"u:a:b"){id library(after:$i){bucket}}}`, `{"i":null}`},
+		"a default":        {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{}`},
+		"a value":          {`query($i:ID="u:a:b"){user(id:$i){id}}`, `{"i":"u:a:c"}`},
+		"a nullable place": {`query($n:Int=3){user(id:"u:a:b"){id library(first:$n){bucket}}}`, `{"n":null}`},
+		"a skipped field": {`query($i:ID="u:a:b",$s:Boolean!){user(id:"u:a:b"){id} other:user(id:$i) @include(if:$s){id}}`,
+			`{"i":null,"s":false}`},
+		"below a skipped one": {`query($n:Boolean=true,$s:Boolean!){user(id:"u:a:b"){id ... @skip(if:$s){displayName @include(if:$n)}}}`,
+			`{"n":null,"s":true}`},
+		"in a skipped spread": {`query($n:Boolean=true,$s:Boolean!){user(id:"u:a:b"){id ...F @skip(if:$s)}} fragment F on User{displayName @include(if:$n)}`, `{"n":null,"s":true}`},
+		"of another operation": {`query B($i:ID="u:a:b"){user(id:$i){id}} query A($i:Cursor){user(id:"u:a:b"){id library(after:$i){bucket}}}`,
+			`{"i":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newEdge(t, nil).send(t, `{"query":`+string(quoted(c.query))+`,"variables":`+c.variables+`,"operationName":`+operationIn(c.query)+`}`)
+			a := newEdge(t, nil).send(t, `{"query":`+string(quoted(c.query))+`,"variables":`+c.variables+`,"operationName":`+
+				operationIn(c.query)+`}`)
 			if a.code() != "" || !strings.HasPrefix(string(a.Data), `{"user":{"id":"u:a:`) {
 				t.Errorf("got %s", a.Body)
 			}

@@ -85,7 +85,8 @@ func slowAnswers(t *testing.T, p *pipes, s *ticking) map[string]func() (read fun
 	}
 	const long = `{"query":"{user(id:\"x\"){a:displayName b:displayName c:displayName}}"}`
 	post := func(header, body string) func() (func() error, func()) {
-		return request(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body))
+		return request(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: "+
+			"application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body))
 	}
 	return map[string]func() (func() error, func()){
 		"an answer":           post("", long),

@@ -61,7 +61,8 @@ func TestPersistedDocuments_AreFoundByTheirDigest(t *testing.T) {
 func TestPersistedDocuments_AreFoundByGET(t *testing.T) {
 	e := newEdge(t, nil)
 	hash := digest(persistedText)
-	if a := e.get(t, []string{"extensions", extension(hash)}); a.code() != "PERSISTED_QUERY_NOT_FOUND" || a.Errors[0].Message != "PersistedQueryNotFound" {
+	if a := e.get(t, []string{"extensions", extension(hash)}); a.code() != "PERSISTED_QUERY_NOT_FOUND" ||
+		a.Errors[0].Message != "PersistedQueryNotFound" {
 		t.Errorf("got %s", a.Body)
 	}
 	e.get(t, []string{"query", persistedText, "extensions", extension(hash)})
@@ -159,8 +160,10 @@ func TestParseManifest_ReadsBothFormatsOnly(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"empty": "", "no JSON": "{", "a list": "[]", "null": "null", "no documents": "{}", "an empty list": `{"operations":[]}`, "a number": `{"1":1}`,
-		"no id": `{"operations":[{"body":"{a}"}]}`, "no body": `{"operations":[{"id":"1"}]}`, "an id twice": `{"operations":[{"id":"1","body":"{a}"},{"id":"1","body":"{b}"}]}`,
+		"empty": "", "no JSON": "{", "a list": "[]", "null": "null", "no documents": "{}", "an empty list": `{"operations":[]}`,
+		"a number": `{"1":1}`,
+		"no id":    `{"operations":[{"body":"{a}"}]}`, "no body": `{"operations":[{"id":"1"}]}`,
+		"an id twice": `{"operations":[{"id":"1","body":"{a}"},{"id":"1","body":"{b}"}]}`,
 	} {
 		if _, err := ParseManifest([]byte(text)); err == nil {
 			t.Errorf("%s: no error", name)
@@ -190,7 +193,8 @@ func TestManifest_OtherDocumentsAreRefused(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"{", "{nothing}"} {
-		c := Config{Schema: newTicking(), Authenticate: authenticate, Limits: DefaultLimits(), Log: e.handler.presenter.log, Random: e.handler.presenter.random, Documents: Manifest{"Bad": text}}
+		c := Config{Schema: newTicking(), Authenticate: authenticate, Limits: DefaultLimits(), Log: e.handler.presenter.log,
+			Random: e.handler.presenter.random, Documents: Manifest{"Bad": text}}
 		if _, err := New(c); err == nil || !strings.Contains(err.Error(), "Bad") {
 			t.Errorf("%s: %v", text, err)
 		}

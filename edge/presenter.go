@@ -93,7 +93,8 @@ func codeOf(e *fault.Error) string {
 		return codeBadCursor
 	case fault.ReasonBadInput, fault.ReasonTooMany:
 		return codeBadUserInput
-	case fault.ReasonVersion, fault.ReasonRevision, fault.ReasonTaken, fault.ReasonLastManager, fault.ReasonExpired, fault.ReasonConfirmed, fault.ReasonCancelled:
+	case fault.ReasonVersion, fault.ReasonRevision, fault.ReasonTaken, fault.ReasonLastManager, fault.ReasonExpired,
+		fault.ReasonConfirmed, fault.ReasonCancelled:
 		return codeConflict
 	case fault.ReasonNotAMember:
 		return codeNotFound

@@ -87,7 +87,8 @@ func TestCompress_IsForAnonymousAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err := io.ReadAll(z); err != nil || string(b) != strings.ReplaceAll(`{"data":{"a":{"id":"#"},"b":{"id":"#"},"c":{"id":"#"}}}`, "#", long) {
+			if b, err := io.ReadAll(z); err != nil || string(b) != strings.ReplaceAll(`{"data":{"a":{"id":"#"},"b":{"id":"#"},"c":{"id":"#"}}}`,
+				"#", long) {
 				t.Errorf("%v %.100s", err, b)
 			}
 		})

@@ -37,11 +37,12 @@ func TestRates_OperationsCostTheirPrice(t *testing.T) {
 		body string
 		want int // answered of 100 points
 	}{
-		"a small query, 1 point":         {`{"query":"{viewer{id}}"}`, 100},
-		"a page of 60, 6.2 points":       {`{"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"}`, 16},
-		"a refused one, 1 point":         {`{"query":"{nothing}"}`, 100},
-		"no JSON, 1 point":               {`{`, 100},
-		"beyond the cost, 1 point":       {`{"query":"{user(id:\"x\"){library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}"}`, 100},
+		"a small query, 1 point":   {`{"query":"{viewer{id}}"}`, 100},
+		"a page of 60, 6.2 points": {`{"query":"{user(id:\"x\"){library(first:60){nodes{id}}}}"}`, 16},
+		"a refused one, 1 point":   {`{"query":"{nothing}"}`, 100},
+		"no JSON, 1 point":         {`{`, 100},
+		"beyond the cost, 1 point": {`{"query":"{user(id:\"x\"){library(first:100){nodes{createdBy{library(first:100){nodes{id}}}}}}}"}`,
+			100},
 		"a mutation, 10 points":          {`{"query":"mutation{` + mutation + `}"}`, 10},
 		"two mutations, 20 points":       {`{"query":"mutation{a:` + mutation + ` b:` + mutation + `}"}`, 5},
 		"one that is left out, 10":       {`{"query":"mutation{a:` + mutation + ` b:` + input + `@skip(if:true){user{id}}}"}`, 10},
@@ -274,7 +275,8 @@ func TestRates_AreInTheHeaders(t *testing.T) {
 		if got := e.send(t, body, "Authorization: Bearer ann").Header().Get("RateLimit"); got != `"points";r=59;t=1` {
 			t.Errorf("after a pause: %s", got)
 		}
-		if got := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 0 }).send(t, body).Header(); got.Get("RateLimit") != "" || got.Get("RateLimit-Policy") != "" {
+		if got := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 0 }).send(t, body).Header(); got.Get("RateLimit") != "" ||
+			got.Get("RateLimit-Policy") != "" {
 			t.Errorf("without rate limits: %v", got)
 		}
 	})

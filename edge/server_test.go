@@ -120,15 +120,20 @@ func TestServer_UnclearFramingEndsTheConnection(t *testing.T) {
 		request string
 		answers int
 	}{
-		"its length":                    {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 24\r\n\r\n" + body, 2},
-		"both":                          {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, 1},
-		"both, the other way":           {"POST /graphql HTTP/1.1\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" + chunked, 1},
-		"both, of a GET":                {"GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1},
-		"Transfer-Encoding of HTTP/1.0": {"POST /graphql HTTP/1.0\r\nConnection: keep-alive\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" + body, 1},
+		"its length": {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 24\r\n\r\n" + body, 2},
+		"both": {"POST /graphql HTTP/1.1\r\n" + head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			chunked, 1},
+		"both, the other way": {"POST /graphql HTTP/1.1\r\n" + head + "Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" +
+			chunked, 1},
+		"both, of a GET": {"GET /graphql?query={__typename} HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+			"5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 1},
+		"Transfer-Encoding of HTTP/1.0": {"POST /graphql HTTP/1.0\r\nConnection: keep-alive\r\n" + head +
+			"Transfer-Encoding: chunked\r\nContent-Length: 24\r\n\r\n" + body, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := dial(t, addr)
-			if _, err := io.WriteString(conn, c.request+"GET /graphql?query={smuggled:__typename} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			if _, err := io.WriteString(conn, c.request+
+				"GET /graphql?query={smuggled:__typename} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}
 			got, err := io.ReadAll(conn)

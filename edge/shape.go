@@ -59,7 +59,8 @@ const (
 // validation rules take more than quadratic time.
 func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusal {
 	if len(doc.Operations) > limits.Operations {
-		return refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.", len(doc.Operations), limits.Operations))
+		return refuseDocument(codeOperationLimit, fmt.Sprintf("The document has %d operations; at most %d are allowed.",
+			len(doc.Operations), limits.Operations))
 	}
 	in := &inspector{limits: limits, fragments: make(map[string]*fragmentShape, len(doc.Fragments))}
 	for _, def := range doc.Fragments {
@@ -85,7 +86,8 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusa
 		}
 	}
 	if in.nested > limits.Depth { // like overlap, this limit protects the process
-		return refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.", in.nested, limits.Depth))
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("A value is %d lists and objects deep; at most %d are allowed.",
+			in.nested, limits.Depth))
 	}
 	if v := in.tooLarge; v != nil {
 		r := refuseDocument(codeValidationFailed, clip("A number has at most 64 bits; a longer ID is written as a string: "+v.Raw))
@@ -93,10 +95,13 @@ func inspect(doc *ast.QueryDocument, limits *Limits, introspection bool) *refusa
 		return r
 	}
 	if in.directives > limits.Directives {
-		return refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.", in.directives, limits.Directives))
+		return refuseDocument(codeDirectiveLimit, fmt.Sprintf("The document has %d directives; at most %d are allowed.",
+			in.directives, limits.Directives))
 	}
 	if in.widest >= limits.Repetitions {
-		return refuseDocument(codeDuplicateLimit, fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.", atMost(in.widest), limits.Repetitions))
+		return refuseDocument(codeDuplicateLimit,
+			fmt.Sprintf("A field is repeated in one selection set, fragments counted, %s times; it must be fewer than %d.",
+				atMost(in.widest), limits.Repetitions))
 	}
 	for i, op := range doc.Operations {
 		if shapes[i].intro > 0 && !introspection {
@@ -127,7 +132,8 @@ func checkShape(op *ast.OperationDefinition, s shape, limits *Limits) *refusal {
 		return refuseDocument(code, fmt.Sprintf(format, args...))
 	}
 	if s.aliases > limits.Aliases {
-		return refuse(codeAliasLimit, "The operation has, fragments counted, %s aliases; at most %d are allowed.", atMost(s.aliases), limits.Aliases)
+		return refuse(codeAliasLimit, "The operation has, fragments counted, %s aliases; at most %d are allowed.",
+			atMost(s.aliases), limits.Aliases)
 	}
 	roots, what := limits.RootFields, "root fields"
 	if op.Operation == ast.Mutation {

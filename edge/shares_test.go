@@ -30,7 +30,8 @@ func TestShares_AnAccountThatHoldsItsShareStopsNobodyElse(t *testing.T) {
 	byPost := func(accept string) func(t *testing.T, e *edgeUnderTest, header ...string) string {
 		return func(t *testing.T, e *edgeUnderTest, header ...string) string {
 			c := dial(t, start(t, e.handler, DefaultLimits()))
-			fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n%s%sContent-Length: %d\r\n\r\n%s", accept, strings.Join(append(header, ""), "\r\n"), len(query), query)
+			fmt.Fprintf(c, "POST /graphql HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: "+
+				"application/json\r\n%s%sContent-Length: %d\r\n\r\n%s", accept, strings.Join(append(header, ""), "\r\n"), len(query), query)
 			b, err := io.ReadAll(c)
 			if err != nil {
 				t.Error(err)
@@ -61,7 +62,8 @@ func TestShares_AnAccountThatHoldsItsShareStopsNobodyElse(t *testing.T) {
 				if !hold(e.handler, "u:acme:ann") || hold(e.handler, "u:acme:ann") {
 					t.Fatal("the share is another one")
 				}
-				if got := ask(t, e, "Authorization: Bearer ann"); !strings.Contains(got, "UNAVAILABLE") && got != "closed 1013" || strings.Contains(got, `"data"`) {
+				if got := ask(t, e, "Authorization: Bearer ann"); !strings.Contains(got, "UNAVAILABLE") && got != "closed 1013" ||
+					strings.Contains(got, `"data"`) {
 					t.Errorf("the account is answered %s", got)
 				}
 				if got := ask(t, e); !strings.Contains(got, `{"data":{"user":{"id":"x"}}}`) {
@@ -119,7 +121,8 @@ func TestShares_RunningOperationsHoldTheirVariables(t *testing.T) {
 	e.query(t, `query($f:String!){user(id:"x"){library(filter:{text:$f}){bucket}}}`, map[string]any{"f": strings.Repeat("a", 300_000)})
 	e.query(t, `query($a:[ID!]!){user(id:"x"){id} nodes(ids:$a){id}}`, map[string]any{"a": []string{"1", "2"}})
 	e.query(t, "{user(id:\"x\"){id}}"+strings.Repeat(" ", 14_000), nil) // with its syntax tree
-	if len(bodies) != 5 || bodies[0] > 1000 || bodies[1] > 1000 || bodies[2] < 300_000 || bodies[2] > 310_000 || bodies[3] < 350 || bodies[3] > 1000 || bodies[4] < 400_000-usualDocument {
+	if len(bodies) != 5 || bodies[0] > 1000 || bodies[1] > 1000 || bodies[2] < 300_000 || bodies[2] > 310_000 ||
+		bodies[3] < 350 || bodies[3] > 1000 || bodies[4] < 400_000-usualDocument {
 		t.Errorf("while the operations run, %v bytes are held", bodies)
 	}
 	if held := e.held(); held != nothing {
@@ -135,7 +138,8 @@ const (
 // TestBodies_HoldWhatHasArrived: a client that sends a part of a body and waits holds memory for
 // this part and not for the announced length.
 func TestBodies_HoldWhatHasArrived(t *testing.T) {
-	for _, c := range []struct{ sent, most int64 }{{0, 0}, {1, 1 << 10}, {1025, 2 << 10}, {66_000, 128 << 10}, {300_000, 512 << 10}, {600_000, 1<<20 + 1}} {
+	for _, c := range []struct{ sent, most int64 }{{0, 0}, {1, 1 << 10}, {1025, 2 << 10}, {66_000, 128 << 10},
+		{300_000, 512 << 10}, {600_000, 1<<20 + 1}} {
 		e := newEdge(t, nil)
 		conn := dial(t, start(t, e.handler, DefaultLimits()))
 		_, _ = io.WriteString(conn, slowBody+strings.Repeat(" ", int(c.sent)))
@@ -160,7 +164,8 @@ func TestBodies_WaitingOnesOfAnAddressHoldItsShare(t *testing.T) {
 	eventually(t, func() bool { return e.handler.bodies.Used() == 4<<20 })
 	conn := dial(t, addr)
 	_, _ = io.WriteString(conn, slowBody+" ")
-	if b, _ := io.ReadAll(conn); !strings.HasPrefix(string(b), "HTTP/1.1 503 ") || !strings.Contains(string(b), "Retry-After: 1\r\n") || !strings.Contains(string(b), codeUnavailable) {
+	if b, _ := io.ReadAll(conn); !strings.HasPrefix(string(b), "HTTP/1.1 503 ") || !strings.Contains(string(b), "Retry-After: 1\r\n") ||
+		!strings.Contains(string(b), codeUnavailable) {
 		t.Errorf("one more is answered %s", b)
 	}
 	conn = dial(t, addr)
@@ -202,7 +207,8 @@ func TestBodies_WaitingMessagesAreCounted(t *testing.T) {
 // TestSubscriptions_HoldTheirVariables: by every transport, for as long as they run. Beyond its
 // share an account is refused, and others are not.
 func TestSubscriptions_HoldTheirVariables(t *testing.T) {
-	body, err := json.Marshal(map[string]any{"query": `subscription($t:String){ticks(text:$t)}`, "variables": map[string]any{"t": strings.Repeat("t", 524_000)}})
+	body, err := json.Marshal(map[string]any{"query": `subscription($t:String){ticks(text:$t)}`,
+		"variables": map[string]any{"t": strings.Repeat("t", 524_000)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +219,8 @@ func TestSubscriptions_HoldTheirVariables(t *testing.T) {
 	byEvents := func(version string) func(t *testing.T, addr string, header ...string) (first func() string, leave func()) {
 		return func(t *testing.T, addr string, header ...string) (func() string, func()) {
 			c := dial(t, addr)
-			fmt.Fprintf(c, "POST /graphql HTTP/%s\r\nHost: x\r\nContent-Type: application/json\r\nAccept: text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s", version, strings.Join(append(header, ""), "\r\n"), len(body), body)
+			fmt.Fprintf(c, "POST /graphql HTTP/%s\r\nHost: x\r\nContent-Type: application/json\r\nAccept: "+
+				"text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s", version, strings.Join(append(header, ""), "\r\n"), len(body), body)
 			return func() string { return untilText(c, "errors") }, func() { _ = c.Close() }
 		}
 	}
@@ -300,7 +307,8 @@ func TestRaw_SentTextsHoldTheirLength(t *testing.T) {
 	if !e.handler.memory.Hold("2001:db8::/48", 64<<20) {
 		t.Fatal("the share of a network is another one")
 	}
-	for address, status := range map[string]string{"192.0.2.9": " 503 ", "192.0.2.8": " 200 ", "2001:db8:0:7::1": " 503 ", "2001:db8:1::1": " 200 "} {
+	for address, status := range map[string]string{"192.0.2.9": " 503 ", "192.0.2.8": " 200 ", "2001:db8:0:7::1": " 503 ",
+		"2001:db8:1::1": " 200 "} {
 		c := p.dial(address)
 		_, _ = io.WriteString(c, "GET /p/p:1/raw HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		if got, err := io.ReadAll(c); err != nil || !strings.Contains(string(got[:20]), status) {

@@ -79,7 +79,8 @@ type socket struct {
 // that what the server keeps for a request, 20 KB and more, is freed while the socket is idle.
 func (h *Handler) serveSocket(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	s := &socket{handler: h, from: h.rates.addressOf(r), origin: observe.OriginOf(r.Context(), r.Header), active: map[string]*socketOperation{}}
+	s := &socket{handler: h, from: h.rates.addressOf(r), origin: observe.OriginOf(r.Context(), r.Header),
+		active: map[string]*socketOperation{}}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
 	if refused := s.admit(r); refused != nil {
 		s.cancel()

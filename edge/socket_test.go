@@ -39,7 +39,8 @@ func dialSocket(ctx context.Context, addr, protocol string, header ...string) (*
 		h.Set(name, value)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	return websocket.Dial(ctx, "ws://"+addr+"/graphql", &websocket.DialOptions{Subprotocols: []string{protocol}, HTTPHeader: h, HTTPClient: client})
+	return websocket.Dial(ctx, "ws://"+addr+"/graphql", &websocket.DialOptions{Subprotocols: []string{protocol},
+		HTTPHeader: h, HTTPClient: client})
 }
 
 func (s *socketUnderTest) send(message string) {
@@ -87,18 +88,29 @@ func TestSocket_OperationsAreAnswered(t *testing.T) {
 		init, payload string
 		want          []string
 	}{
-		"a query":                 {"", `{"query":"{user(id:\"u:a:b\"){id}}"}`, []string{next + `{"data":{"user":{"id":"u:a:b"}}}}`, complete}},
-		"an anonymous viewer":     {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
-		"a token":                 {`{"authorization":"Bearer ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
-		"a bare token":            {`{"Authorization":"ann"}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
-		"no token":                {`{"authorization":null,"x":1}`, `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
-		"variables":               {"", `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"x"}}`, []string{next + `{"data":{"user":{"id":"x"}}}}`, complete}},
-		"a mutation":              {"", `{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`, []string{next + `{"data":{"createUser":{"user":{"id":"u:a:b"}}}}}`, complete}},
-		"not valid":               {"", `{"query":"{nothing}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
-		"no query":                {"", `{}`, []string{`{"type":"error","id":"1","payload":[{"message":"The member query is missing.","extensions":{"code":"BAD_REQUEST"}}]}`}},
-		"beyond a limit":          {"", `{"query":"` + aliases(31) + `"}`, []string{`{"type":"error","id":"1","payload":[{"message":"The operation has, fragments counted, 31 aliases; at most 30 are allowed.","extensions":{"code":"ALIAS_LIMIT"}}]}`}},
-		"not persisted":           {"", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + strings.Repeat("0", 64) + `"}}}`, []string{`{"type":"error","id":"1","payload":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}`}},
-		"an unknown subscription": {"", `{"query":"subscription{x}"}`, []string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"x\" on type \"Subscription\".","locations":[{"line":1,"column":14}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
+		"a query":             {"", `{"query":"{user(id:\"u:a:b\"){id}}"}`, []string{next + `{"data":{"user":{"id":"u:a:b"}}}}`, complete}},
+		"an anonymous viewer": {"", `{"query":"{viewer{id}}"}`, []string{next + `{"data":{"viewer":null}}}`, complete}},
+		"a token": {`{"authorization":"Bearer ann"}`, `{"query":"{viewer{id}}"}`,
+			[]string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
+		"a bare token": {`{"Authorization":"ann"}`, `{"query":"{viewer{id}}"}`,
+			[]string{next + `{"data":{"viewer":{"id":"u:acme:ann"}}}}`, complete}},
+		"no token": {`{"authorization":null,"x":1}`, `{"query":"{viewer{id}}"}`,
+			[]string{next + `{"data":{"viewer":null}}}`, complete}},
+		"variables": {"", `{"query":"query($i:ID!){user(id:$i){id}}","variables":{"i":"x"}}`,
+			[]string{next + `{"data":{"user":{"id":"x"}}}}`, complete}},
+		"a mutation": {"",
+			`{"query":"mutation{createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}}"}`,
+			[]string{next + `{"data":{"createUser":{"user":{"id":"u:a:b"}}}}}`, complete}},
+		"not valid": {"", `{"query":"{nothing}"}`,
+			[]string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"nothing\" on type \"Query\".","locations":[{"line":1,"column":2}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
+		"no query": {"", `{}`,
+			[]string{`{"type":"error","id":"1","payload":[{"message":"The member query is missing.","extensions":{"code":"BAD_REQUEST"}}]}`}},
+		"beyond a limit": {"", `{"query":"` + aliases(31) + `"}`,
+			[]string{`{"type":"error","id":"1","payload":[{"message":"The operation has, fragments counted, 31 aliases; at most 30 are allowed.","extensions":{"code":"ALIAS_LIMIT"}}]}`}},
+		"not persisted": {"", `{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"` + strings.Repeat("0", 64) + `"}}}`,
+			[]string{`{"type":"error","id":"1","payload":[{"message":"PersistedQueryNotFound","extensions":{"code":"PERSISTED_QUERY_NOT_FOUND"}}]}`}},
+		"an unknown subscription": {"", `{"query":"subscription{x}"}`,
+			[]string{`{"type":"error","id":"1","payload":[{"message":"Cannot query field \"x\" on type \"Subscription\".","locations":[{"line":1,"column":14}],"extensions":{"code":"GRAPHQL_VALIDATION_FAILED"}}]}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := opened(t, addr, c.init)
@@ -293,7 +305,8 @@ func TestDrain_FinishesOperationsOfSockets(t *testing.T) {
 		t.Errorf("a new operation: %s", got)
 	}
 	close(leave)
-	for _, want := range []string{`{"type":"next","id":"1","payload":{"data":{"user":{"id":"u:a:b"}}}}`, `{"type":"complete","id":"1"}`, "closed 1001"} {
+	for _, want := range []string{`{"type":"next","id":"1","payload":{"data":{"user":{"id":"u:a:b"}}}}`,
+		`{"type":"complete","id":"1"}`, "closed 1001"} {
 		if got := c.next(); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -326,7 +339,8 @@ func TestSocket_FromOtherSitesIsRefused(t *testing.T) {
 	}
 	addr := start(t, newEdge(t, func(c *Config) { c.CrossOrigin = sites }).handler, DefaultLimits())
 	for origin, allowed := range map[string]bool{
-		"http://" + addr: true, "https://app.example.org": true, "https://evil.com": false, "null": false, "https://app.example.org.evil.com": false, "http://app.example.org": false,
+		"http://" + addr: true, "https://app.example.org": true, "https://evil.com": false, "null": false,
+		"https://app.example.org.evil.com": false, "http://app.example.org": false,
 	} {
 		conn, resp, err := dialSocket(t.Context(), addr, subprotocol, "Origin: "+origin)
 		if allowed != (err == nil) || !allowed && resp.StatusCode != 403 {

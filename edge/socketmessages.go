@@ -40,7 +40,8 @@ func (s *socket) receive(message []byte) bool {
 		return false
 	}
 	// Half of a surrogate pair in an operation is an error of this operation only.
-	if verdict == jsontext.HalfPair && (kind != "subscribe" || payload == nil || jsontext.Check(payload, s.handler.limits.Values) == jsontext.Valid) {
+	if verdict == jsontext.HalfPair && (kind != "subscribe" || payload == nil ||
+		jsontext.Check(payload, s.handler.limits.Values) == jsontext.Valid) {
 		return false
 	}
 	switch kind {
@@ -181,7 +182,8 @@ func (s *socket) subscribe(id string, payload []byte) bool {
 	case draining:
 		s.refuse(id, refuseDocument(codeUnavailable, "The service is stopping; connect again."))
 	case count >= s.handler.limits.SocketOperations:
-		s.refuse(id, refuseDocument(codeOperationLimit, fmt.Sprintf("At most %d operations run at once over one connection.", s.handler.limits.SocketOperations)))
+		s.refuse(id, refuseDocument(codeOperationLimit, fmt.Sprintf("At most %d operations run at once over one connection.",
+			s.handler.limits.SocketOperations)))
 	default:
 		s.start(id, payload)
 	}

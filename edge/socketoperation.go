@@ -39,7 +39,8 @@ func (s *socket) start(id string, payload []byte) {
 		s.refuseUnrun(id, refused, span)
 		return
 	}
-	running := &socketOperation{operation: op, socket: s, id: id, endless: op.Operation.Operation == ast.Subscription, done: func() {}, began: time.Now(), span: span,
+	running := &socketOperation{operation: op, socket: s, id: id, endless: op.Operation.Operation == ast.Subscription,
+		done: func() {}, began: time.Now(), span: span,
 		outcome: report{operation: string(op.Operation.Operation), name: op.Operation.Name, code: codeOK, cost: op.cost}}
 	if running.endless {
 		if running.done, refused = h.streams.subscribe(s.account.owner); refused != nil {

@@ -30,7 +30,8 @@ type streams struct {
 type stream interface{ drain() }
 
 func newStreams(l *Limits) *streams {
-	return &streams{limits: l, open: map[stream]string{}, pending: map[string][]*socket{}, empty: make(chan struct{}), held: map[string]int{}, subscriptions: map[string]int{}}
+	return &streams{limits: l, open: map[stream]string{}, pending: map[string][]*socket{}, empty: make(chan struct{}),
+		held: map[string]int{}, subscriptions: map[string]int{}}
 }
 
 // enter adds a stream of an owner, unless there are too many or the process is ending.

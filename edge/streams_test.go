@@ -54,7 +54,8 @@ func TestStreams_OfACallerAreBounded(t *testing.T) {
 	// A socket that sends ann's token only in its init is one too many of hers.
 	initRefused(t, addr, `{"authorization":"ann"}`)
 	refusedSocket(t, addr, "Authorization: Bearer ann")
-	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 || a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "1" {
+	if a := e.send(t, `{"query":"subscription{ticks}"}`, eventsOnly, "Authorization: Bearer ann"); a.Code != 429 ||
+		a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "1" {
 		t.Errorf("%d %s", a.Code, a.Body)
 	}
 	_, _ = ann.conn.CloseNow(), second.conn.CloseNow()
@@ -229,7 +230,8 @@ func TestStreams_EndedAreNotCounted(t *testing.T) {
 		s.leave(st)
 		_ = s.initialise(st.(*socket), "caller3")
 	}
-	if s.enterPending(waiting) != nil || s.initialise(waiting, "caller3") != nil || s.initialise(waiting, "caller4") != nil || s.held["caller4"] != 1 || len(s.held) != 1 {
+	if s.enterPending(waiting) != nil || s.initialise(waiting, "caller3") != nil || s.initialise(waiting, "caller4") != nil ||
+		s.held["caller4"] != 1 || len(s.held) != 1 {
 		t.Errorf("still counted: %v", s.held)
 	}
 	s.leave(waiting)

@@ -6,7 +6,8 @@ import (
 )
 
 // halves are escapes of half of a surrogate pair.
-var halves = []string{`\ud800`, `\uD83Dx`, `\udbff\n`, `\udc00`, `\uDFFF`, `\ude00\ud83d`, `\ud83d\ud83d\ude00`, `\ud83d\u0041`, `\ud83d\\ude00`, `\ud83d \ude00`, `😀\ud83d`}
+var halves = []string{`\ud800`, `\uD83Dx`, `\udbff\n`, `\udc00`, `\uDFFF`, `\ude00\ud83d`, `\ud83d\ud83d\ude00`,
+	`\ud83d\u0041`, `\ud83d\\ude00`, `\ud83d \ude00`, `😀\ud83d`}
 
 // wholes are escapes that look like halves of a pair.
 var wholes = []string{`\ud83d\ude00`, `\uD83D\uDE00\uDBFF\uDFFF`, `\ud7ff\ue000`, `\\ud800`, `\\\\udc00`, `\u00e9`, `ud800`}
@@ -26,7 +27,8 @@ func TestHalfPairs_AreRefused(t *testing.T) {
 	for _, half := range halves {
 		for _, body := range []string{
 			`{"query":"` + query + `","variables":{"i":"u:a:` + half + `"}}`, `{"query":"` + query + `","variables":{"i":"u:a:b","` + half + `":1}}`,
-			`{"query":"{viewer{id}}` + half + `"}`, `{"query":"{viewer{id}}","extensions":{"a":["` + half + `"]}}`, `{"query":"{viewer{id}}","operationName":"` + half + `"}`,
+			`{"query":"{viewer{id}}` + half + `"}`, `{"query":"{viewer{id}}","extensions":{"a":["` + half + `"]}}`,
+			`{"query":"{viewer{id}}","operationName":"` + half + `"}`,
 		} {
 			refused("a body", e.send(t, body).Body.String(), "BAD_REQUEST")
 			s := opened(t, address, "")

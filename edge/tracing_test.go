@@ -14,7 +14,8 @@ func TestLog_InternalErrorsHaveTheirTraceID(t *testing.T) {
 	var log bytes.Buffer
 	lines := observe.NewLogger(&log)
 	// Nothing is recorded, so nothing is exported.
-	export, err := observe.OpenExport(t.Context(), observe.ExportConfig{Traces: observe.Collector{URL: "http://127.0.0.1:1/v1/traces"}, Log: lines}, observe.NewMetrics())
+	export, err := observe.OpenExport(t.Context(), observe.ExportConfig{Traces: observe.Collector{URL: "http://127.0.0.1:1/v1/traces"},
+		Log: lines}, observe.NewMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}

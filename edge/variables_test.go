@@ -24,7 +24,8 @@ func TestVariables_KeepNumbersExactly(t *testing.T) {
 	if r != nil {
 		t.Fatal(r.errs)
 	}
-	want := map[string]any{"a": json.Number("9007199254740995"), "b": json.Number("1e400"), "c": []any{json.Number("1"), "é", json.Number("25e-1")}}
+	want := map[string]any{"a": json.Number("9007199254740995"), "b": json.Number("1e400"),
+		"c": []any{json.Number("1"), "é", json.Number("25e-1")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -70,16 +71,19 @@ func TestVariables_WholeNumbersAreIntsAndIDs(t *testing.T) {
 	}
 	for number, want := range map[string]string{
 		"1": "1", "1.0": "1", "1e0": "1", "1E+0": "1", "10e-1": "1", "0.1e1": "1", "1.000000000000000000000000": "1", "0.0001e4": "1",
-		"1.5e1": "15", "1e1": "10", "0": "0", "-0": "0", "-0.0": "0", "0e999999999999999999999": "0", "0.0e-5": "0", "100": "100", "2500e-2": "25",
+		"1.5e1": "15", "1e1": "10", "0": "0", "-0": "0", "-0.0": "0", "0e999999999999999999999": "0", "0.0e-5": "0",
+		"100": "100", "2500e-2": "25",
 	} {
 		for _, list := range []string{number, "[" + number + "]", `["a",` + number + `]`} {
 			a := e.send(t, `{"query":`+string(quoted(query))+`,"variables":{"n":`+number+`,"i":`+number+`,"l":`+list+`}}`)
-			if !strings.HasPrefix(string(a.Data), `{"user":{"id":"`+want+`","library":{`) || !strings.HasSuffix(string(a.Data), `{"id":"`+want+`"}]}`) {
+			if !strings.HasPrefix(string(a.Data), `{"user":{"id":"`+want+`","library":{`) ||
+				!strings.HasSuffix(string(a.Data), `{"id":"`+want+`"}]}`) {
 				t.Errorf("%s in %s: got %s", number, list, a.Body)
 			}
 		}
 	}
-	for _, id := range []string{"9223372036854775807", "9223372036854775807.0", "-9223372036854775808", "9.223372036854775807e18", "-1e0", "1e18"} {
+	for _, id := range []string{"9223372036854775807", "9223372036854775807.0", "-9223372036854775808",
+		"9.223372036854775807e18", "-1e0", "1e18"} {
 		want := map[string]string{"-1e0": "-1", "1e18": "1000000000000000000"}[id]
 		if want == "" {
 			want = strings.Replace(strings.TrimSuffix(strings.TrimSuffix(id, ".0"), "e18"), ".", "", 1)
@@ -89,7 +93,8 @@ func TestVariables_WholeNumbersAreIntsAndIDs(t *testing.T) {
 		}
 	}
 	calls := e.calls.Load()
-	for _, number := range []string{"1.5", "1e-1", "0.1", "-1.0001", "15e-1", "1e400", "1e99999999999999999999", "1e-99999999999999999999", "9223372036854775808",
+	for _, number := range []string{"1.5", "1e-1", "0.1", "-1.0001", "15e-1", "1e400", "1e99999999999999999999",
+		"1e-99999999999999999999", "9223372036854775808",
 		"1e19", "-9.3e18", "1" + strings.Repeat("0", 200), "1." + strings.Repeat("0", 200) + "1"} {
 		for query, want := range map[string]string{
 			`query($v:ID!){user(id:$v){id}}`:                           "$v is not an ID, a string or a whole number of 64 bits.",
@@ -121,7 +126,8 @@ func TestLiterals_NumbersBeyond64BitsAreRefused(t *testing.T) {
 	} {
 		e := newEdge(t, nil)
 		a := e.query(t, query, nil)
-		if a.code() != "GRAPHQL_VALIDATION_FAILED" || !strings.HasPrefix(a.Errors[0].Message, "A number has at most 64 bits; a longer ID is written as a string") ||
+		if a.code() != "GRAPHQL_VALIDATION_FAILED" ||
+			!strings.HasPrefix(a.Errors[0].Message, "A number has at most 64 bits; a longer ID is written as a string") ||
 			a.Errors[0].at() != at || e.calls.Load() > 0 || e.log.Len() > 0 {
 			t.Errorf("%s: got %s, %s", query, a.Body, e.log.String())
 		}

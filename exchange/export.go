@@ -68,7 +68,8 @@ type Service struct {
 
 // New returns the Service of exports and imports.
 func New(c Config) *Service {
-	return &Service{engine: c.Engine, people: c.People, principals: c.Principals, contents: c.Contents, library: c.Library, pages: c.Pages, pastes: c.Pastes, rt: c.Runtime}
+	return &Service{engine: c.Engine, people: c.People, principals: c.Principals, contents: c.Contents, library: c.Library,
+		pages: c.Pages, pastes: c.Pastes, rt: c.Runtime}
 }
 
 // Export writes users, groups, items, roles, texts with their branches, revisions, suggestions and

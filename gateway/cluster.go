@@ -29,12 +29,14 @@ type cluster struct{ options session.Options }
 // parseCluster reads the name of a keyspace, without its scheme, and the flags.
 func parseCluster(flag, name string, f config.ClusterFlags) (Target, error) {
 	hosts, keyspace, ok := strings.Cut(name, "/")
-	if !ok || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") || slices.Contains(strings.Split(hosts, ","), "") {
+	if !ok || keyspace == "" || strings.Contains(keyspace, "/") || strings.Contains(hosts, "@") ||
+		slices.Contains(strings.Split(hosts, ","), "") {
 		// The message does not repeat the name: there may be a password in it.
 		return nil, config.WrongUsage(flag, "cassandra://…", clusterName+"; set user and password by flags")
 	}
 	if !session.IsKeyspace(keyspace) {
-		return nil, config.WrongUsage(flag, keyspace, clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
+		return nil, config.WrongUsage(flag, keyspace,
+			clusterName+", where KEYSPACE has 1 to 48 characters of a-z, 0-9 and _, and begins with a letter")
 	}
 	if f.Timeout <= 0 {
 		return nil, config.WrongUsage("cassandra-timeout", f.Timeout.String(), "a time above the nodes' own timeouts, such as 6s")
@@ -68,7 +70,8 @@ func nodeTLS(f config.ClusterFlags) (*session.TLS, error) {
 	if (f.Cert == "") != (f.Key == "") {
 		return nil, config.WrongUsage("cassandra-cert, cassandra-key", f.Cert+f.Key, "both or neither")
 	}
-	return &named, config.CheckFiles(config.FileFlag{Key: "cassandra-ca", Path: f.CA}, config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
+	return &named, config.CheckFiles(config.FileFlag{Key: "cassandra-ca", Path: f.CA},
+		config.FileFlag{Key: "cassandra-cert", Path: f.Cert}, config.FileFlag{Key: "cassandra-key", Path: f.Key})
 }
 
 // parseReplication returns the numbers of replicas by data centre. "" stands for every data centre.
@@ -92,11 +95,14 @@ func (c *cluster) open(ctx context.Context, with Options) (OpenStore, error) {
 	o := c.options
 	o.Log = with.Log
 	if o.Timeout <= nodesTimeout && o.Log != nil {
-		o.Log.WarnContext(ctx, "cassandra-timeout is not above the nodes' own timeouts, unless they are shorter than the default: outcomes may be reported as unknown without need", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
+		o.Log.WarnContext(ctx,
+			"cassandra-timeout is not above the nodes' own timeouts, unless they are shorter than the default: outcomes "+
+				"may be reported as unknown without need", "timeout", o.Timeout.String(), "nodes", nodesTimeout.String())
 	}
 	if with.Metrics != nil {
 		o.Observe = func(ctx context.Context, r session.Observation) {
-			with.called(ctx, observe.Call{System: "cassandra", Operation: r.Operation, Outcome: r.Outcome, Took: r.Took, Retries: r.Retries, Hedged: r.Hedged})
+			with.called(ctx, observe.Call{System: "cassandra", Operation: r.Operation, Outcome: r.Outcome, Took: r.Took,
+				Retries: r.Retries, Hedged: r.Hedged})
 		}
 	}
 	store, err := cassandra.Open(ctx, o)

@@ -19,7 +19,8 @@ func TestHostID_IsRandomByDefault(t *testing.T) {
 	store := config.StoreFlag{Store: "pebble:" + t.TempDir()}
 	ann := &principal.Viewer{User: "u:acme:ann"}
 	name := func(hostID string) string {
-		g, err := gateway.Open(t.Context(), store, gateway.Options{HostID: hostID, Log: slog.New(slog.DiscardHandler), Fatal: func(err error) { t.Error(err) }})
+		g, err := gateway.Open(t.Context(), store, gateway.Options{HostID: hostID, Log: slog.New(slog.DiscardHandler),
+			Fatal: func(err error) { t.Error(err) }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,8 @@ func TestHostID_IsRandomByDefault(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		made, err := g.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Private})
+		made, err := g.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "t",
+			Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,8 @@ func TestHostID_IsRandomByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	one, two := name(""), name("")
-	if format := regexp.MustCompile(`^c:acme:[a-z2-7]{8}/1$`); !format.MatchString(one) || !format.MatchString(two) || one == two || strings.Contains(one, strings.ToLower(machine)) {
+	if format := regexp.MustCompile(`^c:acme:[a-z2-7]{8}/1$`); !format.MatchString(one) || !format.MatchString(two) ||
+		one == two || strings.Contains(one, strings.ToLower(machine)) {
 		t.Errorf("the names of two starts are %s and %s", one, two)
 	}
 }

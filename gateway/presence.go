@@ -93,7 +93,8 @@ func inUse(what string, others []cassandra.Presence) error {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return &fault.Error{Code: fault.Conflict, Msg: fmt.Sprintf(
-		"%s is in use by %s on %s%s: end it; if it has been killed, its registration expires within %d s", what, first.Doing, first.Host, more, int(longest.Seconds()))}
+		"%s is in use by %s on %s%s: end it; if it has been killed, its registration expires within %d s", what, first.Doing,
+		first.Host, more, int(longest.Seconds()))}
 }
 
 // HostName returns the name of this host for operators: the one given, or the machine's name if that

@@ -138,7 +138,8 @@ func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 		t.Fatal("it is not planned")
 	}
 	user := func(v, bucket principal.Visibility) *Object {
-		return &Object{Principal: &principal.Header{ID: "u:a:b", Visibility: v}, Page: &Page{LibraryConnection: &library.LibraryConnection{Bucket: bucket}}}
+		return &Object{Principal: &principal.Header{ID: "u:a:b", Visibility: v},
+			Page: &Page{LibraryConnection: &library.LibraryConnection{Bucket: bucket}}}
 	}
 	item := func(k library.ContentKind, v principal.Visibility) *Object {
 		return &Object{Item: RowOf(&library.Content{ID: "c:a:b", Kind: k, Visibility: v})}
@@ -147,7 +148,8 @@ func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 		object *Object
 		want   string // empty: not written
 	}{
-		"a user":                      {user(principal.Public, principal.Private), `{"node":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
+		"a user": {user(principal.Public, principal.Private),
+			`{"node":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
 		"a user's visibility":         {user(99, principal.Private), ""},
 		"a bucket":                    {user(principal.Public, 99), ""},
 		"an item":                     {item(library.Link, principal.Public), `{"node":{"id":"c:a:b","kind":"LINK","visibility":"PUBLIC"}}`},
@@ -198,10 +200,12 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		{`(first: $n)`, map[string]any{"n": nil}, library.LibraryQuery{}, true},
 		{`(first: $n)`, nil, library.LibraryQuery{}, true},
 		{`(first: $n)`, map[string]any{"n": "5"}, library.LibraryQuery{}, false},
-		{`(first: 3, after: $after)`, map[string]any{"after": text}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &three, After: &text}}, true},
+		{`(first: 3, after: $after)`, map[string]any{"after": text},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{First: &three, After: &text}}, true},
 		{`(last: 3, before: "cursor")`, nil, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &three, Before: &text}}, true},
 		{`(orderBy: {field: LAST_MODIFIED, direction: DESC})`, nil, library.LibraryQuery{Descending: true}, true},
-		{`(orderBy: $o)`, map[string]any{"o": map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}}, library.LibraryQuery{Descending: true}, true},
+		{`(orderBy: $o)`, map[string]any{"o": map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}},
+			library.LibraryQuery{Descending: true}, true},
 		{`(orderBy: $o)`, map[string]any{"o": map[string]any{"field": "LAST_MODIFIED", "direction": "UP"}}, library.LibraryQuery{}, false},
 		{`(orderBy: $o)`, nil, library.LibraryQuery{}, true},
 		{`(orderBy: {field: LAST_MODIFIED, direction: $d})`, map[string]any{"d": "DESC"}, library.LibraryQuery{Descending: true}, true},
@@ -210,16 +214,21 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		{`(includeShared: $s)`, map[string]any{"s": true}, library.LibraryQuery{IncludeShared: true}, true},
 		{`(includeShared: $s)`, map[string]any{"s": false}, library.LibraryQuery{}, true},
 		{`(filter: null)`, nil, library.LibraryQuery{}, true},
-		{`(filter: {text: "a", kinds: NOTE, roles: []})`, nil, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, Kinds: []library.ContentKind{library.Note}, Roles: []library.ContentRole{}}}, true},
-		{`(filter: $f)`, map[string]any{"f": map[string]any{"text": "a"}}, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word}}, true},
+		{`(filter: {text: "a", kinds: NOTE, roles: []})`, nil,
+			library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, Kinds: []library.ContentKind{library.Note},
+				Roles: []library.ContentRole{}}}, true},
+		{`(filter: $f)`, map[string]any{"f": map[string]any{"text": "a"}}, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word}},
+			true},
 		{`(filter: $f)`, map[string]any{"f": nil}, library.LibraryQuery{}, true},
 		{`(filter: $f)`, nil, library.LibraryQuery{}, true},
 		{`(filter: $f)`, map[string]any{"f": map[string]any{"kinds": []any{"FILM"}}}, library.LibraryQuery{}, false},
-		{`(filter: {text: $t, createdBy: "u:a:b"})`, map[string]any{"t": "a"}, library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, CreatedBy: &creator}}, true},
+		{`(filter: {text: $t, createdBy: "u:a:b"})`, map[string]any{"t": "a"},
+			library.LibraryQuery{Filter: &library.LibraryFilter{Text: &word, CreatedBy: &creator}}, true},
 		{`(filter: {text: $t, createdBy: "u:a:b"})`, nil, library.LibraryQuery{Filter: &library.LibraryFilter{CreatedBy: &creator}}, true},
 	} {
 		var declared []string
-		for _, v := range []string{"$n: Int", "$after: Cursor", "$o: LibraryOrder", "$d: OrderDirection!", "$s: Boolean", "$f: LibraryFilter", "$t: String"} {
+		for _, v := range []string{"$n: Int", "$after: Cursor", "$o: LibraryOrder", "$d: OrderDirection!", "$s: Boolean",
+			"$f: LibraryFilter", "$t: String"} {
 			if name, _, _ := strings.Cut(v, ":"); strings.Contains(c.arguments, name) {
 				declared = append(declared, v)
 			}

@@ -107,14 +107,19 @@ func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 		args map[string]any
 		want library.LibraryQuery
 	}{
-		"forwards":                  {"hasPreviousPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
-		"forwards, this side":       {"hasNextPage", map[string]any{"first": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}}},
-		"after a cursor":            {"hasPreviousPage", map[string]any{"after": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}, OtherSide: true}},
-		"backwards":                 {"hasNextPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
-		"before a cursor":           {"hasNextPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}, OtherSide: true}},
-		"forwards, both sides":      {"hasPreviousPage hasNextPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
-		"backwards, both sides":     {"hasNextPage hasPreviousPage", map[string]any{"last": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
-		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &from}, library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}}},
+		"forwards":            {"hasPreviousPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
+		"forwards, this side": {"hasNextPage", map[string]any{"first": &n}, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &n}}},
+		"after a cursor": {"hasPreviousPage", map[string]any{"after": &from},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}, OtherSide: true}},
+		"backwards": {"hasNextPage", map[string]any{"last": &n},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
+		"before a cursor": {"hasNextPage", map[string]any{"before": &from},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}, OtherSide: true}},
+		"forwards, both sides": {"hasPreviousPage hasNextPage", map[string]any{}, library.LibraryQuery{OtherSide: true}},
+		"backwards, both sides": {"hasNextPage hasPreviousPage", map[string]any{"last": &n},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{Last: &n}, OtherSide: true}},
+		"before one, the same side": {"hasPreviousPage", map[string]any{"before": &from},
+			library.LibraryQuery{PageArgs: cursor.PageArgs{Before: &from}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			query := `{ viewer { library { pageInfo { ` + c.flag + ` } } } }`

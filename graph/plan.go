@@ -209,7 +209,8 @@ func (c *compiler) content(below ast.SelectionSet) plan[*Row] {
 func (c *compiler) text(f graphql.CollectedField) writer[*Row] {
 	n := len(c.want.Texts)
 	c.want.Texts = append(c.want.Texts, f)
-	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*note.Revision] { return revisionFields[f.Name] }, revisionImplementors)
+	text := compile(c, f.Selections, func(f graphql.CollectedField) writer[*note.Revision] { return revisionFields[f.Name] },
+		revisionImplementors)
 	return func(b []byte, r *Row) []byte {
 		if r.Texts[n] == nil {
 			return appendNull(b)

@@ -21,11 +21,12 @@ func TestRepresentation_InvalidOnesDoNotFailTheBatch(t *testing.T) {
 		id    string
 		fault bool
 	}{
-		"a user":                   {ref("__typename", "User", "id", "u:acme:ann"), "u:acme:ann", false},
-		"a user in capitals":       {ref("__typename", "User", "id", "U:ACME:Ann"), "u:acme:ann", false},
-		"a group":                  {ref("__typename", "Group", "id", "g:acme:crew"), "g:acme:crew", false},
-		"a content":                {ref("__typename", "Content", "id", "c:acme:Page"), "c:acme:Page", false},
-		"other fields are ignored": {ref("__typename", "User", "id", "u:acme:ann", "email", "x", "role", "admin", "library", []any{1}), "u:acme:ann", false},
+		"a user":             {ref("__typename", "User", "id", "u:acme:ann"), "u:acme:ann", false},
+		"a user in capitals": {ref("__typename", "User", "id", "U:ACME:Ann"), "u:acme:ann", false},
+		"a group":            {ref("__typename", "Group", "id", "g:acme:crew"), "g:acme:crew", false},
+		"a content":          {ref("__typename", "Content", "id", "c:acme:Page"), "c:acme:Page", false},
+		"other fields are ignored": {ref("__typename", "User", "id", "u:acme:ann", "email", "x", "role", "admin", "library", []any{1}),
+			"u:acme:ann", false},
 		"the id of another type":   {ref("__typename", "User", "id", "c:acme:Page"), "", false},
 		"a group for a user":       {ref("__typename", "User", "id", "g:acme:crew"), "", false},
 		"a user for a group":       {ref("__typename", "Group", "id", "u:acme:ann"), "", false},

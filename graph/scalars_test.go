@@ -58,7 +58,8 @@ func TestDateTime_InputIsConvertedToUTC(t *testing.T) {
 	if want := "2026-11-21T09:30:00.123456Z"; err != nil || zoned.String() != want {
 		t.Errorf("zoned: %v, %v; want %s", zoned, err, want)
 	}
-	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z", "2026-11-21T9:30:00Z", "2026-11-21T09:30:00,5Z",
+	for _, bad := range []any{"", "yesterday", "2026-11-21", "2026-11-21T10:30:00", "10000-01-01T00:00:00Z",
+		"2026-11-21T9:30:00Z", "2026-11-21T09:30:00,5Z",
 		"2026-11-21T09:30:00+24:00", 17, nil, true} {
 		if _, err := UnmarshalDateTime(bad); fault.ReasonOf(err) != fault.ReasonBadInput {
 			t.Errorf("%v: got %v, want BAD_USER_INPUT", bad, err)
@@ -71,7 +72,8 @@ func TestInt_Has32Bits(t *testing.T) {
 		in   any
 		want int
 	}{
-		{7, 7}, {int64(-1), -1}, {json.Number("2147483647"), math.MaxInt32}, {int64(math.MinInt32), math.MinInt32}, {3.0, 3}, {json.Number("-0"), 0},
+		{7, 7}, {int64(-1), -1}, {json.Number("2147483647"), math.MaxInt32}, {int64(math.MinInt32), math.MinInt32}, {3.0, 3},
+		{json.Number("-0"), 0},
 	}
 	for _, c := range good {
 		if got, err := UnmarshalInt(c.in); err != nil || got != c.want {

@@ -11,7 +11,8 @@ import (
 // the types of the generated code.
 func TestServed_OffersOnlyWhatIsSupported(t *testing.T) {
 	served := Served()
-	for name, offered := range map[string]bool{"defer": false, "skip": true, "include": true, "deprecated": true, "oneOf": true, "specifiedBy": true} {
+	for name, offered := range map[string]bool{"defer": false, "skip": true, "include": true, "deprecated": true,
+		"oneOf": true, "specifiedBy": true} {
 		if (served.Directives[name] != nil) != offered {
 			t.Errorf("@%s: offered is not %v", name, offered)
 		}

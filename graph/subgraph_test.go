@@ -83,11 +83,13 @@ func TestSubgraph_MatchesTheContract(t *testing.T) {
 }
 
 func TestSubgraph_HasNoOneOf(t *testing.T) {
-	doc := parsed(t, "a schema", `input Place @oneOf @tag(name: "x") { id: ID, name: String } type Query { node: Int, nodes: Int, other: Int } type Other { node: Int }`)
+	doc := parsed(t, "a schema",
+		`input Place @oneOf @tag(name: "x") { id: ID, name: String } type Query { node: Int, nodes: Int, other: Int } type Other { node: Int }`)
 	for _, def := range doc.Definitions {
 		compose(def)
 	}
-	want := []string{"Other.node: Int", "Place.id: ID", "Place.name: String", "Query.other: Int", `input_object Place @tag(name: "x")`, "object Other", "object Query"}
+	want := []string{"Other.node: Int", "Place.id: ID", "Place.name: String", "Query.other: Int",
+		`input_object Place @tag(name: "x")`, "object Other", "object Query"}
 	var got []string
 	for _, line := range parts(t, doc) {
 		if !strings.HasSuffix(line, ": ") { // a description, and there is none

@@ -34,7 +34,8 @@ func TestTextQuery_LanguagesAreParsedOncePerRequest(t *testing.T) {
 	}
 	op = &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
 	field := doc.Operations[0].SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
-	if q, err := TextQueryOf(graphql.WithOperationContext(context.Background(), op), graphql.CollectedField{Field: field}); err != nil || q.Accept != nil {
+	if q, err := TextQueryOf(graphql.WithOperationContext(context.Background(), op), graphql.CollectedField{Field: field}); err != nil ||
+		q.Accept != nil {
 		t.Errorf("without a header: %v, %v", q.Accept, err)
 	}
 }

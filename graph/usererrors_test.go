@@ -41,7 +41,8 @@ func TestUserErrors_ShowWhatAUserCanCorrect(t *testing.T) {
 		{"too many", fault.TooManyf(path, "m"), shown(CodeTooMany)},
 		{"taken", conflict(fault.ReasonTaken), shown(CodeTaken)},
 		{"version", conflict(fault.ReasonVersion), shown(CodeConflict)},
-		{"version, with the current one", fault.VersionConflict(7, "m"), []UserError{{Message: "m", Field: []string{"expectedVersion"}, Code: CodeConflict, CurrentVersion: &seven}}},
+		{"version, with the current one", fault.VersionConflict(7, "m"),
+			[]UserError{{Message: "m", Field: []string{"expectedVersion"}, Code: CodeConflict, CurrentVersion: &seven}}},
 		{"last manager", conflict(fault.ReasonLastManager), shown(CodeLastManager)},
 		{"not a member", conflict(fault.ReasonNotAMember), shown(CodeNotAMember)},
 		{"expired", conflict(fault.ReasonExpired), shown(CodeExpired)},
@@ -103,7 +104,8 @@ func TestInvalidReason_HasTheDetailsOfTheDomain(t *testing.T) {
 // TestUserErrorCode_ReservedValuesSaySo: the description of a code that nothing returns yet says
 // that it is reserved.
 func TestUserErrorCode_ReservedValuesSaySo(t *testing.T) {
-	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager, CodeNotAMember, CodeTooMany,
+	returned := []UserErrorCode{CodeInvalid, CodeNotFound, CodeForbidden, CodeTaken, CodeConflict, CodeLastManager,
+		CodeNotAMember, CodeTooMany,
 		CodeExpired, CodeCancelled, CodeConfirmed, CodeRevision, CodeWrongSecret}
 	for _, value := range parsedSchema.Types["UserErrorCode"].EnumValues {
 		reserved := strings.HasPrefix(value.Description, "Reserved, no mutation returns it yet: ")

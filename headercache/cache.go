@@ -100,7 +100,8 @@ func (c *cache) drop(e *list.Element) {
 
 // items reads the missing ones of the items with the rows of members, and keeps those that exist. at is called before
 // the read; ok reports whether what is read may be kept.
-func (c *cache) items(ctx context.Context, store library.ContentStore, keyOf func(i int) key, members []principal.ID, rows []*library.ContentRows, missing []int, at func(id string) (m moment, ok bool)) ([]*library.ContentRows, error) {
+func (c *cache) items(ctx context.Context, store library.ContentStore, keyOf func(i int) key, members []principal.ID,
+	rows []*library.ContentRows, missing []int, at func(id string) (m moment, ok bool)) ([]*library.ContentRows, error) {
 	if len(missing) == 0 {
 		return rows, nil
 	}
@@ -127,7 +128,8 @@ func (c *cache) items(ctx context.Context, store library.ContentStore, keyOf fun
 }
 
 // headers is items for users and groups.
-func (c *cache) headers(ctx context.Context, store principal.Store, ids []principal.ID, headers []*principal.Header, missing []int, at func(id string) (m moment, ok bool)) ([]*principal.Header, error) {
+func (c *cache) headers(ctx context.Context, store principal.Store, ids []principal.ID, headers []*principal.Header,
+	missing []int, at func(id string) (m moment, ok bool)) ([]*principal.Header, error) {
 	if len(missing) == 0 {
 		return headers, nil
 	}

@@ -92,14 +92,16 @@ func TestEntry_SharesNoMemory(t *testing.T) {
 	description, link, expiry, h.Page[0], rows.Members[0].Role = "", "", 0, 'x', library.NoRole
 	k := kept.Header
 	if k.Title != "title" || *k.Description != "description" || *k.Link != "link" || *k.ExpiresAt != 7 || string(k.Page) != "page" ||
-		k.Creator != "u:acme:bob" || k.CanonicalURL != "https://a/1" || k.ID != "c:acme:a/1" || kept.Members[0] != (library.Member{Principal: "u:acme:ann", Role: library.Manages, Seq: 3}) {
+		k.Creator != "u:acme:bob" || k.CanonicalURL != "https://a/1" || k.ID != "c:acme:a/1" ||
+		kept.Members[0] != (library.Member{Principal: "u:acme:ann", Role: library.Manages, Seq: 3}) {
 		t.Errorf("the entry has %+v %+v", k, kept.Members)
 	}
 	if e.bytes != itemBytes+memberBytes+size || e.mts != 9 || e.value != kept {
 		t.Errorf("the entry takes %d bytes and is of the state %d, want %d and 9", e.bytes, e.mts, itemBytes+memberBytes+size)
 	}
 	p := &entry{key: key{id: "u:acme:ann"}}
-	if got := *p.setHeader(&principal.Header{ID: "u:acme:ann", DisplayName: "Ann", Email: "a@b", MTS: 4}); got.DisplayName != "Ann" || got.ID != "u:acme:ann" || got.Email != "a@b" || p.mts != 4 {
+	if got := *p.setHeader(&principal.Header{ID: "u:acme:ann", DisplayName: "Ann", Email: "a@b", MTS: 4}); got.DisplayName != "Ann" ||
+		got.ID != "u:acme:ann" || got.Email != "a@b" || p.mts != 4 {
 		t.Errorf("the entry has %+v", got)
 	}
 }

@@ -75,7 +75,8 @@ func (c *Checked) InFlightLists() *commit.InFlightReader {
 
 // ReadItems implements listing.Items. It keeps and serves what is read with the member row of the library's owner
 // alone, because the entry of a library confirms no other role. Without a set every item is read.
-func (c *Checked) ReadItems(ctx context.Context, r *library.Reading, es []library.Entry, set *commit.InFlightSet) ([]*library.ContentRows, error) {
+func (c *Checked) ReadItems(ctx context.Context, r *library.Reading, es []library.Entry,
+	set *commit.InFlightSet) ([]*library.ContentRows, error) {
 	rows := make([]*library.ContentRows, len(es))
 	keyOf := func(i int) key { return key{id: string(es[i].Content), first: r.Owner} }
 	if len(r.Members) != 1 {
@@ -92,7 +93,8 @@ func (c *Checked) now(string) (moment, bool) { return moment{Moment: sched.Prese
 func (c *Checked) old(e *entry, now sched.Moment) bool { return now.Since(e.at.Moment) >= c.maxAge }
 
 // servedItems sets the rows that are served, and returns the indexes of all others.
-func (c *Checked) servedItems(ctx context.Context, r *library.Reading, es []library.Entry, set *commit.InFlightSet, keyOf func(int) key, rows []*library.ContentRows) (missing []int) {
+func (c *Checked) servedItems(ctx context.Context, r *library.Reading, es []library.Entry, set *commit.InFlightSet,
+	keyOf func(int) key, rows []*library.ContentRows) (missing []int) {
 	hits, refused, now := 0, 0, sched.Present(c.rt)
 	missing = find(c.cache, rows, keyOf, func(i int, e *entry) bool {
 		if e.mts < es[i].MTS || c.old(e, now) || set != nil && set.Has(commit.Content, e.id) {
@@ -124,7 +126,8 @@ func (c *Checked) ReadHeaders(ctx context.Context, ids []principal.ID, lists *co
 }
 
 // servedHeaders is servedItems for users and groups.
-func (c *Checked) servedHeaders(ctx context.Context, ids []principal.ID, lists *commit.InFlightRead, headers []*principal.Header) (missing []int) {
+func (c *Checked) servedHeaders(ctx context.Context, ids []principal.ID, lists *commit.InFlightRead,
+	headers []*principal.Header) (missing []int) {
 	set := lists.Wait(ctx)
 	hits, refused, now := 0, 0, sched.Present(c.rt)
 	missing = find(c.cache, headers, func(i int) key { return key{id: string(ids[i])} }, func(_ int, e *entry) bool {

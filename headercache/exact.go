@@ -95,7 +95,8 @@ func (x *Exact) ReadMany(ctx context.Context, ids []library.ContentID, members [
 }
 
 // ReadItems implements listing.Items.
-func (x *Exact) ReadItems(ctx context.Context, r *library.Reading, es []library.Entry, _ *commit.InFlightSet) ([]*library.ContentRows, error) {
+func (x *Exact) ReadItems(ctx context.Context, r *library.Reading, es []library.Entry,
+	_ *commit.InFlightSet) ([]*library.ContentRows, error) {
 	ids := make([]library.ContentID, len(es))
 	for i := range es {
 		ids[i] = es[i].Content

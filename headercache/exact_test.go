@@ -128,7 +128,8 @@ func TestExact_ServesUntilAChange(t *testing.T) {
 	h := rows.Header
 	h.Seq, h.MTS = h.Seq+1, h.MTS+1
 	member.Seq = h.Seq
-	if v, err := x.Commit(t.Context(), &library.ContentCommit{ID: item, Base: h.Seq - 1, Header: h, Members: []library.Member{member}}); err != nil || !v.Applied {
+	if v, err := x.Commit(t.Context(), &library.ContentCommit{ID: item, Base: h.Seq - 1, Header: h,
+		Members: []library.Member{member}}); err != nil || !v.Applied {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	for _, left := range []int64{h.Seq, 0} { // its row is leaving, and then removed

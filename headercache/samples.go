@@ -63,7 +63,8 @@ func (c *Checked) compare(ctx context.Context, what slog.Attr, isWrong func(ctx 
 // ItemIsWrong reports whether an item was served for an entry that it must not have been served for: the stored item
 // differs from it, no change is in flight, and none has reached the library since. The reads have this order, so that
 // a later one sees a change that is made in between.
-func (c *Checked) ItemIsWrong(ctx context.Context, owner principal.ID, source library.Bucket, e library.Entry, served *library.ContentRows) (bool, error) {
+func (c *Checked) ItemIsWrong(ctx context.Context, owner principal.ID, source library.Bucket, e library.Entry,
+	served *library.ContentRows) (bool, error) {
 	rows, err := c.ReadMany(ctx, []library.ContentID{e.Content}, []principal.ID{owner})
 	if err != nil || rows[0].Header.MTS <= served.Header.MTS || showsSame(&rows[0], served) {
 		return false, err

@@ -20,7 +20,8 @@ import (
 // that the user has created and may not see any more has no title, description, link and URL.
 // groups are the groups that the user is a member of. ExportOf reads everything that the source
 // exports.
-func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer, progress func(lines int, bytes int64)) (int, error) {
+func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer,
+	progress func(lines int, bytes int64)) (int, error) {
 	if progress == nil {
 		progress = func(int, int64) {}
 	}

@@ -107,7 +107,8 @@ func userLineOf(name string) string {
 }
 
 func groupLineOf(name string, members ...string) string {
-	return fmt.Sprintf(`{"type":"group","id":"g:demo:%s","displayName":"%s","visibility":"PUBLIC","members":[%s]}`, name, name, memberList("MANAGER", members))
+	return fmt.Sprintf(`{"type":"group","id":"g:demo:%s","displayName":"%s","visibility":"PUBLIC","members":[%s]}`, name,
+		name, memberList("MANAGER", members))
 }
 
 func contentLineOf(name string, members ...string) string {
@@ -166,7 +167,8 @@ func TestImport_MalformedFileChangesNothing(t *testing.T) {
 
 func TestImport_StopsCheckingAnotherKindOfFile(t *testing.T) {
 	sum, faults, err := imported(t, strings.NewReader(strings.Repeat("a,b,c\n", 1000)), &recorder{}, Options{})
-	if err == nil || !strings.Contains(err.Error(), "100 malformed lines, and the rest was not read") || len(faults) != maxMalformed || sum.Lines != 0 {
+	if err == nil || !strings.Contains(err.Error(), "100 malformed lines, and the rest was not read") ||
+		len(faults) != maxMalformed || sum.Lines != 0 {
 		t.Errorf("%d faults, %+v, %v", len(faults), sum, err)
 	}
 }
@@ -391,7 +393,8 @@ func TestImport_LaterLineWaitsForTheLineThatNamesIt(t *testing.T) {
 func TestImport_ProgressReachesTheEnd(t *testing.T) {
 	file := fileOf(users(30)...)
 	var all []Progress
-	_, err := Import(t.Context(), strings.NewReader(file), int64(len(file)), &recorder{}, Options{Progress: func(p Progress) { all = append(all, p) }})
+	_, err := Import(t.Context(), strings.NewReader(file), int64(len(file)), &recorder{},
+		Options{Progress: func(p Progress) { all = append(all, p) }})
 	if err != nil {
 		t.Fatal(err)
 	}

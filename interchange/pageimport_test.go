@@ -24,7 +24,8 @@ func TestImport_PagesInAnotherOrderAreAccepted(t *testing.T) {
 		`{"type":"revision","contentId":"c:demo:a","branch":1,"locale":"en","number":0,"title":"A","body":"one","author":"u:demo:ann","current":true}`,
 		`{"type":"branch","contentId":"c:demo:a","number":2,"createdBy":"u:demo:ann","current":true}`,
 		`{"type":"revision","contentId":"c:demo:a","branch":2,"locale":"de","number":0,"title":"Z","body":"zwei","author":"u:demo:ann","current":true}`,
-		`{"type":"suggestion","id":"` + id.String() + `","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"text","author":"u:demo:ben"}`,
+		`{"type":"suggestion","id":"` + id.String() +
+			`","contentId":"c:demo:a","branch":2,"locale":"de","title":"S","body":"text","author":"u:demo:ben"}`,
 	}, "\n") + "\n"
 	if _, faults, err := load(t, services, file, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)

@@ -74,7 +74,8 @@ func writtenPage(l *Line) any {
 		g := l.Suggestion
 		return suggestionLine{
 			Type: l.Type, ID: g.ID, Content: g.Content, Branch: g.Branch, Locale: g.Locale, Title: g.Title, Body: g.Body, Note: g.Note,
-			Author: g.Author, CreatedAt: text(g.CreatedAt), BaseRevision: g.BaseRevision, State: g.State, DecidedBy: g.DecidedBy, Revision: g.Revision,
+			Author: g.Author, CreatedAt: text(g.CreatedAt), BaseRevision: g.BaseRevision, State: g.State, DecidedBy: g.DecidedBy,
+			Revision: g.Revision,
 		}
 	}
 	d := l.Draft

@@ -41,7 +41,8 @@ func servicesAt(t *testing.T, store domain.Store, from time.Time) (*domain.Servi
 	t.Helper()
 	rt := &ticking{Real: sched.NewReal(), at: from}
 	t.Cleanup(rt.Close)
-	return domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Names: unnamed{}, Journal: journal.New(t.Context(), store.Journal, rt, nil)}), rt
+	return domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Names: unnamed{},
+		Journal: journal.New(t.Context(), store.Journal, rt, nil)}), rt
 }
 
 const pagesWorld = `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}
@@ -165,7 +166,8 @@ func pagesOf(t *testing.T, store domain.Store, s *domain.Services) []string {
 						if err != nil {
 							t.Fatal(err)
 						}
-						lines = append(lines, fmt.Sprintf("%s %+v %q %q %s %d %v %t %t", id, r.RevisionKey, r.Title, bodies[0], r.Author, r.CreatedAt, deref(r.BaseRevision), r.IsCurrent, r.IsWorking))
+						lines = append(lines, fmt.Sprintf("%s %+v %q %q %s %d %v %t %t", id, r.RevisionKey, r.Title, bodies[0], r.Author,
+							r.CreatedAt, deref(r.BaseRevision), r.IsCurrent, r.IsWorking))
 					}
 				}
 			}
@@ -196,7 +198,8 @@ func draftsOf(t *testing.T, store domain.Store, s *domain.Services, v *principal
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, fmt.Sprintf("draft %s %d %q %q %q %v %d %d %t", d.Content.ID, d.Branch, d.Locale, d.Title, body, deref(d.BaseRevision), d.Version, d.UpdatedAt, d.IsStale))
+		lines = append(lines, fmt.Sprintf("draft %s %d %q %q %q %v %d %d %t", d.Content.ID, d.Branch, d.Locale, d.Title,
+			body, deref(d.BaseRevision), d.Version, d.UpdatedAt, d.IsStale))
 	}
 	return lines
 }
@@ -217,7 +220,8 @@ func suggestionsOf(t *testing.T, store domain.Store, s *domain.Services) (lines 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, fmt.Sprintf("suggestion %s %d %q %q %q %v %s %v %s %d %s %v", g.ID, g.Branch, g.Locale, g.Title, body, deref(g.Note), g.Author,
+		lines = append(lines, fmt.Sprintf("suggestion %s %d %q %q %q %v %s %v %s %d %s %v", g.ID, g.Branch, g.Locale, g.Title,
+			body, deref(g.Note), g.Author,
 			deref(g.BaseRevision), g.State, g.CreatedAt, g.DecidedBy, deref(g.Resulting)))
 	}
 	return lines
@@ -256,7 +260,8 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 		t.Errorf("the pages differ:\n%.4000s", diff)
 	}
 	// Numbers continue, and editors find the existing texts.
-	writing{t, imported.Pages}.save(note.SaveRevision{ContentID: "c:demo:a", Branch: domaintest.Ptr(1), Locale: domaintest.Ptr("de"), Title: "Next"})
+	writing{t, imported.Pages}.save(note.SaveRevision{ContentID: "c:demo:a", Branch: domaintest.Ptr(1),
+		Locale: domaintest.Ptr("de"), Title: "Next"})
 	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", note.RevisionKey{Branch: 1, Locale: "de", Number: 2})
 	if err != nil || r == nil || r.Title != "Next" {
 		t.Errorf("the next revision is %+v, %v", r, err)

@@ -33,7 +33,8 @@ func emptyServices(t *testing.T, from time.Time) *domain.Services {
 
 // pastesWorld has a paste of each kind, in the order of their ids.
 var pastesWorld = `{"type":"paste","id":"p:00000000000000000000000000000001","title":"","body":"anonymous","createdAt":"2024-01-01T00:00:00.000000Z","modifiedAt":"2024-01-01T00:00:00.000000Z","version":1}
-{"type":"paste","id":"p:00000000000000000000000000000002","body":"` + strings.Repeat("long ", 2000) + `","isPrivate":true,"author":"u:demo:ann","createdAt":"2024-01-01T00:00:00.000001Z","modifiedAt":"2024-01-02T00:00:00.000000Z","expiresAt":"2044-01-01T00:00:00.000000Z","version":7}
+{"type":"paste","id":"p:00000000000000000000000000000002","body":"` + strings.Repeat("long ", 2000) +
+	`","isPrivate":true,"author":"u:demo:ann","createdAt":"2024-01-01T00:00:00.000001Z","modifiedAt":"2024-01-02T00:00:00.000000Z","expiresAt":"2044-01-01T00:00:00.000000Z","version":7}
 {"type":"paste","id":"p:00000000000000000000000000000003","title":"T","body":"b","createdAt":"2023-12-31T23:59:59.999999Z","modifiedAt":"2023-12-31T23:59:59.999999Z","version":1}
 `
 
@@ -90,11 +91,13 @@ func TestPastes_BadLinesAreRefused(t *testing.T) {
 		}
 	}
 	first := `{"type":"paste",` + id + `,"body":"b"}`
-	if sum, err := interchange.Import(t.Context(), strings.NewReader(first), 0, services.Exchange, interchange.Options{}); err != nil || sum.Created != 1 {
+	if sum, err := interchange.Import(t.Context(), strings.NewReader(first), 0, services.Exchange, interchange.Options{}); err != nil ||
+		sum.Created != 1 {
 		t.Fatalf("%v, %v", sum, err)
 	}
 	other := strings.Replace(first, `"body":"b"`, `"body":"c"`, 1)
-	if _, err := interchange.Import(t.Context(), strings.NewReader(other), 0, services.Exchange, interchange.Options{}); err == nil || !strings.Contains(err.Error(), "another paste of this id") {
+	if _, err := interchange.Import(t.Context(), strings.NewReader(other), 0, services.Exchange, interchange.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "another paste of this id") {
 		t.Errorf("another paste: %v", err)
 	}
 }

@@ -194,7 +194,8 @@ func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 	base := time.Date(2024, 11, 21, 0, 0, 0, 0, time.UTC)
 	packages := []demo.Package{
 		{ImportPath: "encoding/json", Name: "json", Doc: "Package json."}, {ImportPath: "crypto/aes", Name: "aes", Doc: "Package aes."},
-		{ImportPath: "crypto/sha256", Name: "sha256"}, {ImportPath: "net/http", Name: "http", Doc: "Package http <&> \"x\"."}, {ImportPath: "cmd/go", Name: "main", Doc: "Go."},
+		{ImportPath: "crypto/sha256", Name: "sha256"}, {ImportPath: "net/http", Name: "http", Doc: "Package http <&> \"x\"."},
+		{ImportPath: "cmd/go", Name: "main", Doc: "Go."},
 	}
 	if err := demo.Write(&file, base, packages); err != nil {
 		t.Fatal(err)
@@ -221,10 +222,12 @@ func TestRoundTrip_DemoStaysTheSame(t *testing.T) {
 			t.Fatalf("change %d: %v", n, err)
 		}
 	}
-	if _, err := s.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json", Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
+	if _, err := s.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: "c:demo:encoding-json",
+		Principals: []string{"u:demo:cleo"}, Role: library.Editing}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true}, library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
+	if _, err := s.Library.DeleteContent(t.Context(), &principal.Viewer{User: "u:demo:dora", Admin: true},
+		library.DeleteContent{ID: "c:demo:net-http"}); err != nil {
 		t.Fatal(err)
 	}
 	export := wantRoundTrip(t, store.Store, at+1_000_000)
@@ -270,7 +273,8 @@ func TestRoundTrip_ManyMembersStayTheSame(t *testing.T) {
 	}
 	const n = 250
 	for i := range n {
-		fmt.Fprintf(&file, `{"type":"user","id":"u:demo:n%03d","displayName":"N","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}`+"\n", i)
+		fmt.Fprintf(&file, `{"type":"user","id":"u:demo:n%03d","displayName":"N","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00Z"}`+
+			"\n", i)
 	}
 	for _, manager := range []int{0, 99, 100, 249} {
 		id := fmt.Sprintf("c:demo:m%d", manager)
@@ -359,7 +363,8 @@ func TestImport_GroupsWithoutAManagerAreReported(t *testing.T) {
 				file = io.MultiReader(file)
 			}
 			var faults []string
-			sum, err := interchange.Import(t.Context(), file, 0, s.Exchange, interchange.Options{Fault: func(f *interchange.Fault) { faults = append(faults, f.Error()) }})
+			sum, err := interchange.Import(t.Context(), file, 0, s.Exchange,
+				interchange.Options{Fault: func(f *interchange.Fault) { faults = append(faults, f.Error()) }})
 			if err == nil || sum.Created != tc.created {
 				t.Errorf("%+v, %v", sum, err)
 			}

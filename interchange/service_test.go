@@ -111,7 +111,8 @@ func TestImport_StoresEveryLine(t *testing.T) {
 		owner principal.ID
 		want  []string
 	}{
-		{"the group by a member, in order of lastModified", &principal.Viewer{User: "u:demo:ben"}, "g:demo:team", []string{"A EDITOR v1", "B VIEWER v7"}},
+		{"the group by a member, in order of lastModified", &principal.Viewer{User: "u:demo:ben"}, "g:demo:team",
+			[]string{"A EDITOR v1", "B VIEWER v7"}},
 		{"the group by anybody", &principal.Viewer{}, "g:demo:team", []string{"B VIEWER v7"}},
 		{"one's own, after a line of members", &principal.Viewer{User: "u:demo:ben"}, "u:demo:ben", []string{"A VIEWER v1"}},
 		{"the manager's", &principal.Viewer{User: "u:demo:ann"}, "u:demo:ann", []string{"A MANAGER v1", "B MANAGER v7"}},
@@ -126,11 +127,13 @@ func TestImport_StoresEveryLine(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0] == nil {
 		t.Fatalf("%v, %v", got, err)
 	}
-	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" || c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
+	if c := got[0]; c.Creator != "u:demo:ben" || c.CreatedAt.String() != "2024-01-02T00:00:00.000000Z" ||
+		c.LastModified.String() != "2024-01-04T00:00:00.000002Z" {
 		t.Errorf("imported from the past: %+v", c)
 	}
 	tenant := "demo"
-	if found, err := s.Library.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil || found == nil || found.ID != "c:demo:b" {
+	if found, err := s.Library.ContentByURL(t.Context(), &principal.Viewer{}, "https://acme.example/b", &tenant); err != nil ||
+		found == nil || found.ID != "c:demo:b" {
 		t.Errorf("its URL names %+v, %v", found, err)
 	}
 	wantClean(t, s)
@@ -193,7 +196,8 @@ func TestImport_LinesThatTheDomainRefusesStoreNothing(t *testing.T) {
 	}
 	reasons := []string{
 		"line 9: displayName: ", "line 10: email: ", "line 11: id: a user of this id exists already and differs",
-		"line 12: members: a group needs at least one MANAGER", "line 13: members.", "line 15: link: ", "line 16: members.1.principalId: there is no u:demo:nobody",
+		"line 12: members: a group needs at least one MANAGER", "line 13: members.", "line 15: link: ",
+		"line 16: members.1.principalId: there is no u:demo:nobody",
 		"line 17: id: there is no c:demo:x",
 	}
 	if len(faults) != len(reasons) {

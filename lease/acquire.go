@@ -110,7 +110,8 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 // process that have a key in common run one after the other. Otherwise each could take some of the keys
 // of the others, and all would fail. It waits for turnTimeout, or until a time on the monotonic clock if
 // that is later.
-func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire, until time.Duration) (*Acquired, error) {
+func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire,
+	until time.Duration) (*Acquired, error) {
 	turn, cancel := s.rt.Deadline(ctx, max(turnTimeout, until-s.rt.Elapsed()))
 	defer cancel()
 	names := make([]string, len(in.Documents))
@@ -167,7 +168,8 @@ func (in *Acquire) endsAt(l *Lease) clock.Instant { return l.CreatedAt.Add(in.tt
 
 // create stores a new lease that lasts at most provisionalTTL. repeated reports that l is
 // the lease that the same request has created before.
-func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire, token string) (l *Lease, repeated bool, err error) {
+func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner principal.ID, in *Acquire,
+	token string) (l *Lease, repeated bool, err error) {
 	_, _, err = s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, id)
 		if err != nil {
@@ -184,8 +186,9 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 		}
 		now := s.engine.Now()
 		l = &Lease{
-			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now, Deadline: now.Add(min(in.ttl(), provisionalTTL)),
-			Fence: int64(s.engine.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
+			ID: id, Seq: 1, State: Pending, Token: sha256.Sum256([]byte(token)), Owner: owner, CreatedAt: now,
+			Deadline: now.Add(min(in.ttl(), provisionalTTL)),
+			Fence:    int64(s.engine.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
 		if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; nothing was changed, try again")

@@ -96,7 +96,8 @@ func (s *Service) CancelAs(ctx context.Context, v *principal.Viewer, in End) (*L
 
 // end runs a mutation that ends a pending lease. A lease whose deadline has passed expires in the store
 // before an error is returned. Otherwise a gateway with a slower clock could still confirm it.
-func (s *Service) end(ctx context.Context, name string, in End, plan func(ctx context.Context, before *Lease) (*Lease, error)) (*Lease, error) {
+func (s *Service) end(ctx context.Context, name string, in End, plan func(ctx context.Context, before *Lease) (*Lease, error)) (*Lease,
+	error) {
 	var faults fault.List
 	id, err := ParseID(in.ID)
 	faults.Add(err, "id")

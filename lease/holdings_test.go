@@ -19,7 +19,8 @@ import (
 
 // limited returns Services of another process that allow three keys for each user.
 func (h leases) limited(rt sched.Runtime) *domain.Services {
-	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}, ConfirmedKeys: 3})
+	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{},
+		ConfirmedKeys: 3})
 }
 
 // confirm acquires and confirms keys for a viewer, and returns the lease and the error of the confirmation.
@@ -240,7 +241,8 @@ func TestDeleteUser_EndsItsLeases(t *testing.T) {
 	h.acquire(h.Leases, h.bob, hour, "a", "b", "c")
 	_, err = h.Leases.Confirm(t.Context(), end(pending))
 	domaintest.WantFaults(t, err, "CANCELLED")
-	if l, err := h.Leases.Lease(t.Context(), string(kept.Lease.ID), kept.Token); err != nil || l.State != lease.Cancelled || l.Documents[0].Value != nil {
+	if l, err := h.Leases.Lease(t.Context(), string(kept.Lease.ID), kept.Token); err != nil || l.State != lease.Cancelled ||
+		l.Documents[0].Value != nil {
 		t.Errorf("the confirmed lease: %+v, %v", l, err)
 	}
 	if _, err := h.Leases.Confirm(t.Context(), end(bobs)); err != nil {
@@ -298,7 +300,8 @@ func TestDeleteUser_ItsLeasesEndAtOnce(t *testing.T) {
 		t.Fatalf("deleting: %+v, %v", d, err)
 	}
 	for name, a := range map[string]*lease.Acquired{"pending": read, "confirmed": kept} {
-		if l, err := h.Leases.Lease(t.Context(), string(a.Lease.ID), a.Token); err != nil || l.State != lease.Cancelled || l.Documents[0].Value != nil {
+		if l, err := h.Leases.Lease(t.Context(), string(a.Lease.ID), a.Token); err != nil || l.State != lease.Cancelled ||
+			l.Documents[0].Value != nil {
 			t.Errorf("the %s lease: %+v, %v", name, l, err)
 		}
 	}

@@ -142,8 +142,10 @@ func TestAcquire_RefusesMalformedInput(t *testing.T) {
 			[]string{"INVALID documents.0.key", "INVALID documents.2.key", "INVALID documents.3.key"}},
 		{"a key twice", lease.Acquire{Documents: documents("b", "c", "b")}, []string{"INVALID documents.2.key"}},
 		{"the most bytes that are allowed", lease.Acquire{Documents: []lease.Document{{Key: "d", Value: &big}, {Key: "e", Value: &big}}}, nil},
-		{"a byte too much", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: &big}, {Key: "g", Value: &more}}}, []string{"INVALID documents"}},
-		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: domaintest.Ptr("\xff")}}}, []string{"INVALID documents.0.value"}},
+		{"a byte too much", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: &big}, {Key: "g", Value: &more}}},
+			[]string{"INVALID documents"}},
+		{"a value that is no UTF-8", lease.Acquire{Documents: []lease.Document{{Key: "f", Value: domaintest.Ptr("\xff")}}},
+			[]string{"INVALID documents.0.value"}},
 		{"no time", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(0)}, []string{"INVALID ttlMs"}},
 		{"a negative time", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(-1)}, []string{"INVALID ttlMs"}},
 		{"half a second", lease.Acquire{Documents: documents("h"), TTLMs: domaintest.Ptr(500)}, []string{"INVALID ttlMs"}},
@@ -265,12 +267,18 @@ func TestLease_EndsOnce(t *testing.T) {
 		wants []string
 		state lease.State
 	}{
-		{"confirm, then both", acts(confirm(h.Leases), confirm(h.Leases), cancel(h.Leases)), []string{"", "CONFIRMED", "CONFIRMED"}, lease.Confirmed},
-		{"cancel, then both", acts(cancel(h.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "CANCELLED", "CANCELLED"}, lease.Cancelled},
-		{"confirm too late, then both", acts(confirm(h.late.Leases), confirm(h.Leases), cancel(h.Leases)), []string{"EXPIRED", "EXPIRED", ""}, lease.Expired},
-		{"cancel too late, then both", acts(cancel(h.late.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "", "EXPIRED"}, lease.Expired},
-		{"confirm, then both too late", acts(confirm(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)), []string{"", "CONFIRMED", "CONFIRMED"}, lease.Confirmed},
-		{"cancel, then both too late", acts(cancel(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)), []string{"", "CANCELLED", "CANCELLED"}, lease.Cancelled},
+		{"confirm, then both", acts(confirm(h.Leases), confirm(h.Leases), cancel(h.Leases)), []string{"", "CONFIRMED", "CONFIRMED"},
+			lease.Confirmed},
+		{"cancel, then both", acts(cancel(h.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "CANCELLED", "CANCELLED"},
+			lease.Cancelled},
+		{"confirm too late, then both", acts(confirm(h.late.Leases), confirm(h.Leases), cancel(h.Leases)),
+			[]string{"EXPIRED", "EXPIRED", ""}, lease.Expired},
+		{"cancel too late, then both", acts(cancel(h.late.Leases), cancel(h.Leases), confirm(h.Leases)), []string{"", "", "EXPIRED"},
+			lease.Expired},
+		{"confirm, then both too late", acts(confirm(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)),
+			[]string{"", "CONFIRMED", "CONFIRMED"}, lease.Confirmed},
+		{"cancel, then both too late", acts(cancel(h.Leases), confirm(h.late.Leases), cancel(h.late.Leases)),
+			[]string{"", "CANCELLED", "CANCELLED"}, lease.Cancelled},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			key := fmt.Sprint("k", n)

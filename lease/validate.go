@@ -57,7 +57,8 @@ func (in *Acquire) check() fault.List {
 	var faults fault.List
 	faults = append(faults, checkDocuments(in.Documents)...)
 	if ms := in.TTLMs; ms != nil && (int64(*ms) < MinTTL.Milliseconds() || int64(*ms) > MaxTTL.Milliseconds()) {
-		faults = append(faults, fault.OutOfRangef([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed", MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
+		faults = append(faults, fault.OutOfRangef([]string{"ttlMs"}, "a lease lasts %d to %d ms until it is confirmed",
+			MinTTL.Milliseconds(), MaxTTL.Milliseconds()))
 	}
 	if ms := in.WaitMs; ms != nil && (*ms < 0 || int64(*ms) > MaxWait.Milliseconds()) {
 		faults = append(faults, fault.OutOfRangef([]string{"waitMs"}, "acquireLease waits for 0 to %d ms", MaxWait.Milliseconds()))
@@ -92,7 +93,8 @@ func checkDocuments(documents []Document) fault.List {
 		}
 	}
 	if size > MaxValues {
-		faults = append(faults, fault.TooLongf([]string{field}, "the values of a lease have at most %d bytes together; these have %d", MaxValues, size))
+		faults = append(faults, fault.TooLongf([]string{field}, "the values of a lease have at most %d bytes together; these have %d",
+			MaxValues, size))
 	}
 	return faults
 }

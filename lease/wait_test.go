@@ -168,7 +168,8 @@ func TestAcquire_ConcurrentRepetitionsGetTheFirstLease(t *testing.T) {
 		var all []func()
 		for n := range 8 {
 			all = append(all, func() {
-				a, err := services[n%2].Acquire(context.Background(), domaintest.Ann(), keyed(fmt.Sprint("r", round), fmt.Sprint("a", round), fmt.Sprint("b", round)))
+				a, err := services[n%2].Acquire(context.Background(), domaintest.Ann(),
+					keyed(fmt.Sprint("r", round), fmt.Sprint("a", round), fmt.Sprint("b", round)))
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {

@@ -75,7 +75,8 @@ func TestReadingAccessTo_DependsOnBucketAndIncludeShared(t *testing.T) {
 	const now = clock.Instant(100)
 	in, out := Member{Seq: 1, Role: Viewing}, Member{Seq: 1, Leaving: true}
 	reading := func(v *principal.Viewer, bucket Bucket, asOwner, shared bool) *Reading {
-		r := &Reading{v: v, Owner: "g:acme:team", Bucket: bucket, Source: bucket, AsOwner: asOwner, Members: []principal.ID{"g:acme:team", v.User}}
+		r := &Reading{v: v, Owner: "g:acme:team", Bucket: bucket, Source: bucket, AsOwner: asOwner,
+			Members: []principal.ID{"g:acme:team", v.User}}
 		if shared {
 			r.Source = principal.Private
 		}
@@ -92,17 +93,25 @@ func TestReadingAccessTo_DependsOnBucketAndIncludeShared(t *testing.T) {
 		want       principal.Access
 	}{
 		{"a member of the group", reading(fay, principal.Private, true, false), "c:acme:a", principal.Private, in, Member{}, principal.Granted},
-		{"an item that has left the library", reading(fay, principal.Private, true, false), "c:acme:a", principal.Public, out, in, principal.Denied},
+		{"an item that has left the library", reading(fay, principal.Private, true, false), "c:acme:a", principal.Public,
+			out, in, principal.Denied},
 		{"an administrator", reading(adm, principal.Private, false, false), "c:acme:a", principal.Private, in, Member{}, principal.Granted},
-		{"an administrator, an item of another tenant", reading(adm, principal.Private, false, false), "c:far:a", principal.LoggedIn, in, Member{}, principal.IfMember},
-		{"an administrator, a PUBLIC item of another tenant", reading(adm, principal.Private, false, false), "c:far:a", principal.Public, in, Member{}, principal.Granted},
+		{"an administrator, an item of another tenant", reading(adm, principal.Private, false, false), "c:far:a",
+			principal.LoggedIn, in, Member{}, principal.IfMember},
+		{"an administrator, a PUBLIC item of another tenant", reading(adm, principal.Private, false, false), "c:far:a",
+			principal.Public, in, Member{}, principal.Granted},
 		{"of the tenant", reading(ann, principal.LoggedIn, false, false), "c:acme:a", principal.LoggedIn, in, Member{}, principal.Granted},
-		{"of the tenant, a role without includeShared", reading(ann, principal.LoggedIn, false, false), "c:acme:a", principal.Private, in, in, principal.Denied},
+		{"of the tenant, a role without includeShared", reading(ann, principal.LoggedIn, false, false), "c:acme:a",
+			principal.Private, in, in, principal.Denied},
 		{"of the tenant, a role", reading(ann, principal.LoggedIn, false, true), "c:acme:a", principal.Private, in, in, principal.UnlessDeleted},
-		{"of the tenant, perhaps a role through groups", reading(ann, principal.LoggedIn, false, true), "c:acme:a", principal.Private, in, Member{}, principal.IfMember},
-		{"of another tenant, an item of its own tenant, by visibility alone", reading(fay, principal.Public, false, true), "c:far:a", principal.LoggedIn, in, Member{}, principal.IfMember},
-		{"an administrator of another tenant, an item of its own tenant", reading(farAdm, principal.Public, false, true), "c:far:a", principal.Private, in, Member{}, principal.IfMember},
-		{"of another tenant, a PUBLIC item", reading(fay, principal.Public, false, false), "c:acme:a", principal.Public, in, Member{}, principal.Granted},
+		{"of the tenant, perhaps a role through groups", reading(ann, principal.LoggedIn, false, true), "c:acme:a",
+			principal.Private, in, Member{}, principal.IfMember},
+		{"of another tenant, an item of its own tenant, by visibility alone", reading(fay, principal.Public, false, true),
+			"c:far:a", principal.LoggedIn, in, Member{}, principal.IfMember},
+		{"an administrator of another tenant, an item of its own tenant", reading(farAdm, principal.Public, false, true),
+			"c:far:a", principal.Private, in, Member{}, principal.IfMember},
+		{"of another tenant, a PUBLIC item", reading(fay, principal.Public, false, false), "c:acme:a", principal.Public, in,
+			Member{}, principal.Granted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rows := &ContentRows{Members: []Member{c.owner, c.own}}

@@ -30,7 +30,8 @@ type hangs struct {
 
 // around returns s with the changes.
 func (h *hangs) around(s domain.Store) domain.Store {
-	h.RegisterStore, h.Store, h.ContentStore, h.LibraryStore, s.Registers, s.Principals, s.Contents, s.Libraries = s.Registers, s.Principals, s.Contents, s.Libraries, h, h, h, h
+	h.RegisterStore, h.Store, h.ContentStore, h.LibraryStore, s.Registers, s.Principals, s.Contents, s.Libraries = s.Registers,
+		s.Principals, s.Contents, s.Libraries, h, h, h, h
 	return s
 }
 
@@ -142,15 +143,18 @@ func stepsOfMutations() []boundedStep {
 			return err
 		}, 2 * time.Second},
 		{"a keyed user", "ReadPrincipal", func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
+			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve",
+				DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
 		{"the key of a group", "PutCreationIfAbsent", func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public, IdempotencyKey: keyed})
+			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves",
+				Visibility: principal.Public, IdempotencyKey: keyed})
 			return err
 		}, 2 * time.Second},
 		{"a group without a key", "ReadPrincipal", func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves", Visibility: principal.Public})
+			_, err := svc.People.CreateGroup(ctx, ann, principal.CreateGroup{Tenant: "acme", Name: "eves", DisplayName: "Eves",
+				Visibility: principal.Public})
 			return err
 		}, 5 * time.Second},
 	}
@@ -177,7 +181,8 @@ func stepsOfSubscriptions() []boundedStep {
 				return err
 			}
 			defer f.Close()
-			if _, err := svc.Library.UpdateContent(ctx, ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
+			if _, err := svc.Library.UpdateContent(ctx, ann,
+				library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 				return err
 			}
 			_, err = f.Next(ctx)
@@ -228,21 +233,25 @@ func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 	title := 0
 	update := func() error {
 		title++
-		_, err := svc.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr(string(rune('a' + title))))})
+		_, err := svc.Library.UpdateContent(t.Context(), ann,
+			library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr(string(rune('a' + title))))})
 		return err
 	}
 	mutations := map[string]func() error{
 		"update": update,
 		"create": func() error {
-			_, err := svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public})
+			_, err := svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "x",
+				Visibility: principal.Public})
 			return err
 		},
 		"update of a user": func() error {
-			_, err := svc.People.UpdateUser(t.Context(), ann, principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("Another"))})
+			_, err := svc.People.UpdateUser(t.Context(), ann,
+				principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("Another"))})
 			return err
 		},
 		"fence": func() error {
-			_, err := svc.Background().Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none", Scope: commit.ScopeAll}.Entry())
+			_, err := svc.Background().Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none",
+				Scope: commit.ScopeAll}.Entry())
 			return err
 		},
 		"fence of a principal": func() error {

@@ -89,11 +89,13 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 	key := domaintest.Ptr("a key")
 	for name, mutate := range map[string]func(ctx context.Context, svc *domain.Services) error{
 		"createContent": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.Library.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: key})
+			_, err := svc.Library.CreateContent(ctx, ann(), library.CreateContent{Kind: library.Note, Title: "x",
+				Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateContent": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.Library.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")), IdempotencyKey: key})
+			_, err := svc.Library.UpdateContent(ctx, ann(), library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")),
+				IdempotencyKey: key})
 			return err
 		},
 		"deleteContent": func(ctx context.Context, svc *domain.Services) error {
@@ -101,19 +103,23 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 			return err
 		},
 		"shareContent": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.Library.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+			_, err := svc.Library.ShareContent(ctx, ann(), library.ShareContent{Content: "c:acme:a", Principals: []string{"u:acme:ben"},
+				Role: library.Viewing})
 			return err
 		},
 		"setContentMembers": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.Library.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a", Members: domaintest.MemberChanges("u:acme:ben=EDITOR")})
+			_, err := svc.Library.SetContentMembers(ctx, ann(), library.SetContentMembers{Content: "c:acme:a",
+				Members: domaintest.MemberChanges("u:acme:ben=EDITOR")})
 			return err
 		},
 		"removeFromLibrary": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.Library.RemoveFromLibrary(ctx, domaintest.As("u:acme:cleo"), library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
+			_, err := svc.Library.RemoveFromLibrary(ctx, domaintest.As("u:acme:cleo"),
+				library.RemoveFromLibrary{Principal: "u:acme:cleo", Content: "c:acme:a"})
 			return err
 		},
 		"createUser": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve", DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
+			_, err := svc.People.CreateUser(ctx, domaintest.As("u:acme:eve"), principal.CreateUser{Tenant: "acme", Name: "eve",
+				DisplayName: "Eve", Email: "e@x.example", Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateUser": func(ctx context.Context, svc *domain.Services) error {
@@ -121,15 +127,18 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 			return err
 		},
 		"createGroup": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G", Visibility: principal.Public, IdempotencyKey: key})
+			_, err := svc.People.CreateGroup(ctx, ann(), principal.CreateGroup{Tenant: "acme", Name: "g", DisplayName: "G",
+				Visibility: principal.Public, IdempotencyKey: key})
 			return err
 		},
 		"updateGroup": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.UpdateGroup(ctx, domaintest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team", DisplayName: input.Some(domaintest.Ptr("T"))})
+			_, err := svc.People.UpdateGroup(ctx, domaintest.As("u:acme:cleo"), principal.UpdateGroup{ID: "g:acme:team",
+				DisplayName: input.Some(domaintest.Ptr("T"))})
 			return err
 		},
 		"setGroupMembers": func(ctx context.Context, svc *domain.Services) error {
-			_, err := svc.People.SetGroupMembers(ctx, domaintest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:ben=MEMBER")}})
+			_, err := svc.People.SetGroupMembers(ctx, domaintest.As("u:acme:cleo"), principal.SetGroupMembers{Group: "g:acme:team",
+				Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:ben=MEMBER")}})
 			return err
 		},
 	} {
@@ -146,7 +155,8 @@ func TestBudget_RefusalIsInTime(t *testing.T) {
 func refusedInTime(t *testing.T, each time.Duration, mutate func(ctx context.Context, svc *domain.Services) error) {
 	store := &slow{}
 	h := domaintest.New(t, func(s *domain.Store) {
-		store.JournalStore, store.RegisterStore, store.Store, store.ContentStore, s.Journal, s.Registers, s.Principals, s.Contents = s.Journal, s.Registers, s.Principals, s.Contents, store, store, store, store
+		store.JournalStore, store.RegisterStore, store.Store, store.ContentStore, s.Journal, s.Registers, s.Principals,
+			s.Contents = s.Journal, s.Registers, s.Principals, s.Contents, store, store, store, store
 	})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo"} {
 		h.User(id, principal.Public)

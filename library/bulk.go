@@ -51,7 +51,8 @@ type BulkOutcome struct {
 // Errors: UNAUTHENTICATED; the faults of what all items have in common.
 func (s *Service) ShareContents(ctx context.Context, v *principal.Viewer, in ShareContents) ([]BulkOutcome, error) {
 	_, _, faults := checkTargets(in.Principals, in.Role, s.tune.Targets)
-	b := bulk{list: "contentIds", id: "contentId", ids: in.Contents, call: commit.Call{Name: "shareContents", Input: &in, Key: &in.IdempotencyKey, Faults: faults}}
+	b := bulk{list: "contentIds", id: "contentId", ids: in.Contents, call: commit.Call{Name: "shareContents", Input: &in,
+		Key: &in.IdempotencyKey, Faults: faults}}
 	b.path = func(i int, path []string) []string {
 		if len(path) > 0 && path[0] == b.id {
 			return b.at(i)
@@ -105,13 +106,15 @@ func (b *bulk) keyOf(key *string, id string) *string {
 
 // each changes the items of a bulk mutation, several at the same time. It leaves out the items that
 // it has not begun when the time of the operation is over.
-func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change func(ctx context.Context, v *principal.Viewer, i int, key *string) (*ContentOutcome, error)) ([]BulkOutcome, error) {
+func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk,
+	change func(ctx context.Context, v *principal.Viewer, i int, key *string) (*ContentOutcome, error)) ([]BulkOutcome, error) {
 	defer v.Forget()
 	switch {
 	case len(b.ids) == 0:
 		b.call.Faults = append(b.call.Faults, fault.Emptyf([]string{b.list}, "name at least one item"))
 	case len(b.ids) > input.MaxList:
-		b.call.Faults = append(b.call.Faults, fault.TooManyf([]string{b.list}, "at most %d items at once; send the rest in further calls", input.MaxList))
+		b.call.Faults = append(b.call.Faults, fault.TooManyf([]string{b.list}, "at most %d items at once; send the rest in further calls",
+			input.MaxList))
 	}
 	key := *b.call.Key
 	if _, err := s.people.BeginSignedIn(v, b.call); err != nil {
@@ -130,7 +133,8 @@ func (s *Service) each(ctx context.Context, v *principal.Viewer, b bulk, change 
 		switch {
 		case outs[i].Err != nil:
 		case ctx.Err() != nil:
-			outs[i].Err = fault.Unavailablef(ctx.Err(), "the operation ran out of time before it reached this item, which was not changed; send it again")
+			outs[i].Err = fault.Unavailablef(ctx.Err(),
+				"the operation ran out of time before it reached this item, which was not changed; send it again")
 		default:
 			out, err := change(ctx, v.Apart(), i, b.keyOf(key, b.ids[i]))
 			outs[i] = BulkOutcome{Out: out, Err: b.located(i, err)}

@@ -50,7 +50,8 @@ func TestBulk_EachItemIsASeparateChange(t *testing.T) {
 	h.Note("d", principal.Private, "u:acme:ben=MANAGER")
 	ben := domaintest.As("u:acme:ben")
 	outs, err := h.Library.ShareContents(t.Context(), ben, library.ShareContents{
-		Contents: []string{"c:acme:b", "c:acme:a", "nothing", "c:acme:c", "c:acme:b", "c:acme:d"}, Principals: []string{"u:acme:dora"}, Role: library.Editing})
+		Contents: []string{"c:acme:b", "c:acme:a", "nothing", "c:acme:c", "c:acme:b", "c:acme:d"}, Principals: []string{"u:acme:dora"},
+		Role: library.Editing})
 	wantBulk(t, outs, err, "ok", "NOT_FOUND contentIds.1", "INVALID contentIds.2", "FORBIDDEN contentIds.3", "INVALID contentIds.4", "ok")
 	if outs[0].Out.ID != "c:acme:b" || outs[5].Out.ID != "c:acme:d" || outs[0].Out.FanOut.Libraries != 1 {
 		t.Errorf("%+v, %+v", outs[0].Out, outs[5].Out)
@@ -60,7 +61,8 @@ func TestBulk_EachItemIsASeparateChange(t *testing.T) {
 	items := deletions("c:acme:d", "c:acme:b", "c:acme:c", "", "c:acme:d", "c:acme:a")
 	items[1].ExpectedVersion = domaintest.Ptr(9)
 	outs, err = h.Library.DeleteContents(t.Context(), ben, library.DeleteContents{Items: items})
-	wantBulk(t, outs, err, "ok", "CONFLICT items.1.expectedVersion", "FORBIDDEN items.2.id", "INVALID items.3.id", "INVALID items.4.id", "NOT_FOUND items.5.id")
+	wantBulk(t, outs, err, "ok", "CONFLICT items.1.expectedVersion", "FORBIDDEN items.2.id", "INVALID items.3.id",
+		"INVALID items.4.id", "NOT_FOUND items.5.id")
 	if outs[0].Out.ID != "c:acme:d" || currentVersion(outs[1].Err) != 1 {
 		t.Errorf("%+v, %v", outs[0].Out, outs[1].Err)
 	}
@@ -81,14 +83,17 @@ func TestBulk_RefusesFaultsOfTheWholeInput(t *testing.T) {
 		in   library.ShareContents
 		want string
 	}{
-		"no item":          {ann, library.ShareContents{Principals: dora, Role: library.Viewing}, "INVALID contentIds"},
-		"101 items":        {ann, library.ShareContents{Contents: ids, Principals: dora, Role: library.Viewing}, "TOO_MANY contentIds"},
-		"nobody":           {ann, library.ShareContents{Contents: ids[:1], Role: library.Viewing}, "INVALID principalIds"},
-		"a malformed id":   {ann, library.ShareContents{Contents: ids[:1], Principals: []string{"x"}, Role: library.Viewing}, "INVALID principalIds.0"},
-		"101 principals":   {ann, library.ShareContents{Contents: ids[:1], Principals: ids, Role: library.Viewing}, "TOO_MANY principalIds"},
-		"no role":          {ann, library.ShareContents{Contents: ids[:1], Principals: dora}, "INVALID role"},
-		"an empty key":     {ann, library.ShareContents{Contents: ids[:1], Principals: dora, Role: library.Viewing, IdempotencyKey: domaintest.Ptr("")}, "INVALID idempotencyKey"},
-		"nobody signed in": {domaintest.Anonymous(), library.ShareContents{Contents: ids[:1], Principals: dora, Role: library.Viewing}, "UNAUTHENTICATED"},
+		"no item":   {ann, library.ShareContents{Principals: dora, Role: library.Viewing}, "INVALID contentIds"},
+		"101 items": {ann, library.ShareContents{Contents: ids, Principals: dora, Role: library.Viewing}, "TOO_MANY contentIds"},
+		"nobody":    {ann, library.ShareContents{Contents: ids[:1], Role: library.Viewing}, "INVALID principalIds"},
+		"a malformed id": {ann, library.ShareContents{Contents: ids[:1], Principals: []string{"x"}, Role: library.Viewing},
+			"INVALID principalIds.0"},
+		"101 principals": {ann, library.ShareContents{Contents: ids[:1], Principals: ids, Role: library.Viewing}, "TOO_MANY principalIds"},
+		"no role":        {ann, library.ShareContents{Contents: ids[:1], Principals: dora}, "INVALID role"},
+		"an empty key": {ann, library.ShareContents{Contents: ids[:1], Principals: dora, Role: library.Viewing,
+			IdempotencyKey: domaintest.Ptr("")}, "INVALID idempotencyKey"},
+		"nobody signed in": {domaintest.Anonymous(), library.ShareContents{Contents: ids[:1], Principals: dora, Role: library.Viewing},
+			"UNAUTHENTICATED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			outs, err := h.Library.ShareContents(t.Context(), c.v, c.in)
@@ -101,7 +106,8 @@ func TestBulk_RefusesFaultsOfTheWholeInput(t *testing.T) {
 	if domaintest.WantFaults(t, err, "TOO_MANY items"); outs != nil {
 		t.Errorf("outcomes %+v", outs)
 	}
-	if outs, err = h.Library.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids[:100]...)}); err != nil || len(outs) != 100 {
+	if outs, err = h.Library.DeleteContents(t.Context(), ann, library.DeleteContents{Items: deletions(ids[:100]...)}); err != nil ||
+		len(outs) != 100 {
 		t.Errorf("100 items: %d outcomes, %v", len(outs), err)
 	}
 }
@@ -115,7 +121,8 @@ func TestBulk_RepetitionFinishesTheRest(t *testing.T) {
 	}
 	ann := domaintest.As("u:acme:ann")
 	share := func(role library.ContentRole, ids ...string) ([]library.BulkOutcome, error) {
-		return h.Library.ShareContents(t.Context(), ann, library.ShareContents{Contents: ids, Principals: []string{"u:acme:dora"}, Role: role, IdempotencyKey: domaintest.Ptr("k")})
+		return h.Library.ShareContents(t.Context(), ann, library.ShareContents{Contents: ids, Principals: []string{"u:acme:dora"},
+			Role: role, IdempotencyKey: domaintest.Ptr("k")})
 	}
 	outs, err := share(library.Editing, "c:acme:a", "c:acme:b")
 	wantBulk(t, outs, err, "ok", "ok")
@@ -146,7 +153,8 @@ func TestBulk_ReportsItemsNotReachedInTime(t *testing.T) {
 	h.Note("a", principal.Public)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	outs, err := h.Library.DeleteContents(ctx, domaintest.As("u:acme:ann"), library.DeleteContents{Items: deletions("c:acme:a", "x", "c:acme:a")})
+	outs, err := h.Library.DeleteContents(ctx, domaintest.As("u:acme:ann"),
+		library.DeleteContents{Items: deletions("c:acme:a", "x", "c:acme:a")})
 	if err != nil || len(outs) != 3 {
 		t.Fatalf("%d outcomes, %v", len(outs), err)
 	}

@@ -15,12 +15,13 @@ func TestCauses_OfMergedChangesAreTheLastOfEachLibrary(t *testing.T) {
 	share := Causes{Of: map[principal.ID]Cause{"u:t:a": {ReasonShared, "u:t:ann"}}}
 	other := Causes{Of: map[principal.ID]Cause{"u:t:a": {ReasonRole, "u:t:bob"}, "u:t:b": {ReasonRemoved, "u:t:bob"}}}
 	for name, c := range map[string]struct{ first, second, want Causes }{
-		"a share after an update":             {update, share, Causes{All: update.All, Of: share.Of, LastModified: 5}},
-		"an update after a share":             {share, update, update},
-		"a deletion after an update":          {update, deletion, deletion},
-		"two changes of roles":                {share, other, other},
-		"two changes of roles, the other way": {other, share, Causes{Of: map[principal.ID]Cause{"u:t:a": share.Of["u:t:a"], "u:t:b": other.Of["u:t:b"]}}},
-		"a change that is not known":          {share, Causes{}, share},
+		"a share after an update":    {update, share, Causes{All: update.All, Of: share.Of, LastModified: 5}},
+		"an update after a share":    {share, update, update},
+		"a deletion after an update": {update, deletion, deletion},
+		"two changes of roles":       {share, other, other},
+		"two changes of roles, the other way": {other, share,
+			Causes{Of: map[principal.ID]Cause{"u:t:a": share.Of["u:t:a"], "u:t:b": other.Of["u:t:b"]}}},
+		"a change that is not known": {share, Causes{}, share},
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := len(c.first.Of)
@@ -47,7 +48,8 @@ func TestCause_FitsTheRow(t *testing.T) {
 		{ReasonShared, active, commit.Live, true}, {ReasonShared, leaving, commit.Live, false}, {ReasonShared, active, commit.Deleted, false},
 		{ReasonUpdated, active, commit.Live, true}, {ReasonUpdated, leaving, commit.Live, false}, {ReasonRevised, active, commit.Deleted, false},
 		{ReasonRemoved, leaving, commit.Live, true}, {ReasonRemoved, active, commit.Live, false}, {ReasonRemoved, leaving, commit.Deleted, false},
-		{ReasonDeleted, active, commit.Deleted, true}, {ReasonDeleted, active, commit.Live, false}, {ReasonDeleted, leaving, commit.Deleted, false},
+		{ReasonDeleted, active, commit.Deleted, true}, {ReasonDeleted, active, commit.Live, false},
+		{ReasonDeleted, leaving, commit.Deleted, false},
 		{ReasonExpired, active, commit.Deleted, true}, {ReasonExpired, leaving, commit.Deleted, false},
 	} {
 		e := &IndexUpdate{Header: &Header{State: commit.Live}, Causes: reasonForAll(c.reason)}

@@ -23,7 +23,8 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 	if cs[0] == nil {
 		return nil, fault.NotFoundf(nil, "there is no such content, or it may not be seen")
 	}
-	l := s.people.NewList(v, cursor.OfMembers, string(id), func(ctx context.Context, after principal.ListPosition, limit int) ([]principal.Listed, bool, error) {
+	l := s.people.NewList(v, cursor.OfMembers, string(id), func(ctx context.Context, after principal.ListPosition,
+		limit int) ([]principal.Listed, bool, error) {
 		rows, err := s.contents.MembersPage(ctx, id, principal.ID(after), limit, false)
 		if err != nil {
 			return nil, false, fmt.Errorf("read members: %w", err)

@@ -104,7 +104,8 @@ func listFixture(t *testing.T) *domaintest.Rows {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "g:acme:team", "u:acme:left")
 	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:ann", principal.GroupManager))
-	members := []library.Member{domaintest.ContentMember("u:acme:ann", library.Manages), {Principal: "u:acme:left", Role: library.Viewing, Leaving: true}}
+	members := []library.Member{domaintest.ContentMember("u:acme:ann", library.Manages),
+		{Principal: "u:acme:left", Role: library.Viewing, Leaving: true}}
 	for i := range 12 {
 		vis := principal.Public
 		if i%3 == 0 {
@@ -156,7 +157,8 @@ func TestConnections_ListWhomTheViewerMaySee(t *testing.T) {
 	}{
 		{"members, anonymous", listMembers(r, "c:acme:item"), domaintest.Anonymous, with(public, "VIEWER", []string{"ann MANAGER"}, nil)},
 		{"members, administrator", listMembers(r, "c:acme:item"), domaintest.Root, with(all, "VIEWER", []string{"ann MANAGER"}, nil)},
-		{"group members, anonymous", listGroupMembers(r, "g:acme:team"), domaintest.Anonymous, with(public, "MEMBER", []string{"ann MANAGER"}, nil)},
+		{"group members, anonymous", listGroupMembers(r, "g:acme:team"), domaintest.Anonymous,
+			with(public, "MEMBER", []string{"ann MANAGER"}, nil)},
 		{"group members, administrator", listGroupMembers(r, "g:acme:team"), domaintest.Root, with(all, "MEMBER", []string{"ann MANAGER"}, nil)},
 		{"groups, anonymous", listGroups(r, "u:acme:ann"), domaintest.Anonymous, with(public, "MEMBER", nil, []string{"team MANAGER"})},
 		{"groups, itself", listGroups(r, "u:acme:ann"), domaintest.Ann, with(all, "MEMBER", nil, []string{"team MANAGER"})},

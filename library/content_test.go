@@ -34,13 +34,17 @@ func TestCreateContent_ChecksInputAndRights(t *testing.T) {
 		{"by a token without a user", domaintest.As("u:acme:new"), good, []string{"FORBIDDEN"}},
 		{"by an administrator without a user", domaintest.Admin("u:acme:new"), good, []string{"FORBIDDEN"}},
 		{"with all faults of shape at once", domaintest.As("u:acme:ann"), library.CreateContent{
-			Tenant: domaintest.Ptr("No"), Name: domaintest.Ptr("a/b"), Kind: library.Link, Title: " ", Description: domaintest.Ptr("\x00"), Visibility: principal.Public,
-			ExpiresAt: &past, Members: domaintest.MemberChanges("c:acme:x=VIEWER", "u:acme:ben=", "u:acme:ben=VIEWER"),
+			Tenant: domaintest.Ptr("No"), Name: domaintest.Ptr("a/b"), Kind: library.Link, Title: " ", Description: domaintest.Ptr("\x00"),
+			Visibility: principal.Public,
+			ExpiresAt:  &past, Members: domaintest.MemberChanges("c:acme:x=VIEWER", "u:acme:ben=", "u:acme:ben=VIEWER"),
 		}, []string{"INVALID tenant", "INVALID name", "INVALID title", "INVALID description", "INVALID link", "INVALID expiresAt",
 			"INVALID members.0.principalId", "INVALID members.1.role", "INVALID members.2.principalId"}},
-		{"a note with a link", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Kind = library.Note }), []string{"INVALID link"}},
-		{"in another tenant", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Tenant = domaintest.Ptr("beta") }), []string{"FORBIDDEN tenant"}},
-		{"of a taken name", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Name = domaintest.Ptr("taken") }), []string{"TAKEN name"}},
+		{"a note with a link", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Kind = library.Note }),
+			[]string{"INVALID link"}},
+		{"in another tenant", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Tenant = domaintest.Ptr("beta") }),
+			[]string{"FORBIDDEN tenant"}},
+		{"of a taken name", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) { in.Name = domaintest.Ptr("taken") }),
+			[]string{"TAKEN name"}},
 		{"with an unknown member", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) {
 			in.Members = domaintest.MemberChanges("u:acme:ben=VIEWER", "u:acme:nobody=VIEWER", "u:acme:hid=VIEWER")
 		}), []string{"NOT_FOUND members.1.principalId", "NOT_FOUND members.2.principalId"}},
@@ -50,7 +54,8 @@ func TestCreateContent_ChecksInputAndRights(t *testing.T) {
 		{"with members", domaintest.As("u:acme:ann"), with(func(in *library.CreateContent) {
 			in.Members = domaintest.MemberChanges("u:acme:ben=EDITOR", "g:acme:team=VIEWER")
 		}), nil},
-		{"by a global administrator elsewhere", domaintest.Global("u:acme:dora"), with(func(in *library.CreateContent) { in.Tenant = domaintest.Ptr("beta") }), nil},
+		{"by a global administrator elsewhere", domaintest.Global("u:acme:dora"),
+			with(func(in *library.CreateContent) { in.Tenant = domaintest.Ptr("beta") }), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := h.Library.CreateContent(t.Context(), c.as, c.in)
@@ -80,33 +85,51 @@ func TestUpdateContent_ChecksInputAndRights(t *testing.T) {
 		in   library.UpdateContent
 		want []string
 	}{
-		{"anonymous", &principal.Viewer{}, library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x"))}, []string{"UNAUTHENTICATED"}},
+		{"anonymous", &principal.Viewer{}, library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x"))},
+			[]string{"UNAUTHENTICATED"}},
 		{"of nothing", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id)}, []string{"INVALID"}},
-		{"with nulls", domaintest.As("u:acme:ann"), library.UpdateContent{ID: "u:acme:ann", Title: input.Some[*string](nil), Link: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+		{"with nulls", domaintest.As("u:acme:ann"), library.UpdateContent{ID: "u:acme:ann", Title: input.Some[*string](nil),
+			Link: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID id", "INVALID title", "INVALID link", "INVALID visibility"}},
-		{"of an unknown item", domaintest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:none", Title: input.Some(domaintest.Ptr("x"))}, []string{"NOT_FOUND id"}},
-		{"of an item unseen", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(secret), Title: input.Some(domaintest.Ptr("x"))}, []string{"NOT_FOUND id"}},
-		{"by a viewer", domaintest.As("u:acme:dora"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x"))}, []string{"FORBIDDEN id"}},
-		{"of visibility by a viewer", domaintest.As("u:acme:dora"), library.UpdateContent{ID: string(id), Visibility: input.Some(domaintest.Ptr(principal.Private))}, []string{"FORBIDDEN id"}},
-		{"of visibility by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x")), Visibility: input.Some(domaintest.Ptr(principal.Private))}, []string{"FORBIDDEN visibility"}},
-		{"of expiry by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some[*clock.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
-		{"of both by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Visibility: input.Some(domaintest.Ptr(principal.Public)), ExpiresAt: input.Some[*clock.Instant](nil)},
+		{"of an unknown item", domaintest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:none", Title: input.Some(domaintest.Ptr("x"))},
+			[]string{"NOT_FOUND id"}},
+		{"of an item unseen", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(secret), Title: input.Some(domaintest.Ptr("x"))},
+			[]string{"NOT_FOUND id"}},
+		{"by a viewer", domaintest.As("u:acme:dora"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x"))},
+			[]string{"FORBIDDEN id"}},
+		{"of visibility by a viewer", domaintest.As("u:acme:dora"), library.UpdateContent{ID: string(id),
+			Visibility: input.Some(domaintest.Ptr(principal.Private))}, []string{"FORBIDDEN id"}},
+		{"of visibility by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id),
+			Title: input.Some(domaintest.Ptr("x")), Visibility: input.Some(domaintest.Ptr(principal.Private))}, []string{"FORBIDDEN visibility"}},
+		{"of expiry by an editor", domaintest.As("u:acme:ben"),
+			library.UpdateContent{ID: string(id), ExpiresAt: input.Some[*clock.Instant](nil)}, []string{"FORBIDDEN expiresAt"}},
+		{"of both by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id),
+			Visibility: input.Some(domaintest.Ptr(principal.Public)), ExpiresAt: input.Some[*clock.Instant](nil)},
 			[]string{"FORBIDDEN visibility", "FORBIDDEN expiresAt"}},
-		{"of another version by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x")), ExpectedVersion: domaintest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
-		{"by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a1")), Description: input.Some(domaintest.Ptr("by an editor"))}, nil},
-		{"by an editor through a group", domaintest.As("u:acme:cleo"), library.UpdateContent{ID: string(grouped), Title: input.Some(domaintest.Ptr("g"))}, nil},
-		{"of another version", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a")), ExpectedVersion: domaintest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
-		{"of a note's link", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Link: input.Some(domaintest.Ptr("https://e.com/"))}, []string{"INVALID link"}},
-		{"to the present values", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a1")), ExpectedVersion: domaintest.Ptr(2)}, nil},
-		{"by a manager through a group", domaintest.As("u:acme:cleo"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a2"))}, nil},
-		{"by an administrator without a user", domaintest.Admin("u:acme:new"), library.UpdateContent{ID: string(id), Description: input.Some(domaintest.Ptr("d"))}, nil},
+		{"of another version by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id),
+			Title: input.Some(domaintest.Ptr("x")), ExpectedVersion: domaintest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
+		{"by an editor", domaintest.As("u:acme:ben"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a1")),
+			Description: input.Some(domaintest.Ptr("by an editor"))}, nil},
+		{"by an editor through a group", domaintest.As("u:acme:cleo"), library.UpdateContent{ID: string(grouped),
+			Title: input.Some(domaintest.Ptr("g"))}, nil},
+		{"of another version", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a")),
+			ExpectedVersion: domaintest.Ptr(7)}, []string{"CONFLICT expectedVersion"}},
+		{"of a note's link", domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Link: input.Some(domaintest.Ptr("https://e.com/"))}, []string{"INVALID link"}},
+		{"to the present values", domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id),
+			Title: input.Some(domaintest.Ptr("a1")), ExpectedVersion: domaintest.Ptr(2)}, nil},
+		{"by a manager through a group", domaintest.As("u:acme:cleo"),
+			library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a2"))}, nil},
+		{"by an administrator without a user", domaintest.Admin("u:acme:new"),
+			library.UpdateContent{ID: string(id), Description: input.Some(domaintest.Ptr("d"))}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Library.UpdateContent(t.Context(), c.as, c.in)
 			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
-	if got := h.Content(id); got.Version != 4 || got.Visibility != principal.Public || got.LastModified != got.Position || got.LastModified != got.MTS {
+	if got := h.Content(id); got.Version != 4 || got.Visibility != principal.Public || got.LastModified != got.Position ||
+		got.LastModified != got.MTS {
 		t.Errorf("after three changes: version %d, lastModified %d, position %d, mts %d", got.Version, got.LastModified, got.Position, got.MTS)
 	}
 	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben", "b", "a2")
@@ -118,11 +141,13 @@ func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	before := h.Content(id)
 	until := before.MTS.Add(time.Hour)
-	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(&until)}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: string(id), ExpiresAt: input.Some(&until)}); err != nil {
 		t.Fatal(err)
 	}
 	after := h.Content(id)
-	if after.ExpiresAt == nil || *after.ExpiresAt != until || after.Version != before.Version || after.LastModified != before.LastModified || after.Position != before.Position {
+	if after.ExpiresAt == nil || *after.ExpiresAt != until || after.Version != before.Version ||
+		after.LastModified != before.LastModified || after.Position != before.Position {
 		t.Errorf("after setting expiresAt: %+v", after)
 	}
 	dues, err := h.Store.Journal.DueUntil(t.Context(), until, 10)
@@ -146,7 +171,8 @@ func TestUpdateContent_VisibilityMovesTheItemBetweenBuckets(t *testing.T) {
 	id := h.Note("a", principal.Public, "u:acme:ben=VIEWER", "u:beta:zed=VIEWER")
 	anonymous, sameTenant, other := &principal.Viewer{}, domaintest.As("u:acme:cleo"), domaintest.As("u:beta:zed")
 	for _, to := range []principal.Visibility{principal.LoggedIn, principal.Private, principal.Public, principal.Private, principal.LoggedIn} {
-		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&to)}); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Visibility: input.Some(&to)}); err != nil {
 			t.Fatal(err)
 		}
 		see := func(yes bool) []string {
@@ -200,7 +226,8 @@ func TestDeleteContent_IsFinal(t *testing.T) {
 	domaintest.WantFaults(t, del(domaintest.As("u:acme:ann"), nil), "NOT_FOUND id")
 	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben")
 	h.WantTitles(domaintest.As("u:acme:cleo"), "g:acme:team")
-	_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{Name: domaintest.Ptr("a"), Kind: library.Note, Title: "again", Visibility: principal.Public})
+	_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.CreateContent{Name: domaintest.Ptr("a"), Kind: library.Note, Title: "again", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN name")
 	h.Quiet()
 	if got := h.Content(id); got.State != commit.Deleted || got.Title != "" || len(got.Unsettled) != 0 {

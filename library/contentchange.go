@@ -24,7 +24,8 @@ type contentChange struct {
 // makes of it, fans it out, and returns the outcome. plan may run several times; it returns the
 // attempt and the number of libraries that it concerns. A repetition of an earlier request is
 // answered without calling plan.
-func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(ctx context.Context, t *target) (*attempt, int, error)) (*ContentOutcome, error) {
+func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(ctx context.Context, t *target) (*attempt,
+	int, error)) (*ContentOutcome, error) {
 	var first *keptAnswer
 	var libraries int
 	e, decided, err := s.decide(ctx, c.Budget, c.id, func(ctx context.Context) (*attempt, error) {
@@ -68,12 +69,14 @@ type attempt struct {
 var nothingToChange = &attempt{}
 
 // decide is Engine.Decide for changes of items. It returns the change that was applied.
-func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight,
+	ok bool, err error) {
 	return s.decideFrom(ctx, b, id, s.engine.Now, try)
 }
 
 // decideFrom is decide for a change that moves the item to no position older than oldest returns.
-func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID, oldest func() clock.Instant, try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID, oldest func() clock.Instant,
+	try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
 	var last *attempt
 	begun := false
 	defer func() {
@@ -107,8 +110,9 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 // contentAttempt is an attempt that commits c under e's id.
 func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
 	e.Causes.LastModified = c.Header.LastModified
-	return &attempt{entry: e, withdraws: c.Header.State == commit.Deleted, commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
-		c.Writer = id
-		return s.contents.Commit(ctx, c)
-	}}
+	return &attempt{entry: e, withdraws: c.Header.State == commit.Deleted,
+		commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
+			c.Writer = id
+			return s.contents.Commit(ctx, c)
+		}}
 }

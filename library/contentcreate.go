@@ -56,7 +56,8 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 }
 
 // createAs creates an item under an id.
-func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent, members []Member) (*ContentOutcome, error) {
+func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent,
+	members []Member) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *keptAnswer
 	var text *Edit
@@ -187,7 +188,8 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 }
 
 // planCreate plans the first state of an item, on no state or on a fence.
-func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member, text *Edit, before *Header, r *commit.Request) (*attempt, error) {
+func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member,
+	text *Edit, before *Header, r *commit.Request) (*attempt, error) {
 	mts := s.engine.MTS(before.MTS)
 	h := Header{
 		Content: Content{
@@ -209,7 +211,8 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	causes.madeBy(creator, func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
 		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
-		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
+		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further,
+			Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }
 
 // Partition reads the partition of an item for its creation. Its Claim writes the void state

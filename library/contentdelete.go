@@ -19,19 +19,20 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 	if err != nil {
 		return nil, err
 	}
-	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
-		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
-			return nil, 0, err
-		}
-		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
-			return nil, 0, err
-		}
-		libraries := t.header.Members
-		a, after := s.planDelete(&t.header, m.Request.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
-		a.stale = staleHint(&t.header, after)
-		a.entry.Causes = reasonForAll(ReasonDeleted)
-		return a, libraries, nil
-	})
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"},
+		func(ctx context.Context, t *target) (*attempt, int, error) {
+			if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+				return nil, 0, err
+			}
+			if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
+				return nil, 0, err
+			}
+			libraries := t.header.Members
+			a, after := s.planDelete(&t.header, m.Request.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
+			a.stale = staleHint(&t.header, after)
+			a.entry.Causes = reasonForAll(ReasonDeleted)
+			return a, libraries, nil
+		})
 }
 
 // planDelete keeps the item's last positions in the header: the fan-out reads from it what to

@@ -18,7 +18,8 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	faults.Add(err, "contentId")
 	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
 	faults = append(faults, more...)
-	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey, Faults: faults})
+	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey,
+		Faults: faults})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,8 @@ func (s *Service) RemoveFromLibrary(ctx context.Context, v *principal.Viewer, in
 	})
 }
 
-func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt, int, error) {
+func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target, p principal.ID, r *commit.Request) (*attempt,
+	int, error) {
 	faults, err := s.people.PrincipalsFor(ctx, v, []principal.ID{p}, noneKnown, func(int) []string { return []string{"principalId"} })
 	if err != nil {
 		return nil, 0, err
@@ -103,10 +105,12 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 		may = groups.Role(p) == principal.GroupManager
 	}
 	if !may {
-		return nil, 0, fault.Forbiddenf([]string{"principalId"}, "only the user, a manager of the group or an administrator may take something out of this library")
+		return nil, 0, fault.Forbiddenf([]string{"principalId"},
+			"only the user, a manager of the group or an administrator may take something out of this library")
 	}
 	if !t.named[0].Active() {
-		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"}, Msg: "the item is not in this library"}
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"},
+			Msg: "the item is not in this library"}
 	}
 	return s.planRoles(t, []principal.ID{p}, func(int) ContentRole { return NoRole }, r)
 }
@@ -136,7 +140,8 @@ func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Membe
 		if c.Role != nil {
 			row.Role = *c.Role
 		} else if creation {
-			faults = append(faults, fault.Emptyf([]string{field, at, "role"}, "a role is needed: the item has no members yet whose role could be removed"))
+			faults = append(faults, fault.Emptyf([]string{field, at, "role"},
+				"a role is needed: the item has no members yet whose role could be removed"))
 		}
 		rows = append(rows, row)
 	}
@@ -153,7 +158,8 @@ func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) Conte
 	after := t.header
 	changeRows(&after, before, role)
 	if after.Managers == 0 && t.header.Managers > 0 {
-		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "an item needs at least one manager: make another principal a manager first"}
+		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager,
+			Msg: "an item needs at least one manager: make another principal a manager first"}
 	}
 	a, changed := s.planRows(&t.header, before, role, r)
 	return a, changed, nil

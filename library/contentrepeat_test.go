@@ -15,7 +15,8 @@ import (
 func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 	h := domaintest.Town(t)
 	create := func(v *principal.Viewer, title string) (*library.ContentOutcome, error) {
-		return h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title, Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
+		return h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: title,
+			Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
 	}
 	first, err := create(domaintest.As("u:acme:ann"), "t")
 	if err != nil {
@@ -32,7 +33,8 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 		t.Errorf("another viewer: %+v, %v", theirs, err)
 	}
 	update := func(title string) error {
-		_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: domaintest.Ptr("u")})
+		_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(first.ID), Title: input.Some(&title), IdempotencyKey: domaintest.Ptr("u")})
 		return err
 	}
 	for range 2 {
@@ -55,7 +57,8 @@ func TestIdempotencyKey_RefusedCreationIsNotKept(t *testing.T) {
 	h := domaintest.Town(t)
 	create := func(members ...string) error {
 		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
-			Name: domaintest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public, Members: domaintest.MemberChanges(members...), IdempotencyKey: domaintest.Ptr("k"),
+			Name: domaintest.Ptr("n"), Kind: library.Note, Title: "t", Visibility: principal.Public,
+			Members: domaintest.MemberChanges(members...), IdempotencyKey: domaintest.Ptr("k"),
 		})
 		return err
 	}
@@ -69,7 +72,8 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	id := h.Note("hot", principal.Public, "u:acme:ben=VIEWER")
 	for n := range 40 {
 		title := fmt.Sprintf("hot %d", n)
-		out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil || !out.FanOut.Complete {
 			t.Fatalf("update %d: %+v, %v", n, out, err)
 		}
@@ -87,7 +91,8 @@ func TestUpdateContent_HotItemDefersItsMove(t *testing.T) {
 	}
 	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ben", "hot 39")
 	private := principal.Private
-	if out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
+	if out, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: string(id), Visibility: input.Some(&private)}); err != nil || out.FanOut.Libraries != 2 {
 		t.Errorf("a change of visibility at the unmoved position: %+v, %v", out, err)
 	}
 	h.WantTitles(&principal.Viewer{}, "u:acme:ben")
@@ -107,13 +112,15 @@ func TestUpdateContent_ConcurrentChangesOfOneItemAreAllMade(t *testing.T) {
 	for n := range 30 {
 		wg.Go(func() {
 			p := fmt.Sprintf("u:acme:p%d", n)
-			if _, err := h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing}); err != nil {
+			if _, err := h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id),
+				Principals: []string{p}, Role: library.Viewing}); err != nil {
 				t.Errorf("sharing with %s: %v", p, err)
 			}
 		})
 		wg.Go(func() {
 			title := fmt.Sprintf("a%d", n)
-			if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
+			if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+				library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
 				t.Errorf("update %d: %v", n, err)
 			}
 		})

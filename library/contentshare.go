@@ -86,7 +86,8 @@ func checkTargets(principals []string, role ContentRole, most int) (ps []princip
 // checkShare checks existence, visibility and rights of a share. Everyone who sees a PUBLIC or
 // LOGGEDIN item may share it, but only with principals that could see it anyway. Only managers
 // may share a PRIVATE item.
-func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID, indexes []int) error {
+func (s *Service) checkShare(ctx context.Context, v *principal.Viewer, t *target, role ContentRole, ps []principal.ID,
+	indexes []int) error {
 	pathOf := func(i int) []string { return []string{"principalIds", strconv.Itoa(indexes[i])} }
 	faults, err := s.people.PrincipalsFor(ctx, v, ps, noneKnown, pathOf)
 	if err != nil {

@@ -29,19 +29,34 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 		in   library.ShareContent
 		want []string
 	}{
-		{"anonymous", &principal.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, []string{"UNAUTHENTICATED"}},
-		{"with nobody", domaintest.As("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing}, []string{"INVALID contentId", "INVALID principalIds"}},
-		{"with too many", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101), Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
-		{"with the malformed and the unknown", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing}, []string{"INVALID principalIds.1", "INVALID principalIds.2"}},
-		{"with the unknown and the unseen", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing}, []string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
-		{"of what is unseen", domaintest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
-		{"of a private item by its editor", domaintest.As("u:acme:ben"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
-		{"of more than viewing by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: open, Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
-		{"of a LOGGEDIN item with another tenant by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
-		{"with oneself, twice", domaintest.As("u:beta:zed"), library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
-		{"by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, nil},
-		{"with another tenant by a manager", domaintest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
-		{"that would demote", domaintest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"}, Role: library.Viewing}, nil},
+		{"anonymous", &principal.Viewer{}, library.ShareContent{Content: open, Principals: []string{"u:acme:ben"}, Role: library.Viewing},
+			[]string{"UNAUTHENTICATED"}},
+		{"with nobody", domaintest.As("u:acme:ann"), library.ShareContent{Content: "x", Role: library.Viewing},
+			[]string{"INVALID contentId", "INVALID principalIds"}},
+		{"with too many", domaintest.As("u:acme:ann"), library.ShareContent{Content: open, Principals: make([]string, 101),
+			Role: library.Viewing}, []string{"TOO_MANY principalIds"}},
+		{"with the malformed and the unknown", domaintest.As("u:acme:ann"), library.ShareContent{Content: open,
+			Principals: []string{"u:acme:ben", "nonsense", "c:acme:open"}, Role: library.Viewing},
+			[]string{"INVALID principalIds.1", "INVALID principalIds.2"}},
+		{"with the unknown and the unseen", domaintest.As("u:acme:ann"), library.ShareContent{Content: open,
+			Principals: []string{"u:acme:nobody", "u:acme:ben", "u:acme:hid"}, Role: library.Viewing},
+			[]string{"NOT_FOUND principalIds.0", "NOT_FOUND principalIds.2"}},
+		{"of what is unseen", domaintest.As("u:acme:cleo"), library.ShareContent{Content: secret, Principals: []string{"u:acme:cleo"},
+			Role: library.Viewing}, []string{"NOT_FOUND contentId"}},
+		{"of a private item by its editor", domaintest.As("u:acme:ben"), library.ShareContent{Content: secret,
+			Principals: []string{"u:acme:cleo"}, Role: library.Viewing}, []string{"FORBIDDEN contentId"}},
+		{"of more than viewing by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: open,
+			Principals: []string{"u:acme:cleo"}, Role: library.Editing}, []string{"FORBIDDEN role"}},
+		{"of a LOGGEDIN item with another tenant by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours,
+			Principals: []string{"u:acme:cleo", "u:beta:zed"}, Role: library.Viewing}, []string{"FORBIDDEN principalIds.1"}},
+		{"with oneself, twice", domaintest.As("u:beta:zed"),
+			library.ShareContent{Content: open, Principals: []string{"u:beta:zed", "U:BETA:ZED"}, Role: library.Viewing}, nil},
+		{"by a reader", domaintest.As("u:acme:ben"), library.ShareContent{Content: ours, Principals: []string{"u:acme:cleo"},
+			Role: library.Viewing}, nil},
+		{"with another tenant by a manager", domaintest.As("u:acme:ann"),
+			library.ShareContent{Content: secret, Principals: []string{"u:beta:zed", "g:acme:team"}, Role: library.Viewing}, nil},
+		{"that would demote", domaintest.As("u:acme:ann"), library.ShareContent{Content: secret, Principals: []string{"u:acme:ben"},
+			Role: library.Viewing}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, err := h.Library.ShareContent(t.Context(), c.as, c.in)
@@ -51,7 +66,8 @@ func TestShareContent_ChecksInputAndRights(t *testing.T) {
 			}
 		})
 	}
-	if row, err := h.Store.Contents.Read(t.Context(), library.ContentID(secret), library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
+	if row, err := h.Store.Contents.Read(t.Context(), library.ContentID(secret),
+		library.ContentQuery{Members: []principal.ID{"u:acme:ben"}}); err != nil || row.Members[0].Role != library.Editing {
 		t.Errorf("a share demoted: %+v, %v", row, err)
 	}
 	h.WantTitles(domaintest.As("u:acme:cleo"), "g:acme:team", "secret")
@@ -62,7 +78,8 @@ func TestShareContent_WithoutAChangeWritesNothing(t *testing.T) {
 	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public, "u:acme:ben=EDITOR")
 	before := h.Content(id)
-	out, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
+	out, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben"}, Role: library.Viewing})
 	if err != nil || out.FanOut != (library.FanOut{Complete: true}) {
 		t.Errorf("the outcome: %+v, %v", out, err)
 	}
@@ -81,9 +98,11 @@ func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 		want    []string
 	}{
 		{"none", domaintest.As("u:acme:ann"), nil, []string{"INVALID members"}},
-		{"one twice", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"), []string{"INVALID members.1.principalId"}},
+		{"one twice", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ben=VIEWER", "u:acme:ben=EDITOR"),
+			[]string{"INVALID members.1.principalId"}},
 		{"by an editor", domaintest.As("u:acme:ben"), domaintest.MemberChanges("u:acme:cleo=VIEWER"), []string{"FORBIDDEN contentId"}},
-		{"an unseen one", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:hid=VIEWER"), []string{"NOT_FOUND members.0.principalId"}},
+		{"an unseen one", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:hid=VIEWER"),
+			[]string{"NOT_FOUND members.0.principalId"}},
 		{"removing the last manager", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ann="), []string{"LAST_MANAGER"}},
 		{"demoting the last manager", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:ann=EDITOR"), []string{"LAST_MANAGER"}},
 		{"removing somebody who is no member", domaintest.As("u:acme:ann"), domaintest.MemberChanges("u:acme:cleo="), nil},
@@ -96,7 +115,8 @@ func TestSetContentMembers_ChecksInputAndRights(t *testing.T) {
 			domaintest.WantFaults(t, err, c.want...)
 		})
 	}
-	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"), library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"),
+		library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:ben=VIEWER")}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a removed manager still sees the private item: %v", err)
 	}
 	h.WantTitles(domaintest.As("u:acme:ann"), "u:acme:ann")
@@ -138,7 +158,8 @@ func (patient) Deadline(ctx context.Context, _ time.Duration) (context.Context, 
 func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	slow := &slowCommits{began: make(chan struct{}), goOn: make(chan struct{})}
 	h := domaintest.New(t, func(s *domain.Store) { slow.ContentStore, s.Contents = s.Contents, slow })
-	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal,
+		Names: &domaintest.CountingNames{}})
 	h.User("u:acme:ann", principal.Public)
 	const many = 20
 	for n := range many {
@@ -147,7 +168,8 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 	id := h.Note("a", principal.Public)
 	slow.id = id
 	share := func(p string) (*library.ContentOutcome, error) {
-		return h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id), Principals: []string{p}, Role: library.Viewing})
+		return h.Library.ShareContent(t.Context(), domaintest.As(p), library.ShareContent{Content: string(id),
+			Principals: []string{p}, Role: library.Viewing})
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _, _ = share("u:acme:p0") })
@@ -161,7 +183,8 @@ func TestShareContent_WaitingSharesAreOneCommit(t *testing.T) {
 		})
 	}
 	wg.Go(func() {
-		_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:p1"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:p1"}, Role: library.Manages})
+		_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:p1"), library.ShareContent{Content: string(id),
+			Principals: []string{"u:acme:p1"}, Role: library.Manages})
 		domaintest.WantFaults(t, err, "FORBIDDEN role")
 	})
 	for h.Library.SharesWaiting(id) < many {
@@ -183,11 +206,13 @@ func TestShareContent_ReaderMayNotShareALoggedInItemWithAGroup(t *testing.T) {
 	id := string(h.Note("ours", principal.LoggedIn))
 	h.MustSet(domaintest.As("u:acme:cleo"), "g:acme:team", "u:beta:zed=MEMBER")
 	share := func(v *principal.Viewer) error {
-		_, err := h.Library.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"}, Role: library.Viewing})
+		_, err := h.Library.ShareContent(t.Context(), v, library.ShareContent{Content: id, Principals: []string{"g:acme:team"},
+			Role: library.Viewing})
 		return err
 	}
 	domaintest.WantFaults(t, share(domaintest.As("u:acme:cleo")), "FORBIDDEN principalIds.0")
-	if cs, err := h.Library.Contents(t.Context(), domaintest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil || cs[0] != nil {
+	if cs, err := h.Library.Contents(t.Context(), domaintest.As("u:beta:zed"), []library.ContentID{library.ContentID(id)}); err != nil ||
+		cs[0] != nil {
 		t.Errorf("one of another tenant sees it through the group: %+v, %v", cs, err)
 	}
 	domaintest.WantFaults(t, share(domaintest.As("u:acme:ann")))
@@ -206,7 +231,8 @@ func TestShareContent_ReaderSharesAPublicItemWithAGroup(t *testing.T) {
 func TestMembers_ManagersSeeAll(t *testing.T) {
 	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
-	if _, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:hid"), library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
+	if _, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:hid"),
+		library.ShareContent{Content: string(id), Principals: []string{"u:acme:hid"}, Role: library.Viewing}); err != nil {
 		t.Fatal(err)
 	}
 	members := func(v *principal.Viewer) int {

@@ -20,9 +20,10 @@ func (s *Service) UpdateContent(ctx context.Context, v *principal.Viewer, in Upd
 	if err != nil {
 		return nil, err
 	}
-	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
-		return s.planUpdate(ctx, v, t, &in, m.Request)
-	})
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"},
+		func(ctx context.Context, t *target) (*attempt, int, error) {
+			return s.planUpdate(ctx, v, t, &in, m.Request)
+		})
 }
 
 // check returns the item that the input names, and the errors of the input except those of its
@@ -54,7 +55,8 @@ func (in *UpdateContent) check(now clock.Instant) (ContentID, fault.List) {
 
 // planUpdate plans the state after an update and its scope, with the number of libraries that
 // it concerns.
-func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent, r *commit.Request) (*attempt, int, error) {
+func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target, in *UpdateContent,
+	r *commit.Request) (*attempt, int, error) {
 	h, now := &t.header, s.engine.Now()
 	if err := s.checkUpdate(ctx, v, t, in); err != nil {
 		return nil, 0, err

@@ -62,7 +62,8 @@ func TestCreate_KeyBindsForADayFromTheAttemptThatSucceeded(t *testing.T) {
 	h.User("u:acme:ann", principal.Public)
 	create := func() (library.ContentID, error) {
 		out, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
-			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: domaintest.MemberChanges("u:acme:ben=VIEWER"), IdempotencyKey: domaintest.Ptr("k"),
+			Kind: library.Note, Title: "t", Visibility: principal.Private, Members: domaintest.MemberChanges("u:acme:ben=VIEWER"),
+			IdempotencyKey: domaintest.Ptr("k"),
 		})
 		if err != nil {
 			return "", err

@@ -62,11 +62,13 @@ var creations = []struct {
 		return err
 	}},
 	{"group", func(h *domaintest.Fixture, key, name, title string) error {
-		_, err := h.People.CreateGroup(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
+		_, err := h.People.CreateGroup(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme",
+			Name: "g" + name, DisplayName: title, Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 	{"user", func(h *domaintest.Fixture, key, name, title string) error {
-		_, err := h.People.CreateUser(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+		_, err := h.People.CreateUser(h.T.Context(), domaintest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme",
+			Name: "u" + name, DisplayName: title, Email: "u" + name + "@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 		return err
 	}},
 }
@@ -146,8 +148,9 @@ func TestCreate_RefusedInputsLeaveTheirKeyToEachOther(t *testing.T) {
 	h.User("u:acme:ann", principal.Public)
 	create := func(title string, members ...string) error {
 		name, key := "item", "key"
-		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{Name: &name, Kind: library.Note, Title: title,
-			Visibility: principal.Private, Members: domaintest.MemberChanges(members...), IdempotencyKey: &key})
+		_, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.CreateContent{Name: &name, Kind: library.Note, Title: title,
+				Visibility: principal.Private, Members: domaintest.MemberChanges(members...), IdempotencyKey: &key})
 		return err
 	}
 	for range 2 {

@@ -133,7 +133,8 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	}
 	_, err = h.Library.CreateContent(t.Context(), bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "FORBIDDEN")
-	_, err = h.People.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), bob(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b",
+		Email: "b@example.com", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN name")
 	s.down.Store(false)
 	h.Quiet()
@@ -145,10 +146,12 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)
 	}
-	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob", DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "bob",
+		DisplayName: "b", Email: "b@example.com", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN name")
 	// The address is free.
-	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "b", Email: domaintest.EmailOf("u:acme:bob"), Visibility: principal.Public})
+	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "new",
+		DisplayName: "b", Email: domaintest.EmailOf("u:acme:bob"), Visibility: principal.Public})
 	domaintest.WantFaults(t, err)
 	_, err = h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN id")
@@ -258,7 +261,8 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 		},
 		"createContent by itself": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.item.Store(do)
-			_, err := h.Library.CreateContent(h.T.Context(), domaintest.Bob(), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+			_, err := h.Library.CreateContent(h.T.Context(), domaintest.Bob(), library.CreateContent{Kind: library.Note,
+				Title: "t", Visibility: principal.Public})
 			return err
 		},
 		"setGroupMembers": func(h *domaintest.Fixture, l *late, do *func()) error {
@@ -268,7 +272,8 @@ func TestDeleteUser_BesideAChangeThatAddsItLeavesNoRows(t *testing.T) {
 		},
 		"createGroup by itself": func(h *domaintest.Fixture, l *late, do *func()) error {
 			l.group.Store(do)
-			_, err := h.People.CreateGroup(h.T.Context(), domaintest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs", DisplayName: "b", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(h.T.Context(), domaintest.Bob(), principal.CreateGroup{Tenant: "acme", Name: "bobs",
+				DisplayName: "b", Visibility: principal.Public})
 			return err
 		},
 	} {

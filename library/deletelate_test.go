@@ -131,7 +131,8 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}
 	base := head.Seq
 	head.Seq, head.MTS, head.DisplayName = base+1, head.MTS+clock.Instant(1), "Robert"
-	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil || !v.Applied {
+	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil ||
+		!v.Applied {
 		t.Fatal(v, err)
 	}
 	remove(t, h, domaintest.Root(), "u:acme:bob")

@@ -69,7 +69,8 @@ func hinted(t *testing.T) (*domaintest.Fixture, *hints) {
 
 // setExpiry sets or clears the expiry of an item.
 func setExpiry(h *domaintest.Fixture, id library.ContentID, at *clock.Instant) error {
-	_, err := h.Library.UpdateContent(h.T.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
+	_, err := h.Library.UpdateContent(h.T.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: string(id), ExpiresAt: input.Some(at)})
 	return err
 }
 
@@ -199,7 +200,8 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 		// The state in between is older than the hint: its writer's clock is behind.
 		other := h.Content(id)
 		other.Seq, other.MTS = other.Seq+1, other.MTS+1
-		_, err := s.ContentStore.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other, Writer: commit.EntryID{1}})
+		_, err := s.ContentStore.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other,
+			Writer: commit.EntryID{1}})
 		return err
 	})
 	if err := setExpiry(h, id, hoursFromNow(h, 5)); fault.ReasonOf(err) != fault.ReasonContention {
@@ -297,7 +299,8 @@ func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, &at)
-	if err := h.Store.Journal.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: clock.Of(h.Runtime.Now())}); err != nil {
+	if err := h.Store.Journal.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id),
+		MTS: clock.Of(h.Runtime.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	wantHints(h, "the loss")

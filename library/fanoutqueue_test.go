@@ -34,8 +34,10 @@ func TestWalkOf_MergesWaitingFanOuts(t *testing.T) {
 		{"in the other order", []*fanOut{fan(wide), fan(narrow, "u:acme:ann")},
 			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, Reverse: true}, []principal.ID{"u:acme:ann"}},
 		{"of the same actor and principals", []*fanOut{
-			fan(narrow, "u:acme:ann"), fan(InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:bob", "u:acme:cat"}}, "u:acme:ann")},
-			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, Reverse: true}, []principal.ID{"u:acme:ann"}},
+			fan(narrow, "u:acme:ann"), fan(InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:bob", "u:acme:cat"}},
+				"u:acme:ann")},
+			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, Reverse: true},
+			[]principal.ID{"u:acme:ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := q.walkOf(c.batch)

@@ -52,20 +52,25 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 	}
 	for name, do := range map[string]func(h *domaintest.Fixture) (bool, error){
 		"createContent": func(h *domaintest.Fixture) (bool, error) {
-			return complete(h.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n"), Kind: library.Note, Title: "n",
+			return complete(h.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n"),
+				Kind: library.Note, Title: "n",
 				Visibility: principal.Public, Members: domaintest.MemberChanges("u:acme:bob=EDITOR"), IdempotencyKey: k}))
 		},
 		"updateContent": func(h *domaintest.Fixture) (bool, error) {
-			return complete(h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(domaintest.Ptr("t")), IdempotencyKey: k}))
+			return complete(h.Library.UpdateContent(t.Context(), ann,
+				library.UpdateContent{ID: id, Title: input.Some(domaintest.Ptr("t")), IdempotencyKey: k}))
 		},
 		"shareContent": func(h *domaintest.Fixture) (bool, error) {
-			return complete(h.Library.ShareContent(t.Context(), ann, library.ShareContent{Content: id, Principals: []string{"u:acme:cat"}, Role: library.Viewing, IdempotencyKey: k}))
+			return complete(h.Library.ShareContent(t.Context(), ann,
+				library.ShareContent{Content: id, Principals: []string{"u:acme:cat"}, Role: library.Viewing, IdempotencyKey: k}))
 		},
 		"setContentMembers": func(h *domaintest.Fixture) (bool, error) {
-			return complete(h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
+			return complete(h.Library.SetContentMembers(t.Context(), ann,
+				library.SetContentMembers{Content: id, Members: domaintest.MemberChanges("u:acme:cat=VIEWER"), IdempotencyKey: k}))
 		},
 		"removeFromLibrary": func(h *domaintest.Fixture) (bool, error) {
-			return complete(h.Library.RemoveFromLibrary(t.Context(), domaintest.Bob(), library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
+			return complete(h.Library.RemoveFromLibrary(t.Context(), domaintest.Bob(),
+				library.RemoveFromLibrary{Principal: "u:acme:bob", Content: id, IdempotencyKey: k}))
 		},
 	} {
 		for _, fails := range []bool{false, true} {
@@ -89,7 +94,8 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 				want("its repetition", !fails)
 				c.shut.Store(true)
 				for _, title := range []string{"later", "later still"} {
-					if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
+					if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil ||
+						out.FanOut.Complete {
 						t.Fatalf("a later change: %+v, %v", out, err)
 					}
 				}
@@ -99,7 +105,8 @@ func TestIdempotencyKey_FanOutNeverGoesBackToRunning(t *testing.T) {
 				want("all is complete", true)
 				c.shut.Store(true)
 				title := "last"
-				if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil || out.FanOut.Complete {
+				if out, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: id, Title: input.Some(&title)}); err != nil ||
+					out.FanOut.Complete {
 					t.Fatalf("the last change: %+v, %v", out, err)
 				}
 				want("the last change is not complete", true)

@@ -33,7 +33,8 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 			return err
 		}},
 		{"by an update that is not deferred", func(ctx context.Context, busy *domain.Services, id library.ContentID) error {
-			_, err := busy.Library.UpdateContent(ctx, domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("third"))})
+			_, err := busy.Library.UpdateContent(ctx, domaintest.As("u:acme:ann"),
+				library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("third"))})
 			return err
 		}},
 	} {

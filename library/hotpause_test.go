@@ -84,7 +84,8 @@ func (p *hotProcess) hot(name string) library.ContentID {
 
 func (p *hotProcess) rename(id library.ContentID, title string) {
 	p.T.Helper()
-	_, err := p.Library.UpdateContent(p.T.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+	_, err := p.Library.UpdateContent(p.T.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -206,7 +207,8 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		Due: clock.Of(town.Start.Add(hotPause)), Decided: true}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
-	if v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h, Writer: e.ID}); err != nil || !v.Applied {
+	if v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h,
+		Writer: e.ID}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
@@ -308,7 +310,8 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 	town.at(10 * time.Second)
 	p.rename(id, "second")
 	svc := domaintest.Open(t, domain.Config{
-		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &domaintest.CountingNames{}, Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
+		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &domaintest.CountingNames{},
+		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
 	if moved, err := svc.Library.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
@@ -332,7 +335,8 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 		base, former := h.Seq, library.Superseded{Position: h.Position, Widest: h.Widest}
 		h.Seq, h.MTS, h.Position = h.Seq+1, h.MTS+10, h.MTS+10
 		h.LastModified = h.MTS + 5
-		v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h, Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
+		v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: base, Header: h,
+			Supersede: &former, Writer: commit.EntryID{byte(h.Seq)}})
 		if err != nil || !v.Applied {
 			t.Fatal(v, err)
 		}

@@ -105,7 +105,8 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 // Other fields are not compared.
 func sameItem(old, imported *Content, in *ImportContent) bool {
 	return old.Kind == imported.Kind && old.Title == imported.Title && equalStrings(old.Description, imported.Description) &&
-		equalStrings(old.Link, imported.Link) && (in.URL == nil || old.CanonicalURL == imported.CanonicalURL) && old.Visibility == imported.Visibility &&
+		equalStrings(old.Link, imported.Link) && (in.URL == nil || old.CanonicalURL == imported.CanonicalURL) &&
+		old.Visibility == imported.Visibility &&
 		(in.LastModified == nil || old.LastModified == imported.LastModified)
 }
 
@@ -211,7 +212,8 @@ func (s *Service) importRoles(ctx context.Context, id ContentID, changes []Conte
 
 // ImportEdit decides an import of data that another package keeps in an item. plan gets the
 // rows of the keys, and returns nil if the item contains the imported data already.
-func (u Upkeep) ImportEdit(ctx context.Context, id ContentID, keys []RowKey, plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
+func (u Upkeep) ImportEdit(ctx context.Context, id ContentID, keys []RowKey,
+	plan func(ctx context.Context, t *ItemReading) (*Edit, error)) (principal.ImportResult, error) {
 	_, ok, err := u.s.decide(ctx, u.s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
 		read, err := u.s.contents.Read(ctx, id, ContentQuery{Rows: keys})
 		if err != nil {

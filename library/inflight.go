@@ -36,7 +36,8 @@ func (e InFlight) Entry() commit.Entry {
 	for i, p := range e.Principals {
 		reach.Principals[i] = string(p)
 	}
-	return commit.Entry{ID: e.ID, Kind: commit.Content, Key: string(e.Content), Base: e.Base, Due: e.Due, Decided: e.Decided, Payload: reach.Encode()}
+	return commit.Entry{ID: e.ID, Kind: commit.Content, Key: string(e.Content), Base: e.Base, Due: e.Due, Decided: e.Decided,
+		Payload: reach.Encode()}
 }
 
 // InFlightOf returns the change that an entry records.
@@ -45,7 +46,8 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	if err != nil {
 		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 	}
-	c := InFlight{ID: e.ID, Content: ContentID(e.Key), Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Due: e.Due, Decided: e.Decided}
+	c := InFlight{ID: e.ID, Content: ContentID(e.Key), Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Due: e.Due,
+		Decided: e.Decided}
 	for _, p := range reach.Principals {
 		c.Principals = append(c.Principals, principal.ID(p))
 	}

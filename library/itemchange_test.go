@@ -45,7 +45,8 @@ func counted(id library.ContentID, change func(e *library.Edit)) library.ItemCha
 
 // changeItem makes a change of an item as a mutation of a viewer. If key is not "", it is the
 // idempotency key.
-func changeItem(ctx context.Context, svc *domain.Services, v *principal.Viewer, key string, in library.ItemChange) (*library.ContentOutcome, error) {
+func changeItem(ctx context.Context, svc *domain.Services, v *principal.Viewer, key string,
+	in library.ItemChange) (*library.ContentOutcome, error) {
 	var input struct{ Key *string }
 	if key != "" {
 		input.Key = &key
@@ -71,7 +72,8 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 		t.Fatalf("answer %q, %v", out.Answer, err)
 	}
 	quiet := h.Content(id)
-	if quiet.Version != before.Version || quiet.LastModified != before.LastModified || quiet.Position != before.Position || string(quiet.Page) != "1" {
+	if quiet.Version != before.Version || quiet.LastModified != before.LastModified || quiet.Position != before.Position ||
+		string(quiet.Page) != "1" {
 		t.Errorf("nobody sees the change, and the item went from %+v to %+v", before, quiet)
 	}
 	out, err = changeItem(t.Context(), h.Services, domaintest.Ann(), "", counted(id, visibly(domaintest.Ptr("other"))))
@@ -79,11 +81,13 @@ func TestChangeItem_MovesTheItemIfReadersSeeIt(t *testing.T) {
 		t.Fatalf("answer %q, fan-out %+v, %v", out.Answer, out.FanOut, err)
 	}
 	seen := h.Content(id)
-	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified || seen.Title != "other" {
+	if seen.Version != before.Version+1 || seen.LastModified <= before.LastModified || seen.Position != seen.LastModified ||
+		seen.Title != "other" {
 		t.Errorf("readers see the change, and the item went from %+v to %+v", quiet, seen)
 	}
 	// The page and the row are removed, because the audit knows only those of package note.
-	if _, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "", counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
+	if _, err := changeItem(t.Context(), h.Services, domaintest.Ann(), "",
+		counted(id, func(e *library.Edit) { e.Page, e.Rows[0].Value = nil, nil })); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()

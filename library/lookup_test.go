@@ -40,7 +40,8 @@ func TestNodes_UnseenAndMalformedIDsAreNil(t *testing.T) {
 	r.Principal("u:acme:shy", principal.Private)
 	r.Item("c:acme:Item", 1, principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
 	r.Item("c:acme:secret", 2, principal.Private, domaintest.ContentMember("u:acme:ann", library.Viewing))
-	ids := []string{"c:acme:Item", "u:acme:ann", "nonsense", "G:ACME:Ann", "u:acme:shy", "c:acme:secret", "c:acme:item", "c:acme:", "u:acme:none", "U:Acme:Ann"}
+	ids := []string{"c:acme:Item", "u:acme:ann", "nonsense", "G:ACME:Ann", "u:acme:shy", "c:acme:secret", "c:acme:item",
+		"c:acme:", "u:acme:none", "U:Acme:Ann"}
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -48,8 +49,10 @@ func TestNodes_UnseenAndMalformedIDsAreNil(t *testing.T) {
 	}{
 		{"anonymous", domaintest.Anonymous(), []string{"content Item", "user ann", "-", "group ann", "-", "-", "-", "-", "-", "user ann"}},
 		{"ann", domaintest.Ann(), []string{"content Item", "user ann", "-", "group ann", "-", "content secret", "-", "-", "-", "user ann"}},
-		{"shy", &principal.Viewer{User: "u:acme:shy"}, []string{"content Item", "user ann", "-", "group ann", "user shy", "-", "-", "-", "-", "user ann"}},
-		{"administrator", domaintest.Root(), []string{"content Item", "user ann", "-", "group ann", "user shy", "content secret", "-", "-", "-", "user ann"}},
+		{"shy", &principal.Viewer{User: "u:acme:shy"}, []string{"content Item", "user ann", "-", "group ann", "user shy",
+			"-", "-", "-", "-", "user ann"}},
+		{"administrator", domaintest.Root(), []string{"content Item", "user ann", "-", "group ann", "user shy", "content secret",
+			"-", "-", "-", "user ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := r.Library.Nodes(t.Context(), c.viewer, ids)

@@ -40,7 +40,8 @@ func BenchmarkMutation(b *testing.B) {
 		b.Fatal(err)
 	}
 	create := func() library.ContentID {
-		out, err := s.Library.CreateContent(b.Context(), domaintest.As(ann), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public})
+		out, err := s.Library.CreateContent(b.Context(), domaintest.As(ann), library.CreateContent{Kind: library.Note,
+			Title: "t", Visibility: principal.Public})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -66,32 +66,41 @@ func errorOf[T any](_ T, err error) error { return err }
 func principalMutations() []mutation {
 	name, private, manager := "A name", principal.Private, principal.GroupManager
 	return []mutation{
-		{name: "createUser", path: "tenant", partition: "u:acme:new", hash: "133938fb1abe6e5d840a6aa8ec4c9dcd8bc3b8636af22a1d34ffbed0fedbc22a", admin: true, call: func(c mutationCall) error {
-			return errorOf(c.s.People.CreateUser(c.ctx, c.v, principal.CreateUser{
-				Tenant: c.target, Name: "new", DisplayName: name, Email: "New@Example.com", Visibility: private, IdempotencyKey: c.key}))
-		}},
-		{name: "updateUser", path: "id", partition: "u:acme:cleo", hash: "c1968b65189700a9c1335ef17575ad3e763c9b0c9f9ec9fecac3b88aca8fa974", call: func(c mutationCall) error {
-			return errorOf(c.s.People.UpdateUser(c.ctx, c.v, principal.UpdateUser{
-				ID: c.target, DisplayName: input.Some(&name), Email: input.Some(domaintest.Ptr("Cleo@Example.com")), Visibility: input.Some(&private), IdempotencyKey: c.key}))
-		}},
-		{name: "deleteUser", path: "id", partition: "u:acme:cleo", hash: "197644a88f34736123984baafa431391ecb9083f8c59b1f965628b500ae341d7", call: func(c mutationCall) error {
-			return errorOf(c.s.People.DeleteUser(c.ctx, c.v, principal.DeleteUser{ID: c.target, IdempotencyKey: c.key}))
-		}},
-		{name: "deleteGroup", path: "id", partition: "g:acme:staff", hash: "ad33ed9e941b17ffd351137adf5ab4283b6321a5e6b493a1ec888a0da02666a9", call: func(c mutationCall) error {
-			return errorOf(c.s.People.DeleteGroup(c.ctx, c.v, principal.DeleteGroup{ID: c.target, IdempotencyKey: c.key}))
-		}},
-		{name: "createGroup", path: "tenant", partition: "g:acme:new", hash: "44e72f5bcae96eacd6c5666be401b5ffe1bc9c04c1605a2a4dd0269f0ac9a70e", needsUser: true, call: func(c mutationCall) error {
-			return errorOf(c.s.People.CreateGroup(c.ctx, c.v, principal.CreateGroup{
-				Tenant: c.target, Name: "new", DisplayName: name, Visibility: private, IdempotencyKey: c.key}))
-		}},
-		{name: "updateGroup", path: "id", partition: "g:acme:staff", hash: "a2800a7943c00ae0e5bcaa1e39dcf88356e50784ca77ef06669f6e5ef8a5c266", call: func(c mutationCall) error {
-			return errorOf(c.s.People.UpdateGroup(c.ctx, c.v, principal.UpdateGroup{
-				ID: c.target, DisplayName: input.Some(&name), Visibility: input.Some(&private), IdempotencyKey: c.key}))
-		}},
-		{name: "setGroupMembers", path: "groupId", partition: "g:acme:staff", hash: "cd24cec509992152ce34561f3ec0cb5f56261bf5c9654f9f232c2e9cb8f2ea5e", call: func(c mutationCall) error {
-			return errorOf(c.s.People.SetGroupMembers(c.ctx, c.v, principal.SetGroupMembers{
-				Group: c.target, Members: []principal.GroupMemberChange{{Principal: "u:acme:dora", Role: &manager}, {Principal: "u:beta:zed"}}, IdempotencyKey: c.key}))
-		}},
+		{name: "createUser", path: "tenant", partition: "u:acme:new", hash: "133938fb1abe6e5d840a6aa8ec4c9dcd8bc3b8636af22a1d34ffbed0fedbc22a",
+			admin: true, call: func(c mutationCall) error {
+				return errorOf(c.s.People.CreateUser(c.ctx, c.v, principal.CreateUser{
+					Tenant: c.target, Name: "new", DisplayName: name, Email: "New@Example.com", Visibility: private, IdempotencyKey: c.key}))
+			}},
+		{name: "updateUser", path: "id", partition: "u:acme:cleo", hash: "c1968b65189700a9c1335ef17575ad3e763c9b0c9f9ec9fecac3b88aca8fa974",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.People.UpdateUser(c.ctx, c.v, principal.UpdateUser{
+					ID: c.target, DisplayName: input.Some(&name), Email: input.Some(domaintest.Ptr("Cleo@Example.com")),
+					Visibility: input.Some(&private), IdempotencyKey: c.key}))
+			}},
+		{name: "deleteUser", path: "id", partition: "u:acme:cleo", hash: "197644a88f34736123984baafa431391ecb9083f8c59b1f965628b500ae341d7",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.People.DeleteUser(c.ctx, c.v, principal.DeleteUser{ID: c.target, IdempotencyKey: c.key}))
+			}},
+		{name: "deleteGroup", path: "id", partition: "g:acme:staff", hash: "ad33ed9e941b17ffd351137adf5ab4283b6321a5e6b493a1ec888a0da02666a9",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.People.DeleteGroup(c.ctx, c.v, principal.DeleteGroup{ID: c.target, IdempotencyKey: c.key}))
+			}},
+		{name: "createGroup", path: "tenant", partition: "g:acme:new", hash: "44e72f5bcae96eacd6c5666be401b5ffe1bc9c04c1605a2a4dd0269f0ac9a70e",
+			needsUser: true, call: func(c mutationCall) error {
+				return errorOf(c.s.People.CreateGroup(c.ctx, c.v, principal.CreateGroup{
+					Tenant: c.target, Name: "new", DisplayName: name, Visibility: private, IdempotencyKey: c.key}))
+			}},
+		{name: "updateGroup", path: "id", partition: "g:acme:staff", hash: "a2800a7943c00ae0e5bcaa1e39dcf88356e50784ca77ef06669f6e5ef8a5c266",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.People.UpdateGroup(c.ctx, c.v, principal.UpdateGroup{
+					ID: c.target, DisplayName: input.Some(&name), Visibility: input.Some(&private), IdempotencyKey: c.key}))
+			}},
+		{name: "setGroupMembers", path: "groupId", partition: "g:acme:staff",
+			hash: "cd24cec509992152ce34561f3ec0cb5f56261bf5c9654f9f232c2e9cb8f2ea5e", call: func(c mutationCall) error {
+				return errorOf(c.s.People.SetGroupMembers(c.ctx, c.v, principal.SetGroupMembers{
+					Group: c.target, Members: []principal.GroupMemberChange{{Principal: "u:acme:dora", Role: &manager}, {Principal: "u:beta:zed"}},
+					IdempotencyKey: c.key}))
+			}},
 	}
 }
 
@@ -99,34 +108,44 @@ func principalMutations() []mutation {
 func contentMutations() []mutation {
 	text, private, at := "A text", principal.Private, clock.Instant(4_000_000_000_000_000)
 	return []mutation{
-		{name: "createContent", path: "tenant", partition: "c:acme:new", hash: "bc32106c1fc2a3b71c186b88260bababbcf66385138b06a5b09a3c69f5a87837", needsUser: true, call: func(c mutationCall) error {
-			return errorOf(c.s.Library.CreateContent(c.ctx, c.v, library.CreateContent{
-				Tenant: &c.target, Name: domaintest.Ptr("new"), Kind: library.Link, Title: text, Description: &text, Link: domaintest.Ptr("https://example.com/"),
-				Visibility: private, ExpiresAt: &at, Members: domaintest.MemberChanges("u:acme:dora=VIEWER"), IdempotencyKey: c.key}))
-		}},
-		{name: "updateContent", path: "id", partition: "c:acme:a", hash: "52fe05dd00b96bfc7e40925bcd7aac9923bdbd0fc3a7ad5cf944a0aec64302cb", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.UpdateContent(c.ctx, c.v, library.UpdateContent{
-				ID: c.target, Title: input.Some(&text), Description: input.Some[*string](nil), Visibility: input.Some(&private),
-				ExpiresAt: input.Some(&at), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
-		}},
-		{name: "moveContent", path: "id", partition: "c:acme:a", hash: "b55b567a2e83fb7e811f981a439353738e8d3784aeb0a350a57aafcab6ef9df3", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.MoveContent(c.ctx, c.v, library.MoveContent{
-				ID: c.target, URL: input.Some(domaintest.Ptr("HTTPS://Example.com/a")), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
-		}},
-		{name: "shareContent", path: "contentId", partition: "c:acme:a", hash: "9ae5a7010c166fe3f1cf22b114e0d306284d15fbbdd3450b18b48eaa85c9bb53", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.ShareContent(c.ctx, c.v, library.ShareContent{
-				Content: c.target, Principals: []string{"u:acme:dora", "u:acme:ann"}, Role: library.Editing, IdempotencyKey: c.key}))
-		}},
-		{name: "setContentMembers", path: "contentId", partition: "c:acme:a", hash: "603e4da958c40ccee82bb0a2d3ef0c20136bf182547e130fe8310da2c1548463", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.SetContentMembers(c.ctx, c.v, library.SetContentMembers{
-				Content: c.target, Members: domaintest.MemberChanges("u:acme:dora=EDITOR", "u:acme:ann="), IdempotencyKey: c.key}))
-		}},
-		{name: "removeFromLibrary", path: "contentId", partition: "c:acme:a", hash: "af263286b4d1111dab09f5decf257371dfa291aca6a798f3b95f1703d414e523", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.RemoveFromLibrary(c.ctx, c.v, library.RemoveFromLibrary{Principal: "g:acme:team", Content: c.target, IdempotencyKey: c.key}))
-		}},
-		{name: "deleteContent", path: "id", partition: "c:acme:a", hash: "b6d609e1e4c10652125cdabfddd640e3aa604f71e79a7a04830c0ff0fd52c58f", call: func(c mutationCall) error {
-			return errorOf(c.s.Library.DeleteContent(c.ctx, c.v, library.DeleteContent{ID: c.target, ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
-		}},
+		{name: "createContent", path: "tenant", partition: "c:acme:new",
+			hash: "bc32106c1fc2a3b71c186b88260bababbcf66385138b06a5b09a3c69f5a87837", needsUser: true, call: func(c mutationCall) error {
+				return errorOf(c.s.Library.CreateContent(c.ctx, c.v, library.CreateContent{
+					Tenant: &c.target, Name: domaintest.Ptr("new"), Kind: library.Link, Title: text, Description: &text,
+					Link:       domaintest.Ptr("https://example.com/"),
+					Visibility: private, ExpiresAt: &at, Members: domaintest.MemberChanges("u:acme:dora=VIEWER"), IdempotencyKey: c.key}))
+			}},
+		{name: "updateContent", path: "id", partition: "c:acme:a", hash: "52fe05dd00b96bfc7e40925bcd7aac9923bdbd0fc3a7ad5cf944a0aec64302cb",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.Library.UpdateContent(c.ctx, c.v, library.UpdateContent{
+					ID: c.target, Title: input.Some(&text), Description: input.Some[*string](nil), Visibility: input.Some(&private),
+					ExpiresAt: input.Some(&at), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
+			}},
+		{name: "moveContent", path: "id", partition: "c:acme:a", hash: "b55b567a2e83fb7e811f981a439353738e8d3784aeb0a350a57aafcab6ef9df3",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.Library.MoveContent(c.ctx, c.v, library.MoveContent{
+					ID: c.target, URL: input.Some(domaintest.Ptr("HTTPS://Example.com/a")), ExpectedVersion: domaintest.Ptr(1), IdempotencyKey: c.key}))
+			}},
+		{name: "shareContent", path: "contentId", partition: "c:acme:a",
+			hash: "9ae5a7010c166fe3f1cf22b114e0d306284d15fbbdd3450b18b48eaa85c9bb53", call: func(c mutationCall) error {
+				return errorOf(c.s.Library.ShareContent(c.ctx, c.v, library.ShareContent{
+					Content: c.target, Principals: []string{"u:acme:dora", "u:acme:ann"}, Role: library.Editing, IdempotencyKey: c.key}))
+			}},
+		{name: "setContentMembers", path: "contentId", partition: "c:acme:a",
+			hash: "603e4da958c40ccee82bb0a2d3ef0c20136bf182547e130fe8310da2c1548463", call: func(c mutationCall) error {
+				return errorOf(c.s.Library.SetContentMembers(c.ctx, c.v, library.SetContentMembers{
+					Content: c.target, Members: domaintest.MemberChanges("u:acme:dora=EDITOR", "u:acme:ann="), IdempotencyKey: c.key}))
+			}},
+		{name: "removeFromLibrary", path: "contentId", partition: "c:acme:a",
+			hash: "af263286b4d1111dab09f5decf257371dfa291aca6a798f3b95f1703d414e523", call: func(c mutationCall) error {
+				return errorOf(c.s.Library.RemoveFromLibrary(c.ctx, c.v, library.RemoveFromLibrary{Principal: "g:acme:team",
+					Content: c.target, IdempotencyKey: c.key}))
+			}},
+		{name: "deleteContent", path: "id", partition: "c:acme:a", hash: "b6d609e1e4c10652125cdabfddd640e3aa604f71e79a7a04830c0ff0fd52c58f",
+			call: func(c mutationCall) error {
+				return errorOf(c.s.Library.DeleteContent(c.ctx, c.v, library.DeleteContent{ID: c.target, ExpectedVersion: domaintest.Ptr(1),
+					IdempotencyKey: c.key}))
+			}},
 		{name: "rebuildLibrary", path: "principalId", admin: true, call: func(c mutationCall) error {
 			return errorOf(c.s.Repair.RebuildLibrary(c.ctx, c.v, c.target))
 		}},

@@ -19,9 +19,12 @@ func TestOracle_FormerFailuresDoNotComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("an administrator who does not exist gets no role", func(t *testing.T) {
-		_, err := h.Library.ShareContent(t.Context(), domaintest.Admin("u:acme:root"), library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
+		_, err := h.Library.ShareContent(t.Context(), domaintest.Admin("u:acme:root"),
+			library.ShareContent{Content: "c:acme:note", Principals: []string{"u:acme:root"}, Role: library.Viewing})
 		domaintest.WantFaults(t, err, "NOT_FOUND principalIds.0")
-		_, err = h.Library.SetContentMembers(t.Context(), domaintest.Admin("u:acme:root"), library.SetContentMembers{Content: "c:acme:note", Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: domaintest.Ptr(library.Viewing)}}})
+		_, err = h.Library.SetContentMembers(t.Context(), domaintest.Admin("u:acme:root"),
+			library.SetContentMembers{Content: "c:acme:note",
+				Members: []library.ContentMemberChange{{Principal: "u:acme:root", Role: domaintest.Ptr(library.Viewing)}}})
 		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		_, err = h.Set(domaintest.Admin("u:acme:root"), "g:acme:staff", "u:acme:root=MEMBER")
 		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
@@ -34,18 +37,21 @@ func TestOracle_FormerFailuresDoNotComeBack(t *testing.T) {
 	})
 	t.Run("a time in the past is refused before existence and rights are checked", func(t *testing.T) {
 		for _, id := range []string{"c:acme:none", "c:acme:note"} {
-			_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:bob"), library.UpdateContent{ID: id, ExpiresAt: input.Some(domaintest.Ptr(clock.Instant(1)))})
+			_, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:bob"),
+				library.UpdateContent{ID: id, ExpiresAt: input.Some(domaintest.Ptr(clock.Instant(1)))})
 			domaintest.WantFaults(t, err, "INVALID expiresAt")
 		}
 	})
 	t.Run("a user who sees the item through a group can be given a role", func(t *testing.T) {
 		h.MustSet(domaintest.As("u:acme:cat"), "g:acme:crew", "u:other:pub=MEMBER")
 		share := func(to string) error {
-			_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:bob"), library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
+			_, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:bob"),
+				library.ShareContent{Content: "c:acme:note", Principals: []string{to}, Role: library.Viewing})
 			return err
 		}
 		domaintest.WantFaults(t, share("u:other:pub"), "FORBIDDEN principalIds.0")
-		if _, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"), library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
+		if _, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.ShareContent{Content: "c:acme:note", Principals: []string{"g:acme:crew"}, Role: library.Viewing}); err != nil {
 			t.Fatal(err)
 		}
 		domaintest.WantFaults(t, share("u:other:pub"))

@@ -38,7 +38,8 @@ func (in *CreateContent) checkText(faults *fault.List) {
 		return
 	}
 	if in.Body == nil {
-		*faults = append(*faults, fault.NotApplicablef([]string{"locale"}, "a locale is that of a body: give a body too, or leave the locale out"))
+		*faults = append(*faults, fault.NotApplicablef([]string{"locale"},
+			"a locale is that of a body: give a body too, or leave the locale out"))
 	}
 	locale, err := urlname.Locale(*in.Locale)
 	if err != nil {

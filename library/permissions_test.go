@@ -22,7 +22,8 @@ func TestPermissions_FollowTheTableOfVisibility(t *testing.T) {
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
 			id := library.ContentID(fmt.Sprintf("c:%s:%s", tenant, vis))
-			r.Item(id, 10, vis, domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("g:other:outer", library.Viewing), gone)
+			r.Item(id, 10, vis, domaintest.ContentMember("u:acme:ann", library.Viewing),
+				domaintest.ContentMember("g:other:outer", library.Viewing), gone)
 		}
 	}
 	sam := func() *principal.Viewer { return &principal.Viewer{User: "u:other:sam"} }
@@ -115,7 +116,8 @@ func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "g:acme:managers")
 	r.Join("g:acme:managers", true, domaintest.GroupMember("u:other:eve", principal.GroupMember))
 	members := []library.Member{
-		domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("u:acme:bob", library.Editing), domaintest.ContentMember("u:other:eve", library.Viewing), domaintest.ContentMember("g:acme:managers", library.Manages),
+		domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("u:acme:bob", library.Editing),
+		domaintest.ContentMember("u:other:eve", library.Viewing), domaintest.ContentMember("g:acme:managers", library.Manages),
 		domaintest.ContentMember("u:acme:gone", library.Editing),
 	}
 	r.Item("c:acme:public", 10, principal.Public, members...)
@@ -134,10 +136,12 @@ func TestPermissions_DependOnRoleAndVisibility(t *testing.T) {
 		{"viewer who manages through a group", domaintest.Eve(), role(library.Manages, true, true), role(library.Manages, true, true)},
 		{"anonymous", domaintest.Anonymous(), nil, role(library.NoRole, false, false)},
 		{"no role", &principal.Viewer{User: "u:acme:ghost"}, nil, role(library.NoRole, false, false)},
-		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Permissions{Role: library.Editing}, &library.Permissions{Role: library.Editing}},
+		{"editor whose user does not exist", &principal.Viewer{User: "u:acme:gone"}, &library.Permissions{Role: library.Editing},
+			&library.Permissions{Role: library.Editing}},
 		{"administrator", domaintest.Root(), role(library.NoRole, true, true), role(library.NoRole, true, true)},
 		{"administrator of another tenant, not stored", domaintest.OtherRoot(), nil, role(library.NoRole, false, false)},
-		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true}, role(library.Manages, true, true), role(library.Manages, true, true)},
+		{"stored administrator of another tenant", &principal.Viewer{User: "u:other:eve", Admin: true},
+			role(library.Manages, true, true), role(library.Manages, true, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := r.Library.PermissionsOf(t.Context(), c.viewer, ids)
@@ -159,7 +163,8 @@ func TestPermissions_RolesThroughManyGroupsAreFound(t *testing.T) {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	r.Item("c:acme:secret", 10, principal.Private,
-		domaintest.ContentMember("g:acme:g249", library.Viewing), domaintest.ContentMember("g:acme:g120", library.Editing), domaintest.ContentMember("g:acme:g130", library.Viewing))
+		domaintest.ContentMember("g:acme:g249", library.Viewing), domaintest.ContentMember("g:acme:g120", library.Editing),
+		domaintest.ContentMember("g:acme:g130", library.Viewing))
 	for i := range 250 {
 		g := principal.ID(fmt.Sprintf("g:acme:g%03d", i))
 		r.Principal(g, principal.Public)

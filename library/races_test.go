@@ -21,7 +21,8 @@ type revocation struct {
 
 var revocations = []revocation{
 	{"bob leaves the group", "g:acme:crew", func(h *domaintest.Fixture) { h.MustSet(domaintest.Ann(), "g:acme:crew", "u:acme:bob=") }},
-	{"the group loses its own membership", "g:acme:all", func(h *domaintest.Fixture) { h.MustSet(domaintest.Ann(), "g:acme:all", "g:acme:crew=") }},
+	{"the group loses its own membership", "g:acme:all",
+		func(h *domaintest.Fixture) { h.MustSet(domaintest.Ann(), "g:acme:all", "g:acme:crew=") }},
 	{"bob is deleted, in the group", "g:acme:crew", func(h *domaintest.Fixture) { markDeleted(h, "u:acme:bob") }},
 	{"bob is deleted, with a role of his own", "u:acme:bob", func(h *domaintest.Fixture) { markDeleted(h, "u:acme:bob") }},
 	{"the group is deleted", "g:acme:crew", func(h *domaintest.Fixture) { markDeleted(h, "g:acme:crew") }},
@@ -64,15 +65,18 @@ func TestMutations_OfRevokedActorsChangeNothingLater(t *testing.T) {
 	private := principal.Private
 	mutations := map[string]func(ctx context.Context, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) error{
 		"updateContent": func(ctx context.Context, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(id), Title: input.Some(&title), Visibility: input.Some(&private)})
+			_, err := h.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(id), Title: input.Some(&title),
+				Visibility: input.Some(&private)})
 			return err
 		},
 		"shareContent": func(ctx context.Context, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Library.ShareContent(ctx, v, library.ShareContent{Content: string(id), Principals: []string{"u:acme:cid"}, Role: library.Manages})
+			_, err := h.Library.ShareContent(ctx, v, library.ShareContent{Content: string(id), Principals: []string{"u:acme:cid"},
+				Role: library.Manages})
 			return err
 		},
 		"setContentMembers": func(ctx context.Context, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) error {
-			_, err := h.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges("u:acme:cid=EDITOR")})
+			_, err := h.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(id),
+				Members: domaintest.MemberChanges("u:acme:cid=EDITOR")})
 			return err
 		},
 		"moveContent": func(ctx context.Context, h *domaintest.Fixture, v *principal.Viewer, id library.ContentID) error {

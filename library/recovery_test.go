@@ -29,7 +29,8 @@ func (r *serialReads) Read(ctx context.Context, id library.ContentID, q library.
 	return r.ContentStore.Read(ctx, id, q)
 }
 
-func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (r *serialReads) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (*library.ContentRows, error) {
 	r.note(serial)
 	return r.ContentStore.MembersPage(ctx, id, after, limit, serial)
 }

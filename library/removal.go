@@ -60,7 +60,8 @@ func (s *Service) leaveItems(ctx context.Context, h *principal.Header) error {
 }
 
 // recordedItems reads what is recorded as shared with p: removalPage items after a given one.
-func (s *Service) recordedItems(ctx context.Context, p principal.ID, after ContentID) (ids []ContentID, last ContentID, more bool, err error) {
+func (s *Service) recordedItems(ctx context.Context, p principal.ID, after ContentID) (ids []ContentID, last ContentID,
+	more bool, err error) {
 	shared, err := s.libraries.SharedWith(ctx, p, after, removalPage)
 	for _, sh := range shared {
 		ids = append(ids, sh.Content)

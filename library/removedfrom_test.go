@@ -13,7 +13,8 @@ import (
 func TestNextMember_MembershipBeginsAnew(t *testing.T) {
 	// The item was PUBLIC for a while, up to 40, and is PRIVATE now.
 	h := &Header{
-		Content: Content{ID: "c:t:a", Visibility: principal.Private}, State: commit.Live, Seq: 5, MTS: 50, Position: 45, Widest: principal.Private,
+		Content: Content{ID: "c:t:a", Visibility: principal.Private}, State: commit.Live, Seq: 5, MTS: 50, Position: 45,
+		Widest:    principal.Private,
 		Unsettled: []Superseded{{Position: 20, Widest: principal.Public}}, PublicUntil: 40, LoggedInUntil: 40,
 	}
 	all := Buckets(0).With(principal.Private).With(principal.LoggedIn).With(principal.Public)
@@ -28,8 +29,10 @@ func TestNextMember_MembershipBeginsAnew(t *testing.T) {
 		{"was no member", Member{}, Viewing, 50, 0},
 		{"was a member throughout", Member{Role: Viewing, Seq: 2, Since: 10}, Editing, 10, all &^ narrow},
 		{"member since it was PRIVATE again", Member{Role: Viewing, Seq: 4, Since: 45}, Editing, 45, 0},
-		{"removed before it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 2, Since: 10, RemovedFrom: narrow}, Viewing, 50, 0},
-		{"removed while it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 3, Since: 10, RemovedFrom: all}, Viewing, 50, all &^ narrow},
+		{"removed before it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 2, Since: 10, RemovedFrom: narrow},
+			Viewing, 50, 0},
+		{"removed while it was PUBLIC and is added again", Member{Role: Viewing, Leaving: true, Seq: 3, Since: 10, RemovedFrom: all},
+			Viewing, 50, all &^ narrow},
 		{"was a member throughout and leaves", Member{Role: Viewing, Seq: 2, Since: 10}, NoRole, 10, all},
 		{"member since it was PRIVATE again, and leaves", Member{Role: Viewing, Seq: 4, Since: 45}, NoRole, 45, narrow},
 	} {

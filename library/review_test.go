@@ -157,13 +157,15 @@ func TestMembers_HiddenMembersAreNotDisclosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []string{"u:acme:hid", "u:acme:nobody"} {
-		_, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ben"), library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges(p + "=VIEWER")})
+		_, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ben"),
+			library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges(p + "=VIEWER")})
 		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 		_, err = h.Set(domaintest.As("u:acme:ben"), "g:acme:team", p+"=MEMBER")
 		domaintest.WantFaults(t, err, "NOT_FOUND members.0.principalId")
 	}
 	// A manager may change the role of a hidden member, because nobody else could remove it.
-	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"), library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
+	if _, err := h.Library.SetContentMembers(t.Context(), domaintest.As("u:acme:ann"),
+		library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges("u:acme:hid=EDITOR")}); err != nil {
 		t.Error(err)
 	}
 	h.MustSet(domaintest.As("u:acme:cleo"), "g:acme:team", "u:acme:hid=MANAGER")
@@ -191,13 +193,15 @@ func TestShareContent_FailedReadAfterwardsIsNoRefusal(t *testing.T) {
 func TestShareContent_RepetitionHidesUnseenPrincipals(t *testing.T) {
 	h := domaintest.Town(t)
 	id := h.Note("a", principal.Public)
-	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing, IdempotencyKey: domaintest.Ptr("k")}
+	in := library.ShareContent{Content: string(id), Principals: []string{"u:acme:ben", "u:acme:cleo"}, Role: library.Viewing,
+		IdempotencyKey: domaintest.Ptr("k")}
 	for n, want := range []int{2, 1} {
 		out, err := h.Library.ShareContent(t.Context(), domaintest.As("u:acme:ann"), in)
 		if err != nil || len(out.Edges) != want {
 			t.Errorf("share %d has %d edges, want %d; %v", n, len(out.Edges), want, err)
 		}
-		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(domaintest.Ptr(principal.Private))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"),
+			principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(domaintest.Ptr(principal.Private))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -223,7 +227,8 @@ func TestShareContent_BatchedShareIsInItsActorsLibrary(t *testing.T) {
 			}
 		}
 	})
-	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 		t.Fatal(err)
 	}
 	<-stuck // the walk over the members has reached cleo's library
@@ -264,9 +269,11 @@ func TestCreateContent_RepetitionAfterExpiryHasTheFirstOutcome(t *testing.T) {
 	h := domaintest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	create := library.CreateContent{
-		Name: domaintest.Ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at, IdempotencyKey: domaintest.Ptr("create"),
+		Name: domaintest.Ptr("a"), Kind: library.Note, Title: "a", Visibility: principal.Public, ExpiresAt: &at,
+		IdempotencyKey: domaintest.Ptr("create"),
 	}
-	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")), ExpiresAt: input.Some(&at), IdempotencyKey: domaintest.Ptr("update")}
+	update := library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b")), ExpiresAt: input.Some(&at),
+		IdempotencyKey: domaintest.Ptr("update")}
 	for _, c := range []struct {
 		after time.Duration
 		want  []string

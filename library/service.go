@@ -106,8 +106,10 @@ type Upkeep struct{ s *Service }
 // has none.
 func New(ctx context.Context, c Config) (*Service, error) {
 	s := &Service{
-		engine: c.Engine, people: c.People, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, inFlightLists: c.InFlightLists,
-		rt: c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning, Seals: c.Cursors, feeds: c.Feeds,
+		engine: c.Engine, people: c.People, contents: c.Contents, libraries: c.Libraries, principals: c.Principals,
+		inFlightLists: c.InFlightLists,
+		rt:            c.Runtime, journal: c.Journal, names: c.Names, log: c.Log, watch: c.Watch, tune: c.Tuning,
+		Seals: c.Cursors, feeds: c.Feeds,
 		publish: c.Publish, pages: c.Pages,
 	}
 	s.Upkeep = Upkeep{s}

@@ -51,7 +51,8 @@ func batchFixture(t *testing.T) (*domaintest.Fixture, *hookedCommits) {
 	t.Helper()
 	store := &hookedCommits{}
 	h := domaintest.New(t, func(s *domain.Store) { store.ContentStore, s.Contents = s.Contents, store })
-	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	h.Services = domaintest.Open(t, domain.Config{Store: h.Store, Runtime: patient{h.Runtime}, Journal: h.Journal,
+		Names: &domaintest.CountingNames{}})
 	for _, id := range []string{"u:acme:ann", "u:acme:ben", "u:acme:cleo", "u:acme:dora", "u:acme:eve"} {
 		h.User(id, principal.Public)
 	}
@@ -137,7 +138,8 @@ func TestShareBatch_KeyedShareIsCommittedAlone(t *testing.T) {
 			wantRoles(h, id, map[principal.ID]library.ContentRole{"u:acme:dora": library.Viewing})
 		})
 		waitForShares(h, id, 1)
-		_, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Visibility: input.Some(domaintest.Ptr(principal.Private))})
+		_, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Visibility: input.Some(domaintest.Ptr(principal.Private))})
 		if err != nil {
 			t.Errorf("making the item PRIVATE: %v", err)
 		}
@@ -189,7 +191,8 @@ func TestShareBatch_ShareHasTheOutcomeOfItsBatch(t *testing.T) {
 		})
 		waitForShares(h, id, 1)
 		// ben's share loses, and commits the other one too when it tries again.
-		if _, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
+		if _, err := elsewhere.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Errorf("updating the item: %v", err)
 		}
 		store.beforeCommit(id, func() { close(rt.timesUp) })

@@ -39,7 +39,8 @@ func TestShareContent_TooManyTargetsAreRefused(t *testing.T) {
 		domaintest.WantFaults(t, err, path("members")...)
 		_, err = svc.People.SetGroupMembers(t.Context(), ann, principal.SetGroupMembers{Group: "g:acme:ours", Members: members})
 		domaintest.WantFaults(t, err, path("members")...)
-		_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Public, Members: items})
+		_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Kind: library.Note, Title: "new",
+			Visibility: principal.Public, Members: items})
 		domaintest.WantFaults(t, err, path("members")...)
 	}
 }

@@ -67,15 +67,16 @@ func (s *Service) MoveContent(ctx context.Context, v *principal.Viewer, in MoveC
 	if err != nil {
 		return nil, err
 	}
-	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"}, func(ctx context.Context, t *target) (*attempt, int, error) {
-		if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
-			return nil, 0, err
-		}
-		if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
-			return nil, 0, err
-		}
-		return s.planMove(ctx, &t.header, in.url, m.Request)
-	})
+	return s.changeContent(ctx, contentChange{Mutation: m, v: v, id: id, path: "id"},
+		func(ctx context.Context, t *target) (*attempt, int, error) {
+			if err := s.requireContentManager(ctx, v, t, "id"); err != nil {
+				return nil, 0, err
+			}
+			if err := requireVersion(&t.header, in.ExpectedVersion); err != nil {
+				return nil, 0, err
+			}
+			return s.planMove(ctx, &t.header, in.url, m.Request)
+		})
 }
 
 // planMove takes the claim of the new URL and plans the change of the header. It also returns
@@ -90,7 +91,8 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	if url != h.CanonicalURL {
 		libraries = planInPlace(h, &e)
 	}
-	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})
+	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after,
+		Request: r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})
 	if url == h.CanonicalURL {
 		return a, 0, nil
 	}
@@ -117,13 +119,15 @@ func (s *Service) takeURL(ctx context.Context, id ContentID, url string) error {
 }
 
 func urlTaken() *fault.Error {
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"url"}, Msg: "another item has this url; choose another one"}
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"url"},
+		Msg: "another item has this url; choose another one"}
 }
 
 // namesTaken returns the error of a creation whose name is in use: TAKEN for the name, and for the
 // URL if another item has it.
 func (s *Service) namesTaken(ctx context.Context, id ContentID, url string) error {
-	faults := fault.List{{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"}, Msg: "this name is taken; choose another one, or leave it out"}}
+	faults := fault.List{{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"name"},
+		Msg: "this name is taken; choose another one, or leave it out"}}
 	if url == "" {
 		return faults
 	}

@@ -147,9 +147,12 @@ func TestMoveContent_WrongRequestsChangeNothing(t *testing.T) {
 		{"all faults", ann, library.MoveContent{ID: "one", URL: input.Some(domaintest.Ptr("ftp://x")), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID url", "INVALID idempotencyKey"}},
 		{"unknown item", ann, library.MoveContent{ID: "c:acme:none", URL: input.Some(&other)}, []string{"NOT_FOUND id"}},
-		{"another version", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(&other), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
-		{"another version, nothing to change", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(domaintest.Ptr(pageA)), ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
-		{"somebody else", domaintest.As("u:acme:bob"), library.MoveContent{ID: "c:acme:one", URL: input.Some[*string](nil)}, []string{"FORBIDDEN id"}},
+		{"another version", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(&other), ExpectedVersion: &one},
+			[]string{"CONFLICT expectedVersion"}},
+		{"another version, nothing to change", ann, library.MoveContent{ID: "c:acme:one", URL: input.Some(domaintest.Ptr(pageA)),
+			ExpectedVersion: &one}, []string{"CONFLICT expectedVersion"}},
+		{"somebody else", domaintest.As("u:acme:bob"), library.MoveContent{ID: "c:acme:one", URL: input.Some[*string](nil)},
+			[]string{"FORBIDDEN id"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := h.Library.MoveContent(t.Context(), c.v, c.in)

@@ -30,10 +30,12 @@ func TestVersionConflict_ReportsTheCurrentVersion(t *testing.T) {
 	stale, key := domaintest.Ptr(1), domaintest.Ptr("k")
 	changes := map[string]func(v *principal.Viewer) error{
 		"updateContent": func(v *principal.Viewer) error {
-			return errorOf(h.Library.UpdateContent(t.Context(), v, library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("x")), ExpectedVersion: stale, IdempotencyKey: key}))
+			return errorOf(h.Library.UpdateContent(t.Context(), v, library.UpdateContent{ID: string(id),
+				Title: input.Some(domaintest.Ptr("x")), ExpectedVersion: stale, IdempotencyKey: key}))
 		},
 		"moveContent": func(v *principal.Viewer) error {
-			return errorOf(h.Library.MoveContent(t.Context(), v, library.MoveContent{ID: string(id), URL: input.Some(domaintest.Ptr("https://example.com/x")), ExpectedVersion: stale}))
+			return errorOf(h.Library.MoveContent(t.Context(), v,
+				library.MoveContent{ID: string(id), URL: input.Some(domaintest.Ptr("https://example.com/x")), ExpectedVersion: stale}))
 		},
 		"deleteContent": func(v *principal.Viewer) error {
 			return errorOf(h.Library.DeleteContent(t.Context(), v, library.DeleteContent{ID: string(id), ExpectedVersion: stale}))

@@ -65,7 +65,8 @@ func TestWatcher_ReportsFanOuts(t *testing.T) {
 		Journal: journal.New(t.Context(), h.Store.Journal, h.Runtime, nil),
 	})
 	for n := range 3 {
-		if _, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
+		if _, err := svc.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.CreateContent{Kind: library.Note, Title: "t", Visibility: principal.Public}); err != nil {
 			t.Fatalf("creation %d: %v", n, err)
 		}
 	}
@@ -119,7 +120,8 @@ func TestFanOuts_WaitingAreMerged(t *testing.T) {
 	h.Quiet()
 	slow.slow.Store(true)
 	for _, title := range []string{"1", "2", "3"} {
-		out, err := svc.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
+		out, err := svc.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(out.ID), Title: input.Some(&title)})
 		if err != nil || out.FanOut.Complete {
 			t.Fatalf("update %s: %+v, %v", title, out, err)
 		}

@@ -17,11 +17,13 @@ func audited(t *testing.T) (pagesEnv, library.ContentID) {
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", long)
 	h.save(id, "second", long)
-	if _, err := h.pages.CreateBranch(t.Context(), domaintest.Ann(), note.CreateBranch{ContentID: string(id), CopyFrom: domaintest.Ptr(1)}); err != nil {
+	if _, err := h.pages.CreateBranch(t.Context(), domaintest.Ann(), note.CreateBranch{ContentID: string(id),
+		CopyFrom: domaintest.Ptr(1)}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id), Title: "s", Body: long}); err != nil {
+		if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id),
+			Title: "s", Body: long}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +67,8 @@ func TestAudit_ReportsDamagedPages(t *testing.T) {
 		{"no current revision", same, []library.Row{no(note.RevisionKeyOf(1, "", 1))}, `branch 1, locale "", counts 2 revisions and has 1`},
 		{"a gap in the revisions", same, []library.Row{no(note.RevisionKeyOf(1, "", 0))}, `revision 0 of branch 1, locale "", has no row`},
 		{"no row of a locale", same, []library.Row{no(note.LocaleKey(2, ""))}, `branch 2, locale "", counts 0 revisions and has 1`},
-		{"an older row of a locale", same, []library.Row{{RowKey: note.LocaleKey(1, ""), Value: note.LocaleRow{}.Encode()}}, `branch 1, locale "", counts 1 revisions and has 2`},
+		{"an older row of a locale", same, []library.Row{{RowKey: note.LocaleKey(1, ""), Value: note.LocaleRow{}.Encode()}},
+			`branch 1, locale "", counts 1 revisions and has 2`},
 		{"a row of a locale that cannot be decoded", same, []library.Row{{RowKey: note.LocaleKey(1, ""), Value: []byte{1}}}, "cannot be read"},
 		{"a page that has not begun", func(h *note.Head) { h.Begun = false }, nil, "its header says that there is no text"},
 		{"another text that is shown", func(h *note.Head) { h.Shown[0].Number++ }, nil, "visitors see"},
@@ -122,7 +125,8 @@ func TestAudit_ReportsDraftsWithoutTexts(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for _, locale := range []string{"de", "en"} {
-		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Locale: &locale, Body: long}); err != nil {
+		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Locale: &locale,
+			Body: long}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,8 @@ func (c *BranchConnection) Nodes() []*Branch {
 }
 
 // Branches lists the branches of an item by number. Visitors see only the current one.
-func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.ContentID, args cursor.PageArgs) (*BranchConnection, error) {
+func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.ContentID,
+	args cursor.PageArgs) (*BranchConnection, error) {
 	if _, err := args.Forwards(); err != nil {
 		return nil, err
 	}
@@ -115,7 +116,8 @@ func (s *Service) Revisions(ctx context.Context, b *Branch, locale *string, args
 }
 
 // revisionsOf is Revisions for one state of the item; nil: the viewer does not see it.
-func (s *Service) revisionsOf(ctx context.Context, p *seen, b *Branch, one bool, only string, args cursor.PageArgs) (*RevisionConnection, error) {
+func (s *Service) revisionsOf(ctx context.Context, p *seen, b *Branch, one bool, only string,
+	args cursor.PageArgs) (*RevisionConnection, error) {
 	owner := string(b.Content.ID) + "#" + strconv.Itoa(b.Number)
 	if one {
 		owner += "/" + only

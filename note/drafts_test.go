@@ -209,7 +209,8 @@ func TestSuggestions_ScanIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.pages.DecideSuggestion(t.Context(), domaintest.Ann(), note.DecideSuggestion{ID: out.Suggestion.ID, Decision: note.Withdraw}); err != nil {
+		if _, err := h.pages.DecideSuggestion(t.Context(), domaintest.Ann(), note.DecideSuggestion{ID: out.Suggestion.ID,
+			Decision: note.Withdraw}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +229,8 @@ func TestSuggestions_LastPageHasNoNextPage(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	for _, title := range []string{"a", "b", "c"} {
-		if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id), Title: title}); err != nil {
+		if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id),
+			Title: title}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,7 +297,8 @@ func TestSaveDraft_ReportsTheCurrentVersion(t *testing.T) {
 		if f := fault.ListOf(err)[0]; f.Version == nil || *f.Version != version {
 			t.Errorf("version %v is reported, want %d", f.Version, version)
 		}
-		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), ExpectedVersion: &version}); err != nil {
+		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(),
+			note.SaveDraft{ContentID: string(id), ExpectedVersion: &version}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -380,7 +383,8 @@ func TestSaveDraft_FindsItsOwnDraftAfterALostAnswer(t *testing.T) {
 	h := newPagesEnvOn(t, func(s *domain.Store) { l.Store, s.Texts = s.Texts, l })
 	id := h.Note("n", principal.Public)
 	for version := range 3 {
-		d, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Body: fmt.Sprint(version, long), ExpectedVersion: &version})
+		d, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(),
+			note.SaveDraft{ContentID: string(id), Body: fmt.Sprint(version, long), ExpectedVersion: &version})
 		if err != nil || d.Version != version+1 {
 			t.Fatalf("version %d: %+v, %v", version, d, err)
 		}

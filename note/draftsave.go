@@ -57,7 +57,8 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 				return err
 			}
 		}
-		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonContention, RetryAfter: 1, Msg: "this draft is being saved by too many requests at the same time; try again"}
+		return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonContention, RetryAfter: 1,
+			Msg: "this draft is being saved by too many requests at the same time; try again"}
 	})
 	return saved, err
 }
@@ -144,7 +145,8 @@ func (s *Service) saveDraft(ctx context.Context, user principal.ID, item *librar
 
 // putWithBody stores a body, and then d with its row that refers to it, for a mutation that began at
 // a moment. It returns the draft that is stored then, as Store.PutDraft does.
-func (s *Service) putWithBody(ctx context.Context, began sched.Moment, d *DraftRow, row *draftRow, body string, over *TextID) (DraftRow, error) {
+func (s *Service) putWithBody(ctx context.Context, began sched.Moment, d *DraftRow, row *draftRow, body string,
+	over *TextID) (DraftRow, error) {
 	row.Text = text{Body: body, Size: len(body)}
 	var put func(context.Context) error
 	if len(body) > inline {

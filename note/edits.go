@@ -74,7 +74,8 @@ func checkBase(base *int, l LocaleRow) error {
 	}
 	msg := "there is no current revision any more; your text was made from one"
 	if l.Current != None {
-		msg = "revision " + strconv.Itoa(l.Current) + " is current, but your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
+		msg = "revision " + strconv.Itoa(l.Current) +
+			" is current, but your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
 	}
 	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{"baseRevision"}, Msg: msg}
 }

@@ -44,20 +44,25 @@ func TestEdits_ChangeHeadAndRows(t *testing.T) {
 		do   func(e *edit) (any, error)
 		want string
 	}{
-		{"the first revision gives the item its locale", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, true) },
+		{"the first revision gives the item its locale", newHead,
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, true) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,0,0; 4:0000000001/fr/0000000000; visible [{fr 0}] "T"; title="T"`},
-		{"a first revision that is not published gives the item its locale too", newHead, func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, false) },
+		{"a first revision that is not published gives the item its locale too", newHead,
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "fr"}, noRevisions, row, false) },
 			`0: own="fr" last=1 current=1 working=1 open=0; 3:0000000001/fr=0,-1,0; 4:0000000001/fr/0000000000`},
 		{"an item whose first text has no locale keeps none", Head{Begun: true, Last: 1, Current: 1, Working: 1},
 			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, noRevisions, row, true) },
 			`0: own="" last=1 current=1 working=1 open=0; 3:0000000001/en=0,0,0; 4:0000000001/en/0000000000; visible [{en 0}] ""`},
-		{"a save after a rollback gets the number last+1", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, true) },
+		{"a save after a rollback gets the number last+1", begun,
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, true) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,8,8; 4:0000000001/en/0000000008; visible [{de 7} {en 8}] "T"; title="T"`},
-		{"a save that is not published does not change current", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, false) },
+		{"a save that is not published does not change current", begun,
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "en"}, LocaleRow{7, 2, 7}, row, false) },
 			`8: own="en" last=2 current=1 working=1 open=0; 3:0000000001/en=8,2,8; 4:0000000001/en/0000000008`},
 		{"visitors do not see another branch", begun, func(e *edit) (any, error) { return e.save(branchLocale{2, "en"}, noRevisions, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000002/en=0,0,0; 4:0000000002/en/0000000000`},
-		{"another locale does not change the title", begun, func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noRevisions, row, true) },
+		{"another locale does not change the title", begun,
+			func(e *edit) (any, error) { return e.save(branchLocale{1, "de"}, noRevisions, row, true) },
 			`0: own="en" last=2 current=1 working=1 open=0; 3:0000000001/de=0,0,0; 4:0000000001/de/0000000000; visible [{de 0} {en 2}] "old"`},
 		{"a rollback does not change working", begun, func(e *edit) (any, error) {
 			return e.publish(branchLocale{1, "en"}, LocaleRow{7, 7, 7}, 2, row, "T"), nil
@@ -80,9 +85,11 @@ func TestEdits_ChangeHeadAndRows(t *testing.T) {
 		}, `3: own="en" last=3 current=1 working=1 open=0; 3:0000000003; 3:0000000003/de=0,0,0; 4:0000000003/de/0000000000; 3:0000000003/en=0,0,0; 4:0000000003/en/0000000000`},
 		{"another branch gives the item its title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, localeRows, &row), nil },
 			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] "T"; title="T"`},
-		{"a branch without the item's own locale gives it no title", begun, func(e *edit) (any, error) { return e.makeCurrent(2, localeRows, nil), nil },
+		{"a branch without the item's own locale gives it no title", begun,
+			func(e *edit) (any, error) { return e.makeCurrent(2, localeRows, nil), nil },
 			`true: own="en" last=2 current=2 working=1 open=0; visible [{en 1} {fr 0}] ""`},
-		{"making the current branch current changes nothing", begun, func(e *edit) (any, error) { return e.makeCurrent(1, localeRows, &row), nil },
+		{"making the current branch current changes nothing", begun,
+			func(e *edit) (any, error) { return e.makeCurrent(1, localeRows, &row), nil },
 			`false: own="en" last=2 current=1 working=1 open=0`},
 		{"a suggestion is open", begun, func(e *edit) (any, error) { return "", e.suggest(TextID{1}, suggestionRow{State: Open}) },
 			`: own="en" last=2 current=1 working=1 open=1; 5:01000000000000000000000000000000`},
@@ -137,7 +144,8 @@ func TestCheckBase_RefusesAnotherRevisionThanTheCurrentOne(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if fault.ReasonOf(err) != fault.ReasonRevision || c.current != None && !strings.Contains(err.Error(), fmt.Sprint("revision ", c.current, " is current")) {
+		if fault.ReasonOf(err) != fault.ReasonRevision || c.current != None &&
+			!strings.Contains(err.Error(), fmt.Sprint("revision ", c.current, " is current")) {
 			t.Errorf("base %v, current %d: %v", c.base, c.current, err)
 		}
 	}
@@ -156,7 +164,8 @@ func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	revision, err := decodeRevision(e.rows[1].Value)
-	if err != nil || revision != (revisionRow{Title: "S", Text: text{ID: someText, Size: 9000}, Author: "u:t:ed", CreatedAt: 9, Base: 4, Suggestion: someText.String()}) {
+	if err != nil || revision != (revisionRow{Title: "S", Text: text{ID: someText, Size: 9000}, Author: "u:t:ed",
+		CreatedAt: 9, Base: 4, Suggestion: someText.String()}) {
 		t.Errorf("revision %+v, %v", revision, err)
 	}
 	decided, err := decodeSuggestion(e.rows[2].Value)
@@ -167,7 +176,8 @@ func TestDecide_SuggestionIsDecidedOnce(t *testing.T) {
 		t.Errorf("accepted again: %v", err)
 	}
 	for _, to := range []State{Rejected, Withdrawn} {
-		if err := (&edit{head: h}).decide(someText, decided, to, "u:t:ed", None); fault.CodeOf(err) != fault.Conflict || fault.ReasonOf(err) != fault.ReasonVersion {
+		if err := (&edit{head: h}).decide(someText, decided, to, "u:t:ed", None); fault.CodeOf(err) != fault.Conflict ||
+			fault.ReasonOf(err) != fault.ReasonVersion {
 			t.Errorf("%s after it was accepted: %v", to, err)
 		}
 		e := &edit{head: h}

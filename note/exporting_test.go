@@ -60,7 +60,8 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		}
 	}
 	suggest := func(h *domaintest.Fixture, title string, branch int, locale *string) note.TextID {
-		out, err := h.Pages.SuggestRevision(h.T.Context(), domaintest.Ann(), note.SuggestRevision{ContentID: string(id), Branch: &branch, Locale: locale, Title: title})
+		out, err := h.Pages.SuggestRevision(h.T.Context(), domaintest.Ann(), note.SuggestRevision{ContentID: string(id),
+			Branch: &branch, Locale: locale, Title: title})
 		must(h, err)
 		made, ok := note.ParseTextID(out.Suggestion.ID)
 		if !ok {
@@ -69,7 +70,8 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		return made
 	}
 	accept := func(h *domaintest.Fixture, id note.TextID) {
-		_, err := h.Pages.DecideSuggestion(h.T.Context(), domaintest.Ann(), note.DecideSuggestion{ID: id.String(), Decision: note.Accept, Force: true})
+		_, err := h.Pages.DecideSuggestion(h.T.Context(), domaintest.Ann(),
+			note.DecideSuggestion{ID: id.String(), Decision: note.Accept, Force: true})
 		must(h, err)
 	}
 	domaintest.Between{

@@ -23,7 +23,8 @@ var codecs = []struct {
 	decode func([]byte) (any, error)
 }{
 	{"head", encodes(newHead.Encode), "010000020202000000", decoder(DecodeHead)},
-	{"head with text", encodes(Head{Begun: true, Locale: "en_GB", Last: 3, Current: 2, Working: 3, Open: 7, Title: "T", Shown: []Shown{{"", 4}, {"en_GB", 2}}}.Encode),
+	{"head with text", encodes(Head{Begun: true, Locale: "en_GB", Last: 3, Current: 2, Working: 3, Open: 7, Title: "T",
+		Shown: []Shown{{"", 4}, {"en_GB", 2}}}.Encode),
 		"010105656e5f47420604060e015404000805656e5f474204", decoder(DecodeHead)},
 	{"branch", encodes(branchRow{CreatedAt: 5, By: "u:t:a", CopiedFrom: 1}.encode), "010a05753a743a6102", decoder(decodeBranch)},
 	{"locale", encodes(LocaleRow{Last: 70, Current: None, Working: 69}.encode), "018c01018a01", decoder(decodeLocaleRow)},
@@ -34,7 +35,8 @@ var codecs = []struct {
 	{"suggestion", encodes(suggestionRow{Branch: 2, Locale: "fr", Title: "t", Note: &someNote, Size: 8, Author: "u:t:a", CreatedAt: 4,
 		Base: 1, State: Rejected, DecidedBy: "u:t:b", Revision: None}.encode),
 		"0104026672017401" + "0a7768793a20c384e280ae" + "1005753a743a6108020605753a743a6201", decoder(decodeSuggestion)},
-	{"open suggestion", encodes(suggestionRow{Branch: 1, State: Open, Base: None, Revision: None}.encode), "010200000000000001020001", decoder(decodeSuggestion)},
+	{"open suggestion", encodes(suggestionRow{Branch: 1, State: Open, Base: None, Revision: None}.encode),
+		"010200000000000001020001", decoder(decodeSuggestion)},
 }
 
 type encodes func() []byte
@@ -148,7 +150,8 @@ func TestTextID_BeginsWithItsTime(t *testing.T) {
 	if back, ok := ParseTextID(id.String()); !ok || back != id {
 		t.Errorf("read as %s, %v", back, ok)
 	}
-	for _, s := range []string{"", "018bcfe5687bab0000000000000000c", "018bcfe5687b01c8ab000000000000cd00", "018BCFE5687bab0000000000000000cd", "x18bcfe5687bab0000000000000000cd"} {
+	for _, s := range []string{"", "018bcfe5687bab0000000000000000c", "018bcfe5687b01c8ab000000000000cd00",
+		"018BCFE5687bab0000000000000000cd", "x18bcfe5687bab0000000000000000cd"} {
 		if _, ok := ParseTextID(s); ok {
 			t.Errorf("%q is an id", s)
 		}

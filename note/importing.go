@@ -82,41 +82,44 @@ func (u Upkeep) ImportBranch(ctx context.Context, in exchange.ImportBranch) (pri
 		row.CopiedFrom = *in.CopiedFrom
 	}
 	if in.Number < 2 || row.CopiedFrom >= in.Number {
-		f.List = append(f.List, fault.Invalidf([]string{"number"}, "the number of a branch is at least 2 and greater than that of the branch it was copied from; branch 1 needs no line"))
+		f.List = append(f.List, fault.Invalidf([]string{"number"},
+			"the number of a branch is at least 2 and greater than that of the branch it was copied from; branch 1 needs no line"))
 	}
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)}, func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
-		head, err := headOf(t.Header)
-		if err != nil {
-			return nil, err
-		}
-		if head.HasBranch(in.Number) {
-			current, err := decodeBranch(t.Rows[0].Value)
-			if err == nil && (current.CopiedFrom != row.CopiedFrom || current.By != row.By || in.CreatedAt != nil && current.CreatedAt != row.CreatedAt) {
-				err = principal.DiffersFrom("a branch")
+	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{branchKey(in.Number)},
+		func(_ context.Context, t *library.ItemReading) (*library.Edit, error) {
+			head, err := headOf(t.Header)
+			if err != nil {
+				return nil, err
 			}
-			return nil, err
-		}
-		if err := order(in.Number, head.Last, "branch"); err != nil {
-			return nil, err
-		}
-		e := &edit{head: head}
-		n, err := e.branch(row, nil)
-		if err != nil {
-			return nil, err
-		}
-		if in.Current {
-			// The item's own line in the import has set its title and its position in libraries.
-			e.makeCurrent(n, nil, nil)
-			e.visible = false
-		}
-		if in.Working {
-			e.head.Working = n
-		}
-		return e.libraryEdit(nil), nil
-	})
+			if head.HasBranch(in.Number) {
+				current, err := decodeBranch(t.Rows[0].Value)
+				if err == nil && (current.CopiedFrom != row.CopiedFrom || current.By != row.By || in.CreatedAt != nil &&
+					current.CreatedAt != row.CreatedAt) {
+					err = principal.DiffersFrom("a branch")
+				}
+				return nil, err
+			}
+			if err := order(in.Number, head.Last, "branch"); err != nil {
+				return nil, err
+			}
+			e := &edit{head: head}
+			n, err := e.branch(row, nil)
+			if err != nil {
+				return nil, err
+			}
+			if in.Current {
+				// The item's own line in the import has set its title and its position in libraries.
+				e.makeCurrent(n, nil, nil)
+				e.visible = false
+			}
+			if in.Working {
+				e.head.Working = n
+			}
+			return e.libraryEdit(nil), nil
+		})
 }
 
 // ImportRevision stores a revision that does not exist yet. Its item does not move.
@@ -127,7 +130,8 @@ func (u Upkeep) ImportRevision(ctx context.Context, in exchange.ImportRevision) 
 	if in.Number < 0 {
 		f.List = append(f.List, fault.OutOfRangef([]string{"number"}, "revisions are numbered from 0"))
 	}
-	row := revisionRow{Title: in.Title, Author: f.principal(in.Author, "author"), CreatedAt: f.past(in.CreatedAt, "createdAt"), Base: f.number(in.BaseRevision)}
+	row := revisionRow{Title: in.Title, Author: f.principal(in.Author, "author"), CreatedAt: f.past(in.CreatedAt, "createdAt"),
+		Base: f.number(in.BaseRevision)}
 	if in.Suggestion != nil {
 		if _, ok := ParseTextID(*in.Suggestion); !ok {
 			f.List = append(f.List, fault.Invalidf([]string{"suggestion"}, "not the id of a suggestion"))
@@ -140,33 +144,34 @@ func (u Upkeep) ImportRevision(ctx context.Context, in exchange.ImportRevision) 
 	at := branchLocale{in.Branch, locale}
 	key := revisionKey(in.Branch, locale, in.Number)
 	body := &pending{s: u.s.texts, item: id, body: in.Body}
-	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-		e, at, l, err := u.s.atLocale(ctx, t, &in.Branch, locale)
-		if err != nil {
-			return nil, err
-		}
-		if in.Number <= l.Last {
-			return nil, u.s.sameRevision(ctx, t.Rows[1].Value, row, &in)
-		}
-		if err := order(in.Number, l.Last, "revision"); err != nil {
-			return nil, err
-		}
-		if err := u.s.checkLocales(ctx, id, at, l); err != nil {
-			return nil, err
-		}
-		stored := row
-		if stored.Text, err = body.put(ctx, key); err != nil {
-			return nil, err
-		}
-		if _, err := e.save(at, l, stored, in.Current); err != nil {
-			return nil, err
-		}
-		// The item's own line in the import has set its title and its position in libraries.
-		e.visible, e.title = false, nil
-		edit := e.libraryEdit(nil)
-		edit.Restore = body.restore
-		return edit, nil
-	})
+	return u.s.library.Upkeep.ImportEdit(ctx, id, []library.RowKey{at.rowKey(), key},
+		func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			e, at, l, err := u.s.atLocale(ctx, t, &in.Branch, locale)
+			if err != nil {
+				return nil, err
+			}
+			if in.Number <= l.Last {
+				return nil, u.s.sameRevision(ctx, t.Rows[1].Value, row, &in)
+			}
+			if err := order(in.Number, l.Last, "revision"); err != nil {
+				return nil, err
+			}
+			if err := u.s.checkLocales(ctx, id, at, l); err != nil {
+				return nil, err
+			}
+			stored := row
+			if stored.Text, err = body.put(ctx, key); err != nil {
+				return nil, err
+			}
+			if _, err := e.save(at, l, stored, in.Current); err != nil {
+				return nil, err
+			}
+			// The item's own line in the import has set its title and its position in libraries.
+			e.visible, e.title = false, nil
+			edit := e.libraryEdit(nil)
+			edit.Restore = body.restore
+			return edit, nil
+		})
 }
 
 // sameRevision returns an error if a revision differs from the stored one.
@@ -195,7 +200,8 @@ func (u Upkeep) ImportSuggestion(ctx context.Context, in exchange.ImportSuggesti
 	item, row := f.item(in.Content), f.suggestion(&in)
 	id, ok := ParseTextID(in.ID)
 	if !ok {
-		f.List = append(f.List, fault.Invalidf([]string{"id"}, "not the id of a suggestion: it has 32 hexadecimal digits, beginning with the time of its creation"))
+		f.List = append(f.List, fault.Invalidf([]string{"id"},
+			"not the id of a suggestion: it has 32 hexadecimal digits, beginning with the time of its creation"))
 	}
 	if err := f.OrNil(); err != nil {
 		return principal.Unchanged, err
@@ -207,26 +213,27 @@ func (u Upkeep) ImportSuggestion(ctx context.Context, in exchange.ImportSuggesti
 	if stored := texts[0]; stored.Item != "" && (stored.Item != item || stored.Row != suggestionKey(id)) {
 		return principal.Unchanged, principal.DiffersFrom("a suggestion")
 	}
-	result, err := u.s.library.Upkeep.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)}, func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
-		head, err := headOf(t.Header)
-		if err != nil {
-			return nil, err
-		}
-		if t.Rows[0].Value != nil {
-			return nil, sameSuggestion(t.Rows[0].Value, row, texts[0], &in)
-		}
-		if err := head.requireBranch(row.Branch, "branch"); err != nil {
-			return nil, err
-		}
-		e := &edit{head: head}
-		if err := e.suggest(id, row); err != nil {
-			return nil, err
-		}
-		if row.State != Open {
-			e.head.Open--
-		}
-		return e.libraryEdit(nil), nil
-	})
+	result, err := u.s.library.Upkeep.ImportEdit(ctx, item, []library.RowKey{suggestionKey(id)},
+		func(ctx context.Context, t *library.ItemReading) (*library.Edit, error) {
+			head, err := headOf(t.Header)
+			if err != nil {
+				return nil, err
+			}
+			if t.Rows[0].Value != nil {
+				return nil, sameSuggestion(t.Rows[0].Value, row, texts[0], &in)
+			}
+			if err := head.requireBranch(row.Branch, "branch"); err != nil {
+				return nil, err
+			}
+			e := &edit{head: head}
+			if err := e.suggest(id, row); err != nil {
+				return nil, err
+			}
+			if row.State != Open {
+				e.head.Open--
+			}
+			return e.libraryEdit(nil), nil
+		})
 	if err != nil || result == principal.Unchanged && texts[0].Item != "" {
 		return result, err
 	}
@@ -260,10 +267,12 @@ func (f *lineChecker) suggestion(in *exchange.ImportSuggestion) suggestionRow {
 		row.DecidedBy = f.principal(*in.DecidedBy, "decidedBy")
 	}
 	if (row.State == Open) != (in.DecidedBy == nil) {
-		f.List = append(f.List, fault.Emptyf([]string{"decidedBy"}, "it is required for suggestions that are not OPEN, and not allowed for OPEN ones"))
+		f.List = append(f.List, fault.Emptyf([]string{"decidedBy"},
+			"it is required for suggestions that are not OPEN, and not allowed for OPEN ones"))
 	}
 	if (row.State == Accepted) != (in.Revision != nil) {
-		f.List = append(f.List, fault.Emptyf([]string{"revision"}, "it is required for suggestions that are ACCEPTED, and not allowed for others"))
+		f.List = append(f.List, fault.Emptyf([]string{"revision"},
+			"it is required for suggestions that are ACCEPTED, and not allowed for others"))
 	}
 	return row
 }
@@ -322,7 +331,8 @@ func (u Upkeep) ImportDraft(ctx context.Context, in exchange.ImportDraft) (princ
 
 // importDraft stores a draft if there is none with its name. It becomes the newest one of its
 // author.
-func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftRow, in *exchange.ImportDraft) (principal.ImportResult, error) {
+func (s *Service) importDraft(ctx context.Context, user principal.ID, row draftRow, in *exchange.ImportDraft) (principal.ImportResult,
+	error) {
 	name, began := draftName(row.Item, row.At), sched.Present(s.rt)
 	stored, err := s.store.ReadDrafts(ctx, user, []string{name}, false)
 	if err != nil {

@@ -66,7 +66,8 @@ func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				var got string
 				publish := func(h *domaintest.Fixture, title string) {
-					_, err := h.Pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: title, Body: title, Publish: true})
+					_, err := h.Pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id),
+						Title: title, Body: title, Publish: true})
 					if err != nil {
 						h.T.Fatal(err)
 					}

@@ -340,7 +340,8 @@ func (s *Service) present(ctx context.Context, p *seen, keys []library.RowKey) (
 // stored reads rows that must exist because another row refers to them. A normal read may miss
 // them while a commit is pending; then it reads them again serially. If check is not nil, it is called
 // with the header of the reading.
-func (s *Service) stored(ctx context.Context, id library.ContentID, keys []library.RowKey, check func(*library.Header) error) ([]library.Row, error) {
+func (s *Service) stored(ctx context.Context, id library.ContentID, keys []library.RowKey,
+	check func(*library.Header) error) ([]library.Row, error) {
 	for _, serial := range []bool{false, true} {
 		read, err := s.contents.Read(ctx, id, library.ContentQuery{Rows: keys, Serial: serial})
 		if err != nil {

@@ -34,7 +34,8 @@ func (h pagesEnv) fork(id library.ContentID, copyFrom *int) *note.Branch {
 
 func (h pagesEnv) switchTo(id library.ContentID, branch int, working bool) *note.Branch {
 	h.T.Helper()
-	out, err := h.pages.SetCurrentBranch(h.T.Context(), domaintest.Ann(), note.SetCurrentBranch{ContentID: string(id), Branch: branch, Working: working})
+	out, err := h.pages.SetCurrentBranch(h.T.Context(), domaintest.Ann(), note.SetCurrentBranch{ContentID: string(id),
+		Branch: branch, Working: working})
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -52,7 +53,8 @@ func TestSaveRevision_InTheWorkingBranchIsNotShown(t *testing.T) {
 	}
 	before := h.Content(id)
 	ann := domaintest.Ann()
-	if _, err := h.pages.SaveRevision(t.Context(), ann, note.SaveRevision{ContentID: string(id), Branch: domaintest.Ptr(2), Title: "two", Body: "b", Publish: true}); err != nil {
+	if _, err := h.pages.SaveRevision(t.Context(), ann, note.SaveRevision{ContentID: string(id), Branch: domaintest.Ptr(2),
+		Title: "two", Body: "b", Publish: true}); err != nil {
 		t.Fatal(err)
 	}
 	if after := h.Content(id); after.Title != "one" || after.Version != before.Version {
@@ -104,7 +106,8 @@ func TestSuggestRevision_IsBasedOnWhatItsAuthorSees(t *testing.T) {
 	if err != nil || *made.Suggestion.BaseRevision != 0 {
 		t.Fatalf("suggestion %+v, %v, want one on revision 0", made, err)
 	}
-	if _, err := h.pages.DecideSuggestion(t.Context(), domaintest.Ann(), note.DecideSuggestion{ID: made.Suggestion.ID, Decision: note.Accept}); err != nil {
+	if _, err := h.pages.DecideSuggestion(t.Context(), domaintest.Ann(), note.DecideSuggestion{ID: made.Suggestion.ID,
+		Decision: note.Accept}); err != nil {
 		t.Errorf("accepting a suggestion based on the current revision: %v", err)
 	}
 	for _, branch := range []int{2, 9} { // a hidden one, and none
@@ -128,7 +131,8 @@ func TestSaveRevision_LimitsLocales(t *testing.T) {
 	var locales []string
 	for _, language := range []string{"de", "en", "fr", "it"} {
 		for _, country := range "ABCDEFGIKLMNPRSTUZ" {
-			locales = append(locales, fmt.Sprintf("%s_%cE", language, country), fmt.Sprintf("%s_%cR", language, country), fmt.Sprintf("%s_%cG", language, country))
+			locales = append(locales, fmt.Sprintf("%s_%cE", language, country), fmt.Sprintf("%s_%cR", language, country),
+				fmt.Sprintf("%s_%cG", language, country))
 		}
 	}
 	n := 0

@@ -116,9 +116,10 @@ func TestScrub_RemovesTextsThatNoRowRefersTo(t *testing.T) {
 		"a revision that does not exist": {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000001"}},
 		"a revision with another text":   {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
 		"a suggestion that is missing":   {Item: id, Row: library.RowKey{Kind: library.FirstRowKind + 2, Key: someID(7).String()}},
-		"an item that does not exist":    {Item: "c:acme:none", Row: library.RowKey{Kind: library.FirstRowKind + 1, Key: "0000000001//0000000000"}},
-		"a draft that does not exist":    {Item: id, Row: note.DraftText("u:acme:ann", string(id)+"/0000000001/en")},
-		"a draft of an unknown user":     {Item: id, Row: note.DraftText("u:acme:none", "x")},
+		"an item that does not exist": {Item: "c:acme:none", Row: library.RowKey{Kind: library.FirstRowKind + 1,
+			Key: "0000000001//0000000000"}},
+		"a draft that does not exist": {Item: id, Row: note.DraftText("u:acme:ann", string(id)+"/0000000001/en")},
+		"a draft of an unknown user":  {Item: id, Row: note.DraftText("u:acme:none", "x")},
 	} {
 		x.ID = someID(7)
 		h.putText(x)
@@ -145,7 +146,8 @@ func TestScrub_KeepsTheTextsOfDrafts(t *testing.T) {
 	id := h.Note("n", principal.Public)
 	h.Quiet()
 	for _, title := range []string{"one", "two"} {
-		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Title: title, Body: long}); err != nil {
+		if _, err := h.pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Title: title,
+			Body: long}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,8 @@ type Upkeep struct{ s *Service }
 
 // New returns the Service of pages.
 func New(c Config) *Service {
-	s := &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store, texts: c.Texts, rt: c.Runtime, cursors: c.Cursors}
+	s := &Service{engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, store: c.Store,
+		texts: c.Texts, rt: c.Runtime, cursors: c.Cursors}
 	s.Upkeep = Upkeep{s}
 	return s
 }

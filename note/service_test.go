@@ -30,7 +30,8 @@ func newPagesEnvOn(t *testing.T, wrap func(*domain.Store)) pagesEnv {
 // openPages opens the Services of another process on the store of a fixture.
 func openPages(t *testing.T, h *domaintest.Fixture) *note.Service {
 	t.Helper()
-	services, err := domain.Open(t.Context(), domain.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	services, err := domain.Open(t.Context(), domain.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal,
+		Names: &domaintest.CountingNames{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func openPages(t *testing.T, h *domaintest.Fixture) *note.Service {
 // save saves and publishes a revision by ann.
 func (h pagesEnv) save(id library.ContentID, title, body string) *note.Revision {
 	h.T.Helper()
-	out, err := h.pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: title, Body: body, Publish: true})
+	out, err := h.pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: title,
+		Body: body, Publish: true})
 	if err != nil {
 		h.T.Fatalf("saving %s: %v", title, err)
 	}
@@ -86,7 +88,8 @@ func TestSaveRevision_VisitorsSeeWhatIsPublished(t *testing.T) {
 	if err != nil || out.Revision.Number != 1 || out.Revision.IsCurrent || !out.Revision.IsWorking {
 		t.Fatalf("second revision %+v, %v", out, err)
 	}
-	if hidden := h.Content(id); hidden.Version != shown.Version || hidden.Position != shown.Position || hidden.LastModified != shown.LastModified {
+	if hidden := h.Content(id); hidden.Version != shown.Version || hidden.Position != shown.Position ||
+		hidden.LastModified != shown.LastModified {
 		t.Errorf("visitors do not see the text, and the item went from %+v to %+v", shown, hidden)
 	}
 	h.wantText(domaintest.Anonymous(), id, note.TextQuery{}, "first", long)
@@ -148,7 +151,8 @@ func TestDeleteContent_RemovesThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.wantText(domaintest.Anonymous(), out.ID, note.TextQuery{Locale: &locale}, "n", body)
-	if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(out.ID), Title: "s", Body: "s"}); err != nil {
+	if _, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(out.ID),
+		Title: "s", Body: "s"}); err != nil {
 		t.Fatal(err)
 	}
 	h.Delete(out.ID)
@@ -169,7 +173,8 @@ func TestSuggestions_AreDecidedOnce(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	h.save(id, "first", "a")
-	made, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id), Title: "better", Body: "b"})
+	made, err := h.pages.SuggestRevision(t.Context(), domaintest.Bob(), note.SuggestRevision{ContentID: string(id),
+		Title: "better", Body: "b"})
 	if err != nil || made.Suggestion.State != note.Open || *made.Suggestion.BaseRevision != 0 {
 		t.Fatalf("suggestion %+v, %v", made, err)
 	}
@@ -208,7 +213,8 @@ func TestSetCurrentBranch_ChangesWhatVisitorsSee(t *testing.T) {
 	domaintest.WantFaults(t, err, "INVALID branch")
 	_, err = h.pages.SetCurrentBranch(t.Context(), ann, note.SetCurrentBranch{ContentID: string(id), Branch: 4})
 	domaintest.WantFaults(t, err, "NOT_FOUND branch")
-	if _, err := h.pages.SaveRevision(t.Context(), ann, note.SaveRevision{ContentID: string(id), Branch: domaintest.Ptr(2), Title: "two", Body: "b", Publish: true}); err != nil {
+	if _, err := h.pages.SaveRevision(t.Context(), ann, note.SaveRevision{ContentID: string(id), Branch: domaintest.Ptr(2),
+		Title: "two", Body: "b", Publish: true}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantText(domaintest.Anonymous(), id, note.TextQuery{}, "one", "a")

@@ -79,14 +79,16 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 		},
 		"an imported revision": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.Upkeep.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
+				_, err := h.Pages.Upkeep.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1,
+					Title: "t", Body: long, Author: "u:acme:ann"})
 				return err
 			},
 			func(h *domaintest.Fixture) { wantBody(h, ann, note.TextQuery{Working: true}) },
 		},
 		"an imported draft": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.Upkeep.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t", Body: long, Author: "u:acme:ann"})
+				_, err := h.Pages.Upkeep.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t",
+					Body: long, Author: "u:acme:ann"})
 				return err
 			},
 			func(h *domaintest.Fixture) { wantDraft(h, id) },

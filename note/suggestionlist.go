@@ -32,7 +32,8 @@ const (
 
 // Suggestions lists the suggestions of an item, newest first: all of them for editors, only their
 // own for others. If state is not nil, it lists only suggestions in that state.
-func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id library.ContentID, state *State, args cursor.PageArgs) (*SuggestionConnection, error) {
+func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id library.ContentID, state *State,
+	args cursor.PageArgs) (*SuggestionConnection, error) {
 	p, err := s.see(ctx, v, id)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,8 @@ func (s *Service) Suggestions(ctx context.Context, v *principal.Viewer, id libra
 }
 
 // suggestionsOf is Suggestions for one state of the item; nil: the viewer does not see it.
-func (s *Service) suggestionsOf(ctx context.Context, v *principal.Viewer, id library.ContentID, p *seen, state *State, args cursor.PageArgs) (*SuggestionConnection, error) {
+func (s *Service) suggestionsOf(ctx context.Context, v *principal.Viewer, id library.ContentID, p *seen, state *State,
+	args cursor.PageArgs) (*SuggestionConnection, error) {
 	class, owner := editors, string(id)
 	if p == nil || !p.Permissions.CanEdit {
 		class = visitors
@@ -82,7 +84,8 @@ func (s *Service) suggestionsOf(ctx context.Context, v *principal.Viewer, id lib
 
 // scanSuggestions finds the suggestions of the page and one more, if there is one. If it stops
 // before, resume is the position where it stopped; at the end of the list it is "".
-func (s *Service) scanSuggestions(ctx context.Context, l *list, p *seen, shown func(*suggestionRow) bool) (found []*Suggestion, resume string, err error) {
+func (s *Service) scanSuggestions(ctx context.Context, l *list, p *seen, shown func(*suggestionRow) bool) (found []*Suggestion,
+	resume string, err error) {
 	at := l.after
 	for read := 0; read < scanned; {
 		limit := min(scannedAtOnce, scanned-read)

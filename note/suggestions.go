@@ -32,6 +32,11 @@ type SuggestionOutcome struct {
 	Libraries int
 }
 
+// text returns the stored text of a suggestion.
+func (in *SuggestRevision) text(made TextID, item library.ContentID) Text {
+	return Text{made, item, suggestionKey(made), in.Body}
+}
+
 // SuggestRevision proposes a text to the editors of an item. Every signed-in viewer who sees the
 // item may do so.
 func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in SuggestRevision) (*SuggestionOutcome, error) {
@@ -48,7 +53,7 @@ func (s *Service) SuggestRevision(ctx context.Context, v *principal.Viewer, in S
 		return nil, err
 	}
 	var made TextID
-	put := func(ctx context.Context) error { return s.texts.putText(ctx, Text{made, id, suggestionKey(made), in.Body}) }
+	put := func(ctx context.Context) error { return s.texts.putText(ctx, in.text(made, id)) }
 	out, err := s.library.ChangeItem(ctx, v, library.ItemChange{
 		Mutation: c.Mutation, ID: id, Path: "contentId",
 		Rows: func(h *library.Header) []library.RowKey {
@@ -187,7 +192,8 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 }
 
 // planDecision plans a decision. The rows of the reading are that of the locale and the suggestion.
-func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *library.ItemReading, id TextID, in *DecideSuggestion) (*library.Edit, error) {
+func (s *Service) planDecision(ctx context.Context, v *principal.Viewer, t *library.ItemReading, id TextID,
+	in *DecideSuggestion) (*library.Edit, error) {
 	if t.Rows[1].Value == nil {
 		return nil, noSuggestion()
 	}

@@ -20,7 +20,8 @@ import (
 // The texts of the items of TestTexts_WhoSeesWhat, by who may see them. Each text occurs once.
 var (
 	publishedTexts = []string{"1/0 published", "1/fr published"}
-	editorsTexts   = []string{"1/1 unpublished", "1/0 replaced", "1/de unpublished", "2/0 copied", "2/fr copied", "2/1 unpublished", "2/it unpublished", "3/es unpublished"}
+	editorsTexts   = []string{"1/1 unpublished", "1/0 replaced", "1/de unpublished", "2/0 copied", "2/fr copied",
+		"2/1 unpublished", "2/it unpublished", "3/es unpublished"}
 )
 
 // textItem is an item with texts in every state.
@@ -34,7 +35,8 @@ type textItem struct {
 // branch 3 without any published text.
 func newTextItem(t *testing.T, h *domaintest.Fixture, name string) textItem {
 	t.Helper()
-	id := h.Note(name, principal.Public, "u:acme:edith=EDITOR", "u:acme:former=EDITOR", "u:acme:gone=EDITOR", "u:acme:vera=VIEWER", "g:acme:team=EDITOR", "u:acme:mara=MANAGER")
+	id := h.Note(name, principal.Public, "u:acme:edith=EDITOR", "u:acme:former=EDITOR", "u:acme:gone=EDITOR",
+		"u:acme:vera=VIEWER", "g:acme:team=EDITOR", "u:acme:mara=MANAGER")
 	ann := domaintest.Ann()
 	save := func(branch int, locale, text string, publish bool) {
 		t.Helper()
@@ -64,7 +66,8 @@ func newTextItem(t *testing.T, h *domaintest.Fixture, name string) textItem {
 	save(2, "it", "2/it unpublished", false)
 	branch(nil)
 	save(3, "es", "3/es unpublished", false)
-	if _, err := h.Pages.SetCurrentBranch(t.Context(), ann, note.SetCurrentBranch{ContentID: string(id), Branch: 2, Working: true}); err != nil {
+	if _, err := h.Pages.SetCurrentBranch(t.Context(), ann, note.SetCurrentBranch{ContentID: string(id), Branch: 2,
+		Working: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, user := range []string{"u:acme:edith", "u:acme:former", "u:acme:gone"} {
@@ -74,12 +77,14 @@ func newTextItem(t *testing.T, h *domaintest.Fixture, name string) textItem {
 		}
 	}
 	it := textItem{h: h, id: id}
-	out, err := h.Pages.SuggestRevision(t.Context(), domaintest.As("u:acme:sue"), note.SuggestRevision{ContentID: string(id), Title: "suggested", Body: "body suggested"})
+	out, err := h.Pages.SuggestRevision(t.Context(), domaintest.As("u:acme:sue"),
+		note.SuggestRevision{ContentID: string(id), Title: "suggested", Body: "body suggested"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	it.suggestion = out.Suggestion.ID
-	_, err = h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: string(id), Members: domaintest.MemberChanges("u:acme:former=")})
+	_, err = h.Library.SetContentMembers(t.Context(), ann, library.SetContentMembers{Content: string(id),
+		Members: domaintest.MemberChanges("u:acme:former=")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,8 +62,9 @@ func (t *Tracing) Call(ctx context.Context, c Call) {
 		return
 	}
 	ended := time.Now()
-	_, span := t.tracer.Start(ctx, c.Operation, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(ended.Add(-c.Took)), trace.WithAttributes(
-		attribute.String("db.system.name", c.System), attribute.Int("carrel.retries", c.Retries), attribute.Bool("carrel.hedged", c.Hedged)))
+	_, span := t.tracer.Start(ctx, c.Operation, trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(ended.Add(-c.Took)),
+		trace.WithAttributes(
+			attribute.String("db.system.name", c.System), attribute.Int("carrel.retries", c.Retries), attribute.Bool("carrel.hedged", c.Hedged)))
 	setOutcome(span, c.Outcome)
 	span.End(trace.WithTimestamp(ended))
 }

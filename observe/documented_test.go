@@ -176,7 +176,8 @@ func wantQueries(t *testing.T, queries []string) {
 	grouping := regexp.MustCompile(`by \(([a-z, ]*)\)`)
 	label := regexp.MustCompile(`([a-z]+)(?:=|!)`)
 	for _, query := range queries {
-		if strings.Count(query, "(") != strings.Count(query, ")") || strings.Count(query, "{") != strings.Count(query, "}") || strings.Count(query, `"`)%2 != 0 {
+		if strings.Count(query, "(") != strings.Count(query, ")") || strings.Count(query, "{") != strings.Count(query, "}") ||
+			strings.Count(query, `"`)%2 != 0 {
 			t.Errorf("%s: the brackets do not match", query)
 		}
 		for _, name := range metricName.FindAllString(query, -1) {

@@ -63,12 +63,14 @@ func NewMetrics() *Metrics {
 		registry: prometheus.NewRegistry(),
 		requests: histogram("request_seconds", "Duration of GraphQL requests, by operation type and code of the first error; OK without errors.",
 			requestBounds, "operation", "code"),
-		calls: histogram("store_call_seconds", "Duration of calls of the embedded store, or of statements sent to the cluster, by operation and outcome.",
+		calls: histogram("store_call_seconds",
+			"Duration of calls of the embedded store, or of statements sent to the cluster, by operation and outcome.",
 			callBounds, "operation", "outcome"),
 		again: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "store_calls_again_total",
 			Help: "Statements sent again: retry after a node failed, or hedge to a second node because one was slow."},
 			[]string{"operation", "why"}),
-		lag: histogram("fanout_lag_seconds", "Time from the decision of a change until all its libraries have it; outcome left: the rest was left to the background.",
+		lag: histogram("fanout_lag_seconds",
+			"Time from the decision of a change until all its libraries have it; outcome left: the rest was left to the background.",
 			lagBounds, "outcome"),
 		hidden: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "entries_hidden_total",
 			Help: "Library entries that pages read but did not show: stale ones do not match their item, unseen ones are hidden from the viewer."},
@@ -77,7 +79,8 @@ func NewMetrics() *Metrics {
 			Help: "Lookups in the header cache, by outcome: hit, miss, or refused because a change was in flight or the copy was too old."},
 			[]string{"outcome"}),
 		principalCopies: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "principal_copies_total",
-			Help: "Lookups of users and groups in the cache of their headers, by outcome: hit, miss, or refused because a change was too recent or the copy was too old."},
+			Help: "Lookups of users and groups in the cache of their headers, by outcome: hit, miss, or refused because a " +
+				"change was too recent or the copy was too old."},
 			[]string{"outcome"}),
 		wrongCopies: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "carrel", Name: "header_copies_wrong_total",
 			Help: "Cached headers that were served although they were not current, as found by samples."}),
@@ -96,7 +99,8 @@ func NewMetrics() *Metrics {
 		exports: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "carrel", Name: "telemetry_exports_total",
 			Help: "Batches of traces and metrics sent to a collector by OTLP, by outcome."}, []string{"signal", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.calls, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies, m.followers, m.delivered, m.cutOff,
+	m.registry.MustRegister(m.requests, m.calls, m.again, m.lag, m.hidden, m.copies, m.principalCopies, m.wrongCopies,
+		m.followers, m.delivered, m.cutOff,
 		m.loads, m.points, m.closes, m.exports,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -124,25 +128,30 @@ func (m *Metrics) Cluster(load func() (running, waiting int)) {
 			func() float64 { return float64(value()) })
 	}
 	m.registry.MustRegister(
-		gauge("store_statements_under_way", "Statements sent to the cluster and not answered yet.", func() int { running, _ := load(); return running }),
+		gauge("store_statements_under_way", "Statements sent to the cluster and not answered yet.",
+			func() int { running, _ := load(); return running }),
 		gauge("store_statements_waiting", "Statements that wait to be sent to the cluster.", func() int { _, waiting := load(); return waiting }))
 }
 
 // Copies adds the metrics of the header cache, which are read whenever the metrics are collected.
 func (m *Metrics) Copies(stats func() headercache.Stats) {
 	gauge := func(name, help string, value func(headercache.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help}, func() float64 { return value(stats()) })
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "carrel", Name: name, Help: help},
+			func() float64 { return value(stats()) })
 	}
 	m.registry.MustRegister(
 		gauge("header_copies", "Cached headers.", func(s headercache.Stats) float64 { return float64(s.Headers) }),
-		gauge("header_cache_bytes", "Memory that the cached headers take, approximately.", func(s headercache.Stats) float64 { return float64(s.Bytes) }),
-		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.", func(s headercache.Stats) float64 {
-			if s.InUse {
-				return 1
-			}
-			return 0
-		}),
-		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, as of the last read for a page.", func(s headercache.Stats) float64 { return float64(s.InFlight) }))
+		gauge("header_cache_bytes", "Memory that the cached headers take, approximately.",
+			func(s headercache.Stats) float64 { return float64(s.Bytes) }),
+		gauge("header_copies_in_use", "1 while pages are served from cached headers, 0 while all headers are read.",
+			func(s headercache.Stats) float64 {
+				if s.InUse {
+					return 1
+				}
+				return 0
+			}),
+		gauge("in_flight_set", "Items, users and groups with changes in flight in any process, as of the last read for a page.",
+			func(s headercache.Stats) float64 { return float64(s.InFlight) }))
 }
 
 // FannedOut implements library.Watcher.
@@ -239,7 +248,8 @@ func (m *Metrics) exported(signal, outcome string) { m.exports.WithLabelValues(s
 // whenever the metrics are collected. While it is unknown the metric is absent.
 func (m *Metrics) Skew(ahead func() (skew time.Duration, known bool)) {
 	m.registry.MustRegister(&knownCollector{
-		prometheus.NewDesc("carrel_clock_ahead_seconds", "How far the clock of this process is ahead of the cluster's; negative if it is behind.", nil, nil),
+		prometheus.NewDesc("carrel_clock_ahead_seconds",
+			"How far the clock of this process is ahead of the cluster's; negative if it is behind.", nil, nil),
 		func() (float64, bool) { skew, known := ahead(); return skew.Seconds(), known }})
 }
 
@@ -280,22 +290,32 @@ type journalFigure struct {
 // journalFigures are all metrics of a journal.
 func journalFigures() []journalFigure {
 	return []journalFigure{
-		level("changes_in_flight", "Unfinished changes of this process, including deferred moves.", func(s journal.Stats) float64 { return float64(s.Entries) }),
-		level("changes_lingering", "Ended changes of users and groups that are still on the in-flight list of this process.", func(s journal.Stats) float64 { return float64(s.Ended) }),
+		level("changes_in_flight", "Unfinished changes of this process, including deferred moves.",
+			func(s journal.Stats) float64 { return float64(s.Entries) }),
+		level("changes_lingering", "Ended changes of users and groups that are still on the in-flight list of this process.",
+			func(s journal.Stats) float64 { return float64(s.Ended) }),
 		level("moves_deferred", "Deferred moves of hot items.", func(s journal.Stats) float64 { return float64(s.Deferred) }),
-		level("changes_waiting", "Decided changes that wait for libraries that could not be written.", func(s journal.Stats) float64 { return float64(s.Waiting) }),
+		level("changes_waiting", "Decided changes that wait for libraries that could not be written.",
+			func(s journal.Stats) float64 { return float64(s.Waiting) }),
 		total("changes_refused_total", "Changes refused because too many were unfinished.", func(s journal.Stats) int64 { return s.Refused }),
-		level("oldest_change_seconds", "Age of the oldest unfinished change that is not deferred.", func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
-		level("in_flight_lists", "In-flight lists of all processes, as of the last read.", func(s journal.Stats) float64 { return float64(s.InFlightLists) }),
-		level("in_flight_lists_unreadable", "In-flight lists that this process could not read, as of the last read.", func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
+		level("oldest_change_seconds", "Age of the oldest unfinished change that is not deferred.",
+			func(s journal.Stats) float64 { return s.Oldest.Seconds() }),
+		level("in_flight_lists", "In-flight lists of all processes, as of the last read.",
+			func(s journal.Stats) float64 { return float64(s.InFlightLists) }),
+		level("in_flight_lists_unreadable", "In-flight lists that this process could not read, as of the last read.",
+			func(s journal.Stats) float64 { return float64(s.UnreadableLists) }),
 		total("changes_resumed_total", "Changes finished in the background.", func(s journal.Stats) int64 { return s.Resumed }),
 		total("changes_fenced_total", "Changes finished after their writer was fenced.", func(s journal.Stats) int64 { return s.Fenced }),
 		total("repairs_requested_total", "Repairs of entries requested by readers.", func(s journal.Stats) int64 { return s.RepairsRequested }),
-		total("repairs_dropped_total", "Repairs dropped because too many were waiting; readers request them again.", func(s journal.Stats) int64 { return s.RepairsDropped }),
+		total("repairs_dropped_total", "Repairs dropped because too many were waiting; readers request them again.",
+			func(s journal.Stats) int64 { return s.RepairsDropped }),
 		total("repairs_done_total", "Entries repaired.", func(s journal.Stats) int64 { return s.RepairsDone }),
 		total("scrub_steps_total", "Steps of the scrubber.", func(s journal.Stats) int64 { return s.ScrubSteps }),
-		total("scrub_finished_total", "Items, claims, leases, pastes and texts that a change left unfinished, without being in flight, and the scrubber finished.", func(s journal.Stats) int64 { return s.ScrubFinished }),
-		total("scrub_mismatches_total", "Entries, records and memberships that the scrubber found to differ from what they are derived from.", func(s journal.Stats) int64 { return s.ScrubMismatches }),
+		total("scrub_finished_total",
+			"Items, claims, leases, pastes and texts that a change left unfinished, without being in flight, and the scrubber finished.",
+			func(s journal.Stats) int64 { return s.ScrubFinished }),
+		total("scrub_mismatches_total", "Entries, records and memberships that the scrubber found to differ from what they are derived from.",
+			func(s journal.Stats) int64 { return s.ScrubMismatches }),
 	}
 }
 

@@ -92,7 +92,8 @@ func TestMetrics_EveryValueIsServed(t *testing.T) {
 	m.Streams(func() (events, sockets int) { return 4, 9 })
 	m.Answers(func() int64 { return 131_072 })
 	m.Journal(func() journal.Stats {
-		return journal.Stats{Entries: 5, Ended: 19, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond, InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
+		return journal.Stats{Entries: 5, Ended: 19, Deferred: 2, Waiting: 14, Refused: 15, Oldest: 1500 * time.Millisecond,
+			InFlightLists: 3, UnreadableLists: 16, Resumed: 7, Fenced: 1,
 			RepairsRequested: 11, RepairsDropped: 4, RepairsDone: 6, ScrubSteps: 9, ScrubFinished: 8, ScrubMismatches: 10}
 	})
 	want := []string{
@@ -173,8 +174,10 @@ func BenchmarkPage(b *testing.B) {
 	runtime := sched.NewReal()
 	b.Cleanup(runtime.Close)
 	service := func(store *pebblestore.Store, watch library.Watcher) *domain.Services {
-		svc := domaintest.Open(b, domain.Config{Store: store.Store, Watch: watch, Runtime: runtime, Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
-		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann", Visibility: principal.Public}); err != nil {
+		svc := domaintest.Open(b, domain.Config{Store: store.Store, Watch: watch, Runtime: runtime,
+			Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
+		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann",
+			Visibility: principal.Public}); err != nil {
 			b.Fatal(err)
 		}
 		manages := library.Manages
@@ -202,7 +205,8 @@ func BenchmarkPage(b *testing.B) {
 		name    string
 		svc     *domain.Services
 		tracing *Tracing
-	}{{"plain", service(open(nil), nil), nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some}, {"traced all", measured(all), all}} {
+	}{{"plain", service(open(nil), nil), nil}, {"measured", measured(nil), nil}, {"traced 1 in 100", measured(some), some},
+		{"traced all", measured(all), all}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

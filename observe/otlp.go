@@ -62,7 +62,8 @@ type Export struct {
 // collector is down.
 func OpenExport(ctx context.Context, c ExportConfig, m *Metrics) (*Export, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	sent := &exportLog{log: c.Log, now: time.Now, secrets: secretsOf(c.Traces.Headers, c.Metrics.Headers), count: m.exported, failing: map[string]*outage{}}
+	sent := &exportLog{log: c.Log, now: time.Now, secrets: secretsOf(c.Traces.Headers, c.Metrics.Headers), count: m.exported,
+		failing: map[string]*outage{}}
 	x := &Export{log: c.Log, sent: sent, stop: stop}
 	// The OpenTelemetry libraries have one handler for the whole process, to which they pass the
 	// errors that they cannot return.
@@ -104,7 +105,8 @@ func (x *Export) openSpans(ctx context.Context, c ExportConfig, who *resource.Re
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(c.Traces.URL), otlptracehttp.WithHeaders(c.Traces.Headers),
 		otlptracehttp.WithCompression(otlptracehttp.GzipCompression), otlptracehttp.WithTimeout(sendTimeout),
-		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second, MaxElapsedTime: sendTimeout}))
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Second, MaxInterval: 5 * time.Second,
+			MaxElapsedTime: sendTimeout}))
 	if err != nil {
 		return err
 	}

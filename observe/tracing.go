@@ -132,7 +132,8 @@ func (o *Operation) End(out Outcome) {
 	if !ok {
 		return
 	}
-	attrs := append(make([]attribute.KeyValue, 0, 9), attribute.String("carrel.code", out.Code), attribute.String("carrel.transport", out.Transport))
+	attrs := append(make([]attribute.KeyValue, 0, 9), attribute.String("carrel.code", out.Code),
+		attribute.String("carrel.transport", out.Transport))
 	if out.Type != "" {
 		o.span.SetName(out.Type)
 		attrs = append(attrs, attribute.String("graphql.operation.type", out.Type), attribute.Int("carrel.cost", out.Cost))

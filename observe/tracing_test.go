@@ -126,7 +126,8 @@ func TestSpans_ServiceFailuresAreErrors(t *testing.T) {
 			t.Errorf("the name has %d bytes", n)
 		}
 	}
-	want := []string{"OK Unset", "BAD_USER_INPUT Unset", "RATE_LIMITED Unset", "UNAVAILABLE Error", "INTERNAL_SERVER_ERROR Error", "OUTCOME_UNKNOWN Error"}
+	want := []string{"OK Unset", "BAD_USER_INPUT Unset", "RATE_LIMITED Unset", "UNAVAILABLE Error", "INTERNAL_SERVER_ERROR Error",
+		"OUTCOME_UNKNOWN Error"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -198,7 +199,8 @@ func TestFanOut_LinksToItsMutations(t *testing.T) {
 	two.End(Outcome{Type: "mutation", Code: "OK"})
 	ended(errors.New("x"))
 	walk := kept.Ended()[2]
-	if walk.Name() != "fan-out" || walk.Parent().SpanID() != trace.SpanContextFromContext(first).SpanID() || attributeOf(walk, "carrel.outcome") != "failed" {
+	if walk.Name() != "fan-out" || walk.Parent().SpanID() != trace.SpanContextFromContext(first).SpanID() ||
+		attributeOf(walk, "carrel.outcome") != "failed" {
 		t.Errorf("%s below %v: %s", walk.Name(), walk.Parent(), attributeOf(walk, "carrel.outcome"))
 	}
 	if links := walk.Links(); len(links) != 1 || links[0].SpanContext.SpanID() != trace.SpanContextFromContext(second).SpanID() {
@@ -339,8 +341,10 @@ func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
 	counted := map[string]int{}
-	l := &exportLog{log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutTime})), now: func() time.Time { return now },
-		secrets: []string{"of the collector"}, count: func(signal, outcome string) { counted[signal+" "+outcome]++ }, failing: map[string]*outage{}}
+	l := &exportLog{log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutTime})),
+		now:     func() time.Time { return now },
+		secrets: []string{"of the collector"}, count: func(signal, outcome string) { counted[signal+" "+outcome]++ },
+		failing: map[string]*outage{}}
 	away := errors.New("Bearer of the collector: " + strings.Repeat("x", maxReason))
 	for range 5 {
 		l.ended("traces", away)
@@ -352,7 +356,8 @@ func TestExportLog_LogsFailuresOccasionally(t *testing.T) {
 	l.ended("traces", nil)
 	l.ended("traces", away)
 	reason := strings.Repeat("x", maxReason-len("Bearer ...: "))
-	want := `level=WARN msg="telemetry could not be sent and is lost; later telemetry will be sent" signal=traces error="Bearer ...: ` + reason + `..."
+	want := `level=WARN msg="telemetry could not be sent and is lost; later telemetry will be sent" signal=traces error="Bearer ...: ` +
+		reason + `..."
 level=WARN msg="telemetry still cannot be sent" signal=traces failures=6 error="Bearer ...: ` + reason + `..."
 level=INFO msg="telemetry is sent again" signal=traces failures=6
 level=WARN msg="telemetry could not be sent and is lost; later telemetry will be sent" signal=traces error="Bearer ...: ` + reason + `..."
@@ -373,7 +378,8 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 }
 
 func TestSecretsOf_OnlyLongValuesCount(t *testing.T) {
-	got := secretsOf(map[string]string{"X-Scope-Orgid": "1", "Authorization": "Bearer key"}, map[string]string{"X-Key": "12345678", "Empty": ""})
+	got := secretsOf(map[string]string{"X-Scope-Orgid": "1", "Authorization": "Bearer key"},
+		map[string]string{"X-Key": "12345678", "Empty": ""})
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"12345678", "Bearer key"}, got); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)

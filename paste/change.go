@@ -22,7 +22,8 @@ func (s *Service) Update(ctx context.Context, in Update) (*Paste, error) {
 	}
 	return s.change(ctx, m, id, in.Secret, func(ctx context.Context, before *Paste) (*Paste, error) {
 		if v := in.ExpectedVersion; v != nil && *v != before.Version {
-			return nil, fault.VersionConflict(before.Version, fmt.Sprintf("the paste has version %d; read it again and repeat the change", before.Version))
+			return nil, fault.VersionConflict(before.Version, fmt.Sprintf("the paste has version %d; read it again and repeat the change",
+				before.Version))
 		}
 		if in.ExpiresAt.Set {
 			if err := checkExpiry(in.ExpiresAt.Value, s.engine.Now()); err != nil {
@@ -70,7 +71,8 @@ func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error)
 
 // change changes a paste for a caller with its secret. plan returns the next state, or nil if
 // nothing changes.
-func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret string, plan func(ctx context.Context, before *Paste) (*Paste, error)) (*Paste, error) {
+func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret string,
+	plan func(ctx context.Context, before *Paste) (*Paste, error)) (*Paste, error) {
 	var before, p *Paste
 	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
@@ -82,7 +84,8 @@ func (s *Service) change(ctx context.Context, m commit.Mutation, id ID, secret s
 		case !before.readable(s.engine.Now()):
 			return nil, noSuchPaste()
 		case !opens:
-			return nil, &fault.Error{Code: fault.Forbidden, Reason: fault.ReasonWrongSecret, Path: []string{"secret"}, Msg: "this is not the secret of the paste"}
+			return nil, &fault.Error{Code: fault.Forbidden, Reason: fault.ReasonWrongSecret, Path: []string{"secret"},
+				Msg: "this is not the secret of the paste"}
 		}
 		after, err := plan(ctx, before)
 		if err != nil {

@@ -22,7 +22,8 @@ type Created struct {
 //
 // Errors: the faults of the input; FORBIDDEN if the caller's user was deleted; IDEMPOTENCY_MISMATCH; those of the store.
 func (s *Service) Create(ctx context.Context, v *principal.Viewer, in Create) (*Created, error) {
-	m, err := s.engine.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey, Faults: in.check(s.engine.Now())})
+	m, err := s.engine.Begin(string(v.User), commit.Call{Name: "createPaste", Input: &in, Key: &in.IdempotencyKey,
+		Faults: in.check(s.engine.Now())})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,8 @@ func (s *Service) reserveID(ctx context.Context, m commit.Mutation) (id ID, err 
 
 // create stores a new paste and lists it. repeated reports that p is the paste that the same
 // request has created before.
-func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author principal.ID, in *Create, secret string) (p *Paste, repeated bool, err error) {
+func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, author principal.ID, in *Create,
+	secret string) (p *Paste, repeated bool, err error) {
 	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var before *Paste
 		if m.Request != nil { // a new random id is not in use

@@ -76,7 +76,8 @@ func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult
 			return nil, err
 		}
 		if before.State != commit.Live || !same || !in.describes(before) {
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"}, Msg: "there is, or was, another paste of this id"}
+			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
+				Msg: "there is, or was, another paste of this id"}
 		}
 		return commit.Nothing, nil
 	})
@@ -90,7 +91,8 @@ func (s *Service) Import(ctx context.Context, in Import) (principal.ImportResult
 // paste returns the paste that a line describes, without its body.
 func (in *Import) paste(id ID, now clock.Instant) *Paste {
 	p := &Paste{
-		ID: id, Seq: 1, State: commit.Live, MTS: now, IsPrivate: in.IsPrivate, Title: in.Title, CreatedAt: now, ExpiresAt: in.ExpiresAt, Version: 1,
+		ID: id, Seq: 1, State: commit.Live, MTS: now, IsPrivate: in.IsPrivate, Title: in.Title, CreatedAt: now,
+		ExpiresAt: in.ExpiresAt, Version: 1,
 	}
 	if in.Author != nil {
 		p.Author = principal.ID(*in.Author)

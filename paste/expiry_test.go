@@ -26,7 +26,8 @@ func (s stopped) Now() time.Time { return s.at.Time() }
 // at returns the Services on the same store at an instant.
 func (h pastes) at(at clock.Instant) *domain.Services {
 	h.T.Helper()
-	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	return domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: stopped{h.Runtime, at}, Journal: h.Journal,
+		Names: &domaintest.CountingNames{}})
 }
 
 // A paste is visible one microsecond before it expires and gone when it does, for all operations.
@@ -119,7 +120,8 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	rt.at.Store(int64(end))
 	services := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
-	done, err := services.Background().Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS})
+	done, err := services.Background().Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID),
+		MTS: made.Paste.MTS})
 	if err != nil || done {
 		t.Errorf("done: %t, %v", done, err)
 	}
@@ -181,7 +183,8 @@ func TestExpiry_CanBeChanged(t *testing.T) {
 func TestUpdate_RemovesTheFormerBodyLater(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(paste.Create{Body: long})
-	p, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(domaintest.Ptr("short"))})
+	p, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret,
+		Body: input.Some(domaintest.Ptr("short"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +219,8 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 			return next()
 		}
 	})
-	if _, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Body: input.Some(&other)}); err != nil {
+	if _, err := h.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret,
+		Body: input.Some(&other)}); err != nil {
 		t.Fatal(err)
 	}
 	h.wantBody(h.Pastes, made.Paste.ID, other)

@@ -31,7 +31,8 @@ func TestToggle_AfterConcurrentChangesTheFeedMatchesTheRow(t *testing.T) {
 				if n%2 == 0 {
 					svc = other
 				}
-				_, err := svc.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, IsPrivate: input.Some(domaintest.Ptr(n%3 == 0))})
+				_, err := svc.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret,
+					IsPrivate: input.Some(domaintest.Ptr(n%3 == 0))})
 				if err != nil && fault.ReasonOf(err) != fault.ReasonContention {
 					t.Errorf("toggling: %v", err)
 				}
@@ -108,7 +109,8 @@ func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 		mts, now clock.Instant
 		done     bool
 	}{
-		{made.MTS, at, true}, {made.MTS + 1, at, false}, {made.MTS + 1, at.Add(time.Minute) - 1, false}, {made.MTS + 1, at.Add(time.Minute), true},
+		{made.MTS, at, true}, {made.MTS + 1, at, false}, {made.MTS + 1, at.Add(time.Minute) - 1, false},
+		{made.MTS + 1, at.Add(time.Minute), true},
 		{made.MTS, at - 1, false},
 	} {
 		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Due{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})

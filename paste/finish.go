@@ -32,7 +32,8 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	}
 	if err := write(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
-		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1, Decided: true, Payload: updatesFeed.Encode()})
+		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1,
+			Decided: true, Payload: updatesFeed.Encode()})
 		return
 	}
 	s.journal.End(id)

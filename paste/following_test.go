@@ -402,7 +402,8 @@ func TestCursor_CoversArrivalsBeforeMissedPastes(t *testing.T) {
 		theirs.create(titled("late"))
 		mine.pause(10 * time.Minute)
 		resume := f.Cursor()
-		if got := mine.received(mine.follow(mine.Pastes, &resume), time.Minute); !slices.Contains(got, "late") || !slices.Contains(got, "second") {
+		if got := mine.received(mine.follow(mine.Pastes, &resume), time.Minute); !slices.Contains(got, "late") ||
+			!slices.Contains(got, "second") {
 			t.Errorf("got %v", got)
 		}
 	})

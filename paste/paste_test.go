@@ -18,9 +18,11 @@ var long = strings.Repeat("0123456789abcdef", 1024)
 
 func TestCreate_ReturnsWhatIsRead(t *testing.T) {
 	h := newPastes(t)
-	for _, body := range []string{"x", strings.Repeat("y", 4096), strings.Repeat("z", 4097), long, "\x1b[31mred\x00", strings.Repeat("m", paste.MaxBody)} {
+	for _, body := range []string{"x", strings.Repeat("y", 4096), strings.Repeat("z", 4097), long, "\x1b[31mred\x00",
+		strings.Repeat("m", paste.MaxBody)} {
 		made := h.create(paste.Create{Body: body})
-		if p := made.Paste; p.Title != nil || p.IsPrivate || p.ExpiresAt != nil || p.Version != 1 || p.CreatedAt != p.ModifiedAt || len(made.Secret) < 22 {
+		if p := made.Paste; p.Title != nil || p.IsPrivate || p.ExpiresAt != nil || p.Version != 1 || p.CreatedAt != p.ModifiedAt ||
+			len(made.Secret) < 22 {
 			t.Errorf("created %+v with a secret of %d characters", p, len(made.Secret))
 		}
 		h.wantBody(h.Pastes, made.Paste.ID, body)
@@ -137,7 +139,8 @@ func TestUpdate_ChangesOnlyGivenFields(t *testing.T) {
 		{"the same expiry", paste.Update{ExpiresAt: input.Some(&soon)}, false},
 		{"no expiry", paste.Update{ClearExpiry: true}, true},
 		{"no expiry again", paste.Update{ExpiresAt: input.Some[*clock.Instant](nil)}, false},
-		{"all at once", paste.Update{Title: input.Some(domaintest.Ptr("t")), Body: input.Some(domaintest.Ptr("short")), IsPrivate: input.Some(domaintest.Ptr(false))}, true},
+		{"all at once", paste.Update{Title: input.Some(domaintest.Ptr("t")), Body: input.Some(domaintest.Ptr("short")),
+			IsPrivate: input.Some(domaintest.Ptr(false))}, true},
 	} {
 		c.in.ID, c.in.Secret, c.in.ExpectedVersion = string(made.Paste.ID), made.Secret, &version
 		p, err := h.Pastes.Update(t.Context(), c.in)

@@ -58,7 +58,8 @@ type Service struct {
 // New returns the Service of pastes. The values of ctx are those of its background work, which does not end with ctx.
 func New(ctx context.Context, c Config) *Service {
 	s := &Service{
-		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal, rt: c.Runtime, log: c.Log,
+		engine: c.Engine, people: c.People, store: c.Store, dues: c.Dues, feeds: c.Feeds, cursors: c.Cursors, journal: c.Journal,
+		rt: c.Runtime, log: c.Log,
 		life: c.Runtime.Detach(ctx),
 	}
 	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}

@@ -97,7 +97,8 @@ func TestBackground_FailuresPauseAndAreLoggedOnceAMinute(t *testing.T) {
 		if n := disk.tried.Load(); n < 300 || n > 400 {
 			t.Errorf("%d attempts to flush in an hour", n)
 		}
-		if n := strings.Count(log.String(), "background work failed"); n < 55 || n > 61 || n != strings.Count(log.String(), "\n") || !strings.Contains(log.String(), "omitted=5") {
+		if n := strings.Count(log.String(), "background work failed"); n < 55 || n > 61 || n != strings.Count(log.String(), "\n") ||
+			!strings.Contains(log.String(), "omitted=5") {
 			t.Errorf("the log has %d lines:\n%s", n, &log)
 		}
 		mustCommit(t, s, "item", 2)

@@ -92,7 +92,8 @@ func writeChange(t *testing.T, s *Store, n int, at clock.Instant) {
 		t.Fatal(v, err)
 	}
 	causes := library.Causes{All: library.Cause{Reason: library.ReasonUpdated, By: changesOwner}}
-	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}}, At: at, Causes: causes}
+	e := &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: changesOwner, Role: library.Viewing, Seq: 1}},
+		At: at, Causes: causes}
 	if err := s.Contents.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,8 @@ func (s claims) DropClaim(ctx context.Context, k claim.Key, record string, token
 
 // changeClaim changes a claim under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s claims) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte, before claim.Claim) error) (err error) {
+func (s claims) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte,
+	before claim.Claim) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err

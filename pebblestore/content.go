@@ -166,7 +166,8 @@ func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]
 }
 
 // MembersPage implements library.ContentStore.
-func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (_ *library.ContentRows, err error) {
+func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (_ *library.ContentRows, err error) {
 	op, err := s.enter(ctx, "read members")
 	if err != nil {
 		return nil, err

@@ -279,7 +279,8 @@ func TestCrash_ConcurrentWritersLoseNothingAcknowledged(t *testing.T) {
 				h := library.Header{Seq: n + 1, State: commit.Live}
 				h.ID = id(w)
 				started[w].Store(n + 1)
-				v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h, Members: []library.Member{{Principal: member, Role: library.Manages}}})
+				v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: h.ID, Base: n, Header: h,
+					Members: []library.Member{{Principal: member, Role: library.Manages}}})
 				if err != nil || !v.Applied {
 					t.Errorf("writer %d, commit %d: %+v %v", w, n, v, err)
 					return

@@ -67,7 +67,8 @@ func TestCrash_AtEveryOperationLosesNothingAcknowledged(t *testing.T) {
 	if looked != 3*c.points || c.points < 200 || again < 100 {
 		t.Errorf("checked %d crashes at %d points, and %d crashes of recoveries", looked, c.points, again)
 	}
-	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpRemove, errorfs.OpRename} {
+	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData,
+		errorfs.OpRemove, errorfs.OpRename} {
 		if c.kinds[kind] == 0 {
 			t.Errorf("no crash before an operation of kind %d", kind)
 		}

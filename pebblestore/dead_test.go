@@ -57,7 +57,8 @@ func TestDeadRows_PagesStayCheap(t *testing.T) {
 		if err := s.db.Set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
+		if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h,
+			Rows: []library.Member{{Principal: owner, Role: library.Manages, Seq: 1}}}); err != nil {
 			t.Fatal(err)
 		}
 		return h.Position

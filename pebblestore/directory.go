@@ -74,7 +74,8 @@ func (s directory) PageDirectory(ctx context.Context, p principal.DirectorySlice
 }
 
 // ReadDirectory implements principal.DirectoryStore. All rows come from one snapshot.
-func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow, err error) {
+func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow,
+	err error) {
 	op, err := s.enter(ctx, "read the directory")
 	if err != nil {
 		return nil, err

@@ -110,7 +110,8 @@ func (s texts) DropDraft(ctx context.Context, user principal.ID, name string, to
 
 // changeDraft changes a draft under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID, name string, change func(b *pebble.Batch, key []byte, before note.DraftRow) error) (err error) {
+func (s texts) changeDraft(ctx context.Context, doing string, user principal.ID, name string,
+	change func(b *pebble.Batch, key []byte, before note.DraftRow) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err

@@ -36,7 +36,8 @@ func errClosed() error {
 // before anything was done.
 func contextFault(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time for this request has run out", Err: err, RetryAfter: 1}
+		return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the time for this request has run out",
+			Err: err, RetryAfter: 1}
 	}
 	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonTimeout, Msg: "the request was canceled", Err: err, RetryAfter: 1}
 }

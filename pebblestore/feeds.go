@@ -103,7 +103,8 @@ func (s feeds) DropEntry(ctx context.Context, c feed.Change) error {
 
 // changeEntry changes an entry of a feed under the lock of its row. before is the MTS of the
 // current entry.
-func (s feeds) changeEntry(ctx context.Context, doing string, c feed.Change, change func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error) error {
+func (s feeds) changeEntry(ctx context.Context, doing string, c feed.Change, change func(b *pebble.Batch, key []byte,
+	before clock.Instant, found bool) error) error {
 	key := appendFeedKey(nil, c.Partition, c.Entry)
 	mu := s.locks.of(key)
 	mu.Lock()

@@ -96,10 +96,13 @@ func TestKeys_Golden(t *testing.T) {
 		{"setting", appendSingle(nil, tableSetting, "cursor keys")},
 		{"text of a page", appendTextKey(nil, note.TextID{1, 15: 2})},
 		{"rebuild", appendSingle(nil, tableRebuild, string(u))},
-		{"entry of a feed before 1970", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: -1}, feed.Entry{Created: -1, ID: string(c)})},
+		{"entry of a feed before 1970", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: -1},
+			feed.Entry{Created: -1, ID: string(c)})},
 		{"entry of a feed", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20454}, feed.Entry{Created: at, ID: string(c)})},
-		{"entry of a feed, next shard", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20454, Shard: 1}, feed.Entry{Created: at, ID: string(c)})},
-		{"entry of a feed, next day", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20455}, feed.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next shard", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20454, Shard: 1},
+			feed.Entry{Created: at, ID: string(c)})},
+		{"entry of a feed, next day", appendFeedKey(nil, feed.Partition{Feed: "content:acme", Day: 20455},
+			feed.Entry{Created: at, ID: string(c)})},
 		{"draft", appendDraftKey(nil, u, "c:acme:n1/0000000001/en")},
 		{"expiry", appendExpiryKey(nil, at, appendSingle(nil, tableCreation, string(request[:])))},
 		{"body of a paste", appendBodyKey(nil, paste.BodyRef{Paste: "p:00112233445566778899aabbccddeeff", Body: paste.BodyID{1, 15: 2}})},
@@ -119,8 +122,10 @@ func TestKeys_Golden(t *testing.T) {
 // TestRows_Golden pins every form of value.
 func TestRows_Golden(t *testing.T) {
 	description, link, expires := "D", "https://e.com", clock.Instant(99)
-	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: principal.Public, MovesSince: 5, Moves: 4, Managers: 1, Members: 2,
-		Unsettled: []library.Superseded{{Position: 3, Widest: principal.LoggedIn}}, Writers: []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
+	h := library.Header{State: commit.Live, Seq: 300, MTS: 7, Position: 6, Widest: principal.Public, MovesSince: 5,
+		Moves: 4, Managers: 1, Members: 2,
+		Unsettled: []library.Superseded{{Position: 3, Widest: principal.LoggedIn}},
+		Writers:   []commit.Writer{{Seq: 299, Entry: commit.EntryID{1}}, {Seq: 300, Entry: commit.EntryID{2}}}}
 	turned := h
 	turned.LoggedInUntil, turned.PublicUntil = 5, 4
 	moved := turned
@@ -129,9 +134,11 @@ func TestRows_Golden(t *testing.T) {
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = principal.LoggedIn, "u:a:b", 1, 6, 2
 	named := h
 	named.CanonicalURL, named.Page = "https://e.com/", []byte{1}
-	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live, Seq: 2, MTS: 3, Managers: 4, Members: 5,
+	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live,
+		Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
-	l := commit.InFlightList{Stamp: 5, Block: storetest.Block(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b", Base: 2, Scope: commit.ScopeListed,
+	l := commit.InFlightList{Stamp: 5, Block: storetest.Block(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b",
+		Base: 2, Scope: commit.ScopeListed,
 		Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
@@ -147,13 +154,15 @@ func TestRows_Golden(t *testing.T) {
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, RemovedFrom: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
 		{"entry", appendEntry(nil, library.Manages, 7)},
-		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public), library.Buckets(0).With(principal.Private), library.Cause{Reason: library.ReasonRole, By: "u:a:b"})},
+		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public),
+			library.Buckets(0).With(principal.Private), library.Cause{Reason: library.ReasonRole, By: "u:a:b"})},
 		{"change by nobody", appendChange(nil, 0, 0, library.Cause{Reason: library.ReasonExpired})},
 		{"role", appendRole(nil, 2)},
 		{"principal", appendPrincipal(nil, &p)},
 		{"directory", appendDirectoryRow(nil, principal.LoggedIn, 7)},
 		{"in-flight list", appendInFlightList(nil, &l)},
-		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5, Block: storetest.Block(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5,
+			Block: storetest.Block(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
 		{"due", appendDue(nil, 7)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendSetting(nil, []byte("v"))},
@@ -184,7 +193,8 @@ type entryParts struct {
 }
 
 func (p entryParts) key() []byte {
-	return appendEntryKey(nil, principal.ID(p.owner), library.Bucket(p.bucket), library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
+	return appendEntryKey(nil, principal.ID(p.owner), library.Bucket(p.bucket),
+		library.EntryKey{Position: clock.Instant(p.at), Content: library.ContentID(p.content)})
 }
 
 func (p entryParts) compare(q entryParts) int {
@@ -229,7 +239,8 @@ func FuzzRows(f *testing.F) {
 	h := library.Header{Seq: 2, MovedAt: 3, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
-	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
+	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1,
+		Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
 	f.Add(appendGroupMember(nil, &principal.GroupMemberRow{Role: 1, Leaving: true, Seq: 5, Since: 9}))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -321,7 +332,8 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 		read func([]byte) error
 	}{
 		{"header", appendHeader(nil, &h), func(b []byte) error { return decodeHeader("c:a:b", b, new(library.Header)) }},
-		{"principal", appendPrincipal(nil, &principal.Header{Seq: 2}), func(b []byte) error { return decodePrincipal("u:a:b", b, new(principal.Header)) }},
+		{"principal", appendPrincipal(nil, &principal.Header{Seq: 2}),
+			func(b []byte) error { return decodePrincipal("u:a:b", b, new(principal.Header)) }},
 		{"header as it is shown", appendHeader(nil, &h), func(b []byte) error {
 			return decodeShown("c:a:b", string(b), new(library.Header), new(optional))
 		}},

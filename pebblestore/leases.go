@@ -64,7 +64,8 @@ func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 
 // changeLease changes a lease under the lock of its row. It writes nothing if change leaves the
 // batch empty.
-func (s leases) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte, before lease.Row) error) (err error) {
+func (s leases) changeLease(ctx context.Context, doing string, id lease.ID, change func(b *pebble.Batch, key []byte,
+	before lease.Row) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err

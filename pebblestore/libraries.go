@@ -299,7 +299,8 @@ func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after lib
 
 // pairs calls row for the rows of a table of pairs whose first part is first, in order of the
 // second part, beginning behind a given one.
-func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int, row func(second string, value []byte) error) (err error) {
+func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int,
+	row func(second string, value []byte) error) (err error) {
 	op, err := s.enter(ctx, doing)
 	if err != nil {
 		return err

@@ -72,7 +72,8 @@ func TestObserve_OutcomeOfACall(t *testing.T) {
 		{"refused", "commit", func() error { _, err := s.Contents.Commit(t.Context(), change); return err }, true, false},
 		{"applied", "commit a principal", func() error { _, err := s.Principals.CommitPrincipal(t.Context(), person); return err }, false, false},
 		{"refused", "commit a principal", func() error { _, err := s.Principals.CommitPrincipal(t.Context(), person); return err }, true, false},
-		{"a row that cannot be read", "read hints", func() error { _, err := s.Journal.DueUntil(t.Context(), clock.Instant(9), 9); return err }, false, true},
+		{"a row that cannot be read", "read hints", func() error { _, err := s.Journal.DueUntil(t.Context(), clock.Instant(9), 9); return err },
+			false, true},
 	} {
 		err := tc.call()
 		calls := taken()
@@ -80,7 +81,8 @@ func TestObserve_OutcomeOfACall(t *testing.T) {
 			t.Fatalf("%s: observed %+v", tc.name, calls)
 		}
 		c := calls[0]
-		if c.Operation != tc.operation || c.Refused != tc.refused || c.Took <= 0 || c.Err != err || (err != nil) != tc.failed || tc.failed && !errors.As(err, new(*fault.Error)) {
+		if c.Operation != tc.operation || c.Refused != tc.refused || c.Took <= 0 || c.Err != err || (err != nil) != tc.failed ||
+			tc.failed && !errors.As(err, new(*fault.Error)) {
 			t.Errorf("%s: observed %+v, the error is %v", tc.name, c, err)
 		}
 	}

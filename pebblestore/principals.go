@@ -143,7 +143,8 @@ func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, err
 }
 
 // GroupMembersPage implements principal.Store.
-func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows, err error) {
+func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows,
+	err error) {
 	op, err := s.enter(ctx, "read group members")
 	if err != nil {
 		return nil, err

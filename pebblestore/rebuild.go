@@ -36,7 +36,8 @@ func (s libraries) rebuildNote(key []byte) (asOf clock.Instant, note []byte, err
 
 // PutRebuildNote implements library.LibraryStore.
 func (s libraries) PutRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant, note []byte) error {
-	return s.changeRebuildNote(ctx, "keep the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
+	return s.changeRebuildNote(ctx, "keep the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant,
+		kept []byte) error {
 		if kept != nil && (was > asOf || was == asOf && bytes.Compare(kept, note) >= 0) {
 			return nil
 		}
@@ -49,7 +50,8 @@ func (s libraries) PutRebuildNote(ctx context.Context, owner principal.ID, asOf 
 
 // DropRebuildNote implements library.LibraryStore.
 func (s libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
-	return s.changeRebuildNote(ctx, "drop the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error {
+	return s.changeRebuildNote(ctx, "drop the note of a rebuild", owner, func(b *pebble.Batch, key []byte, was clock.Instant,
+		kept []byte) error {
 		if kept == nil || was > asOf {
 			return nil
 		}
@@ -58,7 +60,8 @@ func (s libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf
 }
 
 // changeRebuildNote changes a note under the lock of its owner.
-func (s libraries) changeRebuildNote(ctx context.Context, doing string, owner principal.ID, change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
+func (s libraries) changeRebuildNote(ctx context.Context, doing string, owner principal.ID,
+	change func(b *pebble.Batch, key []byte, was clock.Instant, kept []byte) error) error {
 	key := appendSingle(nil, tableRebuild, string(owner))
 	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
 	mu.Lock()

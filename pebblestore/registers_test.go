@@ -147,7 +147,8 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 		return rows.Request != nil
 	}
 	keyed("item", 0)
-	if _, err := s.Registers.PutCreationIfAbsent(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day}, nil); err != nil {
+	if _, err := s.Registers.PutCreationIfAbsent(t.Context(), commit.Creation{Key: commit.RequestKey{1}, ID: "c:acme:x", Until: now + day},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	p := principal.Header{ID: "u:acme:ann", Seq: 1, State: commit.Live}

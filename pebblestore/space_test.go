@@ -151,7 +151,8 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 		t.Error(err)
 	}
 	rows.Header.Seq, rows.Header.State = 2, commit.Deleted
-	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil || !v.Applied {
+	if v, err := s.Contents.Commit(t.Context(), &library.ContentCommit{ID: "c:acme:item", Base: 1, Header: rows.Header}); err != nil ||
+		!v.Applied {
 		t.Errorf("a deletion was refused: %+v %v", v, err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 256 << 20, TotalBytes: 1 << 30})

@@ -175,7 +175,9 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 		return files.OpenFault(s.dir, err)
 	}
 	if there < reached {
-		return fault.Unavailablef(nil, "pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d of %d are there); restore it from a copy, nothing was changed", s.dir, there, reached)
+		return fault.Unavailablef(nil,
+			"pebble:%s cannot be opened: the write-ahead log is damaged, and writes that were acknowledged are missing (%d "+
+				"of %d are there); restore it from a copy, nothing was changed", s.dir, there, reached)
 	}
 	return nil
 }
@@ -205,7 +207,9 @@ func (s *Store) checkFormat() error {
 	}
 	if found {
 		if string(value) != storeFormat {
-			return fault.Unavailablef(nil, "pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory", s.dir, value, storeFormat)
+			return fault.Unavailablef(nil,
+				"pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory",
+				s.dir, value, storeFormat)
 		}
 		return nil
 	}

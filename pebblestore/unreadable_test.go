@@ -30,7 +30,8 @@ func TestUnreadable_HeaderIsAnInternalError(t *testing.T) {
 	if _, err := commitOf(t.Context(), s, "item", 1); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
+	if err := s.Contents.ApplyIndex(t.Context(),
+		&library.IndexUpdate{Header: &library.Header{Content: library.Content{ID: "c:acme:item"}}}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("%v", err)
 	}
 }
@@ -41,7 +42,8 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
-		l := commit.InFlightList{ID: id, Stamp: int64(n + 1), Block: storetest.Block(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
+		l := commit.InFlightList{ID: id, Stamp: int64(n + 1),
+			Block: storetest.Block(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
 		if err := s.Journal.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +77,8 @@ func TestUnreadable_HintHidesNoOthers(t *testing.T) {
 		want = append(want, d)
 	}
 	for _, at := range []clock.Instant{5, 15} {
-		if err := s.db.Set(appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9}, pebble.Sync); err != nil {
+		if err := s.db.Set(appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9},
+			pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -38,7 +38,8 @@ func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
 	addCrowd(h, "a", 999, "u:acme:ann")
 	h.Group("g:acme:bobs", "u:acme:bob", principal.Public)
 	h.Group("g:acme:last", "u:acme:ann", principal.Public)
-	_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"),
+		principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TOO_MANY")
 	if got := h.Header("g:acme:more").State; got != commit.Absent {
 		t.Errorf("state of the refused group: %d", got)
@@ -74,7 +75,8 @@ func TestAdditions_ClosuresAreBounded(t *testing.T) {
 	h.MustSet(root(), "g:acme:broad", "u:acme:ann=MEMBER")
 	_, err := h.Set(root(), "g:acme:tall", "u:acme:ann=MEMBER")
 	domaintest.WantFaults(t, err, "TOO_MANY members.0.principalId")
-	_, err = h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
+	_, err = h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"),
+		principal.CreateGroup{Tenant: "acme", Name: "more", DisplayName: "x", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TOO_MANY")
 	// Members of a nested group are not checked: bob, in wide and pair, would get more than the
 	// limit, and the excess does not count.

@@ -85,10 +85,11 @@ func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) 
 
 // commits returns the attempt that commits c.
 func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
-	return &commit.Attempt{Entry: e.Entry(), Withdraws: c.Header.State == commit.Deleted, Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
-		c.Writer = id
-		return s.store.CommitPrincipal(ctx, c)
-	}}
+	return &commit.Attempt{Entry: e.Entry(), Withdraws: c.Header.State == commit.Deleted,
+		Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
+			c.Writer = id
+			return s.store.CommitPrincipal(ctx, c)
+		}}
 }
 
 // changePrincipal decides a mutation of one principal's partition and updates what is derived from
@@ -147,7 +148,8 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 			}
 		}
 	}
-	if err := s.finishBeforeAnswer(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows), GroupMemberRow.Active) {
+	if err := s.finishBeforeAnswer(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows),
+		GroupMemberRow.Active) {
 		return nil, commit.OutcomeUnknown(err)
 	}
 	return rows, nil

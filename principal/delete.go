@@ -64,7 +64,8 @@ func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*
 // deletePrincipal decides a deletion, and begins to remove what belongs to the principal. may
 // checks existence, visibility and rights. A repetition skips these checks: otherwise a user
 // that has deleted itself could not get the outcome again.
-func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutation, id ID, may func(context.Context, *Rows) error) (*Deletion, error) {
+func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutation, id ID,
+	may func(context.Context, *Rows) error) (*Deletion, error) {
 	var e InFlight
 	var rows *Rows
 	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {

@@ -103,7 +103,8 @@ func TestDeleteUser_LeavesNothing(t *testing.T) {
 func TestDeleteUser_EndsTheRightsOfAnAdministrator(t *testing.T) {
 	h := domaintest.Staff(t, nil)
 	h.User("u:acme:adm", principal.Public)
-	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true}, {User: "u:acme:none", Admin: true}} {
+	for _, v := range []*principal.Viewer{{User: "u:acme:adm", Admin: true}, {User: "u:acme:adm", GlobalAdmin: true},
+		{User: "u:acme:none", Admin: true}} {
 		if err := h.People.EndAdmin(t.Context(), v); err != nil || !v.Administers("acme") {
 			t.Errorf("before: %t, %v", v.Administers("acme"), err)
 		}

@@ -21,7 +21,8 @@ func BenchmarkFind(b *testing.B) {
 		if i%50 == 0 {
 			vis = principal.LoggedIn
 		}
-		h := principal.Header{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis, State: commit.Live, Seq: 1, MTS: 1}
+		h := principal.Header{ID: id, DisplayName: fmt.Sprintf("%c\u00e9cile Name%d", 'A'+i%10, i), Visibility: vis,
+			State: commit.Live, Seq: 1, MTS: 1}
 		r.Applied(r.Store.Principals.CommitPrincipal(b.Context(), &principal.Commit{ID: id, Header: h}))
 		r.Must(r.Store.Directory.ApplyDirectory(b.Context(), &principal.DirectoryUpdate{Header: &h}))
 	}

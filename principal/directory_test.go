@@ -20,11 +20,14 @@ func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 		name         string
 		found, other []string // prefixes
 	}{
-		{"Ann Smith", []string{"a", "ANN", "ann s", "ann  S", " ann ", "smith", "SMITH", "n1", "N1"}, []string{"nn", "mith", "ann t", "smith a", "ann smithe", "1"}},
+		{"Ann Smith", []string{"a", "ANN", "ann s", "ann  S", " ann ", "smith", "SMITH", "n1", "N1"},
+			[]string{"nn", "mith", "ann t", "smith a", "ann smithe", "1"}},
 		{"ludwig  van\u00a0der\u2003Rohe", []string{"ludwig van der rohe", "van d", "der r", "rohe"}, []string{"an der", "ludwig der"}},
 		{"Jean-Luc O'Hara (Zed)", []string{"jean-l", "luc o", "o'h", "hara", "zed", "hara (zed)"}, []string{"uc", "ed", "(z"}},
-		{"\u00d6zil Stra\u00dfe", []string{"\u00f6", "O\u0308zil", "strasse", "STRASSE", "stra\u00dfe", "STRA\u1e9eE"}, []string{"o", "ozil", "trasse"}},
-		{"\u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2", []string{"\u03c3\u0399\u0301", "\u03a3\u038a\u03a3\u03a5\u03a6\u039f\u03a3"}, []string{"\u03b9"}},
+		{"\u00d6zil Stra\u00dfe", []string{"\u00f6", "O\u0308zil", "strasse", "STRASSE", "stra\u00dfe", "STRA\u1e9eE"},
+			[]string{"o", "ozil", "trasse"}},
+		{"\u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2", []string{"\u03c3\u0399\u0301", "\u03a3\u038a\u03a3\u03a5\u03a6\u039f\u03a3"},
+			[]string{"\u03b9"}},
 		{"\u202eAnn\u200bB", []string{"annb", "\u2066ann", "\ufeff"}, []string{"b"}},
 		{"\u4e2d\u6587 \u540d", []string{"\u4e2d", "\u540d"}, []string{"\u6587"}},
 		{"\U0001f389 Party 2026", []string{"\U0001f389", "party", "2026"}, []string{"026"}},
@@ -32,7 +35,8 @@ func TestFind_PrefixMatchesBeginningsOfWords(t *testing.T) {
 		{"\u0130brahim", []string{"ib", "IB", "\u0130b", "I\u0307b"}, []string{"\u0131b", "ab"}},
 		{"Ibrahim", []string{"ib", "\u0130B"}, []string{"\u0131b"}},
 		{"\u0116l\u0117 \u017baneta", []string{"\u0117l", "\u017c"}, []string{"el", "z"}},
-		{strings.Repeat("a", 79) + "\u00e9" + strings.Repeat("b", 99), []string{strings.Repeat("A", 79) + "\u00c9", strings.Repeat("a", 79) + "\u00e9bb"}, []string{strings.Repeat("a", 79) + "\u00e9c", strings.Repeat("a", 80)}},
+		{strings.Repeat("a", 79) + "\u00e9" + strings.Repeat("b", 99), []string{strings.Repeat("A", 79) + "\u00c9",
+			strings.Repeat("a", 79) + "\u00e9bb"}, []string{strings.Repeat("a", 79) + "\u00e9c", strings.Repeat("a", 80)}},
 		{strings.Repeat("w ", 30) + "last", []string{"w", "w w w w w w w w w w w w w w w w w"}, []string{"last", "l"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +157,8 @@ func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 	h := domaintest.New(t, nil)
 	h.UserNamed("u:acme:u", "Alfa", principal.Public)
 	for _, name := range []string{"Bravo", "Alfa", "Alfa Bravo", "Charlie"} {
-		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"),
+			principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, other := range []string{"alfa", "bravo", "charlie"} {
@@ -165,14 +170,16 @@ func TestFind_RenamedPrincipalIsFoundByTheNewName(t *testing.T) {
 		}
 	}
 	private := principal.Private
-	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"),
+		principal.UpdateUser{ID: "u:acme:u", Visibility: input.Some(&private)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(domaintest.As("u:acme:who"), "")
 	h.WantFound(domaintest.As("u:acme:u"), "", "u")
 	h.Group("g:acme:g", "u:acme:u", principal.Public)
 	name := "Delta"
-	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:u"), principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:u"),
+		principal.UpdateGroup{ID: "g:acme:g", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(domaintest.As("u:acme:who"), "delta", "g:acme:g")
@@ -262,7 +269,8 @@ func TestFind_CursorIsBoundToItsSearch(t *testing.T) {
 	if err != nil || len(c.Edges) != 1 {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	c, err = domaintest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), domaintest.As(id), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = domaintest.Search(h.Services, strings.Repeat("t", 32), long)(t.Context(), domaintest.As(id),
+		cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 0 || !c.PageInfo.HasPreviousPage {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -18,7 +18,8 @@ func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
 	h := domaintest.New(t, func(s *domain.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for i := range 1000 {
-		_, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i), DisplayName: "hidden", Visibility: principal.Private})
+		_, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i),
+			DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,8 @@ func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	if err != nil || len(c.Edges) > 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor() == nil || reads.headers > 0 {
 		t.Fatalf("%+v, %v, %d headers", c, err, reads.headers)
 	}
-	c, err = domaintest.Search(h.Services, "acme", domaintest.Ptr("hid"))(t.Context(), domaintest.As("u:acme:who"), cursor.PageArgs{After: c.PageInfo.EndCursor()})
+	c, err = domaintest.Search(h.Services, "acme", domaintest.Ptr("hid"))(t.Context(), domaintest.As("u:acme:who"),
+		cursor.PageArgs{After: c.PageInfo.EndCursor()})
 	if err != nil || len(c.Edges) != 1 || c.Edges[0].Node.PrincipalID() != "u:acme:zoe" || c.PageInfo.HasNextPage {
 		t.Errorf("%+v, %v", c, err)
 	}

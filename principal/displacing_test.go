@@ -228,7 +228,8 @@ func TestSetGroupMembers_MembersAreTakenOut(t *testing.T) {
 				h.MustSet(domaintest.As("u:evil:eve"), "g:evil:trap", "g:acme:team=MEMBER")
 				if visibility == principal.Private {
 					// Nobody else of tenant acme sees it: ann and the members of team are in it.
-					if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:evil:eve"), principal.UpdateGroup{ID: "g:evil:trap", Visibility: input.Some(&visibility)}); err != nil {
+					if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:evil:eve"),
+						principal.UpdateGroup{ID: "g:evil:trap", Visibility: input.Some(&visibility)}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -41,7 +41,8 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 			t.Errorf("members (-want +got):\n%s", diff)
 		}
 		// A removed member loses its access at once, whatever the index contains.
-		_, err = h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
+		_, err = h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:bob"), principal.UpdateGroup{ID: "g:acme:staff",
+			DisplayName: input.Some(domaintest.Ptr("x"))})
 		domaintest.WantFaults(t, err, "FORBIDDEN id")
 		f.applyGroupIndex = 0
 		for range 2 { // resuming it a second time does no harm
@@ -56,7 +57,8 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 		h := domaintest.Staff(t, func(s *domain.Store) { f.Store, s.Principals = s.Principals, f })
 		f.applyGroupIndex = 1000
 		key := "k"
-		in := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
+		in := principal.SetGroupMembers{Group: "g:acme:staff",
+			Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=")}, IdempotencyKey: &key}
 		for range 2 { // and is acknowledged again
 			if _, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), in); err != nil {
 				t.Fatal(err)
@@ -70,8 +72,10 @@ func TestFinish_FailingStoreDelaysDerivedRows(t *testing.T) {
 // writes it first, in each of the ways in which a mutation can change nothing.
 func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 	key := "k"
-	dan := principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
-	plain, withCat, crew := dan, dan, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New", Visibility: principal.Public, IdempotencyKey: &key}
+	dan := principal.SetGroupMembers{Group: "g:acme:staff",
+		Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MEMBER")}, IdempotencyKey: &key}
+	plain, withCat, crew := dan, dan, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "New",
+		Visibility: principal.Public, IdempotencyKey: &key}
 	plain.IdempotencyKey = nil
 	other := "l"
 	withCat.IdempotencyKey = &other
@@ -143,7 +147,8 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		e := principal.InFlight{ID: commit.EntryID{1}, Principal: id, Members: []principal.ID{"u:acme:ann"}, Created: true}
 		return e, &principal.Commit{
 			ID: id, Writer: e.ID,
-			Header:  principal.Header{ID: id, DisplayName: "x", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 7, CreatedAt: 7, Managers: 1, Members: 1},
+			Header: principal.Header{ID: id, DisplayName: "x", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 7,
+				CreatedAt: 7, Managers: 1, Members: 1},
 			Members: []principal.GroupMemberRow{{Principal: "u:acme:ann", Role: principal.GroupManager, Seq: 1}},
 		}
 	}

@@ -34,8 +34,10 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 		{"an administrator without a user", domaintest.Admin("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"a user of another tenant", domaintest.As("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
 		{"an administrator of another tenant", domaintest.Admin("u:other:gus"), valid, []string{"FORBIDDEN tenant"}},
-		{"a name that is taken by a hidden group", domaintest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }), []string{"TAKEN name"}},
-		{"taken, but not revealed", domaintest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }), []string{"FORBIDDEN tenant"}},
+		{"a name that is taken by a hidden group", domaintest.As("u:acme:ann"), with(func(in *principal.CreateGroup) { in.Name = "HIDDEN" }),
+			[]string{"TAKEN name"}},
+		{"taken, but not revealed", domaintest.As("u:other:gus"), with(func(in *principal.CreateGroup) { in.Name = "hidden" }),
+			[]string{"FORBIDDEN tenant"}},
 		{"all faults at once", domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "-", Name: "a b", DisplayName: "a\nb"},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID visibility"}},
 	} {
@@ -123,7 +125,8 @@ func TestGroups_OnlyManagersAndAdministratorsMayChangeThem(t *testing.T) {
 				}
 				return []string{c.code + " " + path}
 			}
-			_, err := h.People.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff", DisplayName: input.Some(domaintest.Ptr(c.name))})
+			_, err := h.People.UpdateGroup(t.Context(), again(), principal.UpdateGroup{ID: "G:acme:Staff",
+				DisplayName: input.Some(domaintest.Ptr(c.name))})
 			domaintest.WantFaults(t, err, want("id")...)
 			if got := h.Header("g:acme:staff").DisplayName; (got == c.name) != (c.code == "") {
 				t.Errorf("the group has the name %q now", got)
@@ -153,7 +156,8 @@ func TestUpdateGroup_ChangesTheGivenFields(t *testing.T) {
 		{"one that does not exist", principal.UpdateGroup{ID: "g:acme:nothing", DisplayName: name}, []string{"NOT_FOUND id"}},
 		{"a user", principal.UpdateGroup{ID: "u:acme:ann", DisplayName: name}, []string{"INVALID id"}},
 		{"nothing to change", principal.UpdateGroup{ID: "g:acme:staff"}, []string{"INVALID"}},
-		{"nulls", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+		{"nulls", principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some[*string](nil),
+			Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility"}},
 		{"all faults", principal.UpdateGroup{ID: "staff", DisplayName: input.Some(domaintest.Ptr(" ")), IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID idempotencyKey"}},

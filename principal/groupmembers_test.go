@@ -24,7 +24,8 @@ func TestSetGroupMembers_MakesAllChangesOrNone(t *testing.T) {
 	}{
 		{"add", domaintest.As("u:acme:ann"), []string{"u:acme:dan=MEMBER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MEMBER", "u:acme:dan=MEMBER"}},
-		{"add, promote and remove at once", domaintest.As("u:acme:ann"), []string{"u:acme:dan=MANAGER", "g:acme:crew=", "u:acme:bob=MANAGER"}, nil,
+		{"add, promote and remove at once", domaintest.As("u:acme:ann"), []string{"u:acme:dan=MANAGER", "g:acme:crew=", "u:acme:bob=MANAGER"},
+			nil,
 			[]string{"u:acme:ann=MANAGER", "u:acme:bob=MANAGER", "u:acme:dan=MANAGER"}},
 		{"add one of another tenant that is seen", domaintest.As("u:acme:ann"), []string{"u:other:pub=MEMBER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER", "u:acme:bob=MEMBER", "u:other:pub=MEMBER"}},
@@ -34,23 +35,29 @@ func TestSetGroupMembers_MakesAllChangesOrNone(t *testing.T) {
 		{"roles as they are", domaintest.As("u:acme:ann"), []string{"u:acme:bob=MEMBER", "u:acme:ann=MANAGER"}, nil, nil},
 		{"leave", domaintest.As("u:acme:bob"), []string{"u:acme:bob="}, nil, []string{"g:acme:crew=MEMBER", "u:acme:ann=MANAGER"}},
 		{"leave without having been a member", domaintest.As("u:acme:dan"), []string{"u:acme:dan="}, nil, nil},
-		{"remove itself and somebody else", domaintest.As("u:acme:bob"), []string{"u:acme:bob=", "g:acme:crew="}, []string{"FORBIDDEN groupId"}, nil},
+		{"remove itself and somebody else", domaintest.As("u:acme:bob"), []string{"u:acme:bob=", "g:acme:crew="},
+			[]string{"FORBIDDEN groupId"}, nil},
 		{"promote itself", domaintest.As("u:acme:bob"), []string{"u:acme:bob=MANAGER"}, []string{"FORBIDDEN groupId"}, nil},
 		{"join", domaintest.As("u:acme:dan"), []string{"u:acme:dan=MEMBER"}, []string{"FORBIDDEN groupId"}, nil},
 		{"an indirect member is no direct one", domaintest.As("u:acme:cat"), []string{"u:acme:cat="}, nil, nil},
 		{"the last manager leaves", domaintest.As("u:acme:ann"), []string{"u:acme:ann="}, []string{"LAST_MANAGER members.0"}, nil},
-		{"the last manager is demoted", domaintest.Admin("u:acme:root"), []string{"u:acme:bob=MEMBER", "u:acme:ann=MEMBER"}, []string{"LAST_MANAGER members.1"}, nil},
+		{"the last manager is demoted", domaintest.Admin("u:acme:root"), []string{"u:acme:bob=MEMBER", "u:acme:ann=MEMBER"},
+			[]string{"LAST_MANAGER members.1"}, nil},
 		{"the last manager is replaced", domaintest.As("u:acme:ann"), []string{"u:acme:ann=", "u:acme:bob=MANAGER"}, nil,
 			[]string{"g:acme:crew=MEMBER", "u:acme:bob=MANAGER"}},
 		{"a group is the last manager", domaintest.As("u:acme:ann"), []string{"u:acme:ann=", "g:acme:crew=MANAGER"}, nil,
 			[]string{"g:acme:crew=MANAGER", "u:acme:bob=MEMBER"}},
-		{"unknown and invisible ones, all reported", domaintest.As("u:acme:ann"), []string{"u:acme:nobody=MEMBER", "u:acme:dan=MEMBER", "u:acme:hid=MEMBER", "u:other:far=MEMBER", "g:acme:secret=MANAGER"},
-			[]string{"NOT_FOUND members.0.principalId", "NOT_FOUND members.2.principalId", "NOT_FOUND members.3.principalId", "NOT_FOUND members.4.principalId"}, nil},
-		{"existence before rights", domaintest.As("u:acme:bob"), []string{"u:acme:nobody=MEMBER"}, []string{"NOT_FOUND members.0.principalId"}, nil},
+		{"unknown and invisible ones, all reported", domaintest.As("u:acme:ann"),
+			[]string{"u:acme:nobody=MEMBER", "u:acme:dan=MEMBER", "u:acme:hid=MEMBER", "u:other:far=MEMBER", "g:acme:secret=MANAGER"},
+			[]string{"NOT_FOUND members.0.principalId", "NOT_FOUND members.2.principalId", "NOT_FOUND members.3.principalId",
+				"NOT_FOUND members.4.principalId"}, nil},
+		{"existence before rights", domaintest.As("u:acme:bob"), []string{"u:acme:nobody=MEMBER"},
+			[]string{"NOT_FOUND members.0.principalId"}, nil},
 		{"rights before rules", domaintest.As("u:acme:bob"), []string{"u:acme:ann="}, []string{"FORBIDDEN groupId"}, nil},
 		{"shape before rights", domaintest.As("u:acme:bob"), []string{"g:acme:staff=MEMBER"}, []string{"INVALID members.0.principalId"}, nil},
 		{"itself", domaintest.As("u:acme:ann"), []string{"g:ACME:staff=MEMBER"}, []string{"INVALID members.0.principalId"}, nil},
-		{"one twice", domaintest.As("u:acme:ann"), []string{"u:acme:dan=MEMBER", "u:acme:DAN=MANAGER"}, []string{"INVALID members.1.principalId"}, nil},
+		{"one twice", domaintest.As("u:acme:ann"), []string{"u:acme:dan=MEMBER", "u:acme:DAN=MANAGER"},
+			[]string{"INVALID members.1.principalId"}, nil},
 		{"malformed ids and content", domaintest.As("u:acme:ann"), []string{"dan=MEMBER", "c:acme:x=MEMBER", "=", "u:acme:dan=MEMBER"},
 			[]string{"INVALID members.0.principalId", "INVALID members.1.principalId", "INVALID members.2.principalId"}, nil},
 		{"none", domaintest.As("u:acme:ann"), nil, []string{"INVALID members"}, nil},
@@ -97,7 +104,8 @@ func removals(n int) []string {
 func wantIndexed(h *domaintest.Fixture, group string) {
 	h.T.Helper()
 	var got []string
-	for _, p := range []string{"g:acme:crew", "g:acme:secret", "u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan", "u:acme:hid", "u:other:far", "u:other:pub"} {
+	for _, p := range []string{"g:acme:crew", "g:acme:secret", "u:acme:ann", "u:acme:bob", "u:acme:cat", "u:acme:dan",
+		"u:acme:hid", "u:other:far", "u:other:pub"} {
 		for _, m := range h.Memberships(p) {
 			if id, role, _ := strings.Cut(m, "="); id == group {
 				got = append(got, p+"="+role)
@@ -114,7 +122,8 @@ func wantIndexed(h *domaintest.Fixture, group string) {
 func TestSetGroupMembers_HiddenMembersCanBeChangedButNotAdded(t *testing.T) {
 	h := domaintest.Staff(t, nil)
 	h.MustSet(domaintest.Admin("u:acme:root"), "g:acme:staff", "u:acme:hid=MEMBER", "g:acme:secret=MEMBER", "u:other:pub=MEMBER")
-	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:other:pub"), principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(domaintest.Ptr(principal.Private))}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:other:pub"),
+		principal.UpdateUser{ID: "u:other:pub", Visibility: input.Some(domaintest.Ptr(principal.Private))}); err != nil {
 		t.Fatal(err)
 	}
 	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:staff", "u:acme:hid=MANAGER", "g:acme:secret=", "u:other:pub=")

@@ -24,10 +24,12 @@ func TestGroups_RolesCountThroughNestedGroups(t *testing.T) {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:other:eve", "g:acme:a", "g:acme:b", "g:other:c", "g:acme:d", "g:acme:e")
 	// ann in a in b in c in a: a cycle. a manages d, b is a member of d.
-	r.Join("g:acme:a", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember), domaintest.GroupMember("g:other:c", principal.GroupMember))
+	r.Join("g:acme:a", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember),
+		domaintest.GroupMember("g:other:c", principal.GroupMember))
 	r.Join("g:acme:b", true, domaintest.GroupMember("g:acme:a", principal.GroupManager))
 	r.Join("g:other:c", true, domaintest.GroupMember("g:acme:b", principal.GroupMember))
-	r.Join("g:acme:d", true, domaintest.GroupMember("g:acme:a", principal.GroupManager), domaintest.GroupMember("g:acme:b", principal.GroupMember))
+	r.Join("g:acme:d", true, domaintest.GroupMember("g:acme:a", principal.GroupManager),
+		domaintest.GroupMember("g:acme:b", principal.GroupMember))
 	// ann has left e, and has no role in it any more.
 	leaving := domaintest.GroupMember("u:acme:ann", principal.GroupManager)
 	leaving.Leaving = true

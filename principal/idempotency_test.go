@@ -28,23 +28,29 @@ func keyedCalls() []keyedCall {
 	}
 	return []keyedCall{
 		{"createUser", func(h *domaintest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			u, err := h.People.CreateUser(h.T.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
+			u, err := h.People.CreateUser(h.T.Context(), v, principal.CreateUser{Tenant: "acme", Name: "new",
+				DisplayName: pick(other, "N", "M"), Email: "n@example.com", Visibility: principal.Public, IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:new"},
 		{"updateUser", func(h *domaintest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			u, err := h.People.UpdateUser(h.T.Context(), v, principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(domaintest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			u, err := h.People.UpdateUser(h.T.Context(), v, principal.UpdateUser{ID: "u:acme:bob",
+				DisplayName: input.Some(domaintest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return u != nil, err
 		}, "u:acme:bob"},
 		{"createGroup", func(h *domaintest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.People.CreateGroup(h.T.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
+			g, err := h.People.CreateGroup(h.T.Context(), v, principal.CreateGroup{Tenant: "acme", Name: "new",
+				DisplayName: pick(other, "N", "M"), Visibility: principal.Public, IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:new"},
 		{"updateGroup", func(h *domaintest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.People.UpdateGroup(h.T.Context(), v, principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
+			g, err := h.People.UpdateGroup(h.T.Context(), v, principal.UpdateGroup{ID: "g:acme:staff",
+				DisplayName: input.Some(domaintest.Ptr(pick(other, "N", "M"))), IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
 		{"setGroupMembers", func(h *domaintest.Fixture, v *principal.Viewer, key string, other bool) (bool, error) {
-			g, err := h.People.SetGroupMembers(h.T.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))}, IdempotencyKey: &key})
+			g, err := h.People.SetGroupMembers(h.T.Context(), v, principal.SetGroupMembers{Group: "g:acme:staff",
+				Members:        []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=" + pick(other, "MEMBER", "MANAGER"))},
+				IdempotencyKey: &key})
 			return g != nil, err
 		}, "g:acme:staff"},
 	}
@@ -98,14 +104,18 @@ func TestIdempotencyKey_RepetitionHasTheFirstOutcome(t *testing.T) {
 // outcome even if the actor may no longer do it, but shows nothing that the actor may not see.
 func TestIdempotencyKey_RepetitionAfterLostRightsSucceeds(t *testing.T) {
 	h := domaintest.Staff(t, nil)
-	leave := principal.SetGroupMembers{Group: "g:acme:secret", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan="), domaintest.GroupMemberChange("u:acme:cat=MANAGER")}, IdempotencyKey: domaintest.Ptr("k")}
+	leave := principal.SetGroupMembers{Group: "g:acme:secret",
+		Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan="),
+			domaintest.GroupMemberChange("u:acme:cat=MANAGER")},
+		IdempotencyKey: domaintest.Ptr("k")}
 	for n := range 2 {
 		got, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:dan"), leave)
 		if err != nil || got != nil {
 			t.Fatalf("call %d: answered %+v, %v", n, got, err)
 		}
 	}
-	in := principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com", Visibility: principal.Private, IdempotencyKey: domaintest.Ptr("k")}
+	in := principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "N", Email: "n@example.com",
+		Visibility: principal.Private, IdempotencyKey: domaintest.Ptr("k")}
 	if got, err := h.People.CreateUser(t.Context(), domaintest.Admin("u:acme:bob"), in); err != nil || got == nil {
 		t.Fatalf("answered %+v, %v", got, err)
 	}
@@ -119,7 +129,8 @@ func TestIdempotencyKey_RepetitionAfterLostRightsSucceeds(t *testing.T) {
 func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 	h := domaintest.Staff(t, nil)
 	before := h.Header("g:acme:staff")
-	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr(before.DisplayName)), IdempotencyKey: domaintest.Ptr("k")}
+	in := principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr(before.DisplayName)),
+		IdempotencyKey: domaintest.Ptr("k")}
 	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), in); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +138,8 @@ func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 	if after.Seq != before.Seq+1 || after.MTS <= before.MTS || after.DisplayName != before.DisplayName || after.Members != before.Members {
 		t.Errorf("from %+v to %+v", before, after)
 	}
-	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))}); err != nil {
+	if _, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateGroup{ID: "g:acme:staff",
+		DisplayName: input.Some(domaintest.Ptr("x"))}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := h.People.UpdateGroup(t.Context(), domaintest.As("u:acme:ann"), in)
@@ -140,7 +152,8 @@ func TestIdempotencyKey_RequestWithoutAChangeIsKept(t *testing.T) {
 func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 	h := domaintest.Staff(t, nil)
 	create := func(name string) error {
-		_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
+		_, err := h.People.CreateGroup(t.Context(), domaintest.As("u:acme:ann"), principal.CreateGroup{Tenant: "acme",
+			Name: name, DisplayName: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
 		return err
 	}
 	domaintest.WantFaults(t, create("crew"), "TAKEN name")
@@ -153,7 +166,8 @@ func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 	}
 
 	set := func(change string) error {
-		_, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff", Members: []principal.GroupMemberChange{domaintest.GroupMemberChange(change)}, IdempotencyKey: domaintest.Ptr("l")})
+		_, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), principal.SetGroupMembers{Group: "g:acme:staff",
+			Members: []principal.GroupMemberChange{domaintest.GroupMemberChange(change)}, IdempotencyKey: domaintest.Ptr("l")})
 		return err
 	}
 	domaintest.WantFaults(t, set("u:acme:ann="), "LAST_MANAGER members.0")
@@ -164,11 +178,14 @@ func TestIdempotencyKey_RefusalIsNotKept(t *testing.T) {
 // TestIdempotencyKey_IsSharedByAllKinds checks that a key is one request whatever it creates.
 func TestIdempotencyKey_IsSharedByAllKinds(t *testing.T) {
 	h := domaintest.Staff(t, nil)
-	if _, err := h.People.CreateGroup(t.Context(), domaintest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme", Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")}); err != nil {
+	if _, err := h.People.CreateGroup(t.Context(), domaintest.Admin("u:acme:ann"), principal.CreateGroup{Tenant: "acme",
+		Name: "new", DisplayName: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := h.People.CreateUser(t.Context(), domaintest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme", Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
+	_, err := h.People.CreateUser(t.Context(), domaintest.Admin("u:acme:ann"), principal.CreateUser{Tenant: "acme",
+		Name: "new", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
 	domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
-	_, err = h.Library.CreateContent(t.Context(), domaintest.Admin("u:acme:ann"), library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
+	_, err = h.Library.CreateContent(t.Context(), domaintest.Admin("u:acme:ann"),
+		library.CreateContent{Kind: library.Note, Title: "x", Visibility: principal.Public, IdempotencyKey: domaintest.Ptr("k")})
 	domaintest.WantFaults(t, err, "IDEMPOTENCY_MISMATCH")
 }

@@ -105,7 +105,8 @@ func (u Upkeep) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, 
 	case in.MembersFollow && len(in.Members) > 0:
 		faults = append(faults, fault.NotApplicablef([]string{"members"}, "a group whose members follow has none in its own line"))
 	case in.Unmanaged && (h.Managers > 0 || in.MembersFollow):
-		faults = append(faults, fault.NotApplicablef([]string{"unmanaged"}, "a group without a manager has no MANAGER among its members, and none that follow"))
+		faults = append(faults, fault.NotApplicablef([]string{"unmanaged"},
+			"a group without a manager has no MANAGER among its members, and none that follow"))
 	case h.Managers == 0 && !in.MembersFollow && !in.Unmanaged:
 		faults = append(faults, fault.Emptyf([]string{"members"}, "a group needs at least one MANAGER"))
 	}
@@ -122,7 +123,8 @@ func (u Upkeep) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, 
 // may be the group itself.
 func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
 	if len(changes) > input.MaxList {
-		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; put the rest into lines of type members", input.MaxList)}
+		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; put the rest into lines of type members",
+			input.MaxList)}
 	}
 	for i, c := range changes {
 		at := strconv.Itoa(i)
@@ -174,7 +176,8 @@ func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 	var faults fault.List
 	for i := range headers {
 		if headers[i].State != commit.Live {
-			faults = append(faults, fault.NotFoundf([]string{"members", strconv.Itoa(i), "principalId"}, "there is no %s; give it a line before this one", ps[i]))
+			faults = append(faults, fault.NotFoundf([]string{"members", strconv.Itoa(i), "principalId"},
+				"there is no %s; give it a line before this one", ps[i]))
 		}
 	}
 	return faults.OrNil()
@@ -183,31 +186,33 @@ func (s *Service) RequireAll(ctx context.Context, ps []ID) error {
 // importPrincipal stores a user or a group with its first members.
 func (s *Service) importPrincipal(ctx context.Context, h Header, rows []GroupMemberRow, what string) (ImportResult, error) {
 	result := Unchanged
-	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.engine.NewBudget()}, h.ID, groupMembersOf(rows), nil, func(_ context.Context, stored *Rows) (*changePlan, error) {
-		old := &stored.Header
-		result = Unchanged
-		if old.State == commit.Deleted {
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
-				Msg: what + " of this id was deleted, and its id is not used again"}
-		}
-		if old.State == commit.Live {
-			if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
-				return nil, DiffersFrom(what)
+	_, err := s.changePrincipal(ctx, commit.Mutation{Budget: s.engine.NewBudget()}, h.ID, groupMembersOf(rows), nil,
+		func(_ context.Context, stored *Rows) (*changePlan, error) {
+			old := &stored.Header
+			result = Unchanged
+			if old.State == commit.Deleted {
+				return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonTaken, Path: []string{"id"},
+					Msg: what + " of this id was deleted, and its id is not used again"}
 			}
-			found := slices.DeleteFunc(slices.Clone(stored.Members), func(m GroupMemberRow) bool { return !m.Active() })
-			return &changePlan{after: *old, found: found}, nil
-		}
-		after := h
-		after.Seq, after.MTS = old.Seq, old.MTS
-		result = Created
-		return &changePlan{after: after, rows: slices.Clone(rows), changed: true, created: true}, nil
-	})
+			if old.State == commit.Live {
+				if old.DisplayName != h.DisplayName || old.Email != h.Email || old.Visibility != h.Visibility {
+					return nil, DiffersFrom(what)
+				}
+				found := slices.DeleteFunc(slices.Clone(stored.Members), func(m GroupMemberRow) bool { return !m.Active() })
+				return &changePlan{after: *old, found: found}, nil
+			}
+			after := h
+			after.Seq, after.MTS = old.Seq, old.MTS
+			result = Created
+			return &changePlan{after: after, rows: slices.Clone(rows), changed: true, created: true}, nil
+		})
 	return result, err
 }
 
 // ImportGroupMembers sets the roles of principals in a group. unmanaged reports that the group has
 // no manager, and gets none.
-func (u Upkeep) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange, unmanaged bool) (ImportResult, error) {
+func (u Upkeep) ImportGroupMembers(ctx context.Context, globalID string, changes []GroupMemberChange,
+	unmanaged bool) (ImportResult, error) {
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
@@ -220,35 +225,36 @@ func (u Upkeep) ImportGroupMembers(ctx context.Context, globalID string, changes
 	}
 	ps := groupMembersOf(imported)
 	result := Unchanged
-	_, err = u.s.changePrincipal(ctx, commit.Mutation{Budget: u.s.engine.NewBudget()}, group, ps, nil, func(_ context.Context, rows *Rows) (*changePlan, error) {
-		result = Unchanged
-		if rows.Header.State != commit.Live {
-			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
-		}
-		plan := &changePlan{after: rows.Header}
-		for i, m := range rows.Members {
-			if m.Active() && m.Role == imported[i].Role {
-				plan.found = append(plan.found, m)
-				continue
+	_, err = u.s.changePrincipal(ctx, commit.Mutation{Budget: u.s.engine.NewBudget()}, group, ps, nil,
+		func(_ context.Context, rows *Rows) (*changePlan, error) {
+			result = Unchanged
+			if rows.Header.State != commit.Live {
+				return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
 			}
-			if m.Active() {
-				plan.after.Members--
-				if m.Role == GroupManager {
-					plan.after.Managers--
+			plan := &changePlan{after: rows.Header}
+			for i, m := range rows.Members {
+				if m.Active() && m.Role == imported[i].Role {
+					plan.found = append(plan.found, m)
+					continue
 				}
+				if m.Active() {
+					plan.after.Members--
+					if m.Role == GroupManager {
+						plan.after.Managers--
+					}
+				}
+				if plan.after.Members++; imported[i].Role == GroupManager {
+					plan.after.Managers++
+				}
+				plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: imported[i].Role})
 			}
-			if plan.after.Members++; imported[i].Role == GroupManager {
-				plan.after.Managers++
+			if plan.after.Managers == 0 && !(unmanaged && rows.Header.Managers == 0) {
+				return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
 			}
-			plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: imported[i].Role})
-		}
-		if plan.after.Managers == 0 && !(unmanaged && rows.Header.Managers == 0) {
-			return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
-		}
-		if plan.changed = len(plan.rows) > 0; plan.changed {
-			result = Changed
-		}
-		return plan, nil
-	})
+			if plan.changed = len(plan.rows) > 0; plan.changed {
+				result = Changed
+			}
+			return plan, nil
+		})
 	return result, err
 }

@@ -90,13 +90,15 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 			return err
 		}, []string{"u:acme:bob"}},
 		{"a visibility", func(l *lingering) error {
-			_, err := l.svc.People.UpdateGroup(t.Context(), domaintest.Ann(), principal.UpdateGroup{ID: "g:acme:staff", Visibility: input.Some(&private)})
+			_, err := l.svc.People.UpdateGroup(t.Context(), domaintest.Ann(), principal.UpdateGroup{ID: "g:acme:staff",
+				Visibility: input.Some(&private)})
 			return err
 		}, []string{"g:acme:staff"}},
 		{"the present name", func(l *lingering) error {
 			key := "key"
 			same := l.Header("u:acme:bob").DisplayName
-			_, err := l.svc.People.UpdateUser(t.Context(), domaintest.Bob(), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
+			_, err := l.svc.People.UpdateUser(t.Context(), domaintest.Bob(),
+				principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some(&same), IdempotencyKey: &key})
 			return err
 		}, nil},
 		{"members", func(l *lingering) error {
@@ -144,12 +146,14 @@ func TestChanges_LingerIfPagesShowThem(t *testing.T) {
 func TestSamples_AcceptChangesThatLinger(t *testing.T) {
 	l := newLingering(t, domaintest.Staff(t, nil), time.Hour)
 	reader := domaintest.Open(t, domain.Config{
-		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &domaintest.CountingNames{}, Remote: true, HeaderCache: headercache.Config{Bytes: 10 << 10},
+		Store: l.Store, Runtime: l.Runtime, Journal: l.Journal, Names: &domaintest.CountingNames{}, Remote: true,
+		HeaderCache: headercache.Config{Bytes: 10 << 10},
 	})
 	copied := l.Header("u:acme:bob")
 	want := func(what string, want bool) {
 		t.Helper()
-		if got, err := reader.Headers.(*headercache.Checked).HeaderIsWrong(t.Context(), &copied, sched.Present(l.Runtime)); err != nil || got != want {
+		if got, err := reader.Headers.(*headercache.Checked).HeaderIsWrong(t.Context(), &copied, sched.Present(l.Runtime)); err != nil ||
+			got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}

@@ -141,7 +141,8 @@ func (s *Service) VisiblePrincipal(ctx context.Context, v *Viewer, id ID) (*Head
 // PrincipalsFor reads the principals that a mutation names. It returns a NOT_FOUND error for
 // each that does not exist or may not be seen, at the path that pathOf returns for its index.
 // known reports which ones to accept unseen, by their index and header.
-func (s *Service) PrincipalsFor(ctx context.Context, v *Viewer, ids []ID, known func(i int, h *Header) bool, pathOf func(i int) []string) (fault.List, error) {
+func (s *Service) PrincipalsFor(ctx context.Context, v *Viewer, ids []ID, known func(i int, h *Header) bool,
+	pathOf func(i int) []string) (fault.List, error) {
 	var faults fault.List
 	for base := 0; base < len(ids); base += input.MaxList {
 		part := ids[base:min(base+input.MaxList, len(ids))]

@@ -26,7 +26,8 @@ func storeChain(h *domaintest.Fixture, tenant, prefix string, n int, user princi
 }
 
 // storeGroup writes a group with members to the store, as its creation would.
-func storeGroup(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole, members ...principal.ID) principal.ID {
+func storeGroup(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility, role principal.GroupRole,
+	members ...principal.ID) principal.ID {
 	h.T.Helper()
 	rows := make([]principal.GroupMemberRow, len(members))
 	for i, m := range members {
@@ -36,7 +37,8 @@ func storeGroup(h *domaintest.Fixture, tenant, name string, visibility principal
 }
 
 // storeMembers is storeGroup with the rows of the members.
-func storeMembers(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility, rows ...principal.GroupMemberRow) principal.ID {
+func storeMembers(h *domaintest.Fixture, tenant, name string, visibility principal.Visibility,
+	rows ...principal.GroupMemberRow) principal.ID {
 	h.T.Helper()
 	head := principal.Header{
 		ID: principal.GroupID(tenant, name), DisplayName: name, Visibility: visibility, State: commit.Live,
@@ -84,12 +86,14 @@ func TestNesting_MembershipCountsThroughEightLevels(t *testing.T) {
 		if err != nil || (cs[0] != nil) != counts {
 			t.Errorf("level %d: the item is shown as %v, %v", level, cs[0], err)
 		}
-		_, err = h.People.UpdateGroup(t.Context(), ann(), principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
+		_, err = h.People.UpdateGroup(t.Context(), ann(),
+			principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
 		if counts && err != nil {
 			t.Errorf("level %d: a manager through groups is refused: %v", level, err)
 		} else if !counts {
 			domaintest.WantFaults(t, err, "NOT_FOUND id")
-			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:acme:root"), principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
+			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:acme:root"),
+				principal.UpdateGroup{ID: group, Visibility: input.Some(domaintest.Ptr(principal.Public))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +211,8 @@ func TestSetGroupMembers_MemberMayLeave(t *testing.T) {
 	storeGroup(h, "acme", "sole", principal.Private, principal.GroupManager, "u:acme:ann")
 	store.broken = true
 	key := "a key for leaving twice"
-	in := principal.SetGroupMembers{Group: "g:acme:open", Members: []principal.GroupMemberChange{{Principal: "u:acme:ann"}}, IdempotencyKey: &key}
+	in := principal.SetGroupMembers{Group: "g:acme:open", Members: []principal.GroupMemberChange{{Principal: "u:acme:ann"}},
+		IdempotencyKey: &key}
 	for range 2 {
 		if g, err := h.People.SetGroupMembers(t.Context(), domaintest.As("u:acme:ann"), in); err != nil || g == nil {
 			t.Errorf("leaving a group that stays visible: %v, %v", g, err)
@@ -267,7 +272,8 @@ func TestNesting_OtherTenantsDoNotDisplaceOwnGroups(t *testing.T) {
 		}
 	}
 	for id, want := range map[principal.ID]principal.GroupRole{
-		"g:aaa:e099": principal.GroupManager, "g:aaa:e100": principal.NotInGroup, "g:aaa:top000-0": principal.GroupManager, "g:aaa:top140-0": principal.NotInGroup,
+		"g:aaa:e099": principal.GroupManager, "g:aaa:e100": principal.NotInGroup, "g:aaa:top000-0": principal.GroupManager,
+		"g:aaa:top140-0": principal.NotInGroup,
 	} {
 		if role, err := h.People.GroupRoleOf(t.Context(), v, id); err != nil || role != want {
 			t.Errorf("%s: %v, %v; want %v", id, role, err, want)
@@ -395,6 +401,7 @@ func TestGroups_ShowNoExpiredItems(t *testing.T) {
 	if err != nil || cs[0] != nil {
 		t.Errorf("it is shown: %v, %v", cs[0], err)
 	}
-	_, err = r.Library.UpdateContent(t.Context(), domaintest.Ann(), library.UpdateContent{ID: "c:acme:gone", Title: input.Some(domaintest.Ptr("x"))})
+	_, err = r.Library.UpdateContent(t.Context(), domaintest.Ann(), library.UpdateContent{ID: "c:acme:gone",
+		Title: input.Some(domaintest.Ptr("x"))})
 	domaintest.WantFaults(t, err, "NOT_FOUND id")
 }

@@ -48,7 +48,8 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 			s.removals.Give("")
 		}
 		if err != nil {
-			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background", "principal", string(e.Principal), "error", err)
+			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background",
+				"principal", string(e.Principal), "error", err)
 			s.journal.FinishLater(e.Entry())
 			return
 		}

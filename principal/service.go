@@ -71,7 +71,8 @@ type Paging struct{ s *Service }
 // New returns the Service of users and groups.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, store: c.Store, headers: c.Headers, directory: c.Directory, rt: c.Runtime, journal: c.Journal, log: c.Log, seals: c.Cursors,
+		engine: c.Engine, store: c.Store, headers: c.Headers, directory: c.Directory, rt: c.Runtime, journal: c.Journal,
+		log: c.Log, seals: c.Cursors,
 		targets: c.Targets, removals: sched.NewPermits(c.Runtime, removalsAtOnce), answerWithin: c.AnswerWithin, lingers: c.Linger > 0,
 		created: c.Created, deleted: c.Deleted,
 	}

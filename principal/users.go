@@ -47,7 +47,8 @@ func (s *Service) mayCreateUser(ctx context.Context, b commit.Budget, v *Viewer,
 	if err := s.requireUser(ctx, b, v); err != nil {
 		return err
 	}
-	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s", id.Tenant(), v.User)
+	return fault.Forbiddenf(nil, "only administrators of tenant %s create users in it; a token may create the user that it names, %s",
+		id.Tenant(), v.User)
 }
 
 // newID returns the id of a new principal. Its parts are checked before they are put together,

@@ -37,17 +37,24 @@ func TestCreateUser_StoresAValidUser(t *testing.T) {
 		{"a token that names another and does not exist", domaintest.As("u:acme:eve"), valid, []string{"FORBIDDEN"}},
 		{"a stored user that names another", domaintest.As("u:acme:ann"), valid, []string{"FORBIDDEN"}},
 		{"an administrator of another tenant", domaintest.Admin("u:other:root"), valid, []string{"FORBIDDEN"}},
-		{"a name that is taken", domaintest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }), []string{"TAKEN name"}},
+		{"a name that is taken", domaintest.Admin("u:acme:root"), with(func(in *principal.CreateUser) { in.Name = "Ann" }),
+			[]string{"TAKEN name"}},
 		{"itself a second time", domaintest.As("u:acme:ann"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"TAKEN name"}},
 		{"taken, but not revealed", domaintest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Name = "ann" }), []string{"FORBIDDEN"}},
-		{"all faults at once", domaintest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ", Email: "x", Visibility: 7, IdempotencyKey: domaintest.Ptr("")},
+		{"all faults at once", domaintest.As("u:acme:bob"), principal.CreateUser{Tenant: "a b", Name: "", DisplayName: " ",
+			Email: "x", Visibility: 7, IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID tenant", "INVALID name", "INVALID displayName", "INVALID email", "INVALID visibility", "INVALID idempotencyKey"}},
 		{"shape before rights", domaintest.As("u:acme:eve"), with(func(in *principal.CreateUser) { in.Email = "x" }), []string{"INVALID email"}},
-		{"a colon in the tenant", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }), []string{"INVALID tenant"}},
-		{"a colon in the name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }), []string{"INVALID name"}},
-		{"a name that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }), []string{"INVALID name"}},
-		{"a tenant that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }), []string{"INVALID tenant"}},
-		{"a long display name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }), []string{"INVALID displayName"}},
+		{"a colon in the tenant", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = "acme:bob" }),
+			[]string{"INVALID tenant"}},
+		{"a colon in the name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = "bob:x" }),
+			[]string{"INVALID name"}},
+		{"a name that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Name = strings.Repeat("b", 129) }),
+			[]string{"INVALID name"}},
+		{"a tenant that is too long", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.Tenant = strings.Repeat("b", 33) }),
+			[]string{"INVALID tenant"}},
+		{"a long display name", domaintest.As("u:acme:bob"), with(func(in *principal.CreateUser) { in.DisplayName = strings.Repeat("b", 201) }),
+			[]string{"INVALID displayName"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := domaintest.New(t, nil)
@@ -91,7 +98,8 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 		call func() error
 	}{
 		{"createUser of another", func() error {
-			_, err := h.People.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x", Email: "x@example.com", Visibility: principal.Public})
+			_, err := h.People.CreateUser(t.Context(), eve(), principal.CreateUser{Tenant: "acme", Name: "x", DisplayName: "x",
+				Email: "x@example.com", Visibility: principal.Public})
 			return err
 		}},
 		{"updateUser of itself", func() error {
@@ -103,19 +111,23 @@ func TestMutations_TokenWithoutAUserIsRefused(t *testing.T) {
 			return err
 		}},
 		{"createGroup", func() error {
-			_, err := h.People.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(t.Context(), eve(), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x",
+				Visibility: principal.Public})
 			return err
 		}},
 		{"createGroup as an administrator", func() error {
-			_, err := h.People.CreateGroup(t.Context(), domaintest.Global("u:acme:eve"), principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
+			_, err := h.People.CreateGroup(t.Context(), domaintest.Global("u:acme:eve"),
+				principal.CreateGroup{Tenant: "acme", Name: "x", DisplayName: "x", Visibility: principal.Public})
 			return err
 		}},
 		{"updateGroup", func() error {
-			_, err := h.People.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), eve(), principal.UpdateGroup{ID: "g:acme:staff",
+				DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"updateGroup as an administrator of another tenant", func() error {
-			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:other:eve"), principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
+			_, err := h.People.UpdateGroup(t.Context(), domaintest.Admin("u:other:eve"),
+				principal.UpdateGroup{ID: "g:acme:staff", DisplayName: input.Some(domaintest.Ptr("x"))})
 			return err
 		}},
 		{"setGroupMembers", func() error {
@@ -145,21 +157,29 @@ func TestUpdateUser_ChangesTheGivenFields(t *testing.T) {
 	}{
 		{"itself", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
 		{"itself, in mixed case", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "U:ACME:Bob", DisplayName: name}, nil},
-		{"all fields", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name, Email: input.Some(domaintest.Ptr(" R@Example.org ")), Visibility: input.Some(domaintest.Ptr(principal.Private))}, nil},
+		{"all fields", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name,
+			Email: input.Some(domaintest.Ptr(" R@Example.org ")), Visibility: input.Some(domaintest.Ptr(principal.Private))}, nil},
 		{"an administrator", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
 		{"a global administrator", domaintest.Global("u:other:root"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, nil},
 		{"an administrator, of a PRIVATE one", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, nil},
 		{"anonymous", domaintest.As(""), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"UNAUTHENTICATED"}},
-		{"another one that it sees", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name}, []string{"FORBIDDEN id"}},
-		{"another one that it does not see", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
-		{"one that does not exist, by an administrator", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
+		{"another one that it sees", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: name},
+			[]string{"FORBIDDEN id"}},
+		{"another one that it does not see", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:hid", DisplayName: name},
+			[]string{"NOT_FOUND id"}},
+		{"one that does not exist", domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name},
+			[]string{"NOT_FOUND id"}},
+		{"one that does not exist, by an administrator", domaintest.Admin("u:acme:root"),
+			principal.UpdateUser{ID: "u:acme:nobody", DisplayName: name}, []string{"NOT_FOUND id"}},
 		{"a group", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "g:acme:bob", DisplayName: name}, []string{"INVALID id"}},
 		{"a content", domaintest.Admin("u:acme:root"), principal.UpdateUser{ID: "c:acme:bob", DisplayName: name}, []string{"INVALID id"}},
 		{"nothing to change", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob"}, []string{"INVALID"}},
-		{"nulls", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil), Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
+		{"nulls", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "u:acme:bob", DisplayName: input.Some[*string](nil),
+			Email: input.Some[*string](nil), Visibility: input.Some[*principal.Visibility](nil)},
 			[]string{"INVALID displayName", "INVALID visibility", "INVALID email"}},
-		{"all faults", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(domaintest.Ptr("")), Email: input.Some(domaintest.Ptr("x")), Visibility: input.Some(domaintest.Ptr(principal.Visibility(9))), IdempotencyKey: domaintest.Ptr("")},
+		{"all faults", domaintest.As("u:acme:bob"), principal.UpdateUser{ID: "bob", DisplayName: input.Some(domaintest.Ptr("")),
+			Email: input.Some(domaintest.Ptr("x")), Visibility: input.Some(domaintest.Ptr(principal.Visibility(9))),
+			IdempotencyKey: domaintest.Ptr("")},
 			[]string{"INVALID id", "INVALID displayName", "INVALID visibility", "INVALID email", "INVALID idempotencyKey"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -192,7 +212,9 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 	h.User("u:acme:bob", principal.Public)
 	before := h.Header("u:acme:bob")
 	_, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:bob"), principal.UpdateUser{
-		ID: "u:acme:bob", DisplayName: input.Some(domaintest.Ptr("bob")), Email: input.Some(domaintest.Ptr(strings.ToUpper(domaintest.EmailOf("u:acme:bob")))), Visibility: input.Some(domaintest.Ptr(principal.Public)),
+		ID: "u:acme:bob", DisplayName: input.Some(domaintest.Ptr("bob")),
+		Email:      input.Some(domaintest.Ptr(strings.ToUpper(domaintest.EmailOf("u:acme:bob")))),
+		Visibility: input.Some(domaintest.Ptr(principal.Public)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +227,8 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 // TestEmail_ImportedUserMayHaveNone checks that an imported user may have no address.
 func TestEmail_ImportedUserMayHaveNone(t *testing.T) {
 	h := domaintest.New(t, nil)
-	if _, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann", Visibility: principal.Public}); err != nil {
+	if _, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann",
+		Visibility: principal.Public}); err != nil {
 		t.Fatal(err)
 	}
 	u, err := h.People.ViewerUser(t.Context(), domaintest.As("u:acme:ann"))

@@ -54,7 +54,9 @@ func normalizeEmail(s string) (string, error) {
 		return "", fault.Invalidf(nil, "exactly one e-mail address is needed, such as name@example.com")
 	}
 	if !dotAtom(local) || len(local) > maxEmailLocal {
-		return "", fault.Invalidf(nil, "the part before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
+		return "", fault.Invalidf(nil,
+			"the part before the @ of an e-mail address is 1 to %d letters, digits and signs such as . _ + -, without "+
+				"blanks, quotes or commas, and no . at an end or twice in a row", maxEmailLocal)
 	}
 	ascii, err := urlname.Domain(domain)
 	if err != nil || strings.TrimRight(domain, ".\u3002\uff0e\uff61") != domain {

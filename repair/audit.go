@@ -188,7 +188,8 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 // auditContent checks an item's own rows and counts the derived rows that they require. page is
 // the first one of its member rows. moving reports that it has a deferred move: otherwise its
 // position is that of its last change.
-func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *library.ContentRows, id library.ContentID, moving bool) (err error) {
+func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger, page *library.ContentRows,
+	id library.ContentID, moving bool) (err error) {
 	var after principal.ID
 	members, managers := 0, 0
 	for {

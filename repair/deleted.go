@@ -42,7 +42,8 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 
 // deletedAfter reads the next principals after one, and returns the headers of those that are
 // deleted.
-func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID, more bool, err error) {
+func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID,
+	more bool, err error) {
 	ids, err := s.principals.ScanPrincipals(ctx, after, rebuildPage)
 	if err != nil || len(ids) == 0 {
 		return nil, "", false, err

@@ -83,7 +83,8 @@ func (s *Service) walkDirectory(ctx context.Context, see func([]principal.Direct
 }
 
 // directoryAfter reads rows after a key, and then their headers.
-func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, headers []principal.Header, next []byte, err error) {
+func (s *Service) directoryAfter(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow,
+	headers []principal.Header, next []byte, err error) {
 	rows, next, err = s.directory.ScanDirectory(ctx, after, limit)
 	if err != nil {
 		return nil, nil, nil, err

@@ -115,7 +115,8 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	h.WantFound(domaintest.As("u:acme:who"), "alfa", "u")
 	store.down.Store(true)
 	name := "Bravo"
-	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"), principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:u"),
+		principal.UpdateUser{ID: "u:acme:u", DisplayName: input.Some(&name)}); err != nil {
 		t.Fatal(err)
 	}
 	h.WantFound(domaintest.As("u:acme:who"), "alfa")

@@ -106,7 +106,8 @@ func TestNames_SharedAddressesAreReported(t *testing.T) {
 	bob := h.Header("u:acme:bob")
 	after := bob
 	after.Email, after.Seq = domaintest.EmailOf("u:acme:ann"), bob.Seq+1
-	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:bob", Base: bob.Seq, Header: after}); err != nil || !v.Applied {
+	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: "u:acme:bob", Base: bob.Seq,
+		Header: after}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	scrubEverything(t, h.Services)

@@ -66,7 +66,8 @@ var derivedMistakes = []struct {
 		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true})
 	}},
 	{"an entry of somebody without a role", func(t *testing.T, h *domaintest.Fixture, rows *library.ContentRows) error {
-		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
+		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header,
+			Rows: []library.Member{{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}}})
 	}},
 	{"a record of somebody without a role", func(t *testing.T, h *domaintest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}
@@ -139,7 +140,8 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 	if err := derivedMistakes[0].plant(t, h, rows); err != nil {
 		t.Fatal(err)
 	}
-	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1, Block: storetest.Block(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
+	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1,
+		Block: storetest.Block(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,7 +239,8 @@ func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
 // dropStrays drops the entries that the rows, which were read after them, do not justify. If a
 // change has just moved an item, it writes the entry at the new position first: otherwise
 // readers would miss the item until the change is done.
-func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Bucket, entries []library.Entry, rows []library.ContentRows) (dropped int, err error) {
+func (s *Service) dropStrays(ctx context.Context, p principal.ID, b library.Bucket, entries []library.Entry,
+	rows []library.ContentRows) (dropped int, err error) {
 	for i, e := range entries {
 		if justified(e, b, p, &rows[i]) {
 			continue
@@ -284,7 +285,8 @@ func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []l
 
 // walkBucket reads a bucket from its oldest entry, with the headers of the entries and p's
 // member rows, which are read after the entries.
-func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket, see func([]library.Entry, []library.ContentRows) error) error {
+func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket,
+	see func([]library.Entry, []library.ContentRows) error) error {
 	slice := library.Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
 	for {
 		entries, err := s.libraries.PageLibrary(ctx, slice)

@@ -42,7 +42,8 @@ func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%v, %v", rows, err)
 	}
-	if err := h.Store.Libraries.DropEntries(t.Context(), "u:acme:ann", []library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
+	if err := h.Store.Libraries.DropEntries(t.Context(), "u:acme:ann",
+		[]library.BucketEntry{{Bucket: principal.Private, Entry: rows[0]}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -72,7 +73,8 @@ func TestRebuildLibrary_ContinuesAfterItsResponse(t *testing.T) {
 // impatientService is a Service of the fixture that does not wait.
 func impatientService(h *domaintest.Fixture) *domain.Services {
 	h.T.Helper()
-	svc := domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: impatient{h.Runtime}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	svc := domaintest.Open(h.T, domain.Config{Store: h.Store, Runtime: impatient{h.Runtime}, Journal: h.Journal,
+		Names: &domaintest.CountingNames{}})
 	h.T.Cleanup(svc.Engine.End)
 	return svc
 }
@@ -109,7 +111,8 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 	h.Note("a", principal.Public, "u:acme:ben=VIEWER")
 	b := h.Note("b", principal.Private, "u:acme:ben=VIEWER")
 	h.Quiet()
-	entries, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private, Limit: 10, Newer: true})
+	entries, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private,
+		Limit: 10, Newer: true})
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}

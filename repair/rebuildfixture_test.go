@@ -142,7 +142,8 @@ func newRebuildFixture(t *testing.T) *rebuildFixture {
 func (h *rebuildFixture) gateway(ahead time.Duration) (*domain.Services, *rebuilding) {
 	h.T.Helper()
 	store := &rebuilding{losing: h.lost}
-	svc := domaintest.Open(h.T, domain.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &domaintest.CountingNames{}})
+	svc := domaintest.Open(h.T, domain.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead},
+		Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	h.T.Cleanup(svc.Engine.End)
 	return svc, store
 }
@@ -152,7 +153,8 @@ func (h *rebuildFixture) damage(items ...int) {
 	h.T.Helper()
 	for _, n := range items {
 		entry := h.entry(n)
-		if err := h.Store.Libraries.DropEntries(h.T.Context(), rebuildOwner, []library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
+		if err := h.Store.Libraries.DropEntries(h.T.Context(), rebuildOwner,
+			[]library.BucketEntry{{Bucket: principal.Private, Entry: entry}}); err != nil {
 			h.T.Fatal(err)
 		}
 	}

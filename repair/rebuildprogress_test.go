@@ -30,7 +30,8 @@ func TestRebuild_IsContinuedByAnotherProcess(t *testing.T) {
 				if reader {
 					h.lost.lose(rebuildOwner)
 					first := 5
-					c, err := svc.Listing.Library(t.Context(), domaintest.As(string(rebuildOwner)), rebuildOwner, library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
+					c, err := svc.Listing.Library(t.Context(), domaintest.As(string(rebuildOwner)), rebuildOwner,
+						library.LibraryQuery{PageArgs: cursor.PageArgs{First: &first}})
 					if err != nil || len(c.Edges) != first {
 						t.Fatalf("the reader's page: %v, %v", c, err)
 					}
@@ -127,7 +128,8 @@ func TestRebuild_IsDatedByTheClockOfTheStore(t *testing.T) {
 	h := newRebuildFixture(t)
 	const ahead = 10 * time.Minute
 	store := &rebuilding{losing: h.lost, at: from(150)}
-	svc := domaintest.Open(t, domain.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead}, Journal: h.Journal, Names: &domaintest.CountingNames{},
+	svc := domaintest.Open(t, domain.Config{Store: store.on(h.Store), Runtime: clockAhead{h.Runtime, ahead},
+		Journal: h.Journal, Names: &domaintest.CountingNames{},
 		Ahead: func() time.Duration { return ahead }})
 	t.Cleanup(svc.Engine.End)
 	h.fails(svc)
@@ -202,7 +204,8 @@ func TestRebuild_CanStartOver(t *testing.T) {
 			store.unrecorded = true
 			return nil
 		}},
-		{name: "the record was missing, and is complete again", unrecorded: true, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
+		{name: "the record was missing, and is complete again", unrecorded: true,
+			meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress is an hour old", ahead: time.Hour + time.Second, meanwhile: func(*rebuildFixture, *rebuilding) error { return nil }},
 		{name: "the progress cannot be read", meanwhile: func(h *rebuildFixture, _ *rebuilding) error {
 			return h.Store.Libraries.PutRebuildNote(h.T.Context(), rebuildOwner, clock.Of(h.Runtime.Now()), []byte("\xffof another version"))

@@ -89,7 +89,8 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 }
 
 // entryAt reads the entry with a key, if there is one.
-func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry, found bool, err error) {
+func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry,
+	found bool, err error) {
 	// A slice that starts right after the key has the entry of the key as its first one, if it
 	// exists: one row, read from the newer side.
 	behind := library.EntryKey{Position: at.Position, Content: at.Content + "\x00"}

@@ -185,7 +185,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.engine.Now() {
 		// The hint gets a timestamp newer than the state, so that no removal of the hint hides it.
-		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id), MTS: s.engine.MTS(h.MTS)}); err != nil {
+		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id),
+			MTS: s.engine.MTS(h.MTS)}); err != nil {
 			return "", err
 		}
 	}
@@ -212,7 +213,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 
 // compare reads some members of an item, and returns those whose libraries or records differ
 // from the header.
-func (s *Service) compare(ctx context.Context, id library.ContentID, after principal.ID) (page *library.ContentRows, wrong []principal.ID, err error) {
+func (s *Service) compare(ctx context.Context, id library.ContentID, after principal.ID) (page *library.ContentRows,
+	wrong []principal.ID, err error) {
 	page, err = s.contents.MembersPage(ctx, id, after, scrubLook, false)
 	if err != nil {
 		return nil, nil, err

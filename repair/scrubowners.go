@@ -167,7 +167,8 @@ func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bu
 
 // entries checks some entries of a bucket after one, and drops those that no header justifies
 // and no change in flight explains.
-func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey, more bool, err error) {
+func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey,
+	more bool, err error) {
 	s := c.s
 	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
 	c.budget -= 1 + len(es)

@@ -59,7 +59,8 @@ type Config struct {
 // New returns the Service of repairs.
 func New(c Config) *Service {
 	s := &Service{
-		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries, principals: c.Principals, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
+		engine: c.Engine, people: c.People, library: c.Library, contents: c.Contents, libraries: c.Libraries,
+		principals: c.Principals, directory: c.Directory, inFlightLists: c.InFlightLists, claims: c.Claims,
 		leases: c.Leases, pastes: c.Pastes, pages: c.Pages, rt: c.Runtime, log: c.Log,
 		rebuilds:     rebuildTable{running: map[principal.ID]*rebuildRun{}, done: map[principal.ID]*rebuildRun{}},
 		rebuildTurns: sched.NewPermits(c.Runtime, rebuildsAtOnce),

@@ -49,7 +49,8 @@ func TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame(t *testing.T) {
 	g.fillLibrary(20)
 	text := strings.Repeat(`long "quoted" text, `, 490)
 	for _, name := range []string{"000", "001", "003"} {
-		g.must(admin(), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d}) { userErrors { code } } }`, "id", "c:acme:item"+name, "d", text)
+		g.must(admin(), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d}) { userErrors { code } } }`,
+			"id", "c:acme:item"+name, "d", text)
 	}
 	for name, query := range map[string]string{
 		"a page":            `{ user(id: "u:acme:eve") { library { bucket edges { cursor role node { id title description createdBy { displayName } } } pageInfo { endCursor } } } }`,

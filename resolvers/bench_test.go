@@ -24,7 +24,8 @@ const pageQuery = `query($id: ID!) { user(id: $id) { library(first: 20) {
 func BenchmarkPage(b *testing.B) {
 	g := newGateway(b)
 	g.fillLibrary(40)
-	doc, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(b.Context()), &graphql.RawParams{Query: pageQuery, Variables: map[string]any{"id": "u:acme:eve"}})
+	doc, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(b.Context()),
+		&graphql.RawParams{Query: pageQuery, Variables: map[string]any{"id": "u:acme:eve"}})
 	if errs != nil {
 		b.Fatal(errs)
 	}

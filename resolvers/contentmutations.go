@@ -40,7 +40,8 @@ func (m mutations) CreateContent(ctx context.Context, in graph.CreateContentInpu
 		URL: in.URL, Body: in.Body, Locale: in.Locale, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	return &graph.CreateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.CreateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // UpdateContent changes an item.
@@ -51,7 +52,8 @@ func (m mutations) UpdateContent(ctx context.Context, in graph.UpdateContentInpu
 		ExpectedVersion: in.ExpectedVersion, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	return &graph.UpdateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.UpdateContentPayload{Content: out.content, LibraryEdge: out.edge, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // ShareContent adds an item to libraries.
@@ -60,7 +62,8 @@ func (m mutations) ShareContent(ctx context.Context, in graph.ShareContentInput)
 		Content: in.ContentID, Principals: in.PrincipalIds, Role: given(in.Role), IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	return &graph.ShareContentPayload{Content: out.content, Edges: out.edges, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.ShareContentPayload{Content: out.content, Edges: out.edges, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // SetContentMembers changes the members of an item.
@@ -69,7 +72,8 @@ func (m mutations) SetContentMembers(ctx context.Context, in graph.SetContentMem
 		Content: in.ContentID, Members: in.Members, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	return &graph.SetContentMembersPayload{Content: out.content, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.SetContentMembersPayload{Content: out.content, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // RemoveFromLibrary removes an item from a library. The owner is loaded afterwards, as the viewer
@@ -79,7 +83,8 @@ func (m mutations) RemoveFromLibrary(ctx context.Context, in graph.RemoveFromLib
 		Principal: in.PrincipalID, Content: in.ContentID, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	payload := &graph.RemoveFromLibraryPayload{RemovedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}
+	payload := &graph.RemoveFromLibraryPayload{RemovedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}
 	if err == nil && out.id != nil {
 		payload.Principal, err = queries(m).principalOf(ctx, queries(m).prefetch, in.PrincipalID)
 	}
@@ -92,7 +97,8 @@ func (m mutations) DeleteContent(ctx context.Context, in graph.DeleteContentInpu
 		ID: in.ID, ExpectedVersion: in.ExpectedVersion, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, err := outcomeOf(ctx, answer, err)
-	return &graph.DeleteContentPayload{DeletedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.DeleteContentPayload{DeletedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // MoveContent changes the URL of an item.

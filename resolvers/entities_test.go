@@ -66,7 +66,8 @@ func TestEntities_AreReturnedInTheOrderOfTheirReferences(t *testing.T) {
 	g.people("root", "ann", "eve", "ghost")
 	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
 	g.link(as("u:acme:ann"), "Page")
-	g.must(as("u:acme:ann"), `mutation { createContent(input: {name: "Secret", kind: NOTE, title: "s", visibility: PRIVATE}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { createContent(input: {name: "Secret", kind: NOTE, title: "s", visibility: PRIVATE}) { userErrors { message } } }`)
 	const bad = " BAD_USER_INPUT"
 	for name, c := range map[string]struct {
 		viewer *principal.Viewer
@@ -74,20 +75,31 @@ func TestEntities_AreReturnedInTheOrderOfTheirReferences(t *testing.T) {
 		want   []string
 		faults []string
 	}{
-		"none":                       {as("u:acme:ann"), refs(), []string{}, nil},
-		"one of each":                {as("u:acme:ann"), refs("User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"), []string{"User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"}, nil},
-		"in their order":             {as("u:acme:ann"), refs("Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret", "User u:acme:ann"), []string{"Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret", "User u:acme:ann"}, nil},
-		"some of them twice":         {as("u:acme:ann"), refs("User u:acme:ann", "Content c:acme:Page", "User U:ACME:Ann", "Content c:acme:Page"), []string{"User u:acme:ann", "Content c:acme:Page", "User u:acme:ann", "Content c:acme:Page"}, nil},
-		"missing ones":               {as("u:acme:ann"), refs("User u:acme:nobody", "Content c:acme:page", "Group g:acme:none", "User u:acme:ann"), []string{"", "", "", "User u:acme:ann"}, nil},
-		"private ones, of another":   {as("u:acme:eve"), refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
-		"private ones, anonymously":  {&principal.Viewer{}, refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"), []string{"", "", "Content c:acme:Page"}, nil},
-		"private ones, of one's own": {as("u:acme:ghost"), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"", "User u:acme:ghost"}, nil},
-		"private ones, as a manager": {admin(), refs("Content c:acme:Secret", "User u:acme:ghost"), []string{"Content c:acme:Secret", "User u:acme:ghost"}, nil},
-		"the id of another type":     {as("u:acme:ann"), refs("User g:acme:crew", "Group u:acme:ann", "Content u:acme:ann", "User c:acme:Page", "User u:acme:ann"), []string{"", "", "", "", "User u:acme:ann"}, nil},
-		"no references": {as("u:acme:ann"), append(refs("User ann", "Limits u:acme:ann", "Principal u:acme:ann", "User u:acme:ann"), "u:acme:ann", map[string]any{}),
+		"none": {as("u:acme:ann"), refs(), []string{}, nil},
+		"one of each": {as("u:acme:ann"), refs("User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"),
+			[]string{"User u:acme:ann", "Group g:acme:crew", "Content c:acme:Page"}, nil},
+		"in their order": {as("u:acme:ann"), refs("Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret",
+			"User u:acme:ann"), []string{"Content c:acme:Page", "User u:acme:eve", "Content c:acme:Secret", "User u:acme:ann"}, nil},
+		"some of them twice": {as("u:acme:ann"), refs("User u:acme:ann", "Content c:acme:Page", "User U:ACME:Ann",
+			"Content c:acme:Page"), []string{"User u:acme:ann", "Content c:acme:Page", "User u:acme:ann", "Content c:acme:Page"}, nil},
+		"missing ones": {as("u:acme:ann"), refs("User u:acme:nobody", "Content c:acme:page", "Group g:acme:none",
+			"User u:acme:ann"), []string{"", "", "", "User u:acme:ann"}, nil},
+		"private ones, of another": {as("u:acme:eve"), refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"),
+			[]string{"", "", "Content c:acme:Page"}, nil},
+		"private ones, anonymously": {&principal.Viewer{}, refs("Content c:acme:Secret", "User u:acme:ghost", "Content c:acme:Page"),
+			[]string{"", "", "Content c:acme:Page"}, nil},
+		"private ones, of one's own": {as("u:acme:ghost"), refs("Content c:acme:Secret", "User u:acme:ghost"),
+			[]string{"", "User u:acme:ghost"}, nil},
+		"private ones, as a manager": {admin(), refs("Content c:acme:Secret", "User u:acme:ghost"),
+			[]string{"Content c:acme:Secret", "User u:acme:ghost"}, nil},
+		"the id of another type": {as("u:acme:ann"), refs("User g:acme:crew", "Group u:acme:ann", "Content u:acme:ann",
+			"User c:acme:Page", "User u:acme:ann"), []string{"", "", "", "", "User u:acme:ann"}, nil},
+		"no references": {as("u:acme:ann"), append(refs("User ann", "Limits u:acme:ann", "Principal u:acme:ann", "User u:acme:ann"),
+			"u:acme:ann", map[string]any{}),
 			[]string{"", "", "", "User u:acme:ann", "", ""},
 			[]string{"_entities[0]" + bad, "_entities[1]" + bad, "_entities[2]" + bad, "_entities[4]" + bad, "_entities[5]" + bad}},
-		"smuggled fields": {as("u:acme:eve"), []any{ref("User", "u:acme:eve", "displayName", "email", "viewerRole"), ref("Content", "c:acme:Secret", "visibility", "viewer")}, []string{"User u:acme:eve", ""}, nil},
+		"smuggled fields": {as("u:acme:eve"), []any{ref("User", "u:acme:eve", "displayName", "email", "viewerRole"),
+			ref("Content", "c:acme:Secret", "visibility", "viewer")}, []string{"User u:acme:eve", ""}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := g.do(c.viewer, entities, "r", c.refs)
@@ -108,7 +120,8 @@ func TestEntities_AreReadLikeNodes(t *testing.T) {
 	g.people("root", "ann", "eve")
 	g.link(as("u:acme:ann"), "Page", "u:acme:eve")
 	const fields = `__typename ... on User { displayName email library { nodes { id } } } ... on Content { title viewerRole viewerCanShare createdBy { id } }`
-	smuggled := []any{ref("User", "u:acme:ann", "displayName", "email"), ref("Content", "c:acme:Page", "title", "viewerRole", "viewerCanShare", "createdBy")}
+	smuggled := []any{ref("User", "u:acme:ann", "displayName", "email"), ref("Content", "c:acme:Page", "title", "viewerRole",
+		"viewerCanShare", "createdBy")}
 	for _, v := range []*principal.Viewer{as("u:acme:ann"), as("u:acme:eve"), admin(), {}} {
 		byNode := g.must(v, `{ nodes(ids: ["u:acme:ann", "c:acme:Page"]) { `+fields+` } }`)
 		byRef := g.must(v, `query($r: [_Any!]!) { _entities(representations: $r) { `+fields+` } }`, "r", smuggled)
@@ -137,12 +150,14 @@ func TestEntities_AreReadInOneBatch(t *testing.T) {
 	if n := len(a.at("_entities").([]any)); n != 100 {
 		t.Errorf("%d entities", n)
 	}
-	want := []string{"u:acme:ann", "c:acme:item001", "c:acme:item002", "u:acme:bob", "c:acme:item004", "c:acme:item005", "u:acme:eve", "c:acme:item007", "c:acme:item008"}
+	want := []string{"u:acme:ann", "c:acme:item001", "c:acme:item002", "u:acme:bob", "c:acme:item004", "c:acme:item005",
+		"u:acme:eve", "c:acme:item007", "c:acme:item008"}
 	if diff := cmp.Diff([][]string{want}, g.spy.nodes); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	if len(g.spy.principals) != 1 || len(g.spy.permissions) != 1 || len(g.spy.contents) != 0 {
-		t.Errorf("creators %v, permissions %v, single items %v: want one batch of each of the first two", g.spy.principals, g.spy.permissions, g.spy.contents)
+		t.Errorf("creators %v, permissions %v, single items %v: want one batch of each of the first two", g.spy.principals,
+			g.spy.permissions, g.spy.contents)
 	}
 }
 
@@ -169,8 +184,10 @@ func TestEntities_AtMostAHundredAreAccepted(t *testing.T) {
 func TestEntities_ReferencesInTheDocumentAreRead(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann")
-	a := g.must(as("u:acme:ann"), `query($id: ID!) { a: _entities(representations: {__typename: "User", id: "u:acme:ann"}) { ... on User { id } }
-		b: _entities(representations: [{__typename: "User", id: $id}, {__typename: "User", id: "u:acme:x"}]) { ... on User { id } } }`, "id", "u:acme:ann")
+	a := g.must(as("u:acme:ann"),
+		`query($id: ID!) { a: _entities(representations: {__typename: "User", id: "u:acme:ann"}) { ... on User { id } }
+		b: _entities(representations: [{__typename: "User", id: $id}, {__typename: "User", id: "u:acme:x"}]) { ... on User { id } } }`,
+		"id", "u:acme:ann")
 	if want := `{"a":[{"id":"u:acme:ann"}],"b":[{"id":"u:acme:ann"},null]}`; a.raw != want {
 		t.Errorf("got %s, want %s", a.raw, want)
 	}

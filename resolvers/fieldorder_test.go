@@ -20,15 +20,18 @@ type selectable struct {
 }
 
 var selectables = map[string]selectable{
-	"Query":             {"__typename", map[string]string{"viewer": "User", `user(id: "u:acme:eve")`: "User"}, "Query"},
-	"User":              {"__typename id tenant displayName", map[string]string{"library(first: 2)": "LibraryConnection"}, "User Principal Node"},
-	"Principal":         {"__typename id tenant displayName", map[string]string{"library(first: 2)": "LibraryConnection"}, "User Principal Node"},
-	"Node":              {"__typename id", nil, "Node User"},
-	"LibraryConnection": {"__typename bucket", map[string]string{"edges": "LibraryEdge", "nodes": "Content", "pageInfo": "PageInfo"}, "LibraryConnection"},
-	"LibraryEdge":       {"__typename cursor role", map[string]string{"node": "Content"}, "LibraryEdge"},
-	"Content":           {"__typename id title kind version", nil, "Content Node KeyedObject"},
-	"KeyedObject":       {"__typename", nil, "KeyedObject Content"},
-	"PageInfo":          {"__typename hasNextPage endCursor startCursor", nil, "PageInfo"},
+	"Query": {"__typename", map[string]string{"viewer": "User", `user(id: "u:acme:eve")`: "User"}, "Query"},
+	"User": {"__typename id tenant displayName", map[string]string{"library(first: 2)": "LibraryConnection"},
+		"User Principal Node"},
+	"Principal": {"__typename id tenant displayName", map[string]string{"library(first: 2)": "LibraryConnection"},
+		"User Principal Node"},
+	"Node": {"__typename id", nil, "Node User"},
+	"LibraryConnection": {"__typename bucket", map[string]string{"edges": "LibraryEdge", "nodes": "Content", "pageInfo": "PageInfo"},
+		"LibraryConnection"},
+	"LibraryEdge": {"__typename cursor role", map[string]string{"node": "Content"}, "LibraryEdge"},
+	"Content":     {"__typename id title kind version", nil, "Content Node KeyedObject"},
+	"KeyedObject": {"__typename", nil, "KeyedObject Content"},
+	"PageInfo":    {"__typename hasNextPage endCursor startCursor", nil, "PageInfo"},
 }
 
 // orderDrawer draws documents that select the same fields again in different fragments.
@@ -203,7 +206,8 @@ func TestFields_KeepTheOrderOfTheDocument(t *testing.T) {
 		below := d.selection("Query", 6)
 		query := "query Q " + below
 		if !d.plain {
-			query = "query Q($yes: Boolean!, $no: Boolean!) { __typename @include(if: $yes) t: __typename @include(if: $no) ... on Query " + below + " }"
+			query = "query Q($yes: Boolean!, $no: Boolean!) { __typename @include(if: $yes) t: __typename @include(if: $no) ... on Query " +
+				below + " }"
 		}
 		query = strings.Join(append([]string{query}, d.fragments...), "\n")
 		doc, err := parser.ParseQuery(&ast.Source{Input: query})

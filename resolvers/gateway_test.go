@@ -108,7 +108,8 @@ type requestedPage struct {
 	Query library.LibraryQuery
 }
 
-func (r spiedListing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (r spiedListing) Library(ctx context.Context, v *principal.Viewer, owner principal.ID,
+	q library.LibraryQuery) (*library.LibraryConnection, error) {
 	r.s.mu.Lock()
 	r.s.pages = append(r.s.pages, requestedPage{owner, q})
 	r.s.mu.Unlock()
@@ -214,9 +215,11 @@ func newGatewayOn(t testing.TB, wrap func(*domain.Store)) *gateway {
 		t.Fatal(err)
 	}
 	watched := &spy{Services: services}
-	root := &resolvers.Root{Services: watched.services(), Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20, MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
+	root := &resolvers.Root{Services: watched.services(), Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20,
+		MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
-	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema), slow: executor.New(unplanned{schema}), following: following}
+	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema),
+		slow: executor.New(unplanned{schema}), following: following}
 }
 
 // unplanned is the schema without the planning that NewSchema adds.

@@ -19,7 +19,8 @@ var unseenPairs = map[string][][2]string{
 	"user":    {{"u:acme:ghost", "u:acme:nobody"}},
 	"group":   {{"g:acme:secret", "g:acme:nothing"}},
 	"name":    {{"secret", "nothing"}},
-	"url":     {{"https://acme.example/hidden", "https://acme.example/absent"}, {"https://acme.example/hidden", "https://acme.example/deleted"}},
+	"url": {{"https://acme.example/hidden", "https://acme.example/absent"},
+		{"https://acme.example/hidden", "https://acme.example/deleted"}},
 }
 
 // unseenRow is a request for one object of some kind, whose id replaces %s. A row without kinds
@@ -58,11 +59,13 @@ var unseenRows = map[string][]unseenRow{
 	"updatePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},
 	"deletePaste": {{"", "is for callers with the secret, and WRONG_SECRET reveals a paste that everybody may read"}},
 
-	"node":         {{"content user group suggestion", `{ node(id: "%s") { id } }`}},
-	"nodes":        {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
-	"principal":    {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
-	"user":         {{"user", `{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
-	"group":        {{"group", `{ group(id: "%s") { id viewerRole members(first: 2) { nodes { id } } library(first: 2, includeShared: true) { edges { node { id viewerRole } } } } }`}},
+	"node":      {{"content user group suggestion", `{ node(id: "%s") { id } }`}},
+	"nodes":     {{"content user group", `{ nodes(ids: ["%s", "c:acme:seen", "g:acme:low", "c:acme:other"]) { id } }`}},
+	"principal": {{"user group", `{ principal(id: "%s") { id library(first: 2) { edges { role node { id } } } } }`}},
+	"user": {{"user",
+		`{ user(id: "%s") { id groups(first: 2) { nodes { id } } library(first: 2) { count { value } edges { role node { id viewerRole } } } } }`}},
+	"group": {{"group",
+		`{ group(id: "%s") { id viewerRole members(first: 2) { nodes { id } } library(first: 2, includeShared: true) { edges { node { id viewerRole } } } } }`}},
 	"content":      {{"content", `{ content(id: "%s") { id viewerRole viewerCanEdit createdBy { id } members(first: 2) { nodes { id } } } }`}},
 	"contentByUrl": {{"url", `{ contentByUrl(url: "%s", tenant: "acme") { id viewerRole } }`}},
 	"byKey": {
@@ -87,10 +90,13 @@ var unseenRows = map[string][]unseenRow{
 	"setGroupMembers": {
 		{"group", `mutation { setGroupMembers(input: {groupId: "%s", members: [{principalId: "u:acme:ann", role: MEMBER}]}) ` + payloadOf + ` }`},
 		{"group", `mutation { setGroupMembers(input: {groupId: "%s", members: [{principalId: "u:acme:eve"}]}) ` + payloadOf + ` }`},
-		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:mine", members: [{principalId: "%s", role: MEMBER}]}) ` + payloadOf + ` }`},
-		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:theirs", members: [{principalId: "%s", role: MEMBER}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:mine", members: [{principalId: "%s", role: MEMBER}]}) ` +
+			payloadOf + ` }`},
+		{"user group", `mutation { setGroupMembers(input: {groupId: "g:acme:theirs", members: [{principalId: "%s", role: MEMBER}]}) ` +
+			payloadOf + ` }`},
 	},
-	"createContent": {{"user group", `mutation { createContent(input: {kind: NOTE, title: "x", members: [{principalId: "%s", role: VIEWER}]}) ` + payloadOf + ` }`}},
+	"createContent": {{"user group",
+		`mutation { createContent(input: {kind: NOTE, title: "x", members: [{principalId: "%s", role: VIEWER}]}) ` + payloadOf + ` }`}},
 	"updateContent": {
 		{"content", `mutation { updateContent(input: {id: "%s", title: "x"}) ` + payloadOf + ` }`},
 		{"content", `mutation { updateContent(input: {id: "%s", visibility: PUBLIC, idempotencyKey: "k"}) ` + payloadOf + ` }`},
@@ -101,10 +107,13 @@ var unseenRows = map[string][]unseenRow{
 		{"user group", `mutation { shareContent(input: {contentId: "c:acme:mine", principalIds: ["%s", "u:acme:ann"]}) ` + payloadOf + ` }`},
 	},
 	"setContentMembers": {
-		{"content", `mutation { setContentMembers(input: {contentId: "%s", members: [{principalId: "u:acme:ann", role: VIEWER}]}) ` + payloadOf + ` }`},
+		{"content", `mutation { setContentMembers(input: {contentId: "%s", members: [{principalId: "u:acme:ann", role: VIEWER}]}) ` +
+			payloadOf + ` }`},
 		{"content", `mutation { setContentMembers(input: {contentId: "%s", members: [{principalId: "u:acme:eve"}]}) ` + payloadOf + ` }`},
-		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:seen", members: [{principalId: "%s", role: VIEWER}]}) ` + payloadOf + ` }`},
-		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:mine", members: [{principalId: "%s", role: EDITOR}]}) ` + payloadOf + ` }`},
+		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:seen", members: [{principalId: "%s", role: VIEWER}]}) ` +
+			payloadOf + ` }`},
+		{"user group", `mutation { setContentMembers(input: {contentId: "c:acme:mine", members: [{principalId: "%s", role: EDITOR}]}) ` +
+			payloadOf + ` }`},
 	},
 	"removeFromLibrary": {
 		{"content", `mutation { removeFromLibrary(input: {principalId: "u:acme:eve", contentId: "%s"}) ` + payloadOf + ` }`},
@@ -125,7 +134,8 @@ var unseenRows = map[string][]unseenRow{
 	"decideSuggestion": {{"suggestion", `mutation { decideSuggestion(input: {id: "%s", decision: ACCEPT}) ` + payloadOf + ` }`}},
 	"shareContents": {
 		{"content", `mutation { shareContents(input: {contentIds: ["%s"], principalIds: ["u:acme:eve"]}) ` + bulkPayloadOf + ` }`},
-		{"user group", `mutation { shareContents(input: {contentIds: ["c:acme:seen", "c:acme:mine"], principalIds: ["%s"]}) ` + bulkPayloadOf + ` }`},
+		{"user group", `mutation { shareContents(input: {contentIds: ["c:acme:seen", "c:acme:mine"], principalIds: ["%s"]}) ` +
+			bulkPayloadOf + ` }`},
 	},
 	"deleteContents": {{"content", `mutation { deleteContents(input: {items: [{id: "%s"}]}) ` + bulkPayloadOf + ` }`}},
 	"deleteContent":  {{"content", `mutation { deleteContent(input: {id: "%s"}) ` + payloadOf + ` }`}},
@@ -137,16 +147,19 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	record := &recorder{}
 	g := newGatewayOn(t, func(s *domain.Store) { *s = record.on(*s) })
 	g.people("root", "ann", "eve", "ghost")
-	g.must(&principal.Viewer{User: "u:acme:root", GlobalAdmin: true}, `mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
+	g.must(&principal.Viewer{User: "u:acme:root", GlobalAdmin: true},
+		`mutation { createUser(input: {tenant: "other", name: "far", displayName: "Far", email: "far@example.com"}) { userErrors { message } } }`)
 	group := func(name, visibility string, members ...string) {
-		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility) { createGroup(input: {tenant: "acme", name: $n, displayName: $n, visibility: $v}) { userErrors { message } } }`, "n", name, "v", visibility)
+		g.must(as("u:acme:ann"),
+			`mutation($n: String!, $v: LibraryVisibility) { createGroup(input: {tenant: "acme", name: $n, displayName: $n, visibility: $v}) { userErrors { message } } }`, "n", name, "v", visibility)
 		var in []any
 		for _, m := range members {
 			id, role, _ := strings.Cut(m, "=")
 			in = append(in, map[string]any{"principalId": id, "role": role})
 		}
 		if in != nil {
-			g.must(as("u:acme:ann"), `mutation($g: ID!, $m: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $g, members: $m}) { userErrors { code field message } } }`,
+			g.must(as("u:acme:ann"),
+				`mutation($g: ID!, $m: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $g, members: $m}) { userErrors { code field message } } }`,
 				"g", "g:acme:"+name, "m", in)
 		}
 	}
@@ -156,16 +169,20 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 	group("mine", "PUBLIC", "u:acme:eve=MANAGER", "u:other:far=MANAGER")
 	group("theirs", "PUBLIC")
 	group("secret", "PRIVATE")
-	for name, visibility := range map[string]string{"seen": "PUBLIC", "other": "PRIVATE", "mine": "PUBLIC", "hidden": "PRIVATE", "deleted": "PRIVATE"} {
+	for name, visibility := range map[string]string{"seen": "PUBLIC", "other": "PRIVATE", "mine": "PUBLIC",
+		"hidden": "PRIVATE", "deleted": "PRIVATE"} {
 		members := []any{}
 		if name == "mine" {
-			members = []any{map[string]any{"principalId": "u:acme:eve", "role": "MANAGER"}, map[string]any{"principalId": "u:other:far", "role": "MANAGER"}}
+			members = []any{map[string]any{"principalId": "u:acme:eve", "role": "MANAGER"},
+				map[string]any{"principalId": "u:other:far", "role": "MANAGER"}}
 		}
-		g.must(as("u:acme:ann"), `mutation($n: String!, $v: LibraryVisibility, $m: [ContentMemberChange!], $u: String) { createContent(input: {name: $n, kind: NOTE, title: $n, visibility: $v, members: $m, url: $u}) { userErrors { message } } }`,
+		g.must(as("u:acme:ann"),
+			`mutation($n: String!, $v: LibraryVisibility, $m: [ContentMemberChange!], $u: String) { createContent(input: {name: $n, kind: NOTE, title: $n, visibility: $v, members: $m, url: $u}) { userErrors { message } } }`,
 			"n", name, "v", visibility, "m", members, "u", "https://acme.example/"+name)
 	}
 	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
-	suggested := g.must(as("u:acme:ann"), `mutation { suggestRevision(input: {contentId: "c:acme:hidden", title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`)
+	suggested := g.must(as("u:acme:ann"),
+		`mutation { suggestRevision(input: {contentId: "c:acme:hidden", title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`)
 	unseenPairs["suggestion"] = [][2]string{{suggested.at("suggestRevision", "suggestion", "id").(string), strings.Repeat("0", 32)}}
 	// The first look-up fills the directory, and the second finds it filled.
 	for range 2 {

@@ -134,7 +134,8 @@ func (g *gateway) wantLinear(what string, root *ast.Definition, field *ast.Field
 	if def := g.schema.Types[field.Type.Name()]; def.IsLeafType() {
 		selection = ""
 	}
-	query := fmt.Sprintf("%s(%s) { %s(%s)%s }", strings.ToLower(root.Name), strings.Join(declared, ", "), field.Name, strings.Join(passed, ", "), selection)
+	query := fmt.Sprintf("%s(%s) { %s(%s)%s }", strings.ToLower(root.Name), strings.Join(declared, ", "), field.Name,
+		strings.Join(passed, ", "), selection)
 	ctx, cancel := context.WithTimeout(auth.WithViewer(g.t.Context(), admin()), 10*time.Second)
 	defer cancel()
 	ctx = graphql.StartOperationTrace(ctx)

@@ -23,15 +23,22 @@ func TestMutation_RefusalIsAUserError(t *testing.T) {
 		name, mutation string
 		want           []any
 	}{
-		{"a null visibility", `createGroup(input: {tenant: "acme", name: "g", displayName: "G", visibility: null, clientMutationId: "x"}) { group { id }`, []any{fault("INVALID", "visibility")}},
-		{"all faults at once", `createContent(input: {name: "a/b", kind: LINK, title: " ", link: "ftp://x", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`,
+		{"a null visibility",
+			`createGroup(input: {tenant: "acme", name: "g", displayName: "G", visibility: null, clientMutationId: "x"}) { group { id }`,
+			[]any{fault("INVALID", "visibility")}},
+		{"all faults at once",
+			`createContent(input: {name: "a/b", kind: LINK, title: " ", link: "ftp://x", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`,
 			[]any{fault("INVALID", "name"), fault("INVALID", "title"), fault("INVALID", "link")}},
-		{"a name that is taken", `createContent(input: {name: "page", kind: NOTE, title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("TAKEN", "name")}},
+		{"a name that is taken",
+			`createContent(input: {name: "page", kind: NOTE, title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("TAKEN", "name")}},
 		{"a malformed id", `updateContent(input: {id: "page", title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("INVALID", "id")}},
-		{"an unknown id", `deleteContent(input: {id: "c:acme:none", clientMutationId: "x"}) { deletedContentId fanOut { state }`, []any{fault("NOT_FOUND", "id")}},
+		{"an unknown id", `deleteContent(input: {id: "c:acme:none", clientMutationId: "x"}) { deletedContentId fanOut { state }`,
+			[]any{fault("NOT_FOUND", "id")}},
 		{"not a manager", `updateContent(input: {id: "c:acme:page", title: "t", clientMutationId: "x"}) { content { id } libraryEdge { cursor } fanOut { state }`, []any{fault("FORBIDDEN", "id")}},
-		{"an unknown target", `shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:none"], clientMutationId: "x"}) { content { id } edges { cursor } fanOut { state }`, []any{fault("NOT_FOUND", "principalIds", "1")}},
-		{"another's library", `removeFromLibrary(input: {principalId: "u:acme:root", contentId: "c:acme:page", clientMutationId: "x"}) { removedContentId principal { id } fanOut { state }`, []any{fault("FORBIDDEN", "principalId")}},
+		{"an unknown target",
+			`shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:none"], clientMutationId: "x"}) { content { id } edges { cursor } fanOut { state }`, []any{fault("NOT_FOUND", "principalIds", "1")}},
+		{"another's library",
+			`removeFromLibrary(input: {principalId: "u:acme:root", contentId: "c:acme:page", clientMutationId: "x"}) { removedContentId principal { id } fanOut { state }`, []any{fault("FORBIDDEN", "principalId")}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -67,7 +74,8 @@ func TestMutation_SaysWhatIsInvalid(t *testing.T) {
 		mutation string
 		want     []any
 	}{
-		"texts":        {`createContent(input: {kind: LINK, title: " ", link: "ftp://x", description: "` + long + `"})`, []any{"EMPTY", "TOO_LONG", "MALFORMED"}},
+		"texts": {`createContent(input: {kind: LINK, title: " ", link: "ftp://x", description: "` + long + `"})`,
+			[]any{"EMPTY", "TOO_LONG", "MALFORMED"}},
 		"kind":         {`createContent(input: {kind: NOTE, title: "t", link: "https://example.com"})`, []any{"NOT_APPLICABLE"}},
 		"missing link": {`createContent(input: {kind: LINK, title: "t"})`, []any{"EMPTY"}},
 		"url":          {`createContent(input: {kind: NOTE, title: "t", url: "https://example.com/` + long + `"})`, []any{"TOO_LONG"}},
@@ -78,7 +86,8 @@ func TestMutation_SaysWhatIsInvalid(t *testing.T) {
 		"twice":        {`setContentMembers(input: {contentId: "c:acme:page", members: [{principalId: "u:acme:root", role: VIEWER}, {principalId: "u:acme:root", role: EDITOR}]})`, []any{"REPEATED"}},
 		"another kind": {`createGroup(input: {tenant: "acme", name: "g", displayName: "G"}) { userErrors { reason } } n: updateGroup(input: {id: "u:acme:ann", displayName: "x"})`, []any{"NOT_APPLICABLE"}},
 		"not invalid":  {`deleteContent(input: {id: "c:acme:none"})`, []any{nil}},
-		"lease key":    {`acquireLease(input: {documents: [{key: ""}, {key: "` + long + `"}], ttlMs: 1})`, []any{"EMPTY", "TOO_LONG", "OUT_OF_RANGE"}},
+		"lease key": {`acquireLease(input: {documents: [{key: ""}, {key: "` + long + `"}], ttlMs: 1})`,
+			[]any{"EMPTY", "TOO_LONG", "OUT_OF_RANGE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := g.do(as("u:acme:ann"), "mutation { m: "+c.mutation+" { userErrors { reason } } }")
@@ -114,10 +123,15 @@ func TestMutation_FailureIsATopLevelError(t *testing.T) {
 		code   fault.Code
 		reason fault.Reason
 	}{
-		{"anonymous", g.do(&principal.Viewer{}, `mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), fault.Unauthenticated, ""},
+		{"anonymous", g.do(&principal.Viewer{},
+			`mutation { m: deleteContent(input: {id: "c:acme:page"}) { deletedContentId userErrors { code } } }`), fault.Unauthenticated, ""},
 		{"another input under one key", g.do(as("u:acme:ann"), create, "t", "two"), fault.Conflict, fault.ReasonIdempotencyMismatch},
-		{"not a date", g.do(as("u:acme:ann"), `mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},
-		{"a version beyond an Int", g.do(as("u:acme:ann"), `mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`), fault.Invalid, fault.ReasonBadInput},
+		{"not a date", g.do(as("u:acme:ann"),
+			`mutation { m: updateContent(input: {id: "c:acme:page", expiresAt: "soon"}) { userErrors { code } } }`), fault.Invalid,
+			fault.ReasonBadInput},
+		{"a version beyond an Int", g.do(as("u:acme:ann"),
+			`mutation { m: deleteContent(input: {id: "c:acme:page", expectedVersion: 4294967297}) { userErrors { code } } }`),
+			fault.Invalid, fault.ReasonBadInput},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,9 +159,11 @@ func TestMutation_MissingFieldIsNotNull(t *testing.T) {
 		want  map[string]any // of the content; nil: INVALID
 	}{
 		{"set", map[string]any{"description": "d", "expiresAt": "2999-01-01T00:00:00Z"},
-			map[string]any{"title": "page", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z", "version": 2.0}},
+			map[string]any{"title": "page", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z",
+				"version": 2.0}},
 		{"left out", map[string]any{"title": "t"},
-			map[string]any{"title": "t", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z", "version": 3.0}},
+			map[string]any{"title": "t", "description": "d", "link": "https://example.com/", "expiresAt": "2999-01-01T00:00:00.000000Z",
+				"version": 3.0}},
 		{"cleared", map[string]any{"description": nil, "expiresAt": nil},
 			map[string]any{"title": "t", "description": nil, "link": "https://example.com/", "expiresAt": nil, "version": 4.0}},
 		{"a title cannot be cleared", map[string]any{"title": nil}, nil},
@@ -215,7 +231,8 @@ func TestShareContent_ReturnsAnEdgeForEachTarget(t *testing.T) {
 	g := newGateway(t)
 	g.people("root", "ann", "bob")
 	g.link(as("u:acme:ann"), "page")
-	a := g.must(as("u:acme:ann"), `mutation { shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:ann"]}) { content { id } edges { cursor role node { id } } fanOut { libraries state } userErrors { code } } }`)
+	a := g.must(as("u:acme:ann"),
+		`mutation { shareContent(input: {contentId: "c:acme:page", principalIds: ["u:acme:bob", "u:acme:ann"]}) { content { id } edges { cursor role node { id } } fanOut { libraries state } userErrors { code } } }`)
 	for path, want := range map[string]any{
 		"shareContent edges 0 role":     "VIEWER",
 		"shareContent edges 1 role":     "MANAGER", // sharing never demotes
@@ -227,7 +244,8 @@ func TestShareContent_ReturnsAnEdgeForEachTarget(t *testing.T) {
 			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
 		}
 	}
-	rebuilt := g.must(admin(), `mutation { rebuildLibrary(input: {principalId: "u:acme:bob"}) { principal { id } restored removed userErrors { code } } }`)
+	rebuilt := g.must(admin(),
+		`mutation { rebuildLibrary(input: {principalId: "u:acme:bob"}) { principal { id } restored removed userErrors { code } } }`)
 	want := map[string]any{"principal": map[string]any{"id": "u:acme:bob"}, "restored": 0.0, "removed": 0.0, "userErrors": []any{}}
 	if diff := cmp.Diff(want, rebuilt.at("rebuildLibrary")); diff != "" {
 		t.Errorf("rebuildLibrary (-want +got):\n%s", diff)

@@ -182,7 +182,8 @@ type request struct {
 
 func (r *request) String() string {
 	b, _ := json.Marshal(r.variables) // they consist of JSON values
-	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q in %q; failing with %v after %d", r.query, b, r.viewer, r.accept, r.language, r.fails, r.after)
+	return fmt.Sprintf("%s\nvariables %s of %q, accepting %q in %q; failing with %v after %d", r.query, b, r.viewer,
+		r.accept, r.language, r.fails, r.after)
 }
 
 // do sends the request.
@@ -256,26 +257,33 @@ func worldOfOperations(g *gateway) {
 		g.must(by, `mutation($id: ID!, $v: LibraryVisibility, $d: String) { updateContent(input: {id: $id, visibility: $v, description: $d}) { userErrors { message } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", i), "v", visibility[i%3], "d", []string{`"quoted" \ <b>`, "tab\tline\n", "ünï"}[i/3%3])
 	}
-	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew", visibility: PRIVATE}) { userErrors { message } } }`)
-	g.must(as("u:acme:ann"), `mutation { setGroupMembers(input: {groupId: "g:acme:crew", members: [{principalId: "u:acme:bob", role: MEMBER}]}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew", visibility: PRIVATE}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { setGroupMembers(input: {groupId: "g:acme:crew", members: [{principalId: "u:acme:bob", role: MEMBER}]}) { userErrors { message } } }`)
 	for i := range 5 {
-		g.must(as("u:acme:ann"), `mutation($id: ID!) { setContentMembers(input: {contentId: $id, members: [{principalId: "g:acme:crew", role: EDITOR}]}) { userErrors { message } } }`,
+		g.must(as("u:acme:ann"),
+			`mutation($id: ID!) { setContentMembers(input: {contentId: $id, members: [{principalId: "g:acme:crew", role: EDITOR}]}) { userErrors { message } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", 3*(i%4)))
 	}
 	for i := range 3 { // notes in two languages
-		g.must(as("u:acme:ann"), `mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PUBLIC, title: "note", body: "text", locale: "en", members: [{principalId: "u:acme:eve", role: EDITOR}]}) { userErrors { field message } } }`,
+		g.must(as("u:acme:ann"),
+			`mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PUBLIC, title: "note", body: "text", locale: "en", members: [{principalId: "u:acme:eve", role: EDITOR}]}) { userErrors { field message } } }`,
 			"n", fmt.Sprintf("note%d", i))
-		g.must(as("u:acme:ann"), `mutation($id: ID!) { saveRevision(input: {contentId: $id, locale: "de", title: "Notiz", body: "Text"}) { userErrors { field message } } }`,
+		g.must(as("u:acme:ann"),
+			`mutation($id: ID!) { saveRevision(input: {contentId: $id, locale: "de", title: "Notiz", body: "Text"}) { userErrors { field message } } }`,
 			"id", fmt.Sprintf("c:acme:note%d", i))
 	}
 	for i, path := range []string{"eins", "zwei", "drei"} {
-		moved := g.must(as([]string{"u:acme:ann", "u:acme:bob", "u:acme:ghost"}[i]), `mutation($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { content { url } userErrors { message } } }`,
+		moved := g.must(as([]string{"u:acme:ann", "u:acme:bob", "u:acme:ghost"}[i]),
+			`mutation($id: ID!, $url: String) { moveContent(input: {id: $id, url: $url}) { content { url } userErrors { message } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", i), "url", "https://acme.example/"+path)
 		if moved.at("moveContent", "content", "url") != "https://acme.example/"+path {
 			g.t.Fatalf("no item has the url %s: %v", path, moved)
 		}
 	}
-	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { updateContent(input: {id: "c:acme:item000", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 }
 
 // pair is both ways to answer a request.

@@ -29,7 +29,9 @@ func newDrawer(g *gateway) *drawer {
 	for _, viewer := range []string{"u:acme:eve", "u:acme:bob", "u:acme:root"} {
 		for _, owner := range []string{"u:acme:eve", "u:acme:bob", "g:acme:crew"} {
 			for _, order := range []string{"ASC", "DESC"} {
-				a := g.do(as(viewer), `query($id: ID!) { node(id: $id) { ...u ...g } } fragment u on User { library(first: 9, orderBy: {field: LAST_MODIFIED, direction: `+order+`}) { edges { cursor } } } fragment g on Group { library(first: 3) { edges { cursor } } }`, "id", owner)
+				a := g.do(as(viewer),
+					`query($id: ID!) { node(id: $id) { ...u ...g } } fragment u on User { library(first: 9, orderBy: {field: LAST_MODIFIED, direction: `+
+						order+`}) { edges { cursor } } } fragment g on Group { library(first: 3) { edges { cursor } } }`, "id", owner)
 				edges, _ := a.at("node", "library", "edges").([]any)
 				for i, e := range edges {
 					if i%3 == 1 {
@@ -45,7 +47,9 @@ func newDrawer(g *gateway) *drawer {
 // shapesWithTexts returns shapes that include the texts of items.
 func shapesWithTexts() *shape {
 	page := shapes()
-	text := &shape{typename: "Revision", leaves: strings.Fields("__typename key branch number locale title title createdAt baseRevision isCurrent isWorking"), on: []string{"KeyedObject { __typename }"}}
+	text := &shape{typename: "Revision",
+		leaves: strings.Fields("__typename key branch number locale title title createdAt baseRevision isCurrent isWorking"),
+		on:     []string{"KeyedObject { __typename }"}}
 	page.objects["nodes"].objects["revision"] = text
 	return page
 }
@@ -73,13 +77,16 @@ func (d *drawer) id(field string) string {
 		case "content":
 			return item
 		case "contentByUrl":
-			return pick(d, "https://acme.example/eins", "HTTPS://acme.example:443/a/../eins?lang=de", "https://acme.example/zwei", "https://acme.example/drei")
+			return pick(d, "https://acme.example/eins", "HTTPS://acme.example:443/a/../eins?lang=de", "https://acme.example/zwei",
+				"https://acme.example/drei")
 		case "byKey":
-			return pick(d, item, "https://acme.example/eins", "https://acme.example/zwei", "c:acme:note0", "c:acme:note0#1", "c:acme:note1#1.1", "c:acme:note1#user/u:acme:eve/1")
+			return pick(d, item, "https://acme.example/eins", "https://acme.example/zwei", "c:acme:note0", "c:acme:note0#1",
+				"c:acme:note1#1.1", "c:acme:note1#user/u:acme:eve/1")
 		}
 		return pick(d, "u:acme:eve", "g:acme:crew", item)
 	}
-	return pick(d, "u:acme:bob", "u:acme:ghost", "u:acme:nobody", "g:acme:none", "c:acme:none", "u:other:eve", "u:acme", "", "e:acme:x", "U:ACME:EVE", "u:acme:e ve", "l:0", "p:1", "s:acme:1")
+	return pick(d, "u:acme:bob", "u:acme:ghost", "u:acme:nobody", "g:acme:none", "c:acme:none", "u:other:eve", "u:acme",
+		"", "e:acme:x", "U:ACME:EVE", "u:acme:e ve", "l:0", "p:1", "s:acme:1")
 }
 
 // document draws a document with one operation.
@@ -147,7 +154,8 @@ func (d *drawer) root(alias string) string {
 		}
 		return text + " { id __typename ... on User { " + d.principal("User") + "} ... on Group { " + d.principal("Group") + "} }"
 	case "node":
-		return text + " { id __typename ... on User { " + d.principal("User") + "} ... on Group { " + d.principal("Group") + "} ... on Content { " + d.item() + "} }"
+		return text + " { id __typename ... on User { " + d.principal("User") + "} ... on Group { " + d.principal("Group") +
+			"} ... on Content { " + d.item() + "} }"
 	}
 	return text + " { " + d.principal("User") + "}"
 }
@@ -219,11 +227,14 @@ func (d *drawer) library(alias string) string {
 	case 22, 23:
 		arguments = "(filter: " + n("f", "LibraryFilter") + ", first: " + n("m", "Int = 2") + ", after: " + after() + ")"
 	case 24:
-		arguments = "(last: 3, filter: {text: " + n("t", "String") + ", kinds: " + pick(d, "NOTE", "[LINK, NOTE]", n("k", "[ContentKind!]"), "null", "[]") + "})"
+		arguments = "(last: 3, filter: {text: " + n("t", "String") + ", kinds: " + pick(d, "NOTE", "[LINK, NOTE]",
+			n("k", "[ContentKind!]"), "null", "[]") + "})"
 	case 25:
-		arguments = "(first: 4, filter: {createdBy: " + n("by", "ID") + ", visibilities: [" + pick(d, "PUBLIC", "PRIVATE, LOGGEDIN") + "]}, includeShared: " + pick(d, "true", "false") + ")"
+		arguments = "(first: 4, filter: {createdBy: " + n("by", "ID") + ", visibilities: [" + pick(d, "PUBLIC", "PRIVATE, LOGGEDIN") +
+			"]}, includeShared: " + pick(d, "true", "false") + ")"
 	case 26:
-		arguments = pick(d, `(filter: null)`, `(filter: {})`, `(filter: {text: "no"}, first: 5)`, `(filter: {roles: [EDITOR], text: "o"})`, `(filter: {createdBy: "u:acme:ghost"})`, `(filter: {createdBy: "ghost"})`)
+		arguments = pick(d, `(filter: null)`, `(filter: {})`, `(filter: {text: "no"}, first: 5)`,
+			`(filter: {roles: [EDITOR], text: "o"})`, `(filter: {createdBy: "u:acme:ghost"})`, `(filter: {createdBy: "ghost"})`)
 	case 0, 1, 2:
 		arguments = "(first: " + strconv.Itoa(d.IntN(6)) + ")"
 	case 3:
@@ -301,7 +312,8 @@ var readFaults = []error{
 func (d *drawer) request(query string) *request {
 	r := &request{
 		query: query, variables: map[string]any{},
-		viewer: pick(d, "u:acme:eve", "u:acme:eve", "u:acme:eve", "u:acme:bob", "u:acme:bob", "u:acme:ann", "", "u:acme:root", "u:acme:root", "u:other:zed", "u:acme:new", "u:other:over"),
+		viewer: pick(d, "u:acme:eve", "u:acme:eve", "u:acme:eve", "u:acme:bob", "u:acme:bob", "u:acme:ann", "", "u:acme:root",
+			"u:acme:root", "u:other:zed", "u:acme:new", "u:other:over"),
 		accept: pick(d, "", "application/json", "application/graphql-response+json"), language: pick(d, "", "de", "en", "fr, de;q=0.5"),
 	}
 	for name, typ := range d.declared {

@@ -20,7 +20,8 @@ func announce(ctx context.Context, c *library.Content) *library.Content {
 
 // CreateBranch adds a branch.
 func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput) (*graph.CreateBranchPayload, error) {
-	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom, IdempotencyKey: in.IdempotencyKey})
+	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom,
+		IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	p := &graph.CreateBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
@@ -31,7 +32,8 @@ func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput)
 
 // SetCurrentBranch changes the current branch.
 func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
-	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch, Working: given(in.Working)})
+	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch,
+		Working: given(in.Working)})
 	faults, err := graph.UserErrors(err)
 	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
@@ -58,14 +60,17 @@ func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput)
 		BaseRevision: in.BaseRevision, Publish: in.Publish == nil || *in.Publish, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.SaveRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.SaveRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
+		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // PublishRevision makes a revision the current one.
 func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevisionInput) (*graph.PublishRevisionPayload, error) {
-	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Number: in.Number})
+	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch,
+		Locale: in.Locale, Number: in.Number})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
+		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // SaveDraft saves a draft.
@@ -83,9 +88,11 @@ func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*gra
 
 // PublishDraft makes a draft the current revision.
 func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput) (*graph.PublishDraftPayload, error) {
-	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Force: given(in.Force)})
+	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch,
+		Locale: in.Locale, Force: given(in.Force)})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
+		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // DiscardDraft removes a draft.

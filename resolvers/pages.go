@@ -42,7 +42,8 @@ func (r *Root) text(ctx context.Context, c *library.Content, q note.TextQuery) (
 }
 
 // Suggestions returns a page of the suggestions for an item.
-func (r contents) Suggestions(ctx context.Context, c *library.Content, state *note.State, first *int, after *string) (*note.SuggestionConnection, error) {
+func (r contents) Suggestions(ctx context.Context, c *library.Content, state *note.State, first *int,
+	after *string) (*note.SuggestionConnection, error) {
 	return r.Pages.Suggestions(ctx, auth.ViewerFrom(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
 }
 
@@ -64,7 +65,8 @@ func (r branches) Locales(ctx context.Context, b *note.Branch) ([]string, error)
 }
 
 // Revisions returns a page of the revisions of a branch.
-func (r branches) Revisions(ctx context.Context, b *note.Branch, locale *string, first *int, after *string) (*note.RevisionConnection, error) {
+func (r branches) Revisions(ctx context.Context, b *note.Branch, locale *string, first *int,
+	after *string) (*note.RevisionConnection, error) {
 	found, err := r.Pages.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
@@ -119,7 +121,8 @@ func (r suggestions) ResultingRevision(ctx context.Context, s *note.Suggestion) 
 	if s.Resulting == nil {
 		return nil, nil
 	}
-	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale, Number: *s.Resulting})
+	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale,
+		Number: *s.Resulting})
 }
 
 // body reads a text. It reserves the memory first, because twenty long texts at once take as much

@@ -51,8 +51,10 @@ func (q queries) LatestPastes(ctx context.Context, first *int, after *string, la
 func isNotLoaded(e *paste.Edge) bool { return !e.Node.Body.Loaded() }
 
 // LatestContent returns a page of the public content of a tenant.
-func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error) {
-	found, err := q.Library.LatestContent(ctx, auth.ViewerFrom(ctx), tenant, cursor.PageArgs{First: first, After: after, Last: last, Before: before})
+func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int,
+	before *string) (*library.FeedConnection, error) {
+	found, err := q.Library.LatestContent(ctx, auth.ViewerFrom(ctx), tenant, cursor.PageArgs{First: first, After: after,
+		Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,8 @@ import (
 func TestLatestPastes_PlanWritesTheSameBytes(t *testing.T) {
 	g := newGateway(t)
 	create := func(title, body, rest string) {
-		g.must(&principal.Viewer{}, `mutation($t: String, $b: String!) { createPaste(input: {title: $t, body: $b`+rest+`}) { userErrors { code } } }`, "t", title, "b", body)
+		g.must(&principal.Viewer{}, `mutation($t: String, $b: String!) { createPaste(input: {title: $t, body: $b`+rest+
+			`}) { userErrors { code } } }`, "t", title, "b", body)
 	}
 	create(`"quoted" \ back`, "tab\tline\nreturn\r\x1b", "")
 	create("<script>&\u2028", "漢字", `, expiresAt: "2999-01-01T00:00:00Z"`)
@@ -35,7 +36,8 @@ func TestLatestPastes_PlanWritesTheSameBytes(t *testing.T) {
 	}
 	const all = `{ __typename id title body isPrivate createdAt modifiedAt expiresAt version ... on Node { id } a: title }`
 	for _, query := range []string{
-		`{ latestPastes { __typename edges { __typename cursor node ` + all + ` } nodes ` + all + ` pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } }`,
+		`{ latestPastes { __typename edges { __typename cursor node ` + all + ` } nodes ` + all +
+			` pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } }`,
 		`{ a: latestPastes(first: 0) { edges { cursor } pageInfo { hasNextPage startCursor } } b: latestPastes(last: 1) { nodes { id @skip(if: true) title } } }`,
 	} {
 		compare(query)
@@ -91,15 +93,18 @@ func TestLatestPastes_ReserveMemoryBeforeTheyRead(t *testing.T) {
 	store := &steeredBodies{before: func() { reads++ }}
 	g := newGatewayOn(t, func(s *domain.Store) { store.Store, s.Pastes = s.Pastes, store })
 	for range 3 {
-		g.must(&principal.Viewer{}, `mutation($b: String!) { createPaste(input: {body: $b}) { userErrors { code } } }`, "b", strings.Repeat("x", 400_000))
+		g.must(&principal.Viewer{}, `mutation($b: String!) { createPaste(input: {body: $b}) { userErrors { code } } }`, "b",
+			strings.Repeat("x", 400_000))
 	}
 	const query = `{ latestPastes { nodes { body } } }`
 	for _, exec := range []*executor.Executor{g.exec, g.slow} {
-		if got, err := g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, &principal.Viewer{}, query, 2<<20); err != nil || len(got) < 1_200_000 || reads != 1 {
+		if got, err := g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, &principal.Viewer{}, query, 2<<20); err != nil ||
+			len(got) < 1_200_000 || reads != 1 {
 			t.Errorf("with enough memory: %d bytes by %d reads, %v", len(got), reads, err)
 		}
 		reads = 0
-		if _, err := g.boundedIn(answers.NewMemory(1_000_000, 1<<20), exec, &principal.Viewer{}, query, 2<<20); !errors.Is(err, answers.ErrNoMemory) || reads != 0 {
+		if _, err := g.boundedIn(answers.NewMemory(1_000_000, 1<<20), exec, &principal.Viewer{}, query, 2<<20); !errors.Is(err,
+			answers.ErrNoMemory) || reads != 0 {
 			t.Errorf("without enough memory: %v after %d reads", err, reads)
 		}
 	}

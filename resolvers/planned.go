@@ -30,7 +30,8 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 // fill loads what the plan needs in addition to the edges. It loads creators by calling creators.
 // Loaders cache results and errors, so nothing is read twice if the generated code has to write the
 // page.
-func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan, creators func(context.Context, []graph.Row) error) (page *graph.Page, err error) {
+func (r *Root) fill(ctx context.Context, conn *library.LibraryConnection, want *graph.PagePlan,
+	creators func(context.Context, []graph.Row) error) (page *graph.Page, err error) {
 	page = &graph.Page{LibraryConnection: conn, Rows: make([]graph.Row, len(conn.Edges))}
 	for i, e := range conn.Edges {
 		page.Rows[i].LibraryEdge = e

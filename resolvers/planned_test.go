@@ -24,9 +24,12 @@ type shape struct {
 }
 
 func shapes() *shape {
-	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"), on: []string{"Node { id }", "Principal { id }", "_Entity { ... on User { tenant } }"}}
-	content := &shape{typename: "Content", on: []string{"Node { id }", "KeyedObject { ... on Content { kind } }", "_Entity { ... on Content { version } }"},
-		leaves:  strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified version viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete expiresAt"),
+	user := &shape{typename: "User", leaves: strings.Fields("__typename id tenant displayName visibility createdAt email"),
+		on: []string{"Node { id }", "Principal { id }", "_Entity { ... on User { tenant } }"}}
+	content := &shape{typename: "Content", on: []string{"Node { id }", "KeyedObject { ... on Content { kind } }",
+		"_Entity { ... on Content { version } }"},
+		leaves: strings.Fields("__typename id tenant kind title description link visibility createdAt lastModified " +
+			"version viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete expiresAt"),
 		objects: map[string]*shape{"createdBy": user}}
 	edge := &shape{typename: "LibraryEdge", leaves: strings.Fields("__typename cursor role"), objects: map[string]*shape{"node": content}}
 	return &shape{typename: "LibraryConnection", leaves: []string{"__typename", "bucket"}, objects: map[string]*shape{
@@ -46,7 +49,8 @@ func (s *shape) draw(t *rapid.T, depth int) string {
 		if n := rapid.IntRange(0, 8).Draw(t, "alias"); n == 0 {
 			alias = "x_"
 		}
-		directive := rapid.SampledFrom([]string{"", "", "", "", " @skip(if: $no)", " @include(if: $no)", " @include(if: $yes)"}).Draw(t, "directive")
+		directive := rapid.SampledFrom([]string{"", "", "", "", " @skip(if: $no)", " @include(if: $no)", " @include(if: $yes)"}).Draw(t,
+			"directive")
 		kind := rapid.IntRange(0, 9).Draw(t, "kind")
 		switch {
 		case kind < 4 && len(s.objects) > 0 && depth > 0:
@@ -85,15 +89,20 @@ func TestPlan_WritesTheSameBytes(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(7)
 	for i, text := range []string{`"quoted" \ back`, "tab\tline\nreturn\r", "<script>&\u2028 ünï 漢字"} {
-		g.must(as("u:acme:ann"), `mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d, expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { code field } } }`,
+		g.must(as("u:acme:ann"),
+			`mutation($id: ID!, $d: String) { updateContent(input: {id: $id, description: $d, expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { code field } } }`,
 			"id", fmt.Sprintf("c:acme:item%03d", 3*i), "d", text)
 	}
 	page := shapes()
-	viewers := map[string]*principal.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {}, "an administrator": admin()}
+	viewers := map[string]*principal.Viewer{"the owner": as("u:acme:eve"), "a colleague": as("u:acme:bob"), "anonymous": {},
+		"an administrator": admin()}
 	rapid.Check(t, func(rt *rapid.T) {
 		viewer := viewers[rapid.SampledFrom([]string{"the owner", "a colleague", "anonymous", "an administrator"}).Draw(rt, "viewer")]
-		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 3, filter: {text: \"item\"})", "(last: 2, filter: {createdBy: \"u:acme:ann\", kinds: [LINK]})", "(filter: {text: \"nowhere\"})", "(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
-		query := `query($yes: Boolean = true, $no: Boolean = false) { user(id: "u:acme:eve") { library` + arguments + ` ` + page.draw(rt, 5) + ` id @include(if: $yes) @skip(if: $no) } }`
+		arguments := rapid.SampledFrom([]string{"", "(first: 3)", "(last: 2)", "(first: 0)", "(first: 3, filter: {text: \"item\"})",
+			"(last: 2, filter: {createdBy: \"u:acme:ann\", kinds: [LINK]})", "(filter: {text: \"nowhere\"})",
+			"(first: 4, orderBy: {field: LAST_MODIFIED, direction: DESC})"}).Draw(rt, "arguments")
+		query := `query($yes: Boolean = true, $no: Boolean = false) { user(id: "u:acme:eve") { library` + arguments + ` ` +
+			page.draw(rt, 5) + ` id @include(if: $yes) @skip(if: $no) } }`
 		fast, slow := g.doWith(g.exec, viewer, query), g.doWith(g.slow, viewer, query)
 		if diff := cmp.Diff(slow.raw, fast.raw); diff != "" {
 			rt.Fatalf("%s\n(-generated +planned):\n%s", query, diff)
@@ -109,14 +118,19 @@ func TestPlan_WritesTheSameBytes(t *testing.T) {
 func TestPlan_WritesEachFieldAsTheGeneratedCode(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(3)
-	g.must(as("u:acme:ann"), `mutation { setContentMembers(input: {contentId: "c:acme:item000", members: [{principalId: "u:acme:bob", role: EDITOR}]}) { userErrors { message } } }`)
-	g.must(as("u:acme:ann"), `mutation { updateContent(input: {id: "c:acme:item000", description: "text", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { setContentMembers(input: {contentId: "c:acme:item000", members: [{principalId: "u:acme:bob", role: EDITOR}]}) { userErrors { message } } }`)
+	g.must(as("u:acme:ann"),
+		`mutation { updateContent(input: {id: "c:acme:item000", description: "text", expiresAt: "2999-01-01T00:00:00Z"}) { userErrors { message } } }`)
 	const (
 		item  = `{ __typename id tenant kind title description link visibility createdAt lastModified version expiresAt viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete createdBy { __typename id tenant displayName visibility createdAt } }`
-		query = `{ user(id: "u:acme:eve") { library(first: 3) { __typename bucket edges { __typename cursor role node ` + item + ` } nodes ` + item + ` count { __typename value precision } pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } } }`
+		query = `{ user(id: "u:acme:eve") { library(first: 3) { __typename bucket edges { __typename cursor role node ` +
+			item + ` } nodes ` + item +
+			` count { __typename value precision } pageInfo { __typename hasNextPage hasPreviousPage startCursor endCursor } } } }`
 		twice = `{ user(id: "u:acme:eve") { library { nodes { createdBy { ... on Node { id } ... on Principal { id } ... on User { id } ... on _Entity { ... on Node { id } __typename } ... on User { __typename } } } } } }`
 	)
-	for name, viewer := range map[string]*principal.Viewer{"creator": as("u:acme:ann"), "editor": as("u:acme:bob"), "owner": as("u:acme:eve"), "administrator": admin(), "anonymous": {}} {
+	for name, viewer := range map[string]*principal.Viewer{"creator": as("u:acme:ann"), "editor": as("u:acme:bob"),
+		"owner": as("u:acme:eve"), "administrator": admin(), "anonymous": {}} {
 		t.Run(name, func(t *testing.T) {
 			for _, query := range []string{query, twice} {
 				fast, slow := g.doWith(g.exec, viewer, query), g.doWith(g.slow, viewer, query)
@@ -145,7 +159,8 @@ func TestPlan_ErrorsAreThoseOfTheGeneratedCode(t *testing.T) {
 	for _, err := range a.errs {
 		paths[err.Error()] = errors.Is(err, errDown)
 	}
-	wantPaths := map[string]bool{"input:1:49: user.library.nodes[0].viewerRole down": true, "input:1:49: user.library.nodes[1].viewerRole down": true}
+	wantPaths := map[string]bool{"input:1:49: user.library.nodes[0].viewerRole down": true,
+		"input:1:49: user.library.nodes[1].viewerRole down": true}
 	if diff := cmp.Diff(wantPaths, paths); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}

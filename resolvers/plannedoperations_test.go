@@ -67,7 +67,8 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	if german < *operations/1000 {
 		t.Errorf("only %d of %d have a text in the language of the request", german, *operations)
 	}
-	for _, outcome := range []string{"answered DATA", "answered NULL", "started INTERNAL_SERVER_ERROR", "started BAD_USER_INPUT", "started BAD_CURSOR", "started TIMEOUT", "started UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
+	for _, outcome := range []string{"answered DATA", "answered NULL", "started INTERNAL_SERVER_ERROR", "started BAD_USER_INPUT",
+		"started BAD_CURSOR", "started TIMEOUT", "started UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
 		if seen[outcome] < *operations/1000 {
 			t.Errorf("%s: only %d of %d", outcome, seen[outcome], *operations)
 		}

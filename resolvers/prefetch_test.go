@@ -17,7 +17,8 @@ func TestPrefetch_MatchesTheLaterRequest(t *testing.T) {
 	g.fillLibrary(9)
 	const eve, all = "u:acme:eve", "g:acme:all"
 	g.must(as(eve), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
-	cursor, _ := g.must(as(eve), `{ viewer { library(first: 2) { pageInfo { endCursor } } } }`).at("viewer", "library", "pageInfo", "endCursor").(string)
+	cursor, _ := g.must(as(eve), `{ viewer { library(first: 2) { pageInfo { endCursor } } } }`).at("viewer", "library",
+		"pageInfo", "endCursor").(string)
 	const page = `{ nodes { id } }`
 	order := map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}
 	for _, c := range []struct {
@@ -29,24 +30,31 @@ func TestPrefetch_MatchesTheLaterRequest(t *testing.T) {
 		{"a user", `{ user(id: "u:acme:eve") { library(first: 3) ` + page + ` } }`, nil, 1},
 		{"a group", `{ group(id: "g:acme:all") { library(last: 3) ` + page + ` } }`, nil, 1},
 		{"a principal", `{ principal(id: "g:acme:all") { library(first: 0) ` + page + ` } }`, nil, 1},
-		{"a node", `{ node(id: "u:acme:eve") { id ... on User { library ` + page + ` } ... on Group { library(first: 1) ` + page + ` } } }`, nil, 1},
-		{"a principal by fragments", `query($g: ID!) { principal(id: $g) { ...f ... on User { library(first: 9) ` + page + ` } } } fragment f on Group { l: library(first: 4) ` + page + ` }`, []any{"g", all}, 1},
+		{"a node", `{ node(id: "u:acme:eve") { id ... on User { library ` + page + ` } ... on Group { library(first: 1) ` +
+			page + ` } } }`, nil, 1},
+		{"a principal by fragments", `query($g: ID!) { principal(id: $g) { ...f ... on User { library(first: 9) ` + page +
+			` } } } fragment f on Group { l: library(first: 4) ` + page + ` }`, []any{"g", all}, 1},
 		{"capital letters", `{ user(id: "U:Acme:EVE") { library ` + page + ` } }`, nil, 1},
-		{"everything given", `{ user(id: "u:acme:eve") { library(first: 3, after: "` + cursor + `", orderBy: {field: LAST_MODIFIED, direction: ASC}, includeShared: false) ` + page + ` } }`, nil, 1},
+		{"everything given", `{ user(id: "u:acme:eve") { library(first: 3, after: "` + cursor +
+			`", orderBy: {field: LAST_MODIFIED, direction: ASC}, includeShared: false) ` + page + ` } }`, nil, 1},
 		{"what is shared too", `{ user(id: "u:acme:eve") { library(includeShared: true) ` + page + ` } }`, nil, 1},
 		{"by variables", `query($n: Int, $c: Cursor, $o: LibraryOrder, $s: Boolean) { user(id: "u:acme:eve") { library(first: $n, after: $c, orderBy: $o, includeShared: $s) ` + page + ` } }`,
 			[]any{"n", json.Number("3"), "c", cursor, "o", map[string]any{"field": "LAST_MODIFIED", "direction": "ASC"}, "s", false}, 1},
 		{"by variables, backwards", `query($n: Int, $o: LibraryOrder) { user(id: "u:acme:eve") { library(last: $n, orderBy: $o) ` + page + ` } }`,
 			[]any{"n", int64(3), "o", order}, 1},
-		{"variables left out", `query($n: Int, $c: Cursor, $o: LibraryOrder, $s: Boolean) { user(id: "u:acme:eve") { library(first: $n, after: $c, orderBy: $o, includeShared: $s) ` + page + ` } }`, nil, 1},
-		{"the direction as a variable", `query($d: OrderDirection!) { user(id: "u:acme:eve") { library(orderBy: {field: LAST_MODIFIED, direction: $d}) ` + page + ` } }`,
+		{"variables left out",
+			`query($n: Int, $c: Cursor, $o: LibraryOrder, $s: Boolean) { user(id: "u:acme:eve") { library(first: $n, after: $c, orderBy: $o, includeShared: $s) ` + page + ` } }`, nil, 1},
+		{"the direction as a variable",
+			`query($d: OrderDirection!) { user(id: "u:acme:eve") { library(orderBy: {field: LAST_MODIFIED, direction: $d}) ` + page + ` } }`,
 			[]any{"d", "DESC"}, 1},
 		{"two pages", `{ user(id: "u:acme:eve") { a: library(first: 1) ` + page + ` b: library(first: 2) ` + page + ` } }`, nil, 2},
 		{"all that costs", `{ user(id: "u:acme:eve") { library { nodes { viewerRole } pageInfo { hasPreviousPage } } } }`, nil, 1},
 		{"no entries", `{ user(id: "u:acme:eve") { library { bucket } } }`, nil, 1},
 		{"left out", `query($x: Boolean = false) { user(id: "u:acme:eve") { id library @include(if: $x) ` + page + ` } }`, nil, 0},
-		{"several nodes", `{ nodes(ids: ["u:acme:eve", "c:acme:item000", "g:acme:all", "none"]) { ... on User { library(first: 1) ` + page + ` } ... on Group { library(first: 2) ` + page + ` } } }`, nil, 2},
-		{"an entity", `{ _entities(representations: [{__typename: "User", id: "u:acme:eve"}]) { ... on User { library ` + page + ` } } }`, nil, 1},
+		{"several nodes", `{ nodes(ids: ["u:acme:eve", "c:acme:item000", "g:acme:all", "none"]) { ... on User { library(first: 1) ` +
+			page + ` } ... on Group { library(first: 2) ` + page + ` } } }`, nil, 2},
+		{"an entity", `{ _entities(representations: [{__typename: "User", id: "u:acme:eve"}]) { ... on User { library ` + page + ` } } }`,
+			nil, 1},
 		{"the same page twice", `{ user(id: "u:acme:eve") { a: library ` + page + ` b: library ` + page + ` } }`, nil, 2},
 		{"no page", `{ user(id: "u:acme:eve") { displayName } }`, nil, 0},
 	} {

@@ -16,7 +16,8 @@ func (r users) Email(ctx context.Context, u *principal.User) (*string, error) {
 }
 
 // Library returns a page of the user's library. Its arguments are in the PageRequest of the field.
-func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
+func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder,
+	_ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
 	return r.page(ctx, u.ID)
 }
 
@@ -26,7 +27,8 @@ func (r users) Groups(ctx context.Context, u *principal.User, first *int, after 
 }
 
 // Library returns a page of the group's library. Its arguments are in the PageRequest of the field.
-func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder, _ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
+func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *string, _ *int, _ *string, _ *graph.LibraryOrder,
+	_ *bool, _ *library.LibraryFilter) (*library.LibraryConnection, error) {
 	return r.page(ctx, g.ID)
 }
 

@@ -153,7 +153,8 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 
 // principal returns the principal with an id. It returns nil for a well-formed id of another kind
 // than kinds.
-func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
+func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string,
+	kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {
 		return nil, malformed(field, globalID)
@@ -190,5 +191,6 @@ func malformed(field, globalID string) error {
 	if field == "node" {
 		others = fmt.Sprintf("; of leases and pastes l: or p: and %d hexadecimal digits; of suggestions such digits", id.RandomDigits)
 	}
-	return fault.BadInputf("%s: the id is malformed%s; ids of users, groups and content have the form u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>%s", field, why, others)
+	return fault.BadInputf("%s: the id is malformed%s; ids of users, groups and content have the form "+
+		"u:<tenant>:<name>, g:<tenant>:<name> or c:<tenant>:<name>%s", field, why, others)
 }

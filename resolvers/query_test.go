@@ -17,7 +17,8 @@ func TestQuery_LookupsReturnVisibleObjectsOfTheirKind(t *testing.T) {
 	g.must(as("u:acme:ann"), `mutation { createGroup(input: {tenant: "acme", name: "crew", displayName: "Crew"}) { userErrors { message } } }`)
 	g.link(as("u:acme:ann"), "Page")
 	const bad = "BAD_USER_INPUT"
-	ids := []string{"u:acme:ann", "U:ACME:Ann", "g:acme:crew", "c:acme:Page", "u:acme:ghost", "u:acme:nobody", "c:acme:page", "", "ann", "c:acme", "x:acme:ann", "u:acme:an n"}
+	ids := []string{"u:acme:ann", "U:ACME:Ann", "g:acme:crew", "c:acme:Page", "u:acme:ghost", "u:acme:nobody", "c:acme:page",
+		"", "ann", "c:acme", "x:acme:ann", "u:acme:an n"}
 	want := map[string][]any{
 		"node":      {"u:acme:ann", "u:acme:ann", "g:acme:crew", "c:acme:Page", nil, nil, nil, bad, bad, bad, bad, bad},
 		"principal": {"u:acme:ann", "u:acme:ann", "g:acme:crew", nil, nil, nil, nil, bad, bad, bad, bad, bad},
@@ -39,7 +40,8 @@ func TestQuery_LookupsReturnVisibleObjectsOfTheirKind(t *testing.T) {
 	}
 	a := g.must(as("u:acme:ann"), `query($ids: [ID!]!) { nodes(ids: $ids) { id __typename } }`, "ids", ids)
 	node := func(id, kind string) any { return map[string]any{"id": id, "__typename": kind} }
-	all := []any{node("u:acme:ann", "User"), node("u:acme:ann", "User"), node("g:acme:crew", "Group"), node("c:acme:Page", "Content"), nil, nil, nil, nil, nil, nil, nil, nil}
+	all := []any{node("u:acme:ann", "User"), node("u:acme:ann", "User"), node("g:acme:crew", "Group"),
+		node("c:acme:Page", "Content"), nil, nil, nil, nil, nil, nil, nil, nil}
 	if diff := cmp.Diff(all, a.at("nodes")); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}
@@ -127,7 +129,8 @@ func TestNodes_LoadTogether(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("c:acme:item%03d", i)
 	}
-	a := g.must(as("u:acme:eve"), `query($ids: [ID!]!) { nodes(ids: $ids) { ... on Content { createdBy { displayName } viewerRole viewerCanManage } } }`, "ids", ids)
+	a := g.must(as("u:acme:eve"),
+		`query($ids: [ID!]!) { nodes(ids: $ids) { ... on Content { createdBy { displayName } viewerRole viewerCanManage } } }`, "ids", ids)
 	if got := a.at("nodes", 4, "createdBy", "displayName"); got != "bob" {
 		t.Errorf("the creator is %v, want bob", got)
 	}
@@ -169,7 +172,8 @@ func TestQuery_PrincipalsAreReadOnce(t *testing.T) {
 	if len(g.spy.principals) > 0 {
 		t.Errorf("they were read again: %v", g.spy.principals)
 	}
-	for _, query := range []string{`{ principals(tenant: "a b") { nodes { id } } }`, `{ principals(tenant: "acme", first: -1) { nodes { id } } }`} {
+	for _, query := range []string{`{ principals(tenant: "a b") { nodes { id } } }`,
+		`{ principals(tenant: "acme", first: -1) { nodes { id } } }`} {
 		if a := g.do(as("u:acme:bob"), query); len(a.errs) != 1 || fault.ReasonOf(a.errs[0]) != fault.ReasonBadInput {
 			t.Errorf("%s: %v", query, a.errs)
 		}
@@ -184,7 +188,8 @@ func TestQuery_ViewerIsTheSignedInUser(t *testing.T) {
 		viewer *principal.Viewer
 		want   any
 	}{
-		{"signed in", as("u:acme:ann"), map[string]any{"id": "u:acme:ann", "email": "ann@example.com", "groups": map[string]any{"nodes": []any{}}}},
+		{"signed in", as("u:acme:ann"), map[string]any{"id": "u:acme:ann", "email": "ann@example.com",
+			"groups": map[string]any{"nodes": []any{}}}},
 		{"anonymous", &principal.Viewer{}, nil},
 		{"a token without a user", as("u:acme:new"), nil},
 	}
@@ -204,7 +209,8 @@ func TestQuery_ViewerIsTheSignedInUser(t *testing.T) {
 func TestLimits_AreReturned(t *testing.T) {
 	g := newGateway(t)
 	a := g.must(&principal.Viewer{}, `{ limits { defaultPageSize maxPageSize maxDepth maxCost maxShareTargets maxBodyBytes } }`)
-	want := map[string]any{"defaultPageSize": 20.0, "maxPageSize": 100.0, "maxDepth": 12.0, "maxCost": 5000.0, "maxShareTargets": 100.0, "maxBodyBytes": float64(1 << 20)}
+	want := map[string]any{"defaultPageSize": 20.0, "maxPageSize": 100.0, "maxDepth": 12.0, "maxCost": 5000.0,
+		"maxShareTargets": 100.0, "maxBodyBytes": float64(1 << 20)}
 	if diff := cmp.Diff(want, a.at("limits")); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
@@ -238,7 +244,8 @@ func TestQuery_MembersOfGroupsAndItemsAreReturned(t *testing.T) {
 			t.Errorf("%s: got %v, want %v in %s", path, got, want, a.raw)
 		}
 	}
-	next := g.must(as("u:acme:bob"), `query($c: Cursor) { group(id: "g:acme:crew") { members(first: 1, after: $c) { nodes { id } pageInfo { hasNextPage } } } }`,
+	next := g.must(as("u:acme:bob"),
+		`query($c: Cursor) { group(id: "g:acme:crew") { members(first: 1, after: $c) { nodes { id } pageInfo { hasNextPage } } } }`,
 		"c", a.at("group", "members", "pageInfo", "endCursor"))
 	if got := next.at("group", "members", "nodes", 0, "id"); got != "u:acme:bob" {
 		t.Errorf("the second page starts with %v, want u:acme:bob", got)

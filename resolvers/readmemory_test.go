@@ -30,9 +30,10 @@ func TestMemory_WhatIsReadCounts(t *testing.T) {
 		query string
 		read  int
 	}{
-		"latest content":   {`{ latestContent(tenant: "acme", first: 100) { nodes { id } } }`, items},
-		"nothing of it":    {`{ latestContent(tenant: "acme", first: 100) { __typename } }`, items},
-		"two aliases":      {`{ latestContent(tenant: "acme", first: 100) { __typename } b: latestContent(tenant: "acme") { __typename } }`, 2 * items},
+		"latest content": {`{ latestContent(tenant: "acme", first: 100) { nodes { id } } }`, items},
+		"nothing of it":  {`{ latestContent(tenant: "acme", first: 100) { __typename } }`, items},
+		"two aliases": {`{ latestContent(tenant: "acme", first: 100) { __typename } b: latestContent(tenant: "acme") { __typename } }`,
+			2 * items},
 		"a library":        {`{ user(id: "u:acme:eve") { library(first: 100) { nodes { id } } } }`, items},
 		"an unplanned one": {`{ user(id: "u:acme:eve") { email library(first: 100) { nodes { id createdBy { id email } } } } }`, items},
 		"nodes":            {`{ nodes(ids: [` + strings.Join(ids, ",") + `]) { id } }`, items},

@@ -102,7 +102,8 @@ func (s *recorder) ReadMany(ctx context.Context, ids []library.ContentID, member
 	return s.next.Contents.ReadMany(ctx, ids, members)
 }
 
-func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (s *recorder) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (*library.ContentRows, error) {
 	s.note("MembersPage", id, after, limit, serial)
 	return s.next.Contents.MembersPage(ctx, id, after, limit, serial)
 }

@@ -39,7 +39,8 @@ func paid() bool { return true }
 // follow starts a subscription of v to the library of owner, until ctx ends.
 func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
 	g.t.Helper()
-	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(ctx), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": owner}})
+	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(ctx),
+		&graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": owner}})
 	if errs != nil {
 		g.t.Fatal(errs)
 	}
@@ -254,7 +255,8 @@ func TestExec_AnswersOnce(t *testing.T) {
 
 func TestExec_RefusesASubscription(t *testing.T) {
 	g := newGateway(t)
-	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": "u:acme:eve"}})
+	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()),
+		&graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": "u:acme:eve"}})
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -326,7 +328,8 @@ func (g *gateway) outOfPoints(points int, query, after, last string) (ids []stri
 func TestSubscription_ReplaysArePaid(t *testing.T) {
 	const missed = 12
 	paste := func(g *gateway, n int) string {
-		a := g.must(&principal.Viewer{}, `mutation($t: String!) { createPaste(input: {title: $t, body: "b"}) { paste { id } userErrors { message } } }`, "t", fmt.Sprint(n))
+		a := g.must(&principal.Viewer{},
+			`mutation($t: String!) { createPaste(input: {title: $t, body: "b"}) { paste { id } userErrors { message } } }`, "t", fmt.Sprint(n))
 		return a.data["createPaste"].(map[string]any)["paste"].(map[string]any)["id"].(string)
 	}
 	item := func(g *gateway, n int) string {
@@ -380,7 +383,8 @@ func TestSubscription_HiddenChangesCostNothing(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for n := range 5 {
-		g.must(as("u:acme:ann"), `mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PRIVATE, title: $n, members: [{principalId: "u:acme:eve", role: VIEWER}]}) { userErrors { message } } }`, "n", fmt.Sprint("hidden", n))
+		g.must(as("u:acme:ann"),
+			`mutation($n: String!) { createContent(input: {name: $n, kind: NOTE, visibility: PRIVATE, title: $n, members: [{principalId: "u:acme:eve", role: VIEWER}]}) { userErrors { message } } }`, "n", fmt.Sprint("hidden", n))
 	}
 	g.link(as("u:acme:ann"), "shown", "u:acme:eve")
 	payments := 0

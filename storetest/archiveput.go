@@ -28,7 +28,8 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 	writers := []commit.Writer{{Seq: 6, Entry: commit.EntryID{6}}, {Seq: 7, Entry: commit.EntryID{7}}}
 	header := library.Header{
 		Content: library.Content{ID: content, Kind: library.Link, Title: "Put", Description: &text, Link: &link, Visibility: principal.LoggedIn,
-			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, CanonicalURL: "https://example.com/put", Page: []byte{1, 0}},
+			Creator: a, CreatedAt: start, LastModified: start + 9, Version: 4, ExpiresAt: &expires, CanonicalURL: "https://example.com/put",
+			Page: []byte{1, 0}},
 		State: commit.Live, Seq: 7, MTS: future, Position: start + 7, Widest: principal.Public,
 		LoggedInUntil: start + 5, PublicUntil: start + 4,
 		Unsettled: []library.Superseded{{Position: start + 1, Widest: principal.Public}, {Position: start + 3, Widest: principal.Private}},
@@ -42,14 +43,17 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 		archive.ChapterCreations: {{Creation: &creation}},
 		archive.ChapterPrincipals: {
 			{Principal: &owner},
-			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: a, Role: principal.GroupManager, Seq: 2}}},
-			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: b, Role: principal.GroupMember, Leaving: true, Seq: 7}}},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: a,
+				Role: principal.GroupManager, Seq: 2}}},
+			{GroupMember: &archive.GroupMemberAt{Group: group, GroupMemberRow: principal.GroupMemberRow{Principal: b,
+				Role: principal.GroupMember, Leaving: true, Seq: 7}}},
 			{Request: &archive.RequestAt{Principal: group, RequestRow: second}},
 		},
 		archive.ChapterContents: {
 			{Content: &header},
 			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: a, Role: library.Manages, Seq: 1}}},
-			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true, Seq: 5, Since: start + 2, RemovedFrom: 6}}},
+			{Member: &archive.MemberAt{Content: content, Member: library.Member{Principal: b, Role: library.Viewing, Leaving: true,
+				Seq: 5, Since: start + 2, RemovedFrom: 6}}},
 			{Request: &archive.RequestAt{Content: content, RequestRow: requested}},
 			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},
@@ -79,7 +83,8 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 	members := []principal.ID{contents[1].Member.Principal, contents[2].Member.Principal}
 	for _, serial := range []bool{false, true} {
 		further := contents[4].ContentRow.Row
-		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key, Rows: rowKeys([]library.Row{further}), Serial: serial})
+		got := s.read(h.ID, library.ContentQuery{Members: members, Request: &contents[3].Request.Key,
+			Rows: rowKeys([]library.Row{further}), Serial: serial})
 		s.same("the item", got, &library.ContentRows{Header: *h, Members: []library.Member{contents[1].Member.Member, contents[2].Member.Member},
 			Request: &contents[3].Request.RequestRow, Rows: []library.Row{further}})
 	}

@@ -92,7 +92,8 @@ func changesOrder(s *env) {
 			s.same(fmt.Sprint("after ", n, ", at most ", limit), s.changes(a, c.ChangeKey, limit), want[n+1:min(n+1+limit, len(want))])
 		}
 	}
-	s.same("after an instant", s.changes(a, library.ChangeKey{At: at + 6}, 100), want[slices.IndexFunc(want, func(c library.Change) bool { return c.At == at+6 }):])
+	s.same("after an instant", s.changes(a, library.ChangeKey{At: at + 6}, 100),
+		want[slices.IndexFunc(want, func(c library.Change) bool { return c.At == at+6 }):])
 	s.same("after all", s.changes(a, library.ChangeKey{At: at + 600_000_001}, 100), []library.Change(nil))
 }
 
@@ -137,7 +138,8 @@ func changesBuckets(s *env) {
 		inside = append(inside, it.changeOf(at, left...))
 		// A LOGGEDIN item is never in the LOGGEDIN bucket of another tenant.
 		foreign := slices.DeleteFunc(slices.Clone(left), func(b library.Bucket) bool {
-			return b == principal.LoggedIn && it.head.Widest < principal.Public && !slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == principal.Public })
+			return b == principal.LoggedIn && it.head.Widest < principal.Public &&
+				!slices.ContainsFunc(it.head.Unsettled, func(u library.Superseded) bool { return u.Widest == principal.Public })
 		})
 		if it.head.Visibility == principal.LoggedIn && slices.Contains(left, principal.Public) {
 			foreign = append(foreign, principal.LoggedIn)

@@ -14,7 +14,8 @@ import (
 func contentAreas() []area {
 	return []area{
 		{"Read", []check{
-			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic reading of all rows requested", readUnknown},
+			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic " +
+				"reading of all rows requested", readUnknown},
 			{"members are in the order requested, with Seq 0 if there is no row", readMembers},
 			{"a request row is read by its key, nil if there is none", readRequest},
 			{"every field of a header is read back", readEveryField},

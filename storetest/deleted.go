@@ -13,7 +13,8 @@ func deletedAreas() []area {
 			{"Confirm must show no row of a group that is deleted", confirmDeleted},
 			{"ApplyGroupIndex of a deleted group removes the derived memberships", applyDeletedGroup},
 			{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", purgeGroup},
-			{"It must remove the marks, the note, the entries and the record of what was shared, except what is newer than asOf, and afterwards SetBuilt and PutRebuildNote as of an earlier time must not bring them back", dropLibrary},
+			{"It must remove the marks, the note, the entries and the record of what was shared, except what is newer than " +
+				"asOf, and afterwards SetBuilt and PutRebuildNote as of an earlier time must not bring them back", dropLibrary},
 		}},
 	}
 }

@@ -23,7 +23,8 @@ func directoryAreas() []area {
 			{"ReadDirectory reads p's rows of keys, in their order; MTS is 0 if there is none", readDirectory},
 		}},
 		{"ScanDirectory", []check{
-			{"ScanDirectory reads rows of all tenants, starting where another call has ended, each once, in a permanent order of the store's own", scanDirectory},
+			{"ScanDirectory reads rows of all tenants, starting where another call has ended, each once, in a permanent order of the store's own",
+				scanDirectory},
 		}},
 		{"DropDirectory", []check{
 			{"DropDirectory must remove a row iff its MTS is the one given", dropDirectory},
@@ -171,26 +172,30 @@ func (s *env) wantPages(prefix string, want []principal.DirectoryRow) {
 }
 
 func pageDirectoryCharacters(s *env) {
-	names := []string{"z", "zz", "z\u00e9", "\u00e9", "\u00e9t", "\u00ea", "\u4e2d\u6587", "\u4e2d\u6588", "\ud7ff", "\ue000", "\U0010ffff", "\U0010ffff\U0010ffff", "\U0010fffe"}
+	names := []string{"z", "zz", "z\u00e9", "\u00e9", "\u00e9t", "\u00ea", "\u4e2d\u6587", "\u4e2d\u6588", "\ud7ff",
+		"\ue000", "\U0010ffff", "\U0010ffff\U0010ffff", "\U0010fffe"}
 	var all []principal.DirectoryRow
 	for n, name := range names {
 		all = append(all, s.newNamed(s.user(fmt.Sprintf("0%d", n)), name).row(false, name))
 	}
 	for _, prefix := range append(names, "\u4e2d", "\u4e2c", "\U0010fffd") {
-		s.wantPages(prefix, slices.DeleteFunc(slices.Clone(all), func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
+		s.wantPages(prefix, slices.DeleteFunc(slices.Clone(all),
+			func(r principal.DirectoryRow) bool { return !strings.HasPrefix(r.Name, prefix) }))
 	}
 }
 
 func readDirectory(s *env) {
 	u := s.newNamed(s.user("u"), "anna bella")
 	s.newNamed(s.user("v"), "anna")
-	keys := []principal.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"}, {Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
+	keys := []principal.DirectoryKey{{Name: "bella"}, {Name: "anna"}, {Whole: true, Name: "anna bella"},
+		{Whole: true, Name: "bella"}, {Name: "u"}, {Name: ""}}
 	none := func(k principal.DirectoryKey) principal.DirectoryRow {
 		return principal.DirectoryRow{DirectoryKey: k, Principal: u.head.ID}
 	}
 	rows, err := s.Directory.ReadDirectory(s.ctx, u.head.ID, keys)
 	s.ok(err)
-	s.same("rows", rows, []principal.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"), none(keys[3]), u.row(false, "u"), none(keys[5])})
+	s.same("rows", rows, []principal.DirectoryRow{u.row(false, "bella"), none(keys[1]), u.row(true, "anna bella"),
+		none(keys[3]), u.row(false, "u"), none(keys[5])})
 	rows, err = s.Directory.ReadDirectory(s.ctx, s.user("unknown"), nil)
 	s.ok(err)
 	s.same("no rows", rows, []principal.DirectoryRow{})

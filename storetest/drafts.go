@@ -15,7 +15,8 @@ func draftAreas() []area {
 			{"ListDrafts must return the drafts of a user without their values, the greatest token first", listDrafts},
 		}},
 		{"ReadDrafts", []check{
-			{"ReadDrafts must return the drafts of a user in the order of names, at most MaxDraftRows, the zero DraftRow where there is none", readDrafts},
+			{"ReadDrafts must return the drafts of a user in the order of names, at most MaxDraftRows, the zero DraftRow where there is none",
+				readDrafts},
 		}},
 		{"PutDraft", []check{
 			{"It must return the draft that there is then, the zero DraftRow where there is none", putDraft},
@@ -31,7 +32,8 @@ func draftAreas() []area {
 // draft returns a draft of a user of this subtest.
 func (s *env) draft(user string, n int, value string) note.DraftRow {
 	e := s.entry()
-	return note.DraftRow{User: s.user(user), Name: fmt.Sprintf("%s/%010d/en", s.content("item"), n), Token: note.TextID(e), Value: []byte(value)}
+	return note.DraftRow{User: s.user(user), Name: fmt.Sprintf("%s/%010d/en", s.content("item"), n), Token: note.TextID(e),
+		Value: []byte(value)}
 }
 
 // putDraft puts a draft. It may repeat the call after an unknown outcome, because the result is
@@ -109,7 +111,8 @@ func readDrafts(s *env) {
 	}
 	user := s.user("a")
 	s.wantDrafts("one hundred drafts", user, names, all...)
-	s.wantDrafts("a draft twice, in another order", user, []string{names[4], names[3], names[0], names[4]}, all[4], note.DraftRow{}, all[0], all[4])
+	s.wantDrafts("a draft twice, in another order", user, []string{names[4], names[3], names[0], names[4]}, all[4],
+		note.DraftRow{}, all[0], all[4])
 	s.wantDrafts("drafts of another user", s.user("b"), names[:1], note.DraftRow{})
 	s.wantDrafts("no draft", user, nil)
 }

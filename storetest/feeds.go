@@ -28,7 +28,8 @@ func feedAreas() []area {
 			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
 		}},
 		{"ListEntries", []check{
-			{"ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each with the Until of its put with the greatest MTS", listEntries},
+			{"ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each " +
+				"with the Until of its put with the greatest MTS", listEntries},
 			{"partitions are separate", listOtherPartitions},
 		}},
 	}
@@ -202,7 +203,8 @@ func listEntries(s *env) {
 			s.same(fmt.Sprintf("before %d", n), len(s.listed(p, to)), n)
 			for from := range n {
 				to.From = &inOrder[from]
-				s.same(fmt.Sprintf("between %d and %d", from, n), append([]feed.Entry{}, s.listed(p, to)...), append([]feed.Entry{}, inOrder[from+1:n]...))
+				s.same(fmt.Sprintf("between %d and %d", from, n), append([]feed.Entry{}, s.listed(p, to)...),
+					append([]feed.Entry{}, inOrder[from+1:n]...))
 			}
 			to.From = &inOrder[n]
 			s.same("between a position and itself", len(s.listed(p, to)), 0)

@@ -10,7 +10,8 @@ import (
 func groupAreas() []area {
 	return []area{
 		{"GroupMembersPage", []check{
-			{"GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with the header of the same reading", groupMembersPage},
+			{"GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with " +
+				"the header of the same reading", groupMembersPage},
 		}},
 		{"Confirm", []check{
 			{"Confirm reads the groups' own rows, in the order requested", confirm},
@@ -27,7 +28,8 @@ func groupAreas() []area {
 		}},
 		{"MembershipsOf", []check{
 			{"It must end the answer after the principal with which it has q.Rows rows", membershipsOfRows},
-			{"the first q.Own in groups of its own tenant and the first q.Others in groups of other tenants, all in order of id", membershipsOfQuotas},
+			{"the first q.Own in groups of its own tenant and the first q.Others in groups of other tenants, all in order of id",
+				membershipsOfQuotas},
 		}},
 	}
 }
@@ -138,7 +140,8 @@ func cleanUpGroup(s *env) {
 	g.put(c, principal.GroupManager, true)
 	pretended := g.members(a)[0]
 	pretended.Leaving = true
-	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID, Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
+	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: g.head.ID,
+		Leaving: []principal.GroupMemberRow{early, pretended, {Principal: s.user("none"), Leaving: true, Seq: 1}}}))
 	g.wantStored("group with nothing to remove")
 	t := &principal.GroupCleanup{ID: g.head.ID, Leaving: g.members(b)}
 	for range 3 {

@@ -270,7 +270,8 @@ func openEntries(s *env) {
 		{Owner: s.user("unknown"), Bucket: principal.Private, Limit: 10},
 	} {
 		for _, newest := range []bool{false, true} {
-			s.same(fmt.Sprintf("entries of %+v", p), append([]library.Entry{}, s.opened(p, newest).Entries...), append([]library.Entry{}, s.page(p)...))
+			s.same(fmt.Sprintf("entries of %+v", p), append([]library.Entry{}, s.opened(p, newest).Entries...),
+				append([]library.Entry{}, s.page(p)...))
 		}
 	}
 }
@@ -409,7 +410,8 @@ func roles(s *env) {
 	a := s.user("a")
 	all := s.shareAll(a, "b", "a", "c")
 	s.shareAll(s.user("a/b"), "x")
-	got, err := s.Libraries.Roles(s.ctx, a, []library.ContentID{all[2].Content, s.content("x"), all[0].Content, s.content("unknown"), all[1].Content})
+	got, err := s.Libraries.Roles(s.ctx, a, []library.ContentID{all[2].Content, s.content("x"), all[0].Content,
+		s.content("unknown"), all[1].Content})
 	s.ok(err)
 	s.same("roles", got, []library.ContentRole{all[2].Role, library.NoRole, all[0].Role, library.NoRole, all[1].Role})
 }

@@ -69,7 +69,8 @@ func announced(process commit.ListID, stamp int64) library.Announcement {
 
 func notifierReplaces(t *testing.T, b library.Notifier) {
 	const process = commit.ListID("replaces")
-	first, second := announced(process, int64(start)), library.Announcement{Process: process, Stamp: int64(start) + 10, Touched: []library.Touch{{Principal: "u:t:z", At: start + 9}}}
+	first, second := announced(process, int64(start)), library.Announcement{Process: process, Stamp: int64(start) + 10,
+		Touched: []library.Touch{{Principal: "u:t:z", At: start + 9}}}
 	for _, step := range []struct {
 		put, want library.Announcement
 	}{{first, first}, {second, second}, {first, second}, {second, second}} {

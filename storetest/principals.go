@@ -131,7 +131,8 @@ func (c *principalRows) wantStored(what string) {
 func readPrincipalUnknown(s *env) {
 	key := commit.RequestKey{1}
 	for _, serial := range []bool{true, false} {
-		rows, err := s.Principals.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")}, Request: &key, Serial: serial})
+		rows, err := s.Principals.ReadPrincipal(s.ctx, s.group("unknown"), principal.Query{Members: []principal.ID{s.user("a")},
+			Request: &key, Serial: serial})
 		s.ok(err)
 		s.same("rows", rows, &principal.Rows{Members: []principal.GroupMemberRow{{Principal: s.user("a")}}})
 	}

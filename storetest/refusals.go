@@ -9,7 +9,8 @@ import (
 
 func refusalAreas() []area {
 	return []area{{"Errors", []check{
-		{"The error of a conditional write (Commit, CleanUp, CommitPrincipal, CleanUpGroup, PutCreationIfAbsent, PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
+		{"The error of a conditional write (Commit, CleanUp, CommitPrincipal, CleanUpGroup, PutCreationIfAbsent, " +
+			"PutSettingIfAbsent) that may have been applied must satisfy MayHaveCommitted", uncertainty},
 		{"reads with a context that has ended return an error, not nothing", endedReads},
 	}}}
 }

@@ -15,7 +15,8 @@ func registerAreas() []area {
 			{"A row must be kept until its own Until, even if it has replaced another", renewCreation},
 		}},
 		{"PutSettingIfAbsent", []check{
-			{"PutSettingIfAbsent stores value under name unless there is a value, and must return the value that is stored afterwards", putSettingIfAbsent},
+			{"PutSettingIfAbsent stores value under name unless there is a value, and must return the value that is stored afterwards",
+				putSettingIfAbsent},
 		}},
 	}
 }

@@ -48,7 +48,8 @@ func TestFiles_CompressedOnesAreServedAsTheyAre(t *testing.T) {
 				want = ""
 			}
 			got := answer.Header
-			if answer.StatusCode != tc.status || body != want || got.Get("Content-Encoding") != tc.encoding || got.Get("Vary") != "Accept-Encoding" ||
+			if answer.StatusCode != tc.status || body != want || got.Get("Content-Encoding") != tc.encoding ||
+				got.Get("Vary") != "Accept-Encoding" ||
 				got.Get("Content-Length") != strconv.Itoa(len(tc.body)) || got.Get("Content-Type") != "text/javascript; charset=utf-8" {
 				t.Errorf("%s %q %q: %d %v %q", method, tc.accept, tc.ranges, answer.StatusCode, got, body)
 			}
@@ -58,7 +59,8 @@ func TestFiles_CompressedOnesAreServedAsTheyAre(t *testing.T) {
 		t.Errorf("the name of the compressed file: %d", answer.StatusCode)
 	}
 	files["assets/index-Ab12.js.gz"].Data = []byte("export {}")
-	if answer, body := ask(t, handler(Options{Dev: true}, files), "GET", "/assets/index-Ab12.js", nil); answer.StatusCode != 500 || body != "the file is damaged\n" {
+	if answer, body := ask(t, handler(Options{Dev: true}, files), "GET", "/assets/index-Ab12.js", nil); answer.StatusCode != 500 ||
+		body != "the file is damaged\n" {
 		t.Errorf("a damaged file: %d %q", answer.StatusCode, body)
 	}
 }

@@ -64,17 +64,25 @@ func TestHandler_AnswersWithStatusTypeAndCaching(t *testing.T) {
 		hasPolicy, noBody       bool
 	}{
 		{name: "page", method: "GET", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
-		{name: "head of the page", method: "HEAD", path: "/", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true, noBody: true},
-		{name: "script", method: "GET", path: "/assets/index-Ab12.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
-		{name: "worker", method: "GET", path: "/assets/json.worker-Gh78.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
-		{name: "style", method: "GET", path: "/assets/index-Cd34.css", status: 200, mediaType: "text/css; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "head of the page", method: "HEAD", path: "/", status: 200, mediaType: "text/html; charset=utf-8",
+			cache: "no-store", hasPolicy: true, noBody: true},
+		{name: "script", method: "GET", path: "/assets/index-Ab12.js", status: 200, mediaType: "text/javascript; charset=utf-8",
+			cache: forever, hasPolicy: true},
+		{name: "worker", method: "GET", path: "/assets/json.worker-Gh78.js", status: 200, mediaType: "text/javascript; charset=utf-8",
+			cache: forever, hasPolicy: true},
+		{name: "style", method: "GET", path: "/assets/index-Cd34.css", status: 200, mediaType: "text/css; charset=utf-8",
+			cache: forever, hasPolicy: true},
 		{name: "font", method: "GET", path: "/assets/codicon-Ef56.ttf", status: 200, mediaType: "font/ttf", cache: forever, hasPolicy: true},
-		{name: "icon, whose name has no hash", method: "GET", path: "/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
+		{name: "icon, whose name has no hash", method: "GET", path: "/favicon.svg", status: 200, mediaType: "image/svg+xml",
+			cache: "no-cache", hasPolicy: true},
 		{name: "viewers", method: "GET", path: "/dev/viewers", status: 200, mediaType: "application/json; charset=utf-8", cache: "no-store"},
 		{name: "client", method: "GET", path: "/app", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
-		{name: "a path in the client", method: "GET", path: "/app/library/u:demo:ann", status: 200, mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
-		{name: "script of the client", method: "GET", path: "/app/assets/index-Ij90.js", status: 200, mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
-		{name: "icon of the client", method: "GET", path: "/app/favicon.svg", status: 200, mediaType: "image/svg+xml", cache: "no-cache", hasPolicy: true},
+		{name: "a path in the client", method: "GET", path: "/app/library/u:demo:ann", status: 200,
+			mediaType: "text/html; charset=utf-8", cache: "no-store", hasPolicy: true},
+		{name: "script of the client", method: "GET", path: "/app/assets/index-Ij90.js", status: 200,
+			mediaType: "text/javascript; charset=utf-8", cache: forever, hasPolicy: true},
+		{name: "icon of the client", method: "GET", path: "/app/favicon.svg", status: 200, mediaType: "image/svg+xml",
+			cache: "no-cache", hasPolicy: true},
 		{name: "post to the client", method: "POST", path: "/app/find", status: 405, allow: "GET, HEAD"},
 		{name: "unknown asset of the client", method: "GET", path: "/app/assets/none.js", status: 404},
 		{name: "path with a similar beginning", method: "GET", path: "/apple", status: 404},
@@ -128,7 +136,8 @@ func TestHandler_DisabledPagesAreNotFound(t *testing.T) {
 		"nothing":        {Options{Viewers: demoViewers}, nil, append(ofApp, ofGraphiQL...)},
 		"only client":    {Options{App: true, Viewers: demoViewers}, ofApp, ofGraphiQL},
 		"without client": {Options{Dev: true, Viewers: demoViewers}, ofGraphiQL[:4], ofApp},
-		"only GraphiQL":  {Options{GraphiQL: true, Viewers: demoViewers}, []string{"/", "/assets/index-Ab12.js", "/favicon.svg"}, append(ofApp, "/dev/viewers", "/index.html")},
+		"only GraphiQL": {Options{GraphiQL: true, Viewers: demoViewers}, []string{"/", "/assets/index-Ab12.js", "/favicon.svg"},
+			append(ofApp, "/dev/viewers", "/index.html")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := handler(tc.opts, built())
@@ -186,7 +195,8 @@ func TestClient_WithoutABuildIsNotFound(t *testing.T) {
 func TestPolicy_OfTheClientIsTheStrictest(t *testing.T) {
 	answer, body := ask(t, handler(Options{App: true}, built()), "GET", "/app", nil)
 	policy := answer.Header.Get("Content-Security-Policy")
-	for _, part := range []string{"default-src 'none'", "img-src 'self';", "connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+	for _, part := range []string{"default-src 'none'", "img-src 'self';", "connect-src 'self'",
+		"require-trusted-types-for 'script'", "trusted-types 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
 		if !strings.Contains(policy, part) {
 			t.Errorf("%s is missing in %s", part, policy)
 		}
@@ -288,7 +298,8 @@ func TestPolicy_RestrictsThePageToItsOrigin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			answer, body := ask(t, h, "GET", "/", nil)
 			policy := answer.Header.Get("Content-Security-Policy")
-			for _, part := range []string{"default-src 'none'", "connect-src 'self'", "worker-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+			for _, part := range []string{"default-src 'none'", "connect-src 'self'", "worker-src 'self'", "base-uri 'none'",
+				"form-action 'none'", "frame-ancestors 'none'"} {
 				if !strings.Contains(policy, part) {
 					t.Errorf("%s is missing in %s", part, policy)
 				}
@@ -313,7 +324,8 @@ func TestPolicy_FilesMayLoadNothing(t *testing.T) {
 	h := handler(Options{Dev: true, App: true}, built())
 	for _, file := range []string{"/assets/json.worker-Gh78.js", "/favicon.svg", "/app/favicon.svg"} {
 		answer, _ := ask(t, h, "GET", file, nil)
-		if got := answer.Header.Get("Content-Security-Policy"); got != "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+		if got := answer.Header.Get("Content-Security-Policy"); got != "default-src 'none'; base-uri 'none'; "+
+			"form-action 'none'; frame-ancestors 'none'" {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
@@ -376,9 +388,11 @@ func TestViewers_AreForThePageOnly(t *testing.T) {
 func TestViewers_OnlyUnderALoopbackName(t *testing.T) {
 	h := handler(Options{Dev: true, App: true, Viewers: demoViewers}, built())
 	for host, status := range map[string]int{
-		"localhost": 200, "localhost:8080": 200, "LocalHost:8080": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200, "127.8.9.1:8080": 200, "[::1]:8080": 200, "[::1]": 200, "[::ffff:127.0.0.1]:80": 200,
-		"": 403, "evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "evil.localhost.example:8080": 403,
-		"192.168.1.5:8080": 403, "0.0.0.0:8080": 403, "[::]:8080": 403, "127.0.0.1:8080:1": 403, "xlocalhost": 403,
+		"localhost": 200, "localhost:8080": 200, "LocalHost:8080": 200, "127.0.0.1": 200, "127.0.0.1:8080": 200,
+		"127.8.9.1:8080": 200, "[::1]:8080": 200, "[::1]": 200, "[::ffff:127.0.0.1]:80": 200,
+		"": 403, "evil.example": 403, "evil.example:8080": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403,
+		"evil.localhost.example:8080": 403,
+		"192.168.1.5:8080":            403, "0.0.0.0:8080": 403, "[::]:8080": 403, "127.0.0.1:8080:1": 403, "xlocalhost": 403,
 	} {
 		answer, body := ask(t, h, "GET", "/dev/viewers", http.Header{"Host": {host}, "Sec-Fetch-Site": {"same-origin"}})
 		if answer.StatusCode != status || strings.Contains(body, "a.b.c") != (status == 200) {

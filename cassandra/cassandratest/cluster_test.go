@@ -356,7 +356,8 @@ func TestStart_ReportsWhatIsMissing(t *testing.T) {
 		{"no Java", 1, map[string]string{"PATH": t.TempDir(), "JAVA_HOME": ""}, "install openjdk-17-jre-headless"},
 		{"a JAVA_HOME without Java", 1, map[string]string{"JAVA_HOME": t.TempDir()}, "install openjdk-17-jre-headless"},
 		{"another Java", 1, map[string]string{"JAVA_HOME": otherJava(t)}, "openjdk version \"21.0.1\""},
-		{"no Maven", 1, map[string]string{"JAVA_HOME": javaHome(t), "PATH": t.TempDir(), "XDG_CACHE_HOME": t.TempDir(), "HOME": t.TempDir()}, "install maven"},
+		{"no Maven", 1, map[string]string{"JAVA_HOME": javaHome(t), "PATH": t.TempDir(), "XDG_CACHE_HOME": t.TempDir(), "HOME": t.TempDir()},
+			"install maven"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("CASSANDRA_HOSTS", "")

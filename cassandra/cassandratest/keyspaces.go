@@ -97,7 +97,8 @@ func (s *Shared) giveBack(t testing.TB, host, keyspace string) error {
 // describe returns the tables of a keyspace, and its schema: the columns of its tables, and the
 // migrations that it lists.
 func describe(ctx context.Context, session *gocql.Session, keyspace string) (tables, schema []string, err error) {
-	columns := session.Query("SELECT table_name, column_name, type FROM system_schema.columns WHERE keyspace_name = ?", keyspace).WithContext(ctx).Iter()
+	columns := session.Query("SELECT table_name, column_name, type FROM system_schema.columns WHERE keyspace_name = ?",
+		keyspace).WithContext(ctx).Iter()
 	var table, column, kind string
 	for columns.Scan(&table, &column, &kind) {
 		if !slices.Contains(tables, table) {
@@ -108,7 +109,8 @@ func describe(ctx context.Context, session *gocql.Session, keyspace string) (tab
 	if err := columns.Close(); err != nil || !slices.Contains(tables, schemaTable) {
 		return tables, schema, err
 	}
-	migrations := session.Query("SELECT version, checksum FROM " + keyspace + "." + schemaTable + " WHERE part = 0 AND version > 0").WithContext(ctx).Iter()
+	migrations := session.Query("SELECT version, checksum FROM " + keyspace + "." + schemaTable +
+		" WHERE part = 0 AND version > 0").WithContext(ctx).Iter()
 	var (
 		version  int
 		checksum string

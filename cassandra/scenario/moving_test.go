@@ -20,7 +20,8 @@ import (
 func lines(items int) string {
 	var b strings.Builder
 	for _, name := range []string{"ann", "ben", "cleo"} {
-		fmt.Fprintf(&b, `{"type":"user","id":"u:demo:%s","displayName":"%s","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}`+"\n", name, strings.ToUpper(name))
+		fmt.Fprintf(&b, `{"type":"user","id":"u:demo:%s","displayName":"%s","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z"}`+
+			"\n", name, strings.ToUpper(name))
 	}
 	b.WriteString(`{"type":"group","id":"g:demo:team","displayName":"Team","visibility":"PUBLIC","createdAt":"2024-01-01T00:00:00.000000Z","members":[{"principalId":"u:demo:ann","role":"MANAGER"},{"principalId":"u:demo:ben","role":"MEMBER"}]}` + "\n")
 	changed := time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)
@@ -88,7 +89,8 @@ func TestCopy_ToAClusterAndBackKeepsAllRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One setting, the cursor keys; four principals with two member rows; four rows per item.
-	if want := (map[string]int64{"settings": 1, "blocks": 0, "creations": 0, "principals": 6, "contents": 4 * items, "dues": items / 50, "texts": 0, "drafts": 0, "leases": 0, "pastes": 0, "bodies": 0}); !cmp.Equal(want, report.Rows) {
+	if want := (map[string]int64{"settings": 1, "blocks": 0, "creations": 0, "principals": 6, "contents": 4 * items,
+		"dues": items / 50, "texts": 0, "drafts": 0, "leases": 0, "pastes": 0, "bodies": 0}); !cmp.Equal(want, report.Rows) {
 		t.Errorf("rows: %v, want %v", report.Rows, want)
 	}
 	wantAudit(t, there, items)
@@ -136,7 +138,8 @@ func TestCopy_InterruptedIsContinued(t *testing.T) {
 	brokenOff(t, c, store, syscall.SIGKILL, reached)
 	// Nothing can show that the process is dead before its mark expires.
 	code, _, errs := run(t, "copy", "--from", from, "--to", to)
-	if code != 1 || !strings.Contains(errs, "the target is in use by carrel copy on ") || !strings.Contains(errs, "its registration expires within ") {
+	if code != 1 || !strings.Contains(errs, "the target is in use by carrel copy on ") ||
+		!strings.Contains(errs, "its registration expires within ") {
 		t.Errorf("after a kill: exit %d: %s", code, errs)
 	}
 	awaitNobody(t, store)

@@ -46,10 +46,13 @@ func TestUnusableCluster_OneLineError(t *testing.T) {
 		before            func()
 	}{
 		{"unreachable", "cassandra://" + closed + "/carrel", "no node of the cluster answers at " + closed, func() {}},
-		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate", func() {}},
-		{"another schema", store, "the schema of " + keyspace + " is not this program's (0001_tables.cql differs): export it with the program that made it, and import that into a new keyspace", func() {
-			change(`UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`)
-		}},
+		{"a missing keyspace", "cassandra://" + hosts + "/" + missing, "the keyspace " + missing + " does not exist: run carrel migrate",
+			func() {}},
+		{"another schema", store, "the schema of " + keyspace +
+			" is not this program's (0001_tables.cql differs): export it with the program that made it, and import that into a new keyspace",
+			func() {
+				change(`UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 1`)
+			}},
 		{"no schema", store, "the keyspace " + keyspace + " has no schema: run carrel migrate", func() { change(`DROP TABLE schema_version`) }},
 	} {
 		c.before()
@@ -64,7 +67,8 @@ func TestUnusableCluster_OneLineError(t *testing.T) {
 				if command == "copy" {
 					begins = "carrel: copy: opening the store: " + c.says
 				}
-				wantOneLine(t, begins, []string{canary}, slices.Concat(args, []string{"--cassandra-user", "ann", "--cassandra-password-file", password})...)
+				wantOneLine(t, begins, []string{canary}, slices.Concat(args,
+					[]string{"--cassandra-user", "ann", "--cassandra-password-file", password})...)
 			})
 		}
 	}
@@ -121,7 +125,8 @@ func TestSecuredCluster_IsConfiguredByFlags(t *testing.T) {
 	}{
 		{"a wrong password", with("audit", wrong, authorities, pair, name), refused + c.Hosts[0] + " refuses the user or the password"},
 		{"a stranger's authorities", with("audit", right, []string{"--cassandra-ca", c.Stranger}, pair, name), noTLS},
-		{"a stranger's authorities, any name", with("audit", right, []string{"--cassandra-ca", c.Stranger, "--cassandra-skip-host-verification"}, pair), noTLS},
+		{"a stranger's authorities, any name", with("audit", right,
+			[]string{"--cassandra-ca", c.Stranger, "--cassandra-skip-host-verification"}, pair), noTLS},
 		{"the address for a name", with("audit", right, authorities, pair), noTLS},
 		{"a name alone", with("audit", right, name), noTLS},
 		{"any name, of the system's authorities", with("audit", right, []string{"--cassandra-skip-host-verification"}), noTLS},

@@ -53,7 +53,8 @@ func TestCopy_AndAGatewayExcludeEachOther(t *testing.T) {
 		t.Errorf("an audit of a store that is being copied: exit %d: %s", code, errs)
 	}
 	// A second copy of the same store is refused too.
-	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 || !strings.Contains(errs, "the source is in use by carrel copy on host-2") {
+	if code, _, errs := run(t, "copy", "--from", there, "--to", elsewhere); code != 1 ||
+		!strings.Contains(errs, "the source is in use by carrel copy on host-2") {
 		t.Errorf("a copy of a store that is being copied: exit %d: %s", code, errs)
 	}
 }
@@ -79,7 +80,8 @@ func TestReadiness_NeedsTheSchemaOfThisProgram(t *testing.T) {
 	driver := driver(t, store)
 	version := func(checksum string) {
 		t.Helper()
-		if err := driver.Query(`UPDATE schema_version SET checksum = ? WHERE part = 0 AND version = 1`, checksum).WithContext(t.Context()).Exec(); err != nil {
+		if err := driver.Query(`UPDATE schema_version SET checksum = ? WHERE part = 0 AND version = 1`,
+			checksum).WithContext(t.Context()).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,7 +167,8 @@ func TestAudit_FinishesChangesOfAKilledGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitNobody(t, store)
-	if code, _, errs := run(t, "copy", "--from", there, "--to", embedded(t)); code != 1 || !strings.Contains(errs, "run carrel audit to finish the changes") {
+	if code, _, errs := run(t, "copy", "--from", there, "--to", embedded(t)); code != 1 ||
+		!strings.Contains(errs, "run carrel audit to finish the changes") {
 		t.Errorf("a copy with changes in flight: exit %d: %s", code, errs)
 	}
 	wantAudit(t, there, 30)

@@ -35,7 +35,8 @@ func TestMedian_ReturnsTheMedianNode(t *testing.T) {
 		{"one of three is wrong", []clockReading{reading("a", 4, 1), reading("b", 9000, 1), reading("c", 5, 2)}, Skew{5, 2}},
 		{"one of three is wrong the other way", []clockReading{reading("a", 4, 1), reading("b", -9000, 1), reading("c", 5, 2)}, Skew{4, 1}},
 		{"two do not agree", []clockReading{reading("a", 9000, 1), reading("b", -5, 1)}, Skew{-5, 1}},
-		{"a node that answers often counts once", []clockReading{reading("a", 9000, 1), reading("a", 9000, 1), reading("a", 9000, 1), reading("b", 1, 1), reading("c", 2, 1)}, Skew{2, 1}},
+		{"a node that answers often counts once", []clockReading{reading("a", 9000, 1), reading("a", 9000, 1),
+			reading("a", 9000, 1), reading("b", 1, 1), reading("c", 2, 1)}, Skew{2, 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := median(tc.readings); got != tc.want {

@@ -33,7 +33,8 @@ func TestWrapError_DriverErrorsGetACode(t *testing.T) {
 		committed bool // a conditional write may have been applied
 	}{
 		{"too few replicas to propose", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.Serial)}, fault.Unavailable, "", never},
-		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)}, fault.Unavailable, "", never},
+		{"too few replicas to propose here", &gocql.RequestErrUnavailable{Consistency: gocql.Consistency(gocql.LocalSerial)},
+			fault.Unavailable, "", never},
 		{"too few replicas to commit", &gocql.RequestErrUnavailable{Consistency: gocql.Quorum}, fault.Unavailable, "", maybe},
 		{"too few replicas to commit here", &gocql.RequestErrUnavailable{Consistency: gocql.LocalQuorum}, fault.Unavailable, "", maybe},
 		{"too few replicas, for an unknown purpose", answered{gocql.ErrCodeUnavailable}, fault.Unavailable, "", maybe},
@@ -176,11 +177,16 @@ func TestWrapError_NilStaysNil(t *testing.T) {
 // password.
 func TestSessionFaultOf_ClassifiesTexts(t *testing.T) {
 	for text, want := range map[string]sessionFault{
-		"gocql: unable to create session: unable to connect to initial hosts: Provided username ann and/or password are incorrect":                              sessionUser,
-		"gocql: unable to create session: unable to connect to initial hosts: Unable to perform authentication: Cannot achieve consistency level LOCAL_QUORUM":  sessionUnsure,
-		"gocql: unable to create session: unable to connect to initial hosts: tls: failed to verify certificate: x509: certificate signed by unknown authority": sessionTLS,
-		"gocql: unable to create session: unable to setup control conn: host was filtered: 127.0.0.1":                                                           sessionCentre,
-		"gocql: unable to create session: unable to connect to initial hosts: EOF":                                                                              sessionOther,
+		"gocql: unable to create session: unable to connect to initial hosts: Provided username ann and/or password are " +
+			"incorrect": sessionUser,
+		"gocql: unable to create session: unable to connect to initial hosts: Unable to perform authentication: Cannot " +
+			"achieve consistency level LOCAL_QUORUM": sessionUnsure,
+		"gocql: unable to create session: unable to connect to initial hosts: tls: failed to verify certificate: x509: " +
+			"certificate signed by unknown authority": sessionTLS,
+		"gocql: unable to create session: unable to setup control conn: host was filtered: " +
+			"127.0.0.1": sessionCentre,
+		"gocql: unable to create session: unable to connect to initial " +
+			"hosts: EOF": sessionOther,
 	} {
 		if got := sessionFaultOf(errors.New(text)); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)

@@ -147,5 +147,6 @@ func (g *gate) load() (inFlight, waiting int) {
 
 // busy is the error of a statement that was rejected.
 func busy() error {
-	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1, Msg: "the cluster is busy: too many statements wait for it; try again in a moment"}
+	return &fault.Error{Code: fault.Unavailable, RetryAfter: 1,
+		Msg: "the cluster is busy: too many statements wait for it; try again in a moment"}
 }

@@ -52,7 +52,8 @@ func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 // replicas returns the replication of a keyspace; nil if there is none of that name.
 func (s *Session) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
 	var current map[string]string
-	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, func(iter *gocql.Iter) bool { return iter.Scan(&current) })
+	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}},
+		func(iter *gocql.Iter) bool { return iter.Scan(&current) })
 	return current, err
 }
 
@@ -86,7 +87,9 @@ func (o *Options) compareReplicas(current map[string]string, centres []string) e
 	if same {
 		return nil
 	}
-	return OperatorError(nil, "the keyspace %s has the replication %s, which a migration does not change, and not %s: ALTER KEYSPACE %s WITH replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
+	return OperatorError(nil,
+		"the keyspace %s has the replication %s, which a migration does not change, and not %s: ALTER KEYSPACE %s WITH "+
+			"replication = %s, then nodetool repair --full %s on every node; or migrate without naming a replication",
 		o.Keyspace, replicasText(current), asked.replication(), o.Keyspace, asked.replication(), o.Keyspace)
 }
 

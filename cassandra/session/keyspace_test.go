@@ -50,12 +50,15 @@ func TestCompareReplicas_ReportsDifferences(t *testing.T) {
 		{"nothing asked for", nil, []string{"a"}, map[string]string{"class": topology, "a": "1"}, ""},
 		{"the same everywhere", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "3"}, ""},
 		{"the same, by name", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "0"}, ""},
-		{"by name, others for the rest", map[string]int{"": 3, "b": 2}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "2"}, ""},
+		{"by name, others for the rest", map[string]int{"": 3, "b": 2}, []string{"a", "b"},
+			map[string]string{"class": topology, "a": "3", "b": "2"}, ""},
 		{"fewer", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": topology, "a": "1"}, "'a': 3}"},
-		{"a data centre that came later", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3"}, "'a': 3, 'b': 3}"},
+		{"a data centre that came later", map[string]int{"": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3"},
+			"'a': 3, 'b': 3}"},
 		{"one too many", map[string]int{"a": 3}, []string{"a", "b"}, map[string]string{"class": topology, "a": "3", "b": "1"}, "'a': 3}"},
 		{"transient ones", map[string]int{"a": 3}, []string{"a"}, map[string]string{"class": topology, "a": "3/1"}, "'a': 3}"},
-		{"without data centres", map[string]int{"": 3}, []string{"a"}, map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}, "'a': 3}"},
+		{"without data centres", map[string]int{"": 3}, []string{"a"},
+			map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}, "'a': 3}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := (&Options{Keyspace: "k", Replication: c.asked}).compareReplicas(c.current, c.centres)

@@ -58,7 +58,8 @@ func (s *Session) fetch(ctx context.Context, r Query) (*gocql.Iter, error) {
 
 // ReadEach calls read for 0 to n-1, Width of them at a time, and take with each value, one call at a
 // time. read sends one statement with ReadOnce; it is called a second time if a node is slow.
-func ReadEach[V any](ctx context.Context, s *Session, n int, read func(ctx context.Context, i int) (V, error), take func(i int, value V)) error {
+func ReadEach[V any](ctx context.Context, s *Session, n int, read func(ctx context.Context, i int) (V, error),
+	take func(i int, value V)) error {
 	return hedgedAll(ctx, s.hedges, n, Width, func(t *attempt, i int) (V, error) { return read(t, i) }, take)
 }
 

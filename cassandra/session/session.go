@@ -62,11 +62,13 @@ func (c *Config) Connect() (*Session, error) {
 		return nil, err
 	}
 	o := c.options
-	s := &Session{driver: driver, nodes: c.nodes, retryOnce: &retryOnce{gocql.SimpleRetryPolicy{NumRetries: 1}}, now: o.Now, observe: o.Observe}
+	s := &Session{driver: driver, nodes: c.nodes, retryOnce: &retryOnce{gocql.SimpleRetryPolicy{NumRetries: 1}}, now: o.Now,
+		observe: o.Observe}
 	s.level, s.serial = o.levels()
 	slots := orDefault(o.MaxInFlight, defaultMaxInFlight)
 	s.gate = newGate(slots, orDefault(o.MaxWaiting, waitingPerSlot*slots), orDefault(o.Patience, defaultPatience))
-	s.hedges = &hedges{after: orDefault(o.HedgeAfter, defaultHedgeAfter), another: c.Another, slots: make(chan struct{}, max(1, slots/hedgeShare))}
+	s.hedges = &hedges{after: orDefault(o.HedgeAfter, defaultHedgeAfter), another: c.Another,
+		slots: make(chan struct{}, max(1, slots/hedgeShare))}
 	if s.now == nil {
 		s.now = func() clock.Instant { return clock.Of(time.Now()) }
 	}

@@ -61,7 +61,8 @@ func (g *Engine) NewEntryID() (id EntryID) {
 //
 // Errors: those of try; Unavailable if no compare-and-set was sent, also if the store has no room;
 // CONTENTION; OUTCOME_UNKNOWN, in which case background work finds the outcome.
-func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID, ok bool, err error) {
+func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try func(ctx context.Context) (*Attempt, error)) (id EntryID,
+	ok bool, err error) {
 	early, cancel := g.Within(ctx, b, PrepareTimeout)
 	defer cancel()
 	unlock, err := g.rt.Lock(early, partition, maxQueue)

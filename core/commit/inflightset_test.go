@@ -87,7 +87,8 @@ func TestInFlightReader_RequestNeverJoinsARunningRead(t *testing.T) {
 	store.set(t)
 	first := read(t.Context(), r)
 	<-store.sent
-	store.set(t, commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:t:a"}, commit.Entry{ID: commit.EntryID{2}, Kind: commit.Principal, Key: "u:t:b"})
+	store.set(t, commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:t:a"},
+		commit.Entry{ID: commit.EntryID{2}, Kind: commit.Principal, Key: "u:t:b"})
 	var later []<-chan answer
 	for range 5 {
 		later = append(later, read(t.Context(), r))

@@ -36,7 +36,8 @@ func checkKey(caller string, key *string) error {
 	case !utf8.ValidString(*key):
 		return fault.Invalidf(nil, form, maxIdempotencyKey)
 	case caller == "" && n < minAnonymousKey:
-		return fault.Invalidf(nil, "the idempotency key of an anonymous caller is too short: it has at least %d random characters, and this one has %d",
+		return fault.Invalidf(nil,
+			"the idempotency key of an anonymous caller is too short: it has at least %d random characters, and this one has %d",
 			minAnonymousKey, n)
 	}
 	return nil

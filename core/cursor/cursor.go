@@ -44,8 +44,9 @@ const (
 	// longestID is the longest id of any kind. The longest text of a Position is a name, for
 	// lists ordered by name, followed by such an id.
 	longestID       = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
-	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionMoved + positionStep - 1) / positionStep * positionStep
-	longestCursor   = (cursorHead + cursorNonce + longestPosition + cursorTag + 2) / 3 * 4
+	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionMoved +
+		positionStep - 1) / positionStep * positionStep
+	longestCursor = (cursorHead + cursorNonce + longestPosition + cursorTag + 2) / 3 * 4
 )
 
 // Usual is the length of a typical cursor.

@@ -55,9 +55,11 @@ type Page struct {
 func (a PageArgs) Resolve() (Page, error) {
 	switch {
 	case a.First != nil && a.Last != nil:
-		return Page{}, fault.BadInputf("first and last exclude each other: pass first (with after) to page forwards, or last (with before) to page backwards")
+		return Page{}, fault.BadInputf("first and last exclude each other: pass first (with after) to page forwards, or " +
+			"last (with before) to page backwards")
 	case a.After != nil && a.Before != nil:
-		return Page{}, fault.BadInputf("after and before exclude each other: pass after (with first) to page forwards, or before (with last) to page backwards")
+		return Page{}, fault.BadInputf("after and before exclude each other: pass after (with first) to page forwards, " +
+			"or before (with last) to page backwards")
 	case a.After != nil && a.Last != nil:
 		return Page{}, fault.BadInputf("after goes with first, not with last: pass last with before to page backwards")
 	case a.Before != nil && a.First != nil:

@@ -89,7 +89,8 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T) *fixture {
-	f := &fixture{T: t, rt: &manualClock{Real: sched.NewReal()}, store: &countingStore{Store: simulator.NewClient(simulator.NewStore(nil), nil).Feeds}}
+	f := &fixture{T: t, rt: &manualClock{Real: sched.NewReal()},
+		store: &countingStore{Store: simulator.NewClient(simulator.NewStore(nil), nil).Feeds}}
 	t.Cleanup(f.rt.Close)
 	f.rt.now.Store(int64(today + day/2))
 	f.feeds = f.open()

@@ -22,7 +22,8 @@ func (j *Journal) Run(ctx context.Context, s Service) {
 	}{
 		{heartbeat, func(ctx context.Context, _ Service) error { return j.Beat(ctx) }, "writing the in-flight list"},
 		{pollEvery, func(ctx context.Context, s Service) error { j.startDue(ctx, s, changes, j.rt.Elapsed()); return nil }, "finishing changes"},
-		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() }, "repairing derived rows"},
+		{pollEvery, func(ctx context.Context, s Service) error { j.startRepairs(ctx, s, repairs); return repairs.failed() },
+			"repairing derived rows"},
 		{pollEvery, func(ctx context.Context, s Service) error {
 			_, err := j.startExpiries(ctx, s, expiries)
 			return errors.Join(err, expiries.failed())

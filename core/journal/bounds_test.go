@@ -26,7 +26,8 @@ func finishLater(t *testing.T, j *Journal, e commit.Entry) {
 }
 
 func numbered(n int) library.InFlight {
-	return library.InFlight{ID: commit.EntryID{9, byte(n), byte(n >> 8)}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Scope: commit.ScopeAll}
+	return library.InFlight{ID: commit.EntryID{9, byte(n), byte(n >> 8)}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)),
+		Scope: commit.ScopeAll}
 }
 
 // fill puts decided changes of n items on the list that wait for the background.
@@ -165,10 +166,12 @@ func TestFinishLater_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
 	for n := range 20 {
-		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll, Due: clock.Instant(100 + n)}
+		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll,
+			Due: clock.Instant(100 + n)}
 		finishLater(t, j, e.Entry())
 	}
-	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:a"}}
+	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed,
+		Principals: []principal.ID{"u:acme:a"}}
 	finishLater(t, j, plain.Entry())
 	if len(j.entries) != 2 {
 		t.Fatalf("%d entries remain, want one of the updates and one of the share", len(j.entries))

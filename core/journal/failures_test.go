@@ -144,7 +144,8 @@ func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	rt.pass(time.Minute)
 	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second), Kind: commit.Content, Key: string(c)}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second),
+			Kind: commit.Content, Key: string(c)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -210,7 +211,8 @@ func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
 	merged, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || merged.Base != 7 || !merged.Reverse || merged.Scope != commit.ScopeListed || !slices.Equal(merged.Principals, []principal.ID{ann, bea}) {
+	if err != nil || merged.Base != 7 || !merged.Reverse || merged.Scope != commit.ScopeListed ||
+		!slices.Equal(merged.Principals, []principal.ID{ann, bea}) {
 		t.Errorf("merged: %+v", merged)
 	}
 }

@@ -112,7 +112,8 @@ func open(t *testing.T) (*pebblestore.Store, *clockwork) {
 }
 
 func change(n byte) commit.Entry {
-	return library.InFlight{ID: commit.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n), Scope: commit.ScopeAll}.Entry()
+	return library.InFlight{ID: commit.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n),
+		Scope: commit.ScopeAll}.Entry()
 }
 
 // inFlightLists returns the ids of the entries on each list of the store.
@@ -351,7 +352,8 @@ func TestExpireDue_DropsHandledHints(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
 	now := clock.Of(rt.Now())
-	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"}, {At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
+	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"},
+		{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
 		if err := store.Journal.PutDue(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
@@ -364,14 +366,16 @@ func TestExpireDue_DropsHandledHints(t *testing.T) {
 		t.Errorf("expired %v", d.expired)
 	}
 	remaining, err := store.Journal.DueUntil(t.Context(), now+1, 10)
-	if err != nil || !slices.Equal(remaining, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
+	if err != nil || !slices.Equal(remaining, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"},
+		{At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
 		t.Errorf("remaining hints: %v, %v", remaining, err)
 	}
 }
 
 // wrongEntry returns a repair of an entry of an item in a principal's library.
 func wrongEntry(owner string, id library.ContentID) commit.Repair {
-	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: principal.Public, Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
+	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: principal.Public,
+		Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
 }
 
 // scrubStep is what one step of the scrubber returns.
@@ -411,7 +415,8 @@ func TestStats_Counts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs, ScrubSteps: 3, ScrubFinished: 1, ScrubMismatches: 5}
+	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs,
+		ScrubSteps: 3, ScrubFinished: 1, ScrubMismatches: 5}
 	if got := j.Stats(); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}

@@ -166,7 +166,8 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
 	for n := range failing {
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
+		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content,
+			Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,4 +45,5 @@ type Latch interface {
 }
 
 // ErrQueueFull is the error of Lock if too many callers are waiting.
-var ErrQueueFull = &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, Msg: "too many changes of the same object are waiting; try again", RetryAfter: 1}
+var ErrQueueFull = &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention,
+	Msg: "too many changes of the same object are waiting; try again", RetryAfter: 1}

@@ -91,17 +91,24 @@ func TestCanonical_RefusesMalformedURLs(t *testing.T) {
 		"", "e", "ftp://x", "e.com/a", "//e.com/", "https:", "https:/e.com", "https:e.com", "https://", "https:///a",
 		`https:\\e.com`, `https:/\e.com`, `https:\/e.com`,
 		"https://u:p@e.com", "https://@e.com", "https://u@e.com/",
-		"https://e.com:65536/", "https://e.com:0/", "https://e.com:00", "https://e.com:8x", "https://e.com:-1", "https://e.com:+1", "https://e.com:99999999999999999999",
+		"https://e.com:65536/", "https://e.com:0/", "https://e.com:00", "https://e.com:8x", "https://e.com:-1",
+		"https://e.com:+1", "https://e.com:99999999999999999999",
 		"https://e.com/%zz", "https://e.com/%", "https://e.com/%4", "https://e.com/?%g0", "https://e.com/a%2",
-		" https://e.com", "https://e.com ", "\u00a0https://e.com", "https://e.com/\n", "https://e.com/a\tb", "https://e.com/\x7f", "https://e.com/\u0085", "https://e.com/#\x00",
+		" https://e.com", "https://e.com ", "\u00a0https://e.com", "https://e.com/\n", "https://e.com/a\tb", "https://e.com/\x7f",
+		"https://e.com/\u0085", "https://e.com/#\x00",
 		"https://e.com/\xff", "https://\xff.com/",
-		"https://e.com/%FF", "https://e.com/%C3%28", "https://e.com/%ED%A0%80", "https://e.com/%C3/%A9", "https://e.com/?a=%C3&%A9", "https://e.com/%ca\u030a", "https://e.com/%C0%AF", "https://e.com/%F4%90%80%80",
-		"https://e.com/%00", "https://e.com/%0A", "https://e.com/%7F", "https://e.com/%C2%85", "https://e.com/?a=%0d%0a", "https://e.com/?lang=%1f",
+		"https://e.com/%FF", "https://e.com/%C3%28", "https://e.com/%ED%A0%80", "https://e.com/%C3/%A9", "https://e.com/?a=%C3&%A9",
+		"https://e.com/%ca\u030a", "https://e.com/%C0%AF", "https://e.com/%F4%90%80%80",
+		"https://e.com/%00", "https://e.com/%0A", "https://e.com/%7F", "https://e.com/%C2%85", "https://e.com/?a=%0d%0a",
+		"https://e.com/?lang=%1f",
 		"https://-e.com", "https://e-.com", "https://a.-b.com", "https://xn--e---zzz.com",
-		"https://%65.com", "https://e%2ecom", "https://e..com", "https://.e.com", "https://.", "https://e.com..", "https://e_f.com", "https://e f.com", "https://e,f.com",
-		"https://0x7f.1", "https://127.1", "https://2130706433", "https://0177.0.0.1", "https://1.2.3.4.5", "https://256.0.0.1", "https://a.0x1", "https://a.1", "https://1.2.3.4x.9",
+		"https://%65.com", "https://e%2ecom", "https://e..com", "https://.e.com", "https://.", "https://e.com..",
+		"https://e_f.com", "https://e f.com", "https://e,f.com",
+		"https://0x7f.1", "https://127.1", "https://2130706433", "https://0177.0.0.1", "https://1.2.3.4.5", "https://256.0.0.1",
+		"https://a.0x1", "https://a.1", "https://1.2.3.4x.9",
 		"https://[::1", "https://[::1]x", "https://::1/", "https://[1.2.3.4]", "https://[fe80::1%25eth0]", "https://[]", "https://[g::]",
-		"https://xn--a.com/", "https://\u00ad.com/", "https://" + strings.Repeat("a", 64) + ".com", "https://" + strings.Repeat("a.", 127) + "com",
+		"https://xn--a.com/", "https://\u00ad.com/", "https://" + strings.Repeat("a", 64) + ".com",
+		"https://" + strings.Repeat("a.", 127) + "com",
 		"https://e.com/" + strings.Repeat("a", urlname.MaxURL), "https://e.com/" + strings.Repeat(" ", urlname.MaxURL/3) + "b",
 	} {
 		got, err := urlname.Canonical(in)
@@ -133,7 +140,8 @@ func TestCanonical_LengthIsThatOfTheCanonicalForm(t *testing.T) {
 // text that has none.
 var pieces = strings.Split("http://|https://|HTTPS://|e.com|E.Com|BÜCHER.example|127.0.0.1|[::1]|[2001:DB8:0:0::1]|xn--bcher-kva.example|faß.de|０ｘ７f|"+
 	":|:80|:443|:08080|:0|@|/|//|\\|.|..|/./|/../|%2e|%2E%2e|%2f|%5c|%41|%7E|%c3%bc|%CC%88|%ff|%25|%|%4|%zz|ü|u\u0308|\u0308|\u030a|\u0338|\u212a|\u037e|\u1fef|Р|"+
-	"?|&|&&|=|a|b=1|b=2|a=|lang=de|rev|l%61ng|working_branch=2|#|x#y|;|+| |\"|<|>|`|{}|^|\\|[|]|~|-|_|!$&'()*+,;=|\u3002|\u00ad|\u200d|\U0001f600|٠", "|")
+	"?|&|&&|=|a|b=1|b=2|a=|lang=de|rev|l%61ng|working_branch=2|#|x#y|;|+| "+
+	"|\"|<|>|`|{}|^|\\|[|]|~|-|_|!$&'()*+,;=|\u3002|\u00ad|\u200d|\U0001f600|٠", "|")
 
 func randomURL(r *rand.Rand) string {
 	var b strings.Builder
@@ -230,7 +238,8 @@ func TestCanonical_NamesTheReason(t *testing.T) {
 			t.Errorf("%.40q: got %v, want a reason with %q", in, err, want)
 		}
 	}
-	if _, err := urlname.ParseKey("c:demo:x#" + strings.Repeat("1", urlname.MaxText)); err == nil || !strings.Contains(err.Error(), "8192 bytes") {
+	if _, err := urlname.ParseKey("c:demo:x#" + strings.Repeat("1", urlname.MaxText)); err == nil ||
+		!strings.Contains(err.Error(), "8192 bytes") {
 		t.Errorf("a long key: %v", err)
 	}
 	if _, err := urlname.Locale(strings.Repeat("e", 1<<20)); err == nil {
@@ -256,7 +265,8 @@ func TestCanonical_WorkIsLinear(t *testing.T) {
 			t.Errorf("%q: %d bytes for seven times the input, want at most %d", piece, n, most)
 		}
 	}
-	for _, in := range []string{"https://e.com/?" + strings.Repeat("a=&", 333_333), "https://" + strings.Repeat("ü", 500_000) + ".com/", "https://e.com/" + strings.Repeat("%C3%A9", 150_000)} {
+	for _, in := range []string{"https://e.com/?" + strings.Repeat("a=&", 333_333), "https://" + strings.Repeat("ü", 500_000) + ".com/",
+		"https://e.com/" + strings.Repeat("%C3%A9", 150_000)} {
 		if n := bytesOf(in); n > 4<<10 {
 			t.Errorf("%.20q of %d bytes takes %d bytes", in, len(in), n)
 		}
@@ -314,7 +324,8 @@ type part struct {
 }
 
 // characters have several forms in Unicode, several ways to be written in a URL, or a meaning in it.
-var characters = strings.Split("a|Z|7|-|.|_|~|!|$|'|(|)|*|+|,|;|:|@| |\"|<|>|`|{|}|^|é|e\u0323\u0302|ü|Å|\u212b|\u212a|\u2126|각|\u1100\u1161|ﬁ|≠|≮|日|\u0338|\u0301|\u0345\u0301|\U0001f600|\u202e", "|")
+var characters = strings.Split("a|Z|7|-|.|_|~|!|$|'|(|)|*|+|,|;|:|@| "+
+	"|\"|<|>|`|{|}|^|é|e\u0323\u0302|ü|Å|\u212b|\u212a|\u2126|각|\u1100\u1161|ﬁ|≠|≮|日|\u0338|\u0301|\u0345\u0301|\U0001f600|\u202e", "|")
 
 func randomPart(r *rand.Rand, stays []string) part {
 	var p part

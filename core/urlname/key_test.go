@@ -13,13 +13,15 @@ import (
 
 func TestLocale_AcceptsKnownCodesOnly(t *testing.T) {
 	for in, want := range map[string]string{
-		"en": "en", "EN": "en", "en_GB": "en_GB", "en-gb": "en_GB", "EN_gb": "en_GB", "fr-CA": "fr_CA", "xx": "xx", "XX": "xx", "de_CH": "de_CH", "zh_TW": "zh_TW",
+		"en": "en", "EN": "en", "en_GB": "en_GB", "en-gb": "en_GB", "EN_gb": "en_GB", "fr-CA": "fr_CA", "xx": "xx", "XX": "xx",
+		"de_CH": "de_CH", "zh_TW": "zh_TW",
 	} {
 		if got, err := urlname.Locale(in); err != nil || got != want {
 			t.Errorf("%q: got %q, %v; want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "e", "eng", "english", "zz", "qq", "en_", "en-", "_GB", "en_XYZ", "en_ZZ", "en_12", "en_419", "xx_GB", "en_GB_x", "en--GB", "en__GB", "en GB", " en", "ｅｎ", "en_EU", "\x00"} {
+	for _, in := range []string{"", "e", "eng", "english", "zz", "qq", "en_", "en-", "_GB", "en_XYZ", "en_ZZ", "en_12",
+		"en_419", "xx_GB", "en_GB_x", "en--GB", "en__GB", "en GB", " en", "ｅｎ", "en_EU", "\x00"} {
 		got, err := urlname.Locale(in)
 		var malformed *urlname.Error
 		if !errors.As(err, &malformed) || got != "" {
@@ -41,13 +43,19 @@ func TestParseKey_ReturnsEveryPart(t *testing.T) {
 		{page + "#0", page + "#0", urlname.Key{Kind: urlname.Branch, Content: page}},
 		{"c:demo:x#12", "c:demo:x#12", urlname.Key{Kind: urlname.Branch, Content: "c:demo:x", Branch: 12}},
 		{page + "#1.0", page + "#1.0", urlname.Key{Kind: urlname.Revision, Content: page, Branch: 1}},
-		{page + "#2147483647.2147483647", page + "#2147483647.2147483647", urlname.Key{Kind: urlname.Revision, Content: page, Branch: urlname.MaxNumber, Revision: urlname.MaxNumber}},
+		{page + "#2147483647.2147483647", page + "#2147483647.2147483647", urlname.Key{Kind: urlname.Revision, Content: page,
+			Branch: urlname.MaxNumber, Revision: urlname.MaxNumber}},
 		{page + "#en-gb/1.2", page + "#en_GB/1.2", urlname.Key{Kind: urlname.Revision, Content: page, Branch: 1, Revision: 2, Locale: "en_GB"}},
-		{page + "#user/u:demo:ann/1", page + "#user/u:demo:ann/1", urlname.Key{Kind: urlname.Draft, Content: page, Branch: 1, User: "u:demo:ann"}},
-		{page + "#user/u:demo:a%2fb%23%25/de/3", page + "#user/u:demo:a%2Fb%23%25/de/3", urlname.Key{Kind: urlname.Draft, Content: page, Branch: 3, User: "u:demo:a/b#%", Locale: "de"}},
-		{page + "#user/%75:demo:ann/1", page + "#user/u:demo:ann/1", urlname.Key{Kind: urlname.Draft, Content: page, Branch: 1, User: "u:demo:ann"}},
-		{page + "#suggestion/1.0a-B_", page + "#suggestion/1.0a-B_", urlname.Key{Kind: urlname.Suggestion, Content: page, Branch: 1, Suggestion: "0a-B_"}},
-		{page + "#suggestion/XX/1.7", page + "#suggestion/xx/1.7", urlname.Key{Kind: urlname.Suggestion, Content: page, Branch: 1, Suggestion: "7", Locale: "xx"}},
+		{page + "#user/u:demo:ann/1", page + "#user/u:demo:ann/1", urlname.Key{Kind: urlname.Draft, Content: page, Branch: 1,
+			User: "u:demo:ann"}},
+		{page + "#user/u:demo:a%2fb%23%25/de/3", page + "#user/u:demo:a%2Fb%23%25/de/3",
+			urlname.Key{Kind: urlname.Draft, Content: page, Branch: 3, User: "u:demo:a/b#%", Locale: "de"}},
+		{page + "#user/%75:demo:ann/1", page + "#user/u:demo:ann/1", urlname.Key{Kind: urlname.Draft, Content: page, Branch: 1,
+			User: "u:demo:ann"}},
+		{page + "#suggestion/1.0a-B_", page + "#suggestion/1.0a-B_", urlname.Key{Kind: urlname.Suggestion, Content: page,
+			Branch: 1, Suggestion: "0a-B_"}},
+		{page + "#suggestion/XX/1.7", page + "#suggestion/xx/1.7", urlname.Key{Kind: urlname.Suggestion, Content: page,
+			Branch: 1, Suggestion: "7", Locale: "xx"}},
 	} {
 		got, err := urlname.ParseKey(c.in)
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -64,8 +72,10 @@ func TestParseKey_RefusesMalformedKeys(t *testing.T) {
 	for _, part := range []string{
 		"", "x", "01", "00", "-1", "+1", "1.", ".1", "1.01", "1.2.3", "2147483648", "1.2147483648", "1.2147483647 ", "1#2", "1/2",
 		"en", "en/", "en/1", "english/1.2", "zz/1.2", "en/1.2/3", "en/de/1.2", "user/1.2", "suggestion/1",
-		"user", "user/", "user//1", "user/u:demo:ann", "user/u:demo:ann/", "user/u:demo:ann/x", "user/u:demo:ann/1.2", "user/%zz/1", "user/a%0ab/1", "user/%ff/1", "user/u:demo:ann/en/de/1",
-		"suggestion/", "suggestion/1.", "suggestion/x.1", "suggestion/1.a.b", "suggestion/1.a/b", "suggestion/1.ä", "suggestion/1." + strings.Repeat("a", 65), "suggestion/zz/1.a",
+		"user", "user/", "user//1", "user/u:demo:ann", "user/u:demo:ann/", "user/u:demo:ann/x", "user/u:demo:ann/1.2",
+		"user/%zz/1", "user/a%0ab/1", "user/%ff/1", "user/u:demo:ann/en/de/1",
+		"suggestion/", "suggestion/1.", "suggestion/x.1", "suggestion/1.a.b", "suggestion/1.a/b", "suggestion/1.ä",
+		"suggestion/1." + strings.Repeat("a", 65), "suggestion/zz/1.a",
 		"User/u:demo:ann/1",
 	} {
 		got, err := urlname.ParseKey("https://e.com/#" + part)

@@ -112,5 +112,6 @@ func (h *Fixture) Delete(id library.ContentID) {
 
 // Share shares an item with principals, who become viewers.
 func (h *Fixture) Share(user string, id library.ContentID, principals ...string) (*library.ContentOutcome, error) {
-	return h.Library.ShareContent(h.T.Context(), As(user), library.ShareContent{Content: string(id), Principals: principals, Role: library.Viewing})
+	return h.Library.ShareContent(h.T.Context(), As(user), library.ShareContent{Content: string(id), Principals: principals,
+		Role: library.Viewing})
 }

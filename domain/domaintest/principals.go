@@ -188,7 +188,8 @@ func (h *Fixture) WantFound(v *principal.Viewer, prefix string, want ...string) 
 }
 
 // Search returns a function that reads a page of the principals with a prefix.
-func Search(svc *domain.Services, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
+func Search(svc *domain.Services, tenant string, prefix *string) func(ctx context.Context, v *principal.Viewer,
+	args cursor.PageArgs) (*principal.Connection, error) {
 	return func(ctx context.Context, v *principal.Viewer, args cursor.PageArgs) (*principal.Connection, error) {
 		return svc.People.FindPrincipals(ctx, v, principal.Search{PageArgs: args, Tenant: tenant, Prefix: prefix})
 	}

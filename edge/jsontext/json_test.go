@@ -65,8 +65,9 @@ func TestCheck_FindsHalvesOfSurrogatePairs(t *testing.T) {
 		`"\ud83d"`: HalfPair, `"\ude00"`: HalfPair, `["\ud83d","\ude00"]`: HalfPair, `"\ud83d\u0041"`: HalfPair, `"\ud83d\n"`: HalfPair,
 		`"\ud83d\ud83d\ude00"`: HalfPair, `"\\\ud83d"`: HalfPair, `{"a":1,"\uDC00":2}`: HalfPair,
 		`"\udbff"`: HalfPair, `"\udfff"`: HalfPair, `"\udbff\udbff"`: HalfPair, `"\udbff\udfff\udfff"`: HalfPair,
-		`"\ud83d`: Invalid, `"\ud83d"x`: Invalid, `"\ud83d\ude0"`: Invalid, `"\ud83d\`: Invalid, `["\ud83d",]`: Invalid, "[\"\\ud83d\",\"\xff\"]": Invalid,
-		`["\ud83d",1,2,3,4]`: TooMuch,
+		`"\ud83d`: Invalid, `"\ud83d"x`: Invalid, `"\ud83d\ude0"`: Invalid, `"\ud83d\`: Invalid, `["\ud83d",]`: Invalid,
+		"[\"\\ud83d\",\"\xff\"]": Invalid,
+		`["\ud83d",1,2,3,4]`:     TooMuch,
 	} {
 		if got := Check([]byte(value), 4); got != want {
 			t.Errorf("%s is %d, want %d", value, got, want)

@@ -41,7 +41,8 @@ func lexicalError(text string) *gqlerror.Error {
 		case err != nil || token.Kind == lexer.EOF:
 			return nil
 		case token.Kind == lexer.String && HasHalfPair(string(characters[token.Pos.Start:token.Pos.End])):
-			return gqlerror.ErrorLocf("", token.Pos.Line, token.Pos.Column, `The string has half of a surrogate pair, such as \ud800 alone, which is no character.`)
+			return gqlerror.ErrorLocf("", token.Pos.Line, token.Pos.Column,
+				`The string has half of a surrogate pair, such as \ud800 alone, which is no character.`)
 		}
 	}
 }

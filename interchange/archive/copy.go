@@ -79,7 +79,9 @@ func Copy(ctx context.Context, rt sched.Runtime, from Source, to Store, report f
 		return nil, fmt.Errorf("reading the changes in flight: %w", err)
 	}
 	if slices.ContainsFunc(inFlightLists, hasPending) {
-		return nil, &fault.Error{Code: fault.Conflict, Msg: "the source has changes in flight, or a gateway serves it; stop its gateways, run carrel audit to finish the changes, and copy again"}
+		return nil, &fault.Error{Code: fault.Conflict,
+			Msg: "the source has changes in flight, or a gateway serves it; stop its gateways, run carrel audit to finish " +
+				"the changes, and copy again"}
 	}
 	j := &copyJob{rt: rt, from: from, to: to, report: report}
 	if err := j.begin(ctx); err != nil || j.note.Compared {

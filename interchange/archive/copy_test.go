@@ -142,7 +142,8 @@ func finish(t *testing.T, store domain.Store) {
 // saveLongDraft saves a long draft of ann, and returns it with its text.
 func saveLongDraft(t *testing.T, h *domaintest.Fixture) (note.Text, note.DraftRow) {
 	t.Helper()
-	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: "c:acme:n1", Title: "draft", Body: strings.Repeat("x", 5000)})
+	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: "c:acme:n1", Title: "draft",
+		Body: strings.Repeat("x", 5000)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,8 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	expires := clock.Of(h.Runtime.Now()).Add(time.Hour)
-	if _, err := h.Library.UpdateContent(t.Context(), ann, library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), ann,
+		library.UpdateContent{ID: "c:acme:n1", ExpiresAt: input.Some(&expires)}); err != nil {
 		t.Fatal(err)
 	}
 	first, err := h.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{First: domaintest.Ptr(2)}})
@@ -189,7 +191,8 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	rest := func(svc *domain.Services) []string {
-		rest, err := svc.Listing.Library(t.Context(), ann, "g:acme:team", library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
+		rest, err := svc.Listing.Library(t.Context(), ann, "g:acme:team",
+			library.LibraryQuery{PageArgs: cursor.PageArgs{After: first.PageInfo.EndCursor()}})
 		if err != nil {
 			t.Fatalf("continuing from a cursor: %v", err)
 		}
@@ -221,8 +224,10 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with two hints and the list of its owner; a paste with its body and a hint.
-	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4, "texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
+	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with
+	// two hints and the list of its owner; a paste with its body and a hint.
+	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4,
+		"texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
 	}
 	if texts, err := to.Texts.ReadTexts(t.Context(), []note.TextID{text.ID}); err != nil || texts[0] != text {
@@ -247,7 +252,8 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if out, err := svc.Library.UpdateContent(t.Context(), ann, rename); err != nil || out.Content.Version != 2 {
 		t.Errorf("the repetition of a keyed update: %+v, %v", out, err)
 	}
-	_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n4"), Kind: library.Note, Title: "x", Visibility: principal.Public})
+	_, err = svc.Library.CreateContent(t.Context(), ann, library.CreateContent{Name: domaintest.Ptr("n4"), Kind: library.Note,
+		Title: "x", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN name")
 	more, err := naming.New(to, "host", 10)
 	if err != nil {
@@ -387,7 +393,8 @@ func wantPaste(t *testing.T, store domain.Store, made *paste.Created, body strin
 	t.Helper()
 	rt := sched.NewReal()
 	defer rt.Close()
-	services := domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil), Names: &domaintest.CountingNames{}})
+	services := domaintest.Open(t, domain.Config{Store: store, Runtime: rt, Journal: journal.New(t.Context(), store.Journal, rt, nil),
+		Names: &domaintest.CountingNames{}})
 	page, err := services.Pastes.Latest(t.Context(), domaintest.First(2))
 	if err != nil || len(page.Edges) != 1 || page.Edges[0].Node.ID != made.Paste.ID {
 		t.Fatalf("the newest pastes are %+v, %v", page, err)
@@ -395,7 +402,8 @@ func wantPaste(t *testing.T, store domain.Store, made *paste.Created, body strin
 	if bodies, err := services.Pastes.Bodies(t.Context(), page.Nodes()); err != nil || bodies[0] == nil || *bodies[0] != body {
 		t.Errorf("the body: %v", err)
 	}
-	if _, err := services.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, ClearExpiry: true}); err != nil {
+	if _, err := services.Pastes.Update(t.Context(), paste.Update{ID: string(made.Paste.ID), Secret: made.Secret,
+		ClearExpiry: true}); err != nil {
 		t.Errorf("with the secret: %v", err)
 	}
 }
@@ -412,7 +420,8 @@ func TestCopy_SourceWithChangesInFlightIsRefused(t *testing.T) {
 	}{{nil, false}, {[]commit.Entry{ended}, false}, {[]commit.Entry{ended, pending}, true}} {
 		from, to := newStore(t), newStore(t)
 		block, err := commit.Encode(c.entries)
-		if err = errors.Join(err, from.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1, Block: block})); err != nil {
+		if err = errors.Join(err, from.Journal.PutInFlightList(t.Context(), commit.InFlightList{ID: "list", Stamp: 1,
+			Block: block})); err != nil {
 			t.Fatal(err)
 		}
 		_, err = archive.Copy(t.Context(), runtime, source(from), to, noProgress)

@@ -28,7 +28,8 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 	half := func(t *testing.T, from *domaintest.Fixture, to *pebblestore.Store) {
 		t.Helper()
 		// The principals are copied, and the progress says so; the contents are not.
-		if _, err := archive.Copy(t.Context(), from.Runtime, source(from.Embedded), &stumbling{Store: to, failAt: 19}, noProgress); !errors.Is(err, errStumbled) {
+		if _, err := archive.Copy(t.Context(), from.Runtime, source(from.Embedded), &stumbling{Store: to, failAt: 19},
+			noProgress); !errors.Is(err, errStumbled) {
 			t.Fatalf("a copy that should have been interrupted: %v", err)
 		}
 	}
@@ -61,10 +62,12 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		h.Note("a", principal.Public)
 		h.Quiet()
 		half(t, h, to)
-		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
+		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: "c:acme:a", Title: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("b"))}); err != nil {
+		if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"),
+			principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("b"))}); err != nil {
 			t.Fatal(err)
 		}
 		h.Quiet()
@@ -112,7 +115,8 @@ func (f forgetful) ReadRows(ctx context.Context, c archive.Chapter, after []byte
 // Answered requests expire, even while a store is being copied.
 func TestCopy_IgnoresExpiredRows(t *testing.T) {
 	h := domaintest.Town(t)
-	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", DisplayName: input.Some(domaintest.Ptr("b")), IdempotencyKey: domaintest.Ptr("k")}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann",
+		DisplayName: input.Some(domaintest.Ptr("b")), IdempotencyKey: domaintest.Ptr("k")}); err != nil {
 		t.Fatal(err)
 	}
 	h.Quiet()

@@ -47,7 +47,8 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	}
 	set := func(user string, changes ...string) {
 		t.Helper()
-		_, err := h.Library.SetContentMembers(t.Context(), domaintest.As(user), library.SetContentMembers{Content: "c:acme:a", Members: domaintest.MemberChanges(changes...)})
+		_, err := h.Library.SetContentMembers(t.Context(), domaintest.As(user), library.SetContentMembers{Content: "c:acme:a",
+			Members: domaintest.MemberChanges(changes...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,8 @@ func TestCause_IsThatOfTheChange(t *testing.T) {
 	want("+a", "SHARED ann")
 	set("u:acme:cleo", "u:acme:ben=EDITOR")
 	want("+a", "ROLE_CHANGED cleo")
-	if _, err := h.Library.UpdateContent(t.Context(), ben, library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a2"))}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), ben,
+		library.UpdateContent{ID: string(id), Title: input.Some(domaintest.Ptr("a2"))}); err != nil {
 		t.Fatal(err)
 	}
 	want("+a2", "UPDATED ben")
@@ -124,7 +126,8 @@ type paging struct {
 	gate atomic.Pointer[chan struct{}]
 }
 
-func (p *paging) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (p *paging) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (*library.ContentRows, error) {
 	if gate := p.gate.Load(); gate != nil {
 		<-*gate
 	}

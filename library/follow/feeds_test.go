@@ -28,13 +28,16 @@ func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 		{"an older one that names nothing new", false, []library.Change{change(7, public|loggedIn), change(5, public)}, 0, 0},
 		{"the same state, which names one more bucket", false, []library.Change{change(7, 0), change(7, public)}, public, 7},
 		{"an older state, which names one more bucket", false, []library.Change{change(7, loggedIn), change(5, public)}, public, 5},
-		{"buckets named by two changes, and then by one", false, []library.Change{change(7, loggedIn), change(5, public), change(7, public|loggedIn)}, 0, 0},
+		{"buckets named by two changes, and then by one", false, []library.Change{change(7, loggedIn), change(5, public),
+			change(7, public|loggedIn)}, 0, 0},
 		{"a newer state", false, []library.Change{change(7, public), change(8, 0)}, 0, 8},
 		{"what was there before, again", true, []library.Change{change(7, public), change(7, public)}, 0, 0},
-		{"what was there before, with one more bucket", true, []library.Change{change(7, public), change(7, public|loggedIn)}, public | loggedIn, 7},
+		{"what was there before, with one more bucket", true, []library.Change{change(7, public), change(7, public|loggedIn)},
+			public | loggedIn, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Public, most: queueMost, waiting: map[library.ContentID]pending{}}
+			f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Public,
+				most: queueMost, waiting: map[library.ContentID]pending{}}
 			fd := &libraryFeed{followers: []*Follower{f}, seen: recent[passed]{most: seenMost}}
 			last := len(tc.changes) - 1
 			for i, c := range tc.changes {

@@ -73,7 +73,8 @@ func TestFollow_RemovalReachesTheFormerBucketOnly(t *testing.T) {
 	h := domaintest.Town(t)
 	h.Group("g:beta:club", "u:beta:zed", principal.Public)
 	owner := "u:acme:ben"
-	own, inside, outside := h.Follow(domaintest.As(owner), owner, ""), h.Follow(domaintest.As("u:acme:cleo"), owner, ""), h.Follow(domaintest.As("u:beta:zed"), owner, "")
+	own, inside, outside := h.Follow(domaintest.As(owner), owner, ""), h.Follow(domaintest.As("u:acme:cleo"), owner, ""),
+		h.Follow(domaintest.As("u:beta:zed"), owner, "")
 	a := h.Note("a", principal.Private, owner+"=VIEWER")
 	own.Want("+a")
 	h.Update(a, "a2", principal.LoggedIn)
@@ -147,8 +148,10 @@ func TestFollow_AdministratorGetsEventsOfVisibleItems(t *testing.T) {
 func TestFollow_ResumesAfterACursor(t *testing.T) {
 	h := domaintest.Town(t)
 	owner := "u:acme:ben"
-	a, b, c := h.Note("a", principal.Private, owner+"=VIEWER"), h.Note("b", principal.Private, owner+"=VIEWER"), h.Note("c", principal.Private, owner+"=VIEWER")
-	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true}, {PageArgs: cursor.PageArgs{Last: domaintest.Ptr(1)}}} {
+	a, b, c := h.Note("a", principal.Private, owner+"=VIEWER"), h.Note("b", principal.Private, owner+"=VIEWER"),
+		h.Note("c", principal.Private, owner+"=VIEWER")
+	for _, q := range []library.LibraryQuery{{}, {Descending: true}, {IncludeShared: true},
+		{PageArgs: cursor.PageArgs{Last: domaintest.Ptr(1)}}} {
 		conn, err := h.Listing.Library(t.Context(), domaintest.As(owner), principal.ID(owner), q)
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +277,8 @@ func TestFollow_ChecksRightsAtDelivery(t *testing.T) {
 	h.Note("d", principal.Public, "g:acme:team=VIEWER")
 	joins.Want("![RESYNC]")
 	sees := h.Follow(domaintest.As("u:beta:zed"), "u:acme:ben", "")
-	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(domaintest.Ptr(principal.LoggedIn))}); err != nil {
+	if _, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"),
+		principal.UpdateUser{ID: "u:acme:ben", Visibility: input.Some(domaintest.Ptr(principal.LoggedIn))}); err != nil {
 		t.Fatal(err)
 	}
 	h.Note("c", principal.Public, "u:acme:ben=VIEWER")

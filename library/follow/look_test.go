@@ -26,7 +26,8 @@ type gated struct {
 }
 
 func gateChanges(g *domaintest.Gateways, owner principal.ID, err error) *gated {
-	s := &gated{LibraryStore: g.Through.Libraries, owner: owner, read: make(chan struct{}), free: make(chan struct{}), err: err, ended: make(chan error, 1)}
+	s := &gated{LibraryStore: g.Through.Libraries, owner: owner, read: make(chan struct{}), free: make(chan struct{}),
+		err: err, ended: make(chan error, 1)}
 	g.Through.Libraries = s
 	return s
 }

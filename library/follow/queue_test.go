@@ -15,16 +15,19 @@ import (
 // queued. A cursor that was delivered in between would cover changes that were not delivered yet.
 func TestQueue_MissedChangesComeFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Private, most: queueMost, waiting: map[library.ContentID]pending{}}
+	f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Private, most: queueMost,
+		waiting: map[library.ContentID]pending{}}
 	missed := make([]library.Change, most)
 	for i := range missed {
-		missed[i] = library.Change{ChangeKey: library.ChangeKey{At: clock.Instant(1 + i), Content: library.ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
+		missed[i] = library.Change{ChangeKey: library.ChangeKey{At: clock.Instant(1 + i),
+			Content: library.ContentID(fmt.Sprintf("c:t:missed%d", i)), MTS: 1}}
 	}
 	var group sync.WaitGroup
 	begun, caughtUp := make(chan struct{}), make(chan struct{})
 	group.Go(func() {
 		for n := 0; ; n++ {
-			f.offer(f.toDeliver(library.Change{ChangeKey: library.ChangeKey{At: most + 1, Content: library.ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
+			f.offer(f.toDeliver(library.Change{ChangeKey: library.ChangeKey{At: most + 1,
+				Content: library.ContentID(fmt.Sprintf("c:t:come%d", n%others)), MTS: 1}}))
 			switch n {
 			case 0:
 				close(begun)

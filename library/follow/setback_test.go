@@ -41,7 +41,8 @@ func TestFollow_ResumesAfterTheClockIsSetBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	title := "changed"
-	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: "c:acme:ahead", Title: input.Some(&title)}); err != nil {
+	if _, err := h.Library.UpdateContent(t.Context(), domaintest.As("u:acme:ann"),
+		library.UpdateContent{ID: "c:acme:ahead", Title: input.Some(&title)}); err != nil {
 		t.Fatal(err)
 	}
 	after, err := h.Store.Contents.Read(t.Context(), "c:acme:ahead", library.ContentQuery{})

@@ -138,7 +138,8 @@ func newCopying(t *testing.T, c headercache.Config) *copying {
 	h := &copying{Fixture: domaintest.Town(t), counts: &copyCounts{}}
 	h.reads = &pageReads{}
 	h.svc = domaintest.Open(t, domain.Config{
-		Store: h.reads.on(h.Store), Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true, HeaderCache: c, Watch: h.counts,
+		Store: h.reads.on(h.Store), Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}, Remote: true,
+		HeaderCache: c, Watch: h.counts,
 	})
 	return h
 }
@@ -180,7 +181,8 @@ var alwaysOn = headercache.Config{Bytes: 100 << 10, AlwaysOn: true}
 
 func TestPages_AreServedFromCopies(t *testing.T) {
 	h := newCopying(t, alwaysOn)
-	a, b, c := h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER"), h.Note("c", principal.Public, "u:acme:ann=MANAGER")
+	a, b, c := h.Note("a", principal.Public, "u:acme:ann=MANAGER"), h.Note("b", principal.Public, "u:acme:ann=MANAGER"),
+		h.Note("c", principal.Public, "u:acme:ann=MANAGER")
 	title := func(id library.ContentID) string { return h.Content(id).Title }
 	all := []library.ContentID{a, b, c}
 	h.want("the first page", all, title(c), title(b), title(a))
@@ -411,7 +413,8 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	entry := library.Entry{Position: copied[0].Header.Position, Content: id, MTS: copied[0].Header.MTS, Role: library.Manages}
 	wrong := func(what string, want bool) {
 		t.Helper()
-		if got, err := h.svc.Headers.(*headercache.Checked).ItemIsWrong(t.Context(), "u:acme:ann", principal.Public, entry, &copied[0]); err != nil || got != want {
+		if got, err := h.svc.Headers.(*headercache.Checked).ItemIsWrong(t.Context(), "u:acme:ann", principal.Public, entry,
+			&copied[0]); err != nil || got != want {
 			t.Errorf("%s: wrong is %v, %v, want %v", what, got, err, want)
 		}
 	}
@@ -421,7 +424,8 @@ func TestSamples_AcceptChangesThatCameAfterThePage(t *testing.T) {
 	after.Seq, after.MTS = base+1, after.MTS+1
 	put := func() {
 		t.Helper()
-		if v, err := h.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after}); err != nil || !v.Applied {
+		if v, err := h.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: after.Seq - 1, Header: after}); err != nil ||
+			!v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
 	}

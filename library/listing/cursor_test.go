@@ -30,7 +30,8 @@ func cursorFixture(t testing.TB) *domaintest.Rows {
 	return r
 }
 
-func readAfter(r *domaintest.Rows, v *principal.Viewer, owner principal.ID, cursor string, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func readAfter(r *domaintest.Rows, v *principal.Viewer, owner principal.ID, cursor string,
+	q library.LibraryQuery) (*library.LibraryConnection, error) {
 	q.PageArgs = domaintest.FirstAfter(20, &cursor)
 	return r.Listing.Library(r.T.Context(), v, owner, q)
 }
@@ -73,7 +74,8 @@ func TestCursor_IsBoundToItsConnection(t *testing.T) {
 		r.Must(err)
 		_, err = readAfter(r, domaintest.Anonymous(), "u:acme:ann", members.Edges[0].Cursor(), library.LibraryQuery{})
 		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
-		_, err = r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(1), domaintest.FirstAfter(1, domaintest.Ptr(members.Edges[0].Cursor())))
+		_, err = r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(1),
+			domaintest.FirstAfter(1, domaintest.Ptr(members.Edges[0].Cursor())))
 		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
 		_, err = r.Library.Members(t.Context(), domaintest.Anonymous(), numberedID(0), domaintest.FirstAfter(1, &cursor))
 		domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
@@ -272,7 +274,8 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, from string) {
-		_, err := r.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
+		_, err := r.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann",
+			library.LibraryQuery{PageArgs: cursor.PageArgs{After: &from}})
 		if given[from] != (err == nil) {
 			t.Errorf("cursor %q, given out: %v: %v", from, given[from], err)
 		}

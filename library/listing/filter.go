@@ -53,7 +53,8 @@ func (s *Service) conditions(f *library.LibraryFilter) (*conditions, error) {
 	} {
 		switch {
 		case list.given && list.n == 0:
-			return nil, fault.BadInputf("filter.%[1]s is empty, so that no item could match: leave it out, or make it null, for items of any %[1]s", list.name)
+			return nil, fault.BadInputf("filter.%[1]s is empty, so that no item could match: leave it out, or make it null, for items of any %[1]s",
+				list.name)
 		case list.n > maxFilterList:
 			return nil, fault.BadInputf("filter.%s has %d values; at most %d are allowed: name each value once", list.name, list.n, maxFilterList)
 		}

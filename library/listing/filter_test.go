@@ -59,15 +59,20 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 	}{
 		{"none", domaintest.Ann, nil, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
 		{"without conditions", domaintest.Ann, &library.LibraryFilter{}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"a text without words", domaintest.Ann, &library.LibraryFilter{Text: ptr(" - ")}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"a text without words", domaintest.Ann, &library.LibraryFilter{Text: ptr(" - ")}, false,
+			[]string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
 		{"a word", domaintest.Ann, &library.LibraryFilter{Text: ptr("GARDEN")}, false, []string{"guide", "map", "plan", "ghostly", "orphan"}},
 		{"two words", domaintest.Ann, &library.LibraryFilter{Text: ptr("wall gard")}, false, []string{"map"}},
 		{"a kind", domaintest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan", "diary"}},
-		{"both kinds", domaintest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note, library.Link, library.Note}}, false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
-		{"a visibility", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.LoggedIn}}, false, []string{"plan"}},
-		{"two visibilities", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.Private, principal.LoggedIn}}, false, []string{"plan", "diary"}},
+		{"both kinds", domaintest.Ann, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note, library.Link, library.Note}},
+			false, []string{"guide", "map", "plan", "diary", "ghostly", "orphan"}},
+		{"a visibility", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.LoggedIn}},
+			false, []string{"plan"}},
+		{"two visibilities", domaintest.Ann, &library.LibraryFilter{Visibilities: []principal.Visibility{principal.Private,
+			principal.LoggedIn}}, false, []string{"plan", "diary"}},
 		{"a role", domaintest.Ann, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, false, []string{"guide", "diary"}},
-		{"roles are the owner's", domaintest.Bob, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages, library.Editing}}, false, []string{"guide", "plan"}},
+		{"roles are the owner's", domaintest.Bob, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages, library.Editing}},
+			false, []string{"guide", "plan"}},
 		{"a creator", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:bob")}, false, []string{"map", "plan"}},
 		{"a creator in capitals", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("U:ACME:Bob")}, false, []string{"map", "plan"}},
 		{"a creator who is not seen", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, false, nil},
@@ -75,15 +80,19 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 		{"a creator that does not exist", domaintest.Root, &library.LibraryFilter{CreatedBy: ptr("u:acme:gone")}, false, nil},
 		{"a group", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("g:acme:team")}, false, nil},
 		{"an item", domaintest.Ann, &library.LibraryFilter{CreatedBy: ptr("c:acme:guide")}, false, nil},
-		{"everything", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
-			CreatedBy: ptr("u:acme:bob"), Roles: []library.ContentRole{library.Editing}}, false, []string{"plan"}},
-		{"everything but one", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note}, Visibilities: []principal.Visibility{principal.LoggedIn},
-			CreatedBy: ptr("u:acme:bob"), Roles: []library.ContentRole{library.Viewing}}, false, nil},
+		{"everything", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note},
+			Visibilities: []principal.Visibility{principal.LoggedIn},
+			CreatedBy:    ptr("u:acme:bob"), Roles: []library.ContentRole{library.Editing}}, false, []string{"plan"}},
+		{"everything but one", domaintest.Ann, &library.LibraryFilter{Text: ptr("pl"), Kinds: []library.ContentKind{library.Note},
+			Visibilities: []principal.Visibility{principal.LoggedIn},
+			CreatedBy:    ptr("u:acme:bob"), Roles: []library.ContentRole{library.Viewing}}, false, nil},
 		{"for everyone", domaintest.Anonymous, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide"}},
 		{"for a colleague", domaintest.Bob, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
 		{"for one who has a role", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, false, []string{"guide", "plan"}},
-		{"roles are the owner's, with includeShared", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}}, true, []string{"guide", "diary"}},
-		{"for one who has a role, with includeShared", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, true, []string{"guide", "plan", "diary"}},
+		{"roles are the owner's, with includeShared", carl, &library.LibraryFilter{Roles: []library.ContentRole{library.Manages}},
+			true, []string{"guide", "diary"}},
+		{"for one who has a role, with includeShared", carl, &library.LibraryFilter{Kinds: []library.ContentKind{library.Note}},
+			true, []string{"guide", "plan", "diary"}},
 		{"a hidden creator, with includeShared", carl, &library.LibraryFilter{CreatedBy: ptr("u:acme:ghost")}, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +110,8 @@ func TestFilter_ShowsWhatMeetsAllConditions(t *testing.T) {
 				}
 			}
 			// What the connection counts is not filtered.
-			plain, filtered := r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{}), r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{Filter: c.filter, IncludeShared: c.shared})
+			plain, filtered := r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{}),
+				r.Read(c.viewer(), "u:acme:ann", library.LibraryQuery{Filter: c.filter, IncludeShared: c.shared})
 			want, err := r.Listing.LibraryCount(t.Context(), plain)
 			r.Must(err)
 			got, err := r.Listing.LibraryCount(t.Context(), filtered)
@@ -138,10 +148,12 @@ func TestFilter_InvalidIsRefused(t *testing.T) {
 		}
 	}
 	// Errors of the filter come before those of the library.
-	_, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:nobody", library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
+	_, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:nobody",
+		library.LibraryQuery{Filter: &library.LibraryFilter{Kinds: []library.ContentKind{}}})
 	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadInput)
 	for _, f := range []library.LibraryFilter{
-		{Kinds: slices.Repeat([]library.ContentKind{library.Note}, 10)}, {Text: ptr("a b c d e f g h i j")}, {Text: ptr(strings.Repeat("ä", 200))},
+		{Kinds: slices.Repeat([]library.ContentKind{library.Note}, 10)}, {Text: ptr("a b c d e f g h i j")},
+		{Text: ptr(strings.Repeat("ä", 200))},
 	} {
 		if _, err := r.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: &f}); err != nil {
 			t.Errorf("%+v: %v", f, err)
@@ -157,11 +169,14 @@ func TestFilter_CursorIsAcceptedWithAnyFilter(t *testing.T) {
 	first := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: domaintest.First(2)})
 	r.WantNames(first, "guide", "plan")
 	from := first.PageInfo.EndCursor()
-	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: domaintest.FirstAfter(9, from)}), "ghostly", "orphan")
-	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.FirstAfter(9, from)}), "diary", "ghostly", "orphan")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: domaintest.FirstAfter(9, from)}),
+		"ghostly", "orphan")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.FirstAfter(9, from)}),
+		"diary", "ghostly", "orphan")
 	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: links, PageArgs: domaintest.LastBefore(9, from)}), "map")
 	plain := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(2)})
-	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Filter: notes, PageArgs: domaintest.FirstAfter(9, plain.PageInfo.EndCursor())}), "plan", "diary")
+	r.WantNames(r.Read(domaintest.Ann(), "u:acme:ann",
+		library.LibraryQuery{Filter: notes, PageArgs: domaintest.FirstAfter(9, plain.PageInfo.EndCursor())}), "plan", "diary")
 }
 
 // TestFilter_OfAHiddenCreatorReadsNoItem: it is known in advance that nothing matches. That the
@@ -175,13 +190,15 @@ func TestFilter_OfAHiddenCreatorReadsNoItem(t *testing.T) {
 		s.headers, s.slices = 0, 0
 		from := all.Edges[3].Cursor()
 		for _, q := range []library.LibraryQuery{
-			{PageArgs: domaintest.First(5)}, {PageArgs: domaintest.FirstAfter(5, &from)}, {PageArgs: domaintest.LastBefore(5, &from)}, {Descending: true},
+			{PageArgs: domaintest.First(5)}, {PageArgs: domaintest.FirstAfter(5, &from)}, {PageArgs: domaintest.LastBefore(5, &from)},
+			{Descending: true},
 		} {
 			q.Filter, q.OtherSide = &library.LibraryFilter{CreatedBy: &creator}, true
 			conn := r.Read(domaintest.Anonymous(), "u:acme:ann", q)
 			info := &conn.PageInfo
 			if len(conn.Edges) > 0 || info.HasNextPage || info.HasPreviousPage || s.headers+s.slices > 0 {
-				t.Errorf("%s: %d edges, more: %t and %t; %d slices and %d headers were read", creator, len(conn.Edges), info.HasNextPage, info.HasPreviousPage, s.slices, s.headers)
+				t.Errorf("%s: %d edges, more: %t and %t; %d slices and %d headers were read", creator, len(conn.Edges),
+					info.HasNextPage, info.HasPreviousPage, s.slices, s.headers)
 			}
 			wantEnds(r, conn, cursorOf(q))
 		}

@@ -76,7 +76,8 @@ func TestFilter_OtherSideBeginsAtTheCursor(t *testing.T) {
 	r, s := long(t, 1500, linkAt(1400))
 	from := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}).Edges[3].Cursor()
 	s.headers = 0
-	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), OtherSide: true, PageArgs: domaintest.FirstAfter(1, &from)})
+	conn := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink(), OtherSide: true,
+		PageArgs: domaintest.FirstAfter(1, &from)})
 	r.WantNames(conn, "n1400")
 	if conn.PageInfo.HasPreviousPage || conn.PageInfo.HasNextPage || s.headers != 1500 {
 		t.Errorf("before it: %t, behind it: %t; %d headers were read", conn.PageInfo.HasPreviousPage, conn.PageInfo.HasNextPage, s.headers)
@@ -137,7 +138,8 @@ func TestFilter_HiddenTextsDoNotCount(t *testing.T) {
 // much as the usual page does.
 func TestFilter_LeavesCopiesInUse(t *testing.T) {
 	r, _ := long(t, 3000, linkAt())
-	svc := domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc := domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true,
+		HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read := func(times int, q library.LibraryQuery) {
 		for range times {
 			if _, err := svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann", q); err != nil {
@@ -156,13 +158,15 @@ func TestFilter_LeavesCopiesInUse(t *testing.T) {
 		t.Errorf("after a search: %+v", st)
 	}
 	// In a process that has just started, 20 equal searches are as good as 20 equal pages.
-	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true,
+		HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(20, library.LibraryQuery{Filter: anyLink()})
 	if !inUse() {
 		t.Error("after 20 equal searches copies are not in use")
 	}
 	// One search of copies is no better than one page of them.
-	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true, HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
+	svc = domaintest.Open(t, domain.Config{Store: r.Store.Store, Runtime: r.Clock, Journal: r.Repairs, Remote: true,
+		HeaderCache: headercache.Config{Bytes: 10_000 << 10}})
 	read(2, library.LibraryQuery{Filter: anyLink()})
 	q := library.LibraryQuery{Descending: true}
 	for range 7 { // these have no copies

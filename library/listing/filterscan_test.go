@@ -98,7 +98,8 @@ func TestFilter_EndsWithItsRequest(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := r.Listing.Library(ctx, domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Listing.Library(ctx, domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: anyLink()}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if s.slices != 3 || s.batches != 2 {

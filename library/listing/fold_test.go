@@ -44,7 +44,8 @@ func TestFold_EveryCharacterHasOneKey(t *testing.T) {
 		if key == "" || key == listing.Separator {
 			continue
 		}
-		for what, other := range map[string]string{"itself": key, "its decomposition": norm.NFD.String(string(r)), "its upper case": string(unicode.ToUpper(r)), "its lower case": string(unicode.ToLower(r))} {
+		for what, other := range map[string]string{"itself": key, "its decomposition": norm.NFD.String(string(r)),
+			"its upper case": string(unicode.ToUpper(r)), "its lower case": string(unicode.ToLower(r))} {
 			if r == 'ı' && what == "its upper case" {
 				continue // I is the upper case of i as well
 			}

@@ -50,7 +50,8 @@ func TestWatcher_CountsHiddenEntries(t *testing.T) {
 		addNumbered(clean, 3)
 		w := &hidden{}
 		svc := domaintest.Open(t, domain.Config{Store: clean.Store.Store, Runtime: clean.Clock, Journal: clean.Repairs, Watch: w})
-		if _, err := svc.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(10)}); err != nil {
+		if _, err := svc.Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann",
+			library.LibraryQuery{PageArgs: domaintest.First(10)}); err != nil {
 			t.Fatal(err)
 		}
 		if w.stale+w.unseen > 0 {

@@ -61,8 +61,9 @@ func walkOf(r *domaintest.Rows, s *scans, viewer func() *principal.Viewer, q lib
 func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
 	garden := &library.LibraryFilter{Text: domaintest.Ptr("garden")}
 	viewers := map[string]func() *principal.Viewer{
-		"nobody": domaintest.Anonymous, "a colleague": domaintest.Bob, "a colleague without groups": func() *principal.Viewer { return domaintest.As("u:acme:carl") },
-		"another tenant": domaintest.Eve, "an administrator of another tenant": domaintest.OtherRoot,
+		"nobody": domaintest.Anonymous, "a colleague": domaintest.Bob,
+		"a colleague without groups": func() *principal.Viewer { return domaintest.As("u:acme:carl") },
+		"another tenant":             domaintest.Eve, "an administrator of another tenant": domaintest.OtherRoot,
 	}
 	observe := func(hidden int) map[string]walked {
 		r := domaintest.NewRows(t)
@@ -82,7 +83,8 @@ func TestLibrary_NothingDependsOnHiddenItems(t *testing.T) {
 			}
 			r.Item(library.ContentID(fmt.Sprintf("c:acme:seen%02d", i)), at, vis, members...)
 			// Items of the viewers which are not in ann's library.
-			r.Item(library.ContentID(fmt.Sprintf("c:acme:bobs%02d", i)), at+1, principal.Private, domaintest.ContentMember("u:acme:bob", library.Manages))
+			r.Item(library.ContentID(fmt.Sprintf("c:acme:bobs%02d", i)), at+1, principal.Private,
+				domaintest.ContentMember("u:acme:bob", library.Manages))
 			for n := range hidden {
 				id := library.ContentID(fmt.Sprintf("c:acme:garden%02d-%d", i, n))
 				r.Change(id, func(h *library.Header) {

@@ -47,7 +47,8 @@ func (r *reading) openFirst(ctx context.Context, q library.Slice, newest bool) (
 
 // openMerged reads the slice q of the owner's bucket and the same slices of the other libraries, and
 // merges them. Each is as long as the result, so the result is complete.
-func (r *reading) openMerged(ctx context.Context, q library.Slice, open func(context.Context, library.Slice) (*library.Opening, error)) (*library.Opening, error) {
+func (r *reading) openMerged(ctx context.Context, q library.Slice,
+	open func(context.Context, library.Slice) (*library.Opening, error)) (*library.Opening, error) {
 	owners := append([]principal.ID{r.Owner}, r.Libraries...)
 	read := make([]*library.Opening, len(owners))
 	r.v.ReadLibraries(len(r.Libraries) - 1)

@@ -16,7 +16,8 @@ import (
 )
 
 // Library reads a page of the owner's library, with what v may see of it.
-func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID,
+	q library.LibraryQuery) (*library.LibraryConnection, error) {
 	args, err := q.Resolve()
 	if err != nil {
 		return nil, err
@@ -45,7 +46,8 @@ func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner princi
 
 // libraryPage is one try of Library. asMember reports that the viewer reads the library as a member of the
 // owner.
-func (s *Service) libraryPage(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, filter *conditions, q *library.LibraryQuery) (conn *library.LibraryConnection, asMember bool, err error) {
+func (s *Service) libraryPage(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page,
+	filter *conditions, q *library.LibraryQuery) (conn *library.LibraryConnection, asMember bool, err error) {
 	h, err := s.people.VisiblePrincipal(ctx, v, owner)
 	if err != nil {
 		return nil, false, err
@@ -164,7 +166,8 @@ func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
 }
 
 // page reads the page into conn.
-func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) error {
+func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, args cursor.Page, from *library.EntryKey,
+	q *library.LibraryQuery) error {
 	w, err := r.read(ctx, args, from, q)
 	if err != nil {
 		return err

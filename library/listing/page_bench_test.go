@@ -20,7 +20,8 @@ func BenchmarkPage(b *testing.B) {
 		r.Item(library.ContentID(fmt.Sprintf("c:acme:host/%d", i)), clock.Instant(i+1), principal.Public,
 			domaintest.ContentMember("u:acme:ann", library.Manages), domaintest.ContentMember("u:acme:bob", library.Viewing))
 	}
-	middle := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.First(100)}).Edges[99].Cursor()
+	middle := r.Read(domaintest.Ann(), "u:acme:ann",
+		library.LibraryQuery{Descending: true, PageArgs: domaintest.First(100)}).Edges[99].Cursor()
 	middleASC := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(100)}).Edges[99].Cursor()
 	for _, c := range []struct {
 		name    string
@@ -33,7 +34,8 @@ func BenchmarkPage(b *testing.B) {
 		{"oldest", domaintest.Ann, library.LibraryQuery{}, false},
 		{"middle, newest first", domaintest.Ann, library.LibraryQuery{Descending: true, PageArgs: domaintest.FirstAfter(20, &middle)}, false},
 		{"middle, oldest first", domaintest.Ann, library.LibraryQuery{PageArgs: domaintest.FirstAfter(20, &middleASC)}, false},
-		{"middle with both flags", domaintest.Ann, library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: domaintest.FirstAfter(20, &middle)}, false},
+		{"middle with both flags", domaintest.Ann, library.LibraryQuery{Descending: true, OtherSide: true,
+			PageArgs: domaintest.FirstAfter(20, &middle)}, false},
 		{"anonymous", domaintest.Anonymous, library.LibraryQuery{Descending: true}, false},
 		{"with permissions", domaintest.Bob, library.LibraryQuery{Descending: true, WithPermissions: true}, false},
 	} {

@@ -20,7 +20,8 @@ func mixedLibraries(t *testing.T) *domaintest.Rows {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann", "u:acme:bob", "u:other:eve", "u:other:sam", "g:acme:staff", "g:acme:team")
 	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:ann", principal.GroupMember))
-	r.Join("g:acme:staff", true, domaintest.GroupMember("g:acme:team", principal.GroupMember), domaintest.GroupMember("u:other:sam", principal.GroupManager))
+	r.Join("g:acme:staff", true, domaintest.GroupMember("g:acme:team", principal.GroupMember),
+		domaintest.GroupMember("u:other:sam", principal.GroupManager))
 	at := clock.Instant(1)
 	for _, tenant := range []string{"acme", "other"} {
 		for _, vis := range []principal.Visibility{principal.Public, principal.LoggedIn, principal.Private} {
@@ -166,7 +167,8 @@ func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
 	owner := domaintest.ContentMember("u:acme:ann", library.Viewing)
 	r.Item("c:acme:nothing", 1, principal.Public, owner)
 	r.Item("c:acme:own", 2, principal.Public, owner, domaintest.ContentMember("u:acme:bob", library.Editing))
-	r.Item("c:acme:group", 3, principal.Public, owner, domaintest.ContentMember("g:acme:team", library.Manages), domaintest.ContentMember("u:acme:bob", library.Viewing))
+	r.Item("c:acme:group", 3, principal.Public, owner, domaintest.ContentMember("g:acme:team", library.Manages),
+		domaintest.ContentMember("u:acme:bob", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		viewer *principal.Viewer
@@ -183,7 +185,8 @@ func TestLibrary_PermissionsOfEdgesAreTheViewers(t *testing.T) {
 		{"anonymous", domaintest.Anonymous(), []library.Permissions{{}, {}, {}}},
 		{"a token without a user", &principal.Viewer{User: "u:acme:ghost"}, []library.Permissions{{}, {}, {}}},
 		{"an administrator without a user", domaintest.Root(), []library.Permissions{
-			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
+			{CanShare: true, CanEdit: true, CanManage: true}, {CanShare: true, CanEdit: true, CanManage: true},
+			{CanShare: true, CanEdit: true, CanManage: true},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -215,7 +218,8 @@ func TestLibrary_WrongPageArgumentsAreRefused(t *testing.T) {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range 30 {
-		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%02d", i)), clock.Instant(i+1), principal.Public,
+			domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
 	n, from := func(n int) *int { return &n }, func(s string) *string { return &s }
 	edge := from(r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(30)}).Edges[25].Cursor())
@@ -263,7 +267,8 @@ func TestLibraryCount_StopsAtTheLimit(t *testing.T) {
 	r := domaintest.NewRows(t)
 	r.Principals("u:acme:ann")
 	for i := range library.MaxCount {
-		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public, domaintest.ContentMember("u:acme:ann", library.Viewing))
+		r.Item(library.ContentID(fmt.Sprintf("c:acme:n%d", i)), clock.Instant(i+1), principal.Public,
+			domaintest.ContentMember("u:acme:ann", library.Viewing))
 	}
 	conn := r.Read(domaintest.Ann(), "u:acme:ann", library.LibraryQuery{NoEntries: true})
 	if conn.Edges != nil {

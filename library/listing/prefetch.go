@@ -63,7 +63,8 @@ func (s *Service) Prefetches() bool { return s.remote }
 
 // openAhead reads the first slice as Library does, but does not check whether the viewer may see
 // the owner. It returns nil if it is not known which slice that is.
-func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page, q *library.LibraryQuery, filter *conditions, reading *commit.InFlightRead) *opened {
+func (s *Service) openAhead(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page,
+	q *library.LibraryQuery, filter *conditions, reading *commit.InFlightRead) *opened {
 	r, err := s.start(ctx, v, owner, q)
 	if err != nil {
 		return nil

@@ -156,7 +156,8 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 	for name, viewer := range viewers {
 		for _, owner := range []principal.ID{"u:acme:ann", "u:acme:ben", "g:acme:all"} {
 			for _, q := range []library.LibraryQuery{
-				{PageArgs: domaintest.First(2)}, {PageArgs: domaintest.First(0)}, {PageArgs: domaintest.Last(2)}, {PageArgs: domaintest.First(2), Descending: true},
+				{PageArgs: domaintest.First(2)}, {PageArgs: domaintest.First(0)}, {PageArgs: domaintest.Last(2)},
+				{PageArgs: domaintest.First(2), Descending: true},
 				{PageArgs: domaintest.First(3), IncludeShared: true}, {PageArgs: domaintest.Last(3), Descending: true, WithPermissions: true},
 			} {
 				for page := range 3 {
@@ -304,7 +305,8 @@ func TestPrefetch_MutationDiscardsIt(t *testing.T) {
 	v := domaintest.As("u:acme:ann")
 	h.Listing.Prefetch(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ann")
-	if _, err := h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new", Visibility: principal.Private}); err != nil {
+	if _, err := h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new",
+		Visibility: principal.Private}); err != nil {
 		t.Fatal(err)
 	}
 	page, err := h.Listing.Library(t.Context(), v, v.User, q)
@@ -403,7 +405,8 @@ func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
 	store.take()
 	none := "no cursor"
 	for _, q := range []library.LibraryQuery{
-		{NoEntries: true}, {PageArgs: domaintest.First(-1)}, {PageArgs: domaintest.FirstAfter(1, &none)}, {PageArgs: cursor.PageArgs{First: domaintest.First(1).First, Last: domaintest.Last(1).Last}},
+		{NoEntries: true}, {PageArgs: domaintest.First(-1)}, {PageArgs: domaintest.FirstAfter(1, &none)},
+		{PageArgs: cursor.PageArgs{First: domaintest.First(1).First, Last: domaintest.Last(1).Last}},
 	} {
 		h.Listing.Prefetch(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", q)
 	}

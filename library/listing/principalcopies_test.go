@@ -127,7 +127,8 @@ func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
 	}
 	h.wantShown("after a creator was deleted", everybody, "Anna", "Cleopatra", "")
 	private := principal.Private
-	_, err := h.writer.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"), principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
+	_, err := h.writer.People.UpdateUser(t.Context(), domaintest.As("u:acme:ann"),
+		principal.UpdateUser{ID: "u:acme:ann", Visibility: input.Some(&private)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,8 @@ func TestSamples_FindPrincipalsThatWereWrong(t *testing.T) {
 
 // on returns s with the changes.
 func (p *pageReads) on(s domain.Store) domain.Store {
-	p.JournalStore, p.Store, p.ContentStore, p.LibraryStore, s.Journal, s.Principals, s.Contents, s.Libraries = s.Journal, s.Principals, s.Contents, s.Libraries, p, p, p, p
+	p.JournalStore, p.Store, p.ContentStore, p.LibraryStore, s.Journal, s.Principals, s.Contents, s.Libraries = s.Journal,
+		s.Principals, s.Contents, s.Libraries, p, p, p, p
 	return s
 }
 
@@ -283,7 +285,8 @@ func TestSamples_ReportNothingIfTheyTakeTooLong(t *testing.T) {
 			}
 		}
 		name := "Benjamin"
-		_, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"), principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
+		_, err := h.People.UpdateUser(t.Context(), domaintest.As("u:acme:ben"),
+			principal.UpdateUser{ID: "u:acme:ben", DisplayName: input.Some(&name)})
 		if err = errors.Join(err, h.Journal.Beat(t.Context())); err != nil {
 			t.Fatal(err)
 		}

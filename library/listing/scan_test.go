@@ -108,7 +108,8 @@ func TestScan_MatchesASortedList(t *testing.T) {
 		q.IncludeShared = rapid.Bool().Draw(rt, "includeShared")
 		forwards := rapid.Bool().Draw(rt, "forwards")
 		who := rapid.SampledFrom([]func() *principal.Viewer{
-			domaintest.Anonymous, domaintest.Bob, domaintest.Eve, domaintest.Root, func() *principal.Viewer { return &principal.Viewer{User: owner} },
+			domaintest.Anonymous, domaintest.Bob, domaintest.Eve, domaintest.Root,
+			func() *principal.Viewer { return &principal.Viewer{User: owner} },
 		}).Draw(rt, "viewer")()
 		fates := []string{"", "", "", "", "moved", "narrowed", "deleted", "expired", "left"}
 		towardsNewer := forwards != q.Descending
@@ -262,7 +263,8 @@ func TestScan_FirstPageShowsEachItemOnce(t *testing.T) {
 	r := staleFixture(t)
 	newestFirst := r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.First(10)})
 	r.WantNames(newestFirst, "n02", "n00", "n05", "n04", "n03", "n01")
-	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.Last(10)}), "n01", "n03", "n04", "n05", "n00", "n02")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.Last(10)}), "n01",
+		"n03", "n04", "n05", "n00", "n02")
 	asked := r.Repairs.Take()
 	for _, id := range []library.ContentID{"c:acme:n00", "c:acme:n02"} {
 		if asked[id] != "u:acme:ann" {
@@ -271,7 +273,8 @@ func TestScan_FirstPageShowsEachItemOnce(t *testing.T) {
 	}
 	// The page continues from the items' positions.
 	cursor := newestFirst.Edges[1].Cursor()
-	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Descending: true, PageArgs: domaintest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
+	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann",
+		library.LibraryQuery{Descending: true, PageArgs: domaintest.FirstAfter(10, &cursor)}), "n05", "n04", "n03", "n01")
 }
 
 // TestScan_LaterPagesShowItemsAtTheirPosition: every other page shows an item only at its position.

@@ -130,7 +130,8 @@ func TestScan_FlagsOfEmptyPagesAreExact(t *testing.T) {
 		}
 		r.Item("c:acme:c", 10, principal.Public, domaintest.ContentMember("u:acme:eva", library.Viewing))
 		r.Change("c:acme:b", func(h *library.Header) { h.State = commit.Deleted })
-		backwards := r.Read(domaintest.Anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: domaintest.LastBefore(0, &other), OtherSide: true})
+		backwards := r.Read(domaintest.Anonymous(), "u:acme:eva", library.LibraryQuery{PageArgs: domaintest.LastBefore(0, &other),
+			OtherSide: true})
 		if !backwards.PageInfo.HasNextPage || backwards.PageInfo.HasPreviousPage {
 			t.Errorf("before the one that is gone: %+v", backwards.PageInfo)
 		}
@@ -168,7 +169,8 @@ func TestScan_RevocationIsEffectiveAtOnce(t *testing.T) {
 	r.Principals("u:acme:ann", "u:acme:bob", "u:acme:cat", "u:other:sam", "g:acme:team")
 	r.Join("g:acme:team", true, domaintest.GroupMember("u:acme:cat", principal.GroupMember))
 	r.Item("c:acme:secret", 10, principal.Public,
-		domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("u:other:sam", library.Manages), domaintest.ContentMember("g:acme:team", library.Viewing))
+		domaintest.ContentMember("u:acme:ann", library.Viewing), domaintest.ContentMember("u:other:sam", library.Manages),
+		domaintest.ContentMember("g:acme:team", library.Viewing))
 	for _, c := range []struct {
 		name   string
 		change func(h *library.Header)

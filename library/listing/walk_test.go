@@ -168,7 +168,8 @@ func (w *changing) write(ctx context.Context, writer int) {
 		id := w.ids[w.store.draw(len(w.ids))]
 		title := fmt.Sprintf("n %d by %d", n, writer)
 		w.note(id, 1)
-		_, err := w.Library.UpdateContent(w.t.Context(), domaintest.As("u:acme:ann"), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+		_, err := w.Library.UpdateContent(w.t.Context(), domaintest.As("u:acme:ann"),
+			library.UpdateContent{ID: string(id), Title: input.Some(&title)})
 		if err != nil {
 			w.t.Errorf("updating: %v", err)
 		}
@@ -273,7 +274,8 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 		{name: "pages that the budget ends", items: 24, size: 3, viewer: "u:acme:ben", hidden: 4},
 		{name: "pages from copies", items: 24, size: 3, copies: headercache.Config{Bytes: 1000 << 10, AlwaysOn: true}},
 		{name: "hot items", items: 24, size: 3, tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
-		{name: "hot items from copies", items: 24, size: 3, copies: headercache.Config{Bytes: 1000 << 10, AlwaysOn: true}, tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
+		{name: "hot items from copies", items: 24, size: 3, copies: headercache.Config{Bytes: 1000 << 10, AlwaysOn: true},
+			tuning: library.Tuning{HotMoves: 2, HotPause: 60 * time.Millisecond}},
 	} {
 		if c.viewer == "" {
 			c.viewer = "u:acme:ann"

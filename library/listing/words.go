@@ -49,7 +49,8 @@ func (f *folding) newSearch(text string) (*search, error) {
 		}
 	}
 	if len(s.words) > maxSearchWords {
-		return nil, fault.BadInputf("filter.text has at most %d words; this one has %d: leave out the most frequent of them", maxSearchWords, len(s.words))
+		return nil, fault.BadInputf("filter.text has at most %d words; this one has %d: leave out the most frequent of them",
+			maxSearchWords, len(s.words))
 	}
 	if len(s.words) == 0 {
 		return nil, nil

@@ -43,7 +43,8 @@ func OpenFault(dir string, err error) error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: its disk is full; free some space and start again", dir)
 	case damaged(err):
-		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed", dir, Kind(err))
+		return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened: %s is damaged; restore it from a copy, nothing was changed",
+			dir, Kind(err))
 	}
 	return fault.Unavailablef(Opaque(err), "pebble:%s cannot be opened", dir)
 }
@@ -67,7 +68,8 @@ func Kind(err error) string {
 	name := fileName.FindString(text)
 	kind := "a file"
 	switch {
-	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "table"), strings.Contains(text, ": block "):
+	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"), strings.Contains(text, "table"),
+		strings.Contains(text, ": block "):
 		kind = "a table file"
 	case strings.HasSuffix(name, ".log"), strings.Contains(text, "WAL"), strings.Contains(text, "log file"):
 		kind = "the write-ahead log"

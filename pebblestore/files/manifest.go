@@ -69,7 +69,9 @@ func checkManifest(dir, name string, b []byte, closed uint64) error {
 	if uint64(whole) >= closed && !recordIn(b[whole:], whole) {
 		return nil
 	}
-	return fault.Unavailablef(nil, "pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed", dir, name, whole, len(b))
+	return fault.Unavailablef(nil,
+		"pebble:%s cannot be opened: the manifest (%s) is damaged at byte %d of %d; restore it from a copy, nothing was changed",
+		dir, name, whole, len(b))
 }
 
 // WholeRecords returns the size of the leading records that can be read.

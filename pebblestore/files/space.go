@@ -74,7 +74,8 @@ func (s *Space) CheckFree(now clock.Instant) error {
 			slog.String("store", s.dir), slog.Uint64("free_bytes", free), slog.Uint64("reserve_bytes", s.reserve))
 	}
 	return &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonFull, RetryAfter: 60,
-		Msg: "the disk of the store is almost full: until space is freed, only changes are made that free space or withdraw access, such as deletions"}
+		Msg: "the disk of the store is almost full: until space is freed, only changes are made that free space or " +
+			"withdraw access, such as deletions"}
 }
 
 // Free returns how many bytes are free now. It returns false if the file system cannot report it.

@@ -178,7 +178,8 @@ func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Conten
 		version                                 int
 		live, member                            bool
 	)
-	for iter.Scan(&kind, &state, &role, &mseq, &title, &description, &link, &present, &visibility, &position, &lastModified, &creator, &version, &expiresAt) {
+	for iter.Scan(&kind, &state, &role, &mseq, &title, &description, &link, &present, &visibility, &position, &lastModified,
+		&creator, &version, &expiresAt) {
 		if kind == 1 {
 			member = state == 0
 			continue

@@ -177,7 +177,8 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 
 // pagesPerSecond requests pages over so many connections for a round. It also returns the
 // CPU that a page costs this process, without its cluster.
-func (p *process) pagesPerSecond(ctx context.Context, connections int, request func() (*http.Request, error)) (float64, time.Duration, error) {
+func (p *process) pagesPerSecond(ctx context.Context, connections int, request func() (*http.Request, error)) (float64,
+	time.Duration, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections}
 	defer transport.CloseIdleConnections()
 	before, err := cpuOf(p.command.Process.Pid)

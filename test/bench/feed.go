@@ -83,7 +83,8 @@ func (g *gateway) pastesAt(ctx context.Context, first, n int, from clock.Instant
 		var id [16]byte
 		g.runtime.Random(id[:])
 		title := fmt.Sprintf("Paste %d", first+i)
-		in := paste.Import{ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters", CreatedAt: &created, ExpiresAt: expires}
+		in := paste.Import{ID: "p:" + hex.EncodeToString(id[:]), Title: &title, Body: "a body of some characters",
+			CreatedAt: &created, ExpiresAt: expires}
 		return g.retry(ctx, func() error {
 			_, err := g.pastes.Import(ctx, in)
 			return err

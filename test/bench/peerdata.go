@@ -71,7 +71,8 @@ func exportForPeers(ctx context.Context, url string, owners []principal.ID, toke
 }
 
 // readLibrary pages through a library. It also returns the request for the first page.
-func readLibrary(ctx context.Context, client *http.Client, url string, owner principal.ID, token string) (edges []peerEdge, first *pageRequest, err error) {
+func readLibrary(ctx context.Context, client *http.Client, url string, owner principal.ID, token string) (edges []peerEdge,
+	first *pageRequest, err error) {
 	at := pageSpec{owner: owner}
 	for range peerEntries { // a page has at least one
 		page := &pageRequest{token: token, body: pageBody(at)}

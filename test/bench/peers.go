@@ -109,7 +109,8 @@ func machineLoad() (load float64, err error) {
 // pin moves a process to a core, with all its threads. Processes that it starts later
 // inherit the core.
 func pin(ctx context.Context, pid, core int) error {
-	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core), strconv.Itoa(pid)).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "taskset", "--all-tasks", "--cpu-list", "--pid", strconv.Itoa(core),
+		strconv.Itoa(pid)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("move to core %d: %w: %s", core, err, out)
 	}

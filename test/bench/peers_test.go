@@ -250,7 +250,8 @@ func TestPeer_OtherAnswerIsAnError(t *testing.T) {
 		if err := checkPeer(t.Context(), answering(t, "new", pages, 0, wrong), pages); err == nil {
 			t.Errorf("%s: checkPeer accepts it", name)
 		}
-		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages, peerPlan{rounds: 1, long: time.Minute, most: 100_000})
+		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages,
+			peerPlan{rounds: 1, long: time.Minute, most: 100_000})
 		if err == nil || !strings.HasPrefix(err.Error(), "drifting: ") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -48,9 +48,12 @@ func measureSearch(ctx context.Context, o *options, t *table) error {
 		want  string
 	}{
 		{fmt.Sprintf("%d items, one word", listing.MaxFilterScan), searchOwner, "nowhere", nothing},
-		{"the same, ten words that begin as words of the items do", searchOwner, "subjectx knows wherex therex goes readingx librarya ofx isx andy", nothing},
-		{"the same, found in the last item", searchOwner, "subject 1999", `"nodes":[{"id":"` + string(itemID(searchOwner, listing.MaxFilterScan-1)) + `"}],"pageInfo":{"hasNextPage":false}`},
-		{"4 MiB of text in Cyrillic, ten words", longTextOwner, "съешьа жеа ещёа этиха мягкиха французскиха булока даа выпейа чаюа", `"nodes":[],"pageInfo":{"hasNextPage":true}`},
+		{"the same, ten words that begin as words of the items do", searchOwner,
+			"subjectx knows wherex therex goes readingx librarya ofx isx andy", nothing},
+		{"the same, found in the last item", searchOwner, "subject 1999",
+			`"nodes":[{"id":"` + string(itemID(searchOwner, listing.MaxFilterScan-1)) + `"}],"pageInfo":{"hasNextPage":false}`},
+		{"4 MiB of text in Cyrillic, ten words", longTextOwner, "съешьа жеа ещёа этиха мягкиха французскиха булока даа выпейа чаюа",
+			`"nodes":[],"pageInfo":{"hasNextPage":true}`},
 	} {
 		query := fmt.Sprintf(`{ user(id: %q) { library(filter: {text: %q}) { nodes { id } pageInfo { hasNextPage } } } }`, s.owner, s.text)
 		once, err := g.viaQuery(ctx, s.owner, query, s.want)

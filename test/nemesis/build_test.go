@@ -19,7 +19,8 @@ type binaries struct{ plain, ahead string }
 type replacement struct{ pkg, file, stmt, by string }
 
 var replacements = [...]replacement{
-	{"carrel/core/sched", "real.go", "func (r *Real) Now() time.Time { return time.Now().Round(0) }", "func (r *Real) Now() time.Time { return time.Now().Round(0).Add(2 * time.Second) }"},
+	{"carrel/core/sched", "real.go", "func (r *Real) Now() time.Time { return time.Now().Round(0) }",
+		"func (r *Real) Now() time.Time { return time.Now().Round(0).Add(2 * time.Second) }"},
 	{"carrel/headercache", "pays.go", "window = 1000", "window = 50"},
 }
 

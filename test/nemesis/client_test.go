@@ -150,7 +150,8 @@ func token(user string) string {
 func (p *process) user(t *testing.T, name string) string {
 	t.Helper()
 	mine := token("u:acme:" + name)
-	p.must(t, mine, createUser, vars{"in": vars{"tenant": "acme", "name": name, "displayName": name, "email": name + "@example.com", "visibility": "PUBLIC"}})
+	p.must(t, mine, createUser, vars{"in": vars{"tenant": "acme", "name": name, "displayName": name,
+		"email": name + "@example.com", "visibility": "PUBLIC"}})
 	return mine
 }
 

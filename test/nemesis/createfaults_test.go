@@ -20,7 +20,8 @@ var generated = subject{table: "content", prefix: "u:acme:", prepare: prepareCre
 // process has yet to reserve. Their id is in the register of creations before they are
 // decided, which is the only way for a repetition to find them.
 var namedOperations = []operation{
-	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepReserve, stepList, stepDecide}, do: createUnnamed, creates: true},
+	{name: "create without a name", of: &generated, steps: []step{stepFirstBlock, stepNextBlock, stepReserve, stepList, stepDecide},
+		do: createUnnamed, creates: true},
 }
 
 // prepareCreator creates the creator. The fixture's name source has already handed out
@@ -35,8 +36,9 @@ func prepareCreator(ctx context.Context, r *fixture, id string) error {
 
 func createUnnamed(ctx context.Context, s *services, id string, key *string) error {
 	viewing := library.Viewing
-	_, err := s.Library.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)}, library.CreateContent{Kind: library.Note, Title: "before",
-		Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
+	_, err := s.Library.CreateContent(ctx, &principal.Viewer{User: principal.ID(id)},
+		library.CreateContent{Kind: library.Note, Title: "before",
+			Visibility: principal.Public, Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }
 
@@ -44,7 +46,8 @@ func createUnnamed(ctx context.Context, s *services, id string, key *string) err
 func (r *fixture) lookAtOnly(t *testing.T, id string) seen {
 	t.Helper()
 	creator := principal.ID(id)
-	page, err := r.healthy.service.Listing.Library(t.Context(), &principal.Viewer{User: creator}, creator, library.LibraryQuery{Descending: true})
+	page, err := r.healthy.service.Listing.Library(t.Context(), &principal.Viewer{User: creator}, creator,
+		library.LibraryQuery{Descending: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,8 @@ var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: 
 // expiryOperations set an expiry. They write two hints before the decision. Nothing else is
 // derived from an expiry, so nothing is added to the in-flight list.
 var expiryOperations = []operation{
-	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry, changes: func(s *seen) { s.Expires = true }},
+	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry,
+		changes: func(s *seen) { s.Expires = true }},
 }
 
 func setExpiry(ctx context.Context, s *services, id string, key *string) error {
@@ -122,7 +123,8 @@ func TestUnhinted_ReportsAnItemWithoutItsHint(t *testing.T) {
 	if got := r.unhinted(t); len(got) != 0 {
 		t.Errorf("%v have no hint although none was removed", got)
 	}
-	if err := r.healthy.store.Journal.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id, MTS: clock.Of(time.Now())}); err != nil {
+	if err := r.healthy.store.Journal.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id,
+		MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.unhinted(t); len(got) != 1 {

@@ -76,12 +76,14 @@ var operations = []operation{
 	{name: "withdraw", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private
-			_, err := s.Library.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private), IdempotencyKey: key})
+			_, err := s.Library.UpdateContent(ctx, ownerViewer(), library.UpdateContent{ID: id, Visibility: input.Some(&private),
+				IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Version, s.Visibility = 2, principal.Private }},
 	{name: "share", of: &items, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
-			_, err := s.Library.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)}, Role: library.Viewing, IdempotencyKey: key})
+			_, err := s.Library.ShareContent(ctx, ownerViewer(), library.ShareContent{Content: id, Principals: []string{string(second)},
+				Role: library.Viewing, IdempotencyKey: key})
 			return err
 		}, changes: func(s *seen) { s.Members = []string{string(first), string(owner), string(second)} }},
 	{name: "remove", of: &items, steps: []step{stepList, stepDecide, stepApply, stepCleanUp},
@@ -99,7 +101,8 @@ var operations = []operation{
 
 func create(ctx context.Context, s *services, id string, key *string) error {
 	name, viewing := library.ContentID(id).Name(), library.Viewing
-	_, err := s.Library.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note, Title: "before", Visibility: principal.Public,
+	_, err := s.Library.CreateContent(ctx, ownerViewer(), library.CreateContent{Name: &name, Kind: library.Note,
+		Title: "before", Visibility: principal.Public,
 		Members: []library.ContentMemberChange{{Principal: string(first), Role: &viewing}}, IdempotencyKey: key})
 	return err
 }

@@ -289,8 +289,9 @@ func (r *fixture) close(t *testing.T) {
 // makeUser creates a user, as that user.
 func makeUser(ctx context.Context, s *services, id string, key *string) error {
 	p := principal.ID(id)
-	_, err := s.People.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(), DisplayName: "before",
-		Email: p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
+	_, err := s.People.CreateUser(ctx, &principal.Viewer{User: p}, principal.CreateUser{Tenant: p.Tenant(), Name: p.Name(),
+		DisplayName: "before",
+		Email:       p.Name() + "@example.com", Visibility: principal.Public, IdempotencyKey: key})
 	return err
 }
 

@@ -66,7 +66,8 @@ func TestGateways_ClocksDiffer(t *testing.T) {
 		ann := c.g.user(t, "ann-"+c.g.name)
 		c.g.must(t, ann, createItem, vars{"in": vars{"name": c.g.name, "kind": "NOTE", "title": "new"}})
 		after := time.Now()
-		timestamp, _ := c.g.must(t, ann, `query($id: ID!) { content(id: $id) { createdAt } }`, vars{"id": "c:acme:" + c.g.name}).at("content.createdAt").(string)
+		timestamp, _ := c.g.must(t, ann, `query($id: ID!) { content(id: $id) { createdAt } }`,
+			vars{"id": "c:acme:" + c.g.name}).at("content.createdAt").(string)
 		created, err := time.Parse(time.RFC3339Nano, timestamp)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +160,8 @@ func TestGateways_FinishChangesOfAKilledOne(t *testing.T) {
 	took, strain := time.Since(killed), strained()
 	t.Logf("finished %s after the kill, while an answer that needs no store takes %s", took, strain)
 	if took > finishedWithin+latency+strainSteps*strain {
-		t.Errorf("the changes were finished %s after the kill, while answers that need no store take %s; wanted within %s", took, strain, finishedWithin)
+		t.Errorf("the changes were finished %s after the kill, while answers that need no store take %s; wanted within %s",
+			took, strain, finishedWithin)
 	}
 	l.check(t)
 	s.audit()

@@ -16,7 +16,8 @@ var groups = subject{table: "principal", prefix: "g:acme:", make: createGroup, l
 // groupOperations are mutations of groups. They are decided in another table, and are
 // applied to the list of groups of each member and to the directory of names.
 var groupOperations = []operation{
-	{name: "create a group", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply}, do: makeGroup, creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
+	{name: "create a group", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply}, do: makeGroup,
+		creates: true, joins: true, changes: func(s *seen) { s.Members = []string{string(owner)} }},
 	{name: "add a member", of: &groups, steps: []step{stepRead, stepList, stepDecide, stepApply}, joins: true,
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return setMember(ctx, s, id, second, principal.GroupMember, key)
@@ -53,7 +54,8 @@ func setMember(ctx context.Context, s *services, group string, member principal.
 	if role != principal.NotInGroup {
 		change.Role = &role
 	}
-	_, err := s.People.SetGroupMembers(ctx, ownerViewer(), principal.SetGroupMembers{Group: group, Members: []principal.GroupMemberChange{change}, IdempotencyKey: key})
+	_, err := s.People.SetGroupMembers(ctx, ownerViewer(),
+		principal.SetGroupMembers{Group: group, Members: []principal.GroupMemberChange{change}, IdempotencyKey: key})
 	return err
 }
 

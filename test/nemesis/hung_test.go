@@ -85,7 +85,8 @@ func (f *hangFigures) add(o hangFigures) {
 
 func (f hangFigures) String() string {
 	rate := func(n int, d time.Duration) float64 { return float64(n) / max(d, time.Second).Seconds() }
-	return fmt.Sprintf("%d mutations acknowledged in %.1f s, %.1f a second; %.1f a second in the %.1f s before; the slowest that began meanwhile took %.1f s",
+	return fmt.Sprintf("%d mutations acknowledged in %.1f s, %.1f a second; %.1f a second in the %.1f s before; the "+
+		"slowest that began meanwhile took %.1f s",
 		f.during, f.duringFor.Seconds(), rate(f.during, f.duringFor), rate(f.before, f.beforeFor), f.beforeFor.Seconds(), f.slowest.Seconds())
 }
 
@@ -138,7 +139,8 @@ func TestHang_MeasuresWhatBeganAndWhatWasAcknowledged(t *testing.T) {
 		{during(99, 100), done}, {during(98, 110), done}, {during(10, 139), done}, {during(138, 140), done},
 		{during(100, 109), done}, {during(120, 145), unknown}, {during(139, 141), done}, {during(140, 190), done},
 	}
-	want := hangFigures{hangs: 1, before: 2, beforeFor: 2 * time.Second, during: 2, duringFor: 3 * time.Second, slowest: 2500 * time.Millisecond, alone: true}
+	want := hangFigures{hangs: 1, before: 2, beforeFor: 2 * time.Second, during: 2, duringFor: 3 * time.Second,
+		slowest: 2500 * time.Millisecond, alone: true}
 	own := during(79, 141)
 	for name, c := range map[string]struct {
 		faults []span
@@ -158,7 +160,8 @@ func TestHang_MeasuresWhatBeganAndWhatWasAcknowledged(t *testing.T) {
 	}
 	all := hangFigures{hangs: 1, before: 3, beforeFor: time.Second, during: 4, duringFor: time.Second, slowest: 3 * time.Second}
 	all.add(want)
-	if want := (hangFigures{hangs: 2, before: 5, beforeFor: 3 * time.Second, during: 6, duringFor: 4 * time.Second, slowest: 3 * time.Second}); all != want {
+	if want := (hangFigures{hangs: 2, before: 5, beforeFor: 3 * time.Second, during: 6, duringFor: 4 * time.Second,
+		slowest: 3 * time.Second}); all != want {
 		t.Errorf("together: %+v, want %+v", all, want)
 	}
 }

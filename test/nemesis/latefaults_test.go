@@ -46,7 +46,8 @@ func lateNames() []tooLate {
 	}
 	moveBack := func(c *encounter, t *testing.T) {
 		url := firstURL(c.id)
-		if _, err := c.r.healthy.service.Library.MoveContent(t.Context(), ownerViewer(), library.MoveContent{ID: c.id, URL: input.Some(&url)}); err != nil {
+		if _, err := c.r.healthy.service.Library.MoveContent(t.Context(), ownerViewer(),
+			library.MoveContent{ID: c.id, URL: input.Some(&url)}); err != nil {
 			c.errorf("moving it back: %v", err)
 		}
 	}

@@ -28,8 +28,10 @@ var leases = subject{table: "lease", prefix: "lease of "}
 // first one of a confirmation counts as stepFence, too: it puts the lease on the list of its owner. The
 // claims of a lease that has ended stay until it is swept, so none is released.
 var leaseOperations = []operation{
-	{name: "acquire", of: &leases, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepDecide, stepClaim}, play: (*encounter).acquireFree},
-	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepHolder, stepFence, stepTakeOver}, fence: 2, play: (*encounter).acquireOverdue},
+	{name: "acquire", of: &leases, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepDecide, stepClaim},
+		play: (*encounter).acquireFree},
+	{name: "acquire what is overdue", of: &leases, steps: []step{stepDecide, stepClaim, stepHolder, stepFence, stepTakeOver},
+		fence: 2, play: (*encounter).acquireOverdue},
 	{name: "acquire what is taken", of: &leases, steps: []step{stepClaim, stepHolder, stepFence}, fence: 2, play: (*encounter).acquireTaken},
 	{name: "acquire for long", of: &leases, steps: []step{stepFence}, fence: 2, play: (*encounter).acquireLong},
 	{name: "confirm", of: &leases, steps: []step{stepRead, stepFence, stepDecide}, fence: 1, play: (*encounter).confirm},
@@ -49,7 +51,8 @@ func acquireFor(ctx context.Context, d *instance, within time.Duration, key *str
 	return acquireAs(ctx, d, owner, within, key, keys...)
 }
 
-func acquireAs(ctx context.Context, d *instance, user principal.ID, within time.Duration, key *string, keys ...string) (*lease.Acquired, error) {
+func acquireAs(ctx context.Context, d *instance, user principal.ID, within time.Duration, key *string,
+	keys ...string) (*lease.Acquired, error) {
 	ttl := int(within.Milliseconds())
 	in := lease.Acquire{TTLMs: &ttl, IdempotencyKey: key}
 	for _, k := range keys {

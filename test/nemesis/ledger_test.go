@@ -67,7 +67,8 @@ func (f *figures) String() string { return f.totals() + "\n" + f.groupTotals() }
 
 // totals describes the figures of all operations, and groupTotals those of groups.
 func (f *figures) totals() string {
-	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; reads: %d, %d refused, %d checked; lost %d, duplicates %d, leaks %d, wrong %d",
+	return fmt.Sprintf("mutations: %d acknowledged, %d refused, %d unknown; reads: %d, %d refused, %d checked; lost "+
+		"%d, duplicates %d, leaks %d, wrong %d",
 		f.Acknowledged.Load(), f.Refused.Load(), f.Unknown.Load(), f.Reads.Load(), f.FailedReads.Load(), f.Checked.Load(),
 		f.Lost.Load(), f.Duplicates.Load(), f.Leaks.Load(), f.Wrong.Load())
 }

@@ -350,9 +350,11 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		entry.must = entry.must && complete && (was.placed || was.listed && direction == "DESC")
 		switch entry.check(shown[i.id]) {
 		case leak:
-			l.figures.report(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer, was, known.of(was.groups()...))
+			l.figures.report(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer,
+				was, known.of(was.groups()...))
 		case hidden:
-			l.figures.report(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner, direction, viewer, was, known.of(was.groups()...))
+			l.figures.report(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner,
+				direction, viewer, was, known.of(was.groups()...))
 		}
 		if !was.held && i.owner != owner {
 			continue

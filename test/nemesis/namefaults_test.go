@@ -34,8 +34,10 @@ var (
 	named = subject{table: "content", prefix: "c:acme:", make: createNamed, look: (*fixture).lookAtNamed,
 		before: seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)},
 			Names: []string{"first"}, Texts: []string{"0 before current working"}}}
-	takesOrphaned = subject{table: "content", prefix: "c:acme:", prepare: leaveOrphanedClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
-	takesUnused   = subject{table: "content", prefix: "c:acme:", prepare: leaveUnusedClaim, make: createNamed, look: (*fixture).lookAtNamed, before: named.before}
+	takesOrphaned = subject{table: "content", prefix: "c:acme:", prepare: leaveOrphanedClaim, make: createNamed,
+		look: (*fixture).lookAtNamed, before: named.before}
+	takesUnused = subject{table: "content", prefix: "c:acme:", prepare: leaveUnusedClaim, make: createNamed,
+		look: (*fixture).lookAtNamed, before: named.before}
 )
 
 // urlOperations take URLs: free ones, one claimed by a creation that never happened, and
@@ -43,10 +45,13 @@ var (
 var urlOperations = []operation{
 	{name: "create with a url", of: &named, steps: []step{stepClaim, stepText, stepDecide}, do: createNamed, creates: true,
 		urls: func(id string) []string { return []string{firstURL(id)} }},
-	{name: "move", of: &named, steps: []step{stepRead, stepFormer, stepClaim, stepDecide, stepRelease}, do: moveToSecond, changes: movedToSecond, urls: bothURLs},
-	{name: "create with a url of an unfinished creation", of: &takesOrphaned, steps: []step{stepClaim, stepHolder, stepFence, stepTakeOver, stepDecide}, do: createNamed,
+	{name: "move", of: &named, steps: []step{stepRead, stepFormer, stepClaim, stepDecide, stepRelease}, do: moveToSecond,
+		changes: movedToSecond, urls: bothURLs},
+	{name: "create with a url of an unfinished creation", of: &takesOrphaned,
+		steps: []step{stepClaim, stepHolder, stepFence, stepTakeOver, stepDecide}, do: createNamed,
 		creates: true, fence: 1, urls: func(id string) []string { return []string{firstURL(id)} }},
-	{name: "move to a url that was given up", of: &takesUnused, steps: []step{stepHolder, stepFence, stepTakeOver, stepDecide}, do: moveToSecond,
+	{name: "move to a url that was given up", of: &takesUnused, steps: []step{stepHolder, stepFence, stepTakeOver, stepDecide},
+		do:      moveToSecond,
 		changes: movedToSecond, fence: 1, urls: bothURLs},
 }
 
@@ -192,7 +197,8 @@ func (r *fixture) clean(t *testing.T) {
 	if texts := scrubber.countTexts(t); texts != report.Revisions {
 		t.Errorf("there are %d texts of %d revisions", texts, report.Revisions)
 	}
-	t.Logf("the scrubber removed %d claims and texts; %d claims, %d leases and %d revisions remain", finished, report.Claims, report.Leases, report.Revisions)
+	t.Logf("the scrubber removed %d claims and texts; %d claims, %d leases and %d revisions remain", finished, report.Claims,
+		report.Leases, report.Revisions)
 }
 
 // quiet waits until the in-flight lists of all processes are empty. The scrubber does not

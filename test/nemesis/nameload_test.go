@@ -55,7 +55,8 @@ func (l *load) prepareNames(t *testing.T) {
 		editors = append(editors, vars{"principalId": o, "role": "EDITOR"})
 	}
 	g, first := l.gateways[0], l.tokens[l.owners[0]]
-	g.must(t, first, createItem, vars{"in": vars{"name": "written", "kind": "NOTE", "title": "w", "visibility": "PRIVATE", "members": editors}})
+	g.must(t, first, createItem, vars{"in": vars{"name": "written", "kind": "NOTE", "title": "w", "visibility": "PRIVATE",
+		"members": editors}})
 	for n, o := range l.owners {
 		g.must(t, l.tokens[o], createItem, vars{"in": vars{"name": fmt.Sprint("named", n), "kind": "NOTE", "title": "n", "visibility": "PUBLIC"}})
 	}
@@ -105,7 +106,8 @@ func (l *load) lease(owner string, random *rand.Rand) {
 		}
 	}
 	n.mu.Unlock()
-	a := l.askForName(owner, acquireLease, "acquireLease", vars{"documents": []vars{{"key": keys[0]}, {"key": keys[1]}}, "ttlMs": 10_000}, random)
+	a := l.askForName(owner, acquireLease, "acquireLease", vars{"documents": []vars{{"key": keys[0]}, {"key": keys[1]}}, "ttlMs": 10_000},
+		random)
 	if a.verdict != done {
 		return
 	}

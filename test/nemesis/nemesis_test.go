@@ -304,7 +304,8 @@ func (n *nemesis) trouble(kinds []trouble, random *rand.Rand) {
 		n.faults[one.name]++
 		n.times = append(n.times, span{began, time.Now()})
 		n.mu.Unlock()
-		n.t.Logf("%s: %.1f s, %d mutations acknowledged meanwhile", one.name, time.Since(began).Seconds(), n.load.figures.Acknowledged.Load()-before)
+		n.t.Logf("%s: %.1f s, %d mutations acknowledged meanwhile", one.name, time.Since(began).Seconds(),
+			n.load.figures.Acknowledged.Load()-before)
 		n.wait(calm)
 	}
 }
@@ -365,8 +366,10 @@ func (n *nemesis) print(took time.Duration) {
 		fmt.Fprintf(&b, "\n  %3d x %s", n.faults[one.name], one.name)
 	}
 	out, f := &n.outage, &n.load.figures
-	fmt.Printf("seed %d: %d faults in %s\n%d items, %s; %s\n%s\n", *seedFlag, total, took.Round(time.Second), len(n.load.ledger.all()), f.totals(), n.copies, f.groupTotals())
-	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a store); %d reads, %d of them answered%s\n",
+	fmt.Printf("seed %d: %d faults in %s\n%d items, %s; %s\n%s\n", *seedFlag, total, took.Round(time.Second),
+		len(n.load.ledger.all()), f.totals(), n.copies, f.groupTotals())
+	fmt.Printf("with two of three nodes down: %d mutations refused, the slowest after %.1f s (%.2f s without a "+
+		"store); %d reads, %d of them answered%s\n",
 		out.refused, out.slowest.Seconds(), out.strain.Seconds(), out.looked, out.shown, b.String())
 	fmt.Printf("over the whole run %.1f mutations a second were acknowledged\n", float64(f.Acknowledged.Load())/took.Seconds())
 	hung := n.printHangs()

@@ -29,7 +29,8 @@ var (
 
 // pasteOperations create, change, hide, show and delete pastes, and make them expire.
 var pasteOperations = []operation{
-	{name: "create a paste", of: &publicPastes, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepText, stepList, stepDecide, stepFeed},
+	{name: "create a paste", of: &publicPastes, steps: []step{stepReserve, stepRead, stepDue, stepDay, stepText, stepList,
+		stepDecide, stepFeed},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			_, err := createPaste(ctx, s, id, false, key)
 			return err
@@ -48,14 +49,17 @@ var pasteOperations = []operation{
 			hide := false
 			in.IsPrivate = input.Some(&hide)
 		}), changes: func(s *seen) { s.Version, s.Visibility, s.Names = 2, principal.Public, []string{"listed"} }},
-	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepList, stepDecide, stepFeed}, play: (*encounter).changePaste,
+	{name: "have a paste expire some day", of: &publicPastes, steps: []step{stepDue, stepList, stepDecide, stepFeed},
+		play: (*encounter).changePaste,
 		do: update(func(in *paste.Update) {
 			at := clock.Of(farAhead)
 			in.ExpiresAt = input.Some(&at)
 		}), changes: func(s *seen) { s.Version, s.Expires = 2, true }},
-	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed}, play: (*encounter).changePaste,
-		do: deletePaste, changes: func(s *seen) { *s = seen{} }},
-	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed}, play: (*encounter).expirePaste},
+	{name: "delete a paste", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed},
+		play: (*encounter).changePaste,
+		do:   deletePaste, changes: func(s *seen) { *s = seen{} }},
+	{name: "a paste expires", of: &publicPastes, steps: []step{stepRead, stepDue, stepList, stepDecide, stepCleanUp, stepFeed},
+		play: (*encounter).expirePaste},
 }
 
 // afterwards is the title and the text of a changed paste.
@@ -204,7 +208,8 @@ func (r *fixture) lookAtPaste(t *testing.T, id string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := seen{Version: found.Version, Title: "before", Visibility: principal.Public, Expires: found.ExpiresAt != nil, Names: r.listed(t, string(found.ID)), Texts: []string{"lost"}}
+	s := seen{Version: found.Version, Title: "before", Visibility: principal.Public, Expires: found.ExpiresAt != nil,
+		Names: r.listed(t, string(found.ID)), Texts: []string{"lost"}}
 	if found.IsPrivate {
 		s.Visibility = principal.Private
 	}
@@ -253,7 +258,8 @@ func (r *fixture) listed(t *testing.T, id string) (names []string) {
 	}
 	for _, d := range days {
 		for shard := range d.Shards {
-			es, err := r.healthy.store.Feeds.ListEntries(t.Context(), feed.Partition{Feed: "pastes", Day: d.Day, Shard: shard}, feed.Slice{Limit: mostPastes})
+			es, err := r.healthy.store.Feeds.ListEntries(t.Context(), feed.Partition{Feed: "pastes", Day: d.Day, Shard: shard},
+				feed.Slice{Limit: mostPastes})
 			if err != nil {
 				t.Fatal(err)
 			}

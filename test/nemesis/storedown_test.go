@@ -30,7 +30,8 @@ func TestStoreDown_ErrorsHaveCodes(t *testing.T) {
 	ann := p.user(t, "ann")
 	p.must(t, ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0"}})
 
-	secrets := []string{host, proxy.address, keyspace, "SELECT", "UPDATE", "INSERT", "FROM", "WHERE", "gocql", "the proxy says", "dial", "127.0.0"}
+	secrets := []string{host, proxy.address, keyspace, "SELECT", "UPDATE", "INSERT", "FROM", "WHERE", "gocql",
+		"the proxy says", "dial", "127.0.0"}
 	refused := func(t *testing.T, query string, in vars, codes ...string) {
 		t.Helper()
 		a := p.post(ann, query, in)

@@ -12,7 +12,8 @@ import (
 )
 
 var (
-	written0 = seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)}, Texts: []string{"0 before current working"}}
+	written0 = seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)},
+		Texts: []string{"0 before current working"}}
 	written1 = seen{Version: 1, Title: "before", Visibility: principal.Public, Members: []string{string(owner)},
 		Texts: []string{"1 after working", "0 before current"}}
 	notes = subject{table: "content", prefix: "c:acme:", make: createNote, look: (*fixture).lookAtNamed, before: written0}
@@ -24,13 +25,15 @@ var (
 var textOperations = []operation{
 	{name: "save a revision", of: &notes, steps: []step{stepRead, stepText, stepDecide}, do: saveUnpublished,
 		changes: func(s *seen) { s.Texts = written1.Texts }},
-	{name: "save and publish a revision", of: &notes, steps: []step{stepRead, stepText, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
+	{name: "save and publish a revision", of: &notes, steps: []step{stepRead, stepText, stepList, stepDecide, stepSnapshot,
+		stepApply, stepCleanUp},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			return saveText(ctx, s, id, key, true)
 		}, changes: func(s *seen) {
 			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
 		}},
-	{name: "publish a revision", of: &saved, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp}, do: publishSaved,
+	{name: "publish a revision", of: &saved, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply, stepCleanUp},
+		do: publishSaved,
 		changes: func(s *seen) {
 			s.Version, s.Title, s.Texts = 2, "after", []string{"1 after current working", "0 before"}
 		}},
@@ -55,7 +58,8 @@ func saveUnpublished(ctx context.Context, s *services, id string, key *string) e
 }
 
 func saveText(ctx context.Context, s *services, id string, key *string, publish bool) error {
-	_, err := s.pages.SaveRevision(ctx, ownerViewer(), note.SaveRevision{ContentID: id, Title: "after", Body: longText, Publish: publish, IdempotencyKey: key})
+	_, err := s.pages.SaveRevision(ctx, ownerViewer(), note.SaveRevision{ContentID: id, Title: "after", Body: longText,
+		Publish: publish, IdempotencyKey: key})
 	return err
 }
 

@@ -14,7 +14,8 @@ var users = subject{table: "principal", prefix: "u:acme:", make: makeUser, look:
 // userOperations are mutations of users, made by themselves. A new user has a library,
 // which is marked as complete, besides its entries in the directory of names.
 var userOperations = []operation{
-	{name: "create a user", of: &users, steps: []step{stepReserve, stepRead, stepList, stepDecide, stepSnapshot, stepMark, stepApply}, do: makeUser, creates: true},
+	{name: "create a user", of: &users, steps: []step{stepReserve, stepRead, stepList, stepDecide, stepSnapshot, stepMark, stepApply},
+		do: makeUser, creates: true},
 	{name: "hide a user", of: &users, steps: []step{stepRead, stepList, stepDecide, stepSnapshot, stepApply},
 		do: func(ctx context.Context, s *services, id string, key *string) error {
 			private := principal.Private

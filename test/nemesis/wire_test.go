@@ -217,7 +217,8 @@ func stepOf(table, statement string) step {
 		return stepDue
 	case begins("INSERT INTO due_hour"):
 		return stepDay
-	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE", "DELETE item_kind", "DELETE FROM paste_body"):
+	case begins("UPDATE "+table+" SET unsettled", "UPDATE "+table+" SET state", "DELETE FROM "+table+" WHERE",
+		"DELETE item_kind", "DELETE FROM paste_body"):
 		return stepCleanUp
 	case begins("INSERT INTO inflight"):
 		return stepList

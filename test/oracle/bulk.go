@@ -55,7 +55,8 @@ func (g *game) deleteContents() {
 // bulk compares the results of a bulk mutation with the model's mutations of its items. one
 // returns the faults of an item, and a function that applies the change to the model if there are
 // none. paths maps the input fields of one item to those of the bulk mutation.
-func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.BulkOutcome, err error, one func(id string) (faults, func()), paths func(i string) map[string]string) {
+func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.BulkOutcome, err error,
+	one func(id string) (faults, func()), paths func(i string) map[string]string) {
 	var common faults // faults of the input that are reported once
 	if !v.signedIn() {
 		common = faults{"UNAUTHENTICATED"}

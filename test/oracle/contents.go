@@ -323,7 +323,8 @@ func (c *item) update(in library.UpdateContent, now clock.Instant) {
 	if in.ExpiresAt.Set {
 		c.expiresAt = in.ExpiresAt.Value
 	}
-	if before.title != c.title || before.visibility != c.visibility || !equal(before.description, c.description) || !equal(before.link, c.link) {
+	if before.title != c.title || before.visibility != c.visibility || !equal(before.description, c.description) ||
+		!equal(before.link, c.link) {
 		c.version++
 		c.lastModified = now
 	}

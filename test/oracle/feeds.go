@@ -69,7 +69,8 @@ func (g *game) readLatestContent(v viewer, tenant string, backwards bool, size i
 
 // walkFeed walks through a feed and compares each page. If there are several gateways, it waits until each of them
 // shows what the others have put.
-func (g *game) walkFeed(what string, want []position, backwards bool, size int, read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
+func (g *game) walkFeed(what string, want []position, backwards bool, size int,
+	read func(cursor.PageArgs) ([]string, cursor.PageInfo, error)) {
 	g.Helper()
 	if len(g.gateways) > 1 {
 		g.runtime.ahead.Add(int64(feed.ShownWithin))

@@ -12,7 +12,8 @@ import (
 var wordsOf = map[string][]string{"a": {"a"}, "b": {"b"}, "c": {"c"}, "É-b": {"e", "b"}, "D a2": {"d", "a2"}, "e": {"e"}}
 
 // searched maps each search text to its words.
-var searched = map[string][]string{"": nil, "?": nil, "A": {"a"}, "é": {"e"}, "b e": {"b", "e"}, "d/A": {"d", "a"}, "a2": {"a2"}, "2": {"2"}, "aa": {"aa"}, "E\u0301": {"e"}}
+var searched = map[string][]string{"": nil, "?": nil, "A": {"a"}, "é": {"e"}, "b e": {"b", "e"}, "d/A": {"d", "a"},
+	"a2": {"a2"}, "2": {"2"}, "aa": {"aa"}, "E\u0301": {"e"}}
 
 const malformedCreator = "u:"
 

@@ -24,8 +24,10 @@ var nameForms = map[string][]string{
 
 // typed are prefixes as a user types them, each with the form in which it is compared.
 var typed = [][2]string{
-	{"", ""}, {" ", ""}, {"x", "x"}, {"X", "x"}, {"XE", "xe"}, {"xenia\u00a0 Z", "xenia z"}, {"zo", "zo"}, {"\u00d6", "\u00f6"}, {"O\u0308z", "\u00f6z"},
-	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"}, {"b", "b"}, {"one", "one"}, {"q", "q"},
+	{"", ""}, {" ", ""}, {"x", "x"}, {"X", "x"}, {"XE", "xe"}, {"xenia\u00a0 Z", "xenia z"}, {"zo", "zo"}, {"\u00d6", "\u00f6"},
+	{"O\u0308z", "\u00f6z"},
+	{"o", "o"}, {"ann", "ann"}, {"An", "an"}, {"hara", "hara"}, {"STRASSE", "strasse"}, {"stra\u00df", "strass"},
+	{"b", "b"}, {"one", "one"}, {"q", "q"},
 }
 
 // searchRefusal returns the code with which a search by v for principals of a tenant is refused; 0

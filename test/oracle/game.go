@@ -187,7 +187,8 @@ func (g *game) play(seeds []uint64) {
 	}{
 		{2, g.createUser}, {3, g.updateUser}, {2, g.createGroup}, {2, g.updateGroup}, {1, g.deletePrincipal}, {8, g.setGroupMembers},
 		{10, g.createContent}, {9, g.updateContent}, {9, g.shareContent}, {6, g.setContentMembers}, {6, g.removeFromLibrary},
-		{2, g.deleteContent}, {2, g.shareContents}, {1, g.deleteContents}, {4, g.moveContent}, {1, g.rebuildLibrary}, {1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
+		{2, g.deleteContent}, {2, g.shareContents}, {1, g.deleteContents}, {4, g.moveContent}, {1, g.rebuildLibrary},
+		{1, g.passTime}, {4, g.repeat}, {9, g.readSomething}, {4, g.findSomebody}, {9, g.followSomething},
 		{5, g.createPaste}, {6, g.updatePaste}, {2, g.deletePaste}, {3, g.readPastes},
 	}
 	var deck []int
@@ -233,25 +234,29 @@ func (g *game) close() {
 // people creates most users and some groups in advance, so that games are about other
 // operations.
 func (g *game) people() {
-	visibilities := []principal.Visibility{principal.Public, principal.LoggedIn, principal.Public, principal.Private, principal.Public, principal.LoggedIn}
+	visibilities := []principal.Visibility{principal.Public, principal.LoggedIn, principal.Public, principal.Private,
+		principal.Public, principal.LoggedIn}
 	for i, u := range g.users {
 		if i != 3 {
 			g.tick(time.Millisecond)
-			g.createUserAs(viewer{user: u}, principal.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x", Email: fmt.Sprintf("u%d@example.com", i), Visibility: visibilities[i]})
+			g.createUserAs(viewer{user: u}, principal.CreateUser{Tenant: u.Tenant(), Name: u.Name(), DisplayName: "x",
+				Email: fmt.Sprintf("u%d@example.com", i), Visibility: visibilities[i]})
 		}
 	}
 	for i, creator := range []int{0, 1, 4} {
 		id := g.groups[[]int{0, 1, 3}[i]]
 		g.tick(time.Millisecond)
-		g.createGroupAs(viewer{user: g.users[creator]}, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(), DisplayName: "x", Visibility: visibilities[i]})
+		g.createGroupAs(viewer{user: g.users[creator]}, principal.CreateGroup{Tenant: id.Tenant(), Name: id.Name(),
+			DisplayName: "x", Visibility: visibilities[i]})
 	}
 	member, manager := principal.GroupMember, principal.GroupManager
 	g.setGroupMembersAs(viewer{user: g.users[0]}, principal.SetGroupMembers{Group: string(g.groups[0]), Members: []principal.GroupMemberChange{
 		{Principal: string(g.groups[3]), Role: &member}, {Principal: string(g.users[4]), Role: &member},
 	}})
-	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, principal.SetGroupMembers{Group: string(g.groups[1]), Members: []principal.GroupMemberChange{
-		{Principal: string(g.groups[0]), Role: &member}, {Principal: string(g.groups[3]), Role: &manager},
-	}})
+	g.setGroupMembersAs(viewer{user: g.users[1], admin: true}, principal.SetGroupMembers{Group: string(g.groups[1]),
+		Members: []principal.GroupMemberChange{
+			{Principal: string(g.groups[0]), Role: &member}, {Principal: string(g.groups[3]), Role: &manager},
+		}})
 }
 
 // beat makes the journal write the list of changes in flight.

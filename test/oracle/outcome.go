@@ -57,5 +57,6 @@ func (c *item) plain() plainItem {
 }
 
 func plainContent(c *library.Content) plainItem {
-	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version, c.ExpiresAt, c.CanonicalURL}
+	return plainItem{c.ID, c.Kind, c.Title, c.Description, c.Link, c.Visibility, c.Creator, c.LastModified, c.Version,
+		c.ExpiresAt, c.CanonicalURL}
 }

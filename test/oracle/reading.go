@@ -35,7 +35,8 @@ func (g *game) readEverything() {
 	for n, v := range g.viewers {
 		for i, owner := range slices.Concat(g.users, g.groups) {
 			// Copies serve pages without permissions.
-			q := library.LibraryQuery{OtherSide: true, WithPermissions: g.served == nil || (n+i)%2 == 0, Descending: i%2 == 0, IncludeShared: i%3 == 0}
+			q := library.LibraryQuery{OtherSide: true, WithPermissions: g.served == nil || (n+i)%2 == 0, Descending: i%2 == 0,
+				IncludeShared: i%3 == 0}
 			g.readLibrary(v, owner, q, i%4 < 2, 3)
 			q.Filter = g.filter()
 			g.readLibrary(v, owner, q, i%3 < 1, 2)
@@ -137,7 +138,8 @@ type entry struct {
 
 // samePage compares the edges of a page with those due, which are in the order
 // of the walk.
-func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection, due []*item) {
+func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection,
+	due []*item) {
 	g.Helper()
 	var want, got []entry
 	for _, c := range due {

@@ -18,7 +18,8 @@ func TestAnswerLimit_ConcurrentLongAnswersFitInMemory(t *testing.T) {
 	whole := serveWith(t, "--rate-limit", "0", "--limit", "answer-memory=4294967296")
 	ann := whole.user("acme", "ann", "PUBLIC")
 	for n := range 100 {
-		whole.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("long", n), "kind": "NOTE", "visibility": "PUBLIC", "title": "long", "description": strings.Repeat("d", 10_000)}})
+		whole.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("long", n), "kind": "NOTE", "visibility": "PUBLIC",
+			"title": "long", "description": strings.Repeat("d", 10_000)}})
 	}
 	texts := func(n int) string {
 		var b strings.Builder

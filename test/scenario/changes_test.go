@@ -31,7 +31,8 @@ func TestIdempotencyKeys_RepetitionIsAppliedOnce(t *testing.T) {
 	if len(ids) != 1 || ids[nil] {
 		t.Errorf("ten parallel requests created %v", ids)
 	}
-	if a := g.ask(ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other", "idempotencyKey": "key"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
+	if a := g.ask(ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other",
+		"idempotencyKey": "key"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
 		t.Errorf("another input: %q", a.code())
 	}
 	if theirs := g.must(ben, createItem, vars{"in": in}); ids[id(theirs)] {
@@ -49,7 +50,8 @@ func TestUpdateContent_ParallelUpdatesAreEachAppliedOnce(t *testing.T) {
 	g := serve(t)
 	ann := g.user("acme", "ann", "PUBLIC")
 	g.user("acme", "ben", "PUBLIC")
-	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0", "visibility": "PUBLIC", "members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "0", "visibility": "PUBLIC",
+		"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}})
 	g.updateAtOnce(ann, "c:acme:x", 200)
 	if p := pageOf(g.must(ann, pageItems, vars{"id": "u:acme:ben"})); len(p.Titles) != 1 {
 		t.Errorf("ben's library: %v", p.Titles)
@@ -115,7 +117,8 @@ func TestUpdateContent_EditorChangesOnlyTitleDescriptionAndLink(t *testing.T) {
 		t.Helper()
 		a := g.must(token, look, nil)
 		got := fmt.Sprint(a.at("content.title"), " ", a.at("content.visibility"), " ", a.at("content.viewerRole"),
-			" share ", a.at("content.viewerCanShare"), " edit ", a.at("content.viewerCanEdit"), " manage ", a.at("content.viewerCanManage"), " delete ", a.at("content.viewerCanDelete"))
+			" share ", a.at("content.viewerCanShare"), " edit ", a.at("content.viewerCanEdit"), " manage ",
+			a.at("content.viewerCanManage"), " delete ", a.at("content.viewerCanDelete"))
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -160,7 +163,8 @@ func TestVisibility_WithdrawalIsImmediate(t *testing.T) {
 	if a := g.ask(zed, `{ content(id: "c:acme:x") { id } }`, nil); a.at("content") != nil {
 		t.Error("zed sees the item without a role")
 	}
-	if a := g.ask(zed, removeItem, vars{"in": vars{"contentId": "c:acme:x", "principalId": "u:beta:zed"}}); !slices.Equal(a.userErrors("removeFromLibrary"), []string{"NOT_FOUND contentId"}) {
+	if a := g.ask(zed, removeItem, vars{"in": vars{"contentId": "c:acme:x",
+		"principalId": "u:beta:zed"}}); !slices.Equal(a.userErrors("removeFromLibrary"), []string{"NOT_FOUND contentId"}) {
 		t.Errorf("a removed member's mutation: %v", a.userErrors("removeFromLibrary"))
 	}
 	g.audit()

@@ -14,12 +14,15 @@ const (
 func TestDeleteUser_IsShownNowhere(t *testing.T) {
 	g := serve(t)
 	ann, bob := g.user("acme", "ann", "PUBLIC"), g.user("acme", "bob", "PUBLIC")
-	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x", "visibility": "PRIVATE", "members": []vars{{"principalId": "u:acme:bob", "role": "EDITOR"}}}})
-	g.must(bob, createItem, vars{"in": vars{"name": "bobs", "kind": "NOTE", "title": "bobs", "visibility": "PUBLIC", "members": []vars{{"principalId": "u:acme:ann", "role": "VIEWER"}}}})
+	g.must(ann, createItem, vars{"in": vars{"name": "x", "kind": "NOTE", "title": "x", "visibility": "PRIVATE",
+		"members": []vars{{"principalId": "u:acme:bob", "role": "EDITOR"}}}})
+	g.must(bob, createItem, vars{"in": vars{"name": "bobs", "kind": "NOTE", "title": "bobs", "visibility": "PUBLIC",
+		"members": []vars{{"principalId": "u:acme:ann", "role": "VIEWER"}}}})
 	g.must(bob, createGrp, vars{"in": vars{"tenant": "acme", "name": "team", "displayName": "Team"}})
 	g.must(bob, setMembers, vars{"in": vars{"groupId": "g:acme:team", "members": []vars{{"principalId": "u:acme:ann", "role": "MEMBER"}}}})
 	g.must(bob, saveDraft, vars{"in": vars{"contentId": "c:acme:bobs", "title": "", "body": "secret"}})
-	if a := g.ask(ann, deleteUser, vars{"in": vars{"id": "u:acme:bob", "clientMutationId": "m"}}); !slices.Equal(a.userErrors("deleteUser"), []string{"FORBIDDEN id"}) || a.at("deleteUser.clientMutationId") != "m" {
+	if a := g.ask(ann, deleteUser, vars{"in": vars{"id": "u:acme:bob", "clientMutationId": "m"}}); !slices.Equal(a.userErrors("deleteUser"),
+		[]string{"FORBIDDEN id"}) || a.at("deleteUser.clientMutationId") != "m" {
 		t.Errorf("by another user: %v", a.Data)
 	}
 	for range 2 {
@@ -31,17 +34,21 @@ func TestDeleteUser_IsShownNowhere(t *testing.T) {
 	const look = `{ viewer { id } user(id: "u:acme:bob") { id } node(id: "u:acme:bob") { id } _entities(representations: [{__typename: "User", id: "u:acme:bob"}]) { __typename } content(id: "c:acme:x") { id } }`
 	a := g.ask(bob, look, nil)
 	entities, _ := a.at("_entities").([]any)
-	if a.at("viewer") != nil || a.at("user") != nil || a.at("node") != nil || a.at("content") != nil || len(entities) != 1 || entities[0] != nil {
+	if a.at("viewer") != nil || a.at("user") != nil || a.at("node") != nil || a.at("content") != nil || len(entities) != 1 ||
+		entities[0] != nil {
 		t.Errorf("bob is shown %v", a.Data)
 	}
 	a = g.must(ann, `{ content(id: "c:acme:bobs") { createdBy { id } members { nodes { id } } } group(id: "g:acme:team") { members { nodes { id } } } principals(tenant: "acme", prefix: "bob") { nodes { id } } }`, nil)
-	if a.at("content.createdBy") != nil || len(a.at("content.members.nodes").([]any)) != 1 || len(a.at("group.members.nodes").([]any)) != 1 || len(a.at("principals.nodes").([]any)) != 0 {
+	if a.at("content.createdBy") != nil || len(a.at("content.members.nodes").([]any)) != 1 ||
+		len(a.at("group.members.nodes").([]any)) != 1 || len(a.at("principals.nodes").([]any)) != 0 {
 		t.Errorf("ann is shown %v", a.Data)
 	}
-	if a := g.ask(bob, createUser, vars{"in": vars{"tenant": "acme", "name": "bob", "displayName": "Bob", "email": "new@example.com"}}); !slices.Equal(a.userErrors("createUser"), []string{"TAKEN name"}) {
+	if a := g.ask(bob, createUser, vars{"in": vars{"tenant": "acme", "name": "bob", "displayName": "Bob",
+		"email": "new@example.com"}}); !slices.Equal(a.userErrors("createUser"), []string{"TAKEN name"}) {
 		t.Errorf("created again: %v", a.Data)
 	}
-	if a := g.ask(bob, createItem, vars{"in": vars{"kind": "NOTE", "title": "t"}}); !slices.Equal(a.userErrors("createContent"), []string{"FORBIDDEN"}) {
+	if a := g.ask(bob, createItem, vars{"in": vars{"kind": "NOTE", "title": "t"}}); !slices.Equal(a.userErrors("createContent"),
+		[]string{"FORBIDDEN"}) {
 		t.Errorf("bob creates: %v", a.userErrors("createContent"))
 	}
 	// Only administrators can manage what bob alone managed.

@@ -34,7 +34,8 @@ func TestDrain_FinishesAnswersAndExits(t *testing.T) {
 	}()
 	// Half of one mutation has arrived; other requests follow until none are accepted.
 	body := string(mustJSON(vars{"query": updateItem, "variables": vars{"in": vars{"id": "c:acme:x", "title": "in flight"}}}))
-	half := g.dial(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann, len(body), body[:9]))
+	half := g.dial(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: "+
+		"application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann, len(body), body[:9]))
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for n := range 4 {

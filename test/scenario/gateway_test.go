@@ -418,6 +418,7 @@ const (
 func (g *gateway) user(tenant, name, visibility string) string {
 	g.t.Helper()
 	token := g.token("u:" + tenant + ":" + name)
-	g.must(token, createUser, vars{"in": vars{"tenant": tenant, "name": name, "displayName": name, "email": name + "@example.com", "visibility": visibility}})
+	g.must(token, createUser, vars{"in": vars{"tenant": tenant, "name": name, "displayName": name, "email": name + "@example.com",
+		"visibility": visibility}})
 	return token
 }

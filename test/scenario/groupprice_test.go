@@ -21,7 +21,8 @@ func TestRates_ResolvingGroupsIsBilled(t *testing.T) {
 	g.must(ann, createItem, vars{"in": vars{"name": "hidden", "kind": "NOTE", "title": "x", "visibility": "PRIVATE"}})
 	g.must(ann, createItem, vars{"in": vars{"name": "open", "kind": "NOTE", "title": "x", "visibility": "PUBLIC"}})
 	for id, want := range map[string]float64{"c:acme:open": 1, "c:acme:hidden": 1 + 2 + 3./20, "c:acme:absent": 1 + 2 + 3./20} {
-		body := mustJSON(map[string]any{"query": `query($id:ID!){content(id:$id){id}}`, "variables": vars{"id": id}, "extensions": vars{"cost": true}})
+		body := mustJSON(map[string]any{"query": `query($id:ID!){content(id:$id){id}}`, "variables": vars{"id": id},
+			"extensions": vars{"cost": true}})
 		a := g.send("POST", "/graphql", string(body), "Authorization: Bearer "+eve)
 		var reply struct {
 			Extensions struct{ Cost struct{ Points float64 } }

@@ -170,7 +170,8 @@ func TestHolding_UnreadAnswersStopNobody(t *testing.T) {
 	g.createWitnesses()
 	ann := g.user("acme", "ann", "PUBLIC")
 	for n := range 100 {
-		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("long", n), "kind": "NOTE", "visibility": "PUBLIC", "title": "long", "description": strings.Repeat("d", 10_000)}})
+		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("long", n), "kind": "NOTE", "visibility": "PUBLIC",
+			"title": "long", "description": strings.Repeat("d", 10_000)}})
 	}
 	texts := func(n int) string {
 		var fields strings.Builder
@@ -185,7 +186,8 @@ func TestHolding_UnreadAnswersStopNobody(t *testing.T) {
 			size = 1
 		}
 		body := question(texts(size))
-		c := g.hold(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		c := g.hold(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			len(body), body))
 		if status := statusOf(c); n == 0 && status != 200 {
 			t.Errorf("the first long answer has the status %d", status)
 		}
@@ -207,7 +209,8 @@ func TestHolding_VariablesOfSubscriptionsAreLimited(t *testing.T) {
 		if n%2 == 0 {
 			token = "Authorization: Bearer " + g.token("u:acme:witness0") + "\r\n"
 		}
-		g.hold(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", token, len(body), body))
+		g.hold(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: "+
+			"application/json\r\n%sContent-Length: %d\r\n\r\n%s", token, len(body), body))
 	}
 	running, refused := 0, 0
 	for until := time.Now().Add(answerWithin); running+refused < 60 && time.Now().Before(until); {
@@ -233,9 +236,11 @@ func TestHolding_WaitingBodiesStopNobody(t *testing.T) {
 	g := serveWith(t, "--rate-limit", "0", "--limit", heldReads)
 	g.createWitnesses()
 	for range 1000 {
-		g.hold("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat(" ", 66_000))
+		g.hold("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n" +
+			strings.Repeat(" ", 66_000))
 	}
-	g.keepTheirAnswers(25, `query($t: String) { viewer { library(filter: {text: $t}) { nodes { id } } } }`, func(int, int) vars { return vars{"t": "x"} })
+	g.keepTheirAnswers(25, `query($t: String) { viewer { library(filter: {text: $t}) { nodes { id } } } }`,
+		func(int, int) vars { return vars{"t": "x"} })
 	if resident := g.mostResident(); resident > most {
 		t.Errorf("%d KiB were resident", resident)
 	}
@@ -254,7 +259,8 @@ func TestHolding_ConnectionsLeaveFilesToTheStore(t *testing.T) {
 		g.hold([]string{"", "POST /graphql HTTP/1.1\r\n"}[n%2])
 	}
 	create := func(viewer, n int) vars {
-		return vars{"in": vars{"name": fmt.Sprintf("n%d-%d", viewer, n), "kind": "NOTE", "title": "x", "description": strings.Repeat("d", 10_000), "visibility": "PUBLIC"}}
+		return vars{"in": vars{"name": fmt.Sprintf("n%d-%d", viewer, n), "kind": "NOTE", "title": "x",
+			"description": strings.Repeat("d", 10_000), "visibility": "PUBLIC"}}
 	}
 	g.keepTheirAnswers(25, createItem, create)
 	beside := g.in(t)

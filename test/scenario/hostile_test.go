@@ -40,7 +40,8 @@ type longRow struct {
 
 // hostile returns the table of hostile requests, without the rows of longHostile and elsewhere.
 func hostile() []row {
-	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileAccess(), hostileEntities(), hostileInput(), hostileLoad())
+	return slices.Concat(hostileDocuments(), hostileBodies(), hostileSites(), hostileTokens(), hostileAccess(),
+		hostileEntities(), hostileInput(), hostileLoad())
 }
 
 func longHostile() []longRow {
@@ -61,7 +62,8 @@ func TestHostile_RequestsDoNoHarm(t *testing.T) {
 	g.must(w.ann, setMembers, vars{"in": vars{"groupId": "g:acme:team", "members": []vars{{"principalId": "u:acme:bob", "role": "MEMBER"}}}})
 	g.must(w.ann, createItem, vars{"in": vars{"name": "private", "kind": "NOTE", "title": "Private", "visibility": "PRIVATE"}})
 	for n := range 5 {
-		g.must(w.ann, createItem, vars{"in": vars{"name": fmt.Sprint("public", n), "kind": "NOTE", "visibility": "PUBLIC", "title": fmt.Sprint("Public ", n)}})
+		g.must(w.ann, createItem, vars{"in": vars{"name": fmt.Sprint("public", n), "kind": "NOTE", "visibility": "PUBLIC",
+			"title": fmt.Sprint("Public ", n)}})
 	}
 	for _, r := range long {
 		r.begin(t, w)

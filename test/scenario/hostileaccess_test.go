@@ -24,7 +24,8 @@ func hostileAccess() []row {
 		{40, "cursor of a deleted item", func(t *testing.T, w *world) {
 			carl := w.user("acme", "carl", "PUBLIC")
 			for n := range 4 {
-				w.must(carl, createItem, vars{"in": vars{"name": fmt.Sprint("carl", n), "kind": "NOTE", "visibility": "PUBLIC", "title": fmt.Sprint(n)}})
+				w.must(carl, createItem, vars{"in": vars{"name": fmt.Sprint("carl", n), "kind": "NOTE", "visibility": "PUBLIC",
+					"title": fmt.Sprint(n)}})
 			}
 			first := pageOf(w.must(carl, pageItems, vars{"id": "u:acme:carl", "first": 2}))
 			w.must(carl, deleteItem, vars{"in": vars{"id": "c:acme:carl1"}})
@@ -45,7 +46,8 @@ func hostileNode(t *testing.T, w *world) {
 	g.user("beta", "eve", "PUBLIC")
 	const query = `query($id:ID!){node(id:$id){id}}`
 	ask := func(id string) *reply {
-		return g.send("POST", "/graphql", string(mustJSON(map[string]any{"query": query, "variables": vars{"id": id}})), "Authorization: Bearer "+w.eve)
+		return g.send("POST", "/graphql", string(mustJSON(map[string]any{"query": query, "variables": vars{"id": id}})),
+			"Authorization: Bearer "+w.eve)
 	}
 	const theirs, none = "c:acme:private", "c:acme:missing"
 	if a, b := ask(theirs), ask(none); !bytes.Equal(a.body, b.body) || string(a.body) != `{"data":{"node":null}}` {
@@ -87,8 +89,10 @@ func hostileNodes(t *testing.T, w *world) {
 	}
 	// Nor do mutations reveal whether the item exists.
 	for field, in := range map[string]vars{
-		"updateContent(input:$in)": {"id": "", "title": "x"}, "deleteContent(input:$in)": {"id": ""}, "shareContent(input:$in)": {"contentId": "", "principalIds": []string{"u:beta:eve"}},
-		"setContentMembers(input:$in)": {"contentId": "", "members": []vars{{"principalId": "u:beta:eve", "role": "MANAGER"}}}, "removeFromLibrary(input:$in)": {"principalId": "u:beta:eve", "contentId": ""},
+		"updateContent(input:$in)": {"id": "", "title": "x"}, "deleteContent(input:$in)": {"id": ""},
+		"shareContent(input:$in)":      {"contentId": "", "principalIds": []string{"u:beta:eve"}},
+		"setContentMembers(input:$in)": {"contentId": "", "members": []vars{{"principalId": "u:beta:eve", "role": "MANAGER"}}},
+		"removeFromLibrary(input:$in)": {"principalId": "u:beta:eve", "contentId": ""},
 	} {
 		name, _, _ := strings.Cut(field, "(")
 		answers := map[string]string{}
@@ -118,12 +122,15 @@ func hostileBuckets(t *testing.T, w *world) {
 	w.must(w.ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "shelf", "displayName": "Shelf"}})
 	w.must(w.ann, setMembers, vars{"in": vars{"groupId": "g:acme:shelf", "members": []vars{{"principalId": "u:acme:bob", "role": "MEMBER"}}}})
 	for _, v := range visibilities {
-		w.must(w.ann, createItem, vars{"in": vars{"name": "shelf" + strings.ToLower(v), "kind": "NOTE", "title": v, "visibility": v, "members": []vars{{"principalId": "g:acme:shelf", "role": "VIEWER"}}}})
+		w.must(w.ann, createItem, vars{"in": vars{"name": "shelf" + strings.ToLower(v), "kind": "NOTE", "title": v,
+			"visibility": v, "members": []vars{{"principalId": "g:acme:shelf", "role": "VIEWER"}}}})
 	}
 	for _, c := range []struct{ name, token, bucket string }{
-		{"anonymous", "", "PUBLIC"}, {"of another tenant", w.eve, "PUBLIC"}, {"administrator of another tenant", w.token("u:beta:boss", "admin"), "PUBLIC"},
+		{"anonymous", "", "PUBLIC"}, {"of another tenant", w.eve, "PUBLIC"},
+		{"administrator of another tenant", w.token("u:beta:boss", "admin"), "PUBLIC"},
 		{"of the tenant", w.token("u:acme:reader"), "LOGGEDIN"}, {"member", w.bob, "PRIVATE"}, {"manager", w.ann, "PRIVATE"},
-		{"administrator", w.token("u:acme:boss", "admin"), "PRIVATE"}, {"global administrator", w.token("u:beta:root", "global-admin"), "PRIVATE"},
+		{"administrator", w.token("u:acme:boss", "admin"), "PRIVATE"},
+		{"global administrator", w.token("u:beta:root", "global-admin"), "PRIVATE"},
 	} {
 		p := pageOf(w.must(c.token, pageItems, vars{"id": "g:acme:shelf", "first": 100}))
 		want := visibilities[:1+slices.Index(visibilities, c.bucket)]
@@ -140,19 +147,22 @@ func hostileRemoved(t *testing.T, w *world) {
 		w.must(w.ann, setMembers, vars{"in": vars{"groupId": "g:acme:crew", "members": []vars{{"principalId": "u:acme:dan", "role": role}}}})
 	}
 	member("MANAGER")
-	w.must(w.ann, createItem, vars{"in": vars{"name": "crewed", "kind": "NOTE", "title": "0", "visibility": "PRIVATE", "members": []vars{{"principalId": "g:acme:crew", "role": "MANAGER"}}}})
+	w.must(w.ann, createItem, vars{"in": vars{"name": "crewed", "kind": "NOTE", "title": "0", "visibility": "PRIVATE",
+		"members": []vars{{"principalId": "g:acme:crew", "role": "MANAGER"}}}})
 	w.must(dan, updateItem, vars{"in": vars{"id": "c:acme:crewed", "title": "1"}})
 	member(nil)
 	for name, c := range map[string]struct {
 		query, field string
 		in           vars
 	}{
-		"update":      {updateItem, "updateContent", vars{"id": "c:acme:crewed", "title": "2"}},
-		"share":       {shareItem, "shareContent", vars{"contentId": "c:acme:crewed", "principalIds": []string{"u:acme:dan"}}},
-		"delete":      {deleteItem, "deleteContent", vars{"id": "c:acme:crewed"}},
-		"take out":    {removeItem, "removeFromLibrary", vars{"principalId": "g:acme:crew", "contentId": "c:acme:crewed"}},
-		"come back":   {setMembers, "setGroupMembers", vars{"groupId": "g:acme:crew", "members": []vars{{"principalId": "u:acme:dan", "role": "MANAGER"}}}},
-		"take charge": {setMembers, "setGroupMembers", vars{"groupId": "g:acme:crew", "members": []vars{{"principalId": "u:acme:ann", "role": nil}}}},
+		"update":   {updateItem, "updateContent", vars{"id": "c:acme:crewed", "title": "2"}},
+		"share":    {shareItem, "shareContent", vars{"contentId": "c:acme:crewed", "principalIds": []string{"u:acme:dan"}}},
+		"delete":   {deleteItem, "deleteContent", vars{"id": "c:acme:crewed"}},
+		"take out": {removeItem, "removeFromLibrary", vars{"principalId": "g:acme:crew", "contentId": "c:acme:crewed"}},
+		"come back": {setMembers, "setGroupMembers",
+			vars{"groupId": "g:acme:crew", "members": []vars{{"principalId": "u:acme:dan", "role": "MANAGER"}}}},
+		"take charge": {setMembers, "setGroupMembers",
+			vars{"groupId": "g:acme:crew", "members": []vars{{"principalId": "u:acme:ann", "role": nil}}}},
 	} {
 		a := w.ask(dan, c.query, vars{"in": c.in})
 		if errs := a.userErrors(c.field); len(errs) != 1 || !strings.HasPrefix(errs[0], "NOT_FOUND") && !strings.HasPrefix(errs[0], "FORBIDDEN") {
@@ -176,11 +186,13 @@ func hostileShares(t *testing.T, w *world) {
 	share := func(ids ...string) *answer {
 		return w.ask(w.ann, shareItem, vars{"in": vars{"contentId": "c:acme:shared", "principalIds": ids}})
 	}
-	if a := share(many...); a.code() != "BAD_USER_INPUT" && !slices.ContainsFunc(a.userErrors("shareContent"), func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) || len(mustJSON(a)) > 2_000 {
+	if a := share(many...); a.code() != "BAD_USER_INPUT" && !slices.ContainsFunc(a.userErrors("shareContent"),
+		func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) || len(mustJSON(a)) > 2_000 {
 		t.Errorf("with 10,000: %.500s", mustJSON(a))
 	}
 	w.readsNothing(func() {
-		if a := share(many[:101]...); !slices.ContainsFunc(a.userErrors("shareContent"), func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) {
+		if a := share(many[:101]...); !slices.ContainsFunc(a.userErrors("shareContent"),
+			func(e string) bool { return strings.HasPrefix(e, "TOO_MANY") }) {
 			t.Errorf("with 101: %+v", a)
 		}
 	})
@@ -190,7 +202,8 @@ func hostileShares(t *testing.T, w *world) {
 	if p := pageOf(w.must(w.bob, pageItems, vars{"id": "u:acme:bob", "first": 100})); slices.Contains(p.Titles, "0") {
 		t.Error("a refused share was applied in part")
 	}
-	a := w.must(w.ann, shareItem, vars{"in": vars{"contentId": "c:acme:shared", "principalIds": []string{"u:acme:ann", "u:acme:bob", "u:acme:bob", "U:ACME:bob"}}})
+	a := w.must(w.ann, shareItem, vars{"in": vars{"contentId": "c:acme:shared",
+		"principalIds": []string{"u:acme:ann", "u:acme:bob", "u:acme:bob", "U:ACME:bob"}}})
 	if edges, _ := a.at("shareContent.edges").([]any); len(edges) != 2 {
 		t.Errorf("self and duplicates: %+v", a.Data)
 	}
@@ -225,9 +238,12 @@ func hostileCursors(t *testing.T, w *world) {
 	v99 := slices.Clone(raw)
 	v99[0] = 99
 	for name, a := range map[string]*answer{
-		"of another library": page(w.bob, "u:acme:bob", good, "ASC"), "of another viewer class": page(w.eve, "u:acme:ann", good, "ASC"), "of the other order": page(w.ann, "u:acme:ann", good, "DESC"),
-		"v99": page(w.ann, "u:acme:ann", b64(v99), "ASC"), "10 KB": page(w.ann, "u:acme:ann", strings.Repeat("A", 10<<10), "ASC"), "cut off": page(w.ann, "u:acme:ann", good[:len(good)-4], "ASC"),
-		"empty": page(w.ann, "u:acme:ann", "", "ASC"), "garbage": page(w.ann, "u:acme:ann", "%$#", "ASC"), "an offset": page(w.ann, "u:acme:ann", "YXJyYXljb25uZWN0aW9uOjE=", "ASC"),
+		"of another library": page(w.bob, "u:acme:bob", good, "ASC"), "of another viewer class": page(w.eve, "u:acme:ann", good, "ASC"),
+		"of the other order": page(w.ann, "u:acme:ann", good, "DESC"),
+		"v99":                page(w.ann, "u:acme:ann", b64(v99), "ASC"), "10 KB": page(w.ann, "u:acme:ann", strings.Repeat("A", 10<<10), "ASC"),
+		"cut off": page(w.ann, "u:acme:ann", good[:len(good)-4], "ASC"),
+		"empty":   page(w.ann, "u:acme:ann", "", "ASC"), "garbage": page(w.ann, "u:acme:ann", "%$#", "ASC"),
+		"an offset": page(w.ann, "u:acme:ann", "YXJyYXljb25uZWN0aW9uOjE=", "ASC"),
 	} {
 		if a.code() != "BAD_CURSOR" {
 			t.Errorf("%s: %+v", name, a)

@@ -68,8 +68,10 @@ func hostileDocuments() []row {
 		}},
 		{10, "misspelt names are not corrected", func(t *testing.T, w *world) {
 			for name, query := range map[string]string{
-				"field": `{vewer{id}}`, "argument": `{user(idd:"x"){id}}`, "type": `{viewer{...on Usr{id}}}`, "directive": `{viewer{id @incude(if:true)}}`,
-				"enum": `{viewer{library(orderBy:{field:LAST_MODIFIED,direction:DESCC}){bucket}}}`, "input": `mutation{createUser(input:{tenent:"a"}){user{id}}}`,
+				"field": `{vewer{id}}`, "argument": `{user(idd:"x"){id}}`, "type": `{viewer{...on Usr{id}}}`,
+				"directive": `{viewer{id @incude(if:true)}}`,
+				"enum":      `{viewer{library(orderBy:{field:LAST_MODIFIED,direction:DESCC}){bucket}}}`,
+				"input":     `mutation{createUser(input:{tenent:"a"}){user{id}}}`,
 			} {
 				r := w.refused(query, "GRAPHQL_VALIDATION_FAILED")
 				if bytes.Contains(bytes.ToLower(r.body), []byte("did you mean")) {

@@ -60,18 +60,21 @@ func referred(r *reply) []string {
 func hostileReferences(t *testing.T, w *world) {
 	w.must(w.ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "closed", "displayName": "Closed", "visibility": "PRIVATE"}})
 	hidden := w.user("acme", "hidden", "PRIVATE")
-	ask := []any{refer("Content", "c:acme:private"), refer("User", "u:acme:hidden"), refer("Group", "g:acme:closed"), refer("Content", "c:acme:public0"), refer("Content", "c:acme:private")}
-	none := []any{refer("Content", "c:acme:missing"), refer("User", "u:acme:missing"), refer("Group", "g:acme:missing"), refer("Content", "c:acme:public0"), refer("Content", "c:acme:missing")}
+	ask := []any{refer("Content", "c:acme:private"), refer("User", "u:acme:hidden"), refer("Group", "g:acme:closed"),
+		refer("Content", "c:acme:public0"), refer("Content", "c:acme:private")}
+	none := []any{refer("Content", "c:acme:missing"), refer("User", "u:acme:missing"), refer("Group", "g:acme:missing"),
+		refer("Content", "c:acme:public0"), refer("Content", "c:acme:missing")}
 	for name, c := range map[string]struct {
 		token string
 		want  []string
 	}{
-		"anonymous":           {"", []string{"", "", "", "c:acme:public0", ""}},
-		"of the tenant":       {w.bob, []string{"", "", "", "c:acme:public0", ""}},
-		"of another tenant":   {w.eve, []string{"", "", "", "c:acme:public0", ""}},
-		"their owner":         {w.ann, []string{"c:acme:private", "", "g:acme:closed", "c:acme:public0", "c:acme:private"}},
-		"the user itself":     {hidden, []string{"", "u:acme:hidden", "", "c:acme:public0", ""}},
-		"their administrator": {w.token("u:acme:boss", "admin"), []string{"c:acme:private", "u:acme:hidden", "g:acme:closed", "c:acme:public0", "c:acme:private"}},
+		"anonymous":         {"", []string{"", "", "", "c:acme:public0", ""}},
+		"of the tenant":     {w.bob, []string{"", "", "", "c:acme:public0", ""}},
+		"of another tenant": {w.eve, []string{"", "", "", "c:acme:public0", ""}},
+		"their owner":       {w.ann, []string{"c:acme:private", "", "g:acme:closed", "c:acme:public0", "c:acme:private"}},
+		"the user itself":   {hidden, []string{"", "u:acme:hidden", "", "c:acme:public0", ""}},
+		"their administrator": {w.token("u:acme:boss", "admin"), []string{"c:acme:private", "u:acme:hidden", "g:acme:closed",
+			"c:acme:public0", "c:acme:private"}},
 	} {
 		a := w.entities(c.token, entities, ask...)
 		if diff := cmp.Diff(c.want, referred(a)); diff != "" || len(a.Errors) > 0 {
@@ -89,7 +92,8 @@ func hostileReferences(t *testing.T, w *world) {
 // and that the rest of the batch is answered.
 func hostileTypeNames(t *testing.T, w *world) {
 	for _, typeName := range []any{
-		"Principal", "Node", "_Entity", "Query", "__Schema", "LibraryEdge", "user", "", " User", "User ", "Usr", "*library.User", "User{id}", "u:acme:ann",
+		"Principal", "Node", "_Entity", "Query", "__Schema", "LibraryEdge", "user", "", " User", "User ", "Usr", "*library.User",
+		"User{id}", "u:acme:ann",
 		strings.Repeat("secret", 600), "\x00", "' OR 1=1 --", 7, true, nil, vars{"name": "User"}, []any{"User"},
 	} {
 		a := w.entities(w.ann, entities, vars{"__typename": typeName, "id": "u:acme:ann"}, refer("User", "u:acme:bob"))
@@ -99,18 +103,22 @@ func hostileTypeNames(t *testing.T, w *world) {
 		if len(a.Errors) != 1 || a.code() != "BAD_USER_INPUT" || !cmp.Equal(a.Errors[0].Path, []any{"_entities", 0.0}) {
 			t.Errorf("%.50q: errors %+v", fmt.Sprint(typeName), a.Errors)
 		}
-		if len(a.body) > 1000 || bytes.Contains(a.body, []byte("secret")) || bytes.Contains(a.body, []byte("library.")) || bytes.Contains(a.body, []byte("OR 1=1")) {
+		if len(a.body) > 1000 || bytes.Contains(a.body, []byte("secret")) || bytes.Contains(a.body, []byte("library.")) ||
+			bytes.Contains(a.body, []byte("OR 1=1")) {
 			t.Errorf("%.50q: %.300s", fmt.Sprint(typeName), a.body)
 		}
 	}
 	// The same holds for ids, and for references that are not objects.
-	for _, reference := range []any{"User", 1, false, []any{}, vars{}, vars{"__typename": "User"}, refer("User", "' OR 1=1 --"), refer("Content", "c:acme:\x00"), vars{"__typename": "User", "id": 1}} {
+	for _, reference := range []any{"User", 1, false, []any{}, vars{}, vars{"__typename": "User"}, refer("User", "' OR 1=1 --"),
+		refer("Content", "c:acme:\x00"), vars{"__typename": "User", "id": 1}} {
 		a := w.entities(w.ann, entities, refer("User", "u:acme:bob"), reference)
-		if diff := cmp.Diff([]string{"u:acme:bob", ""}, referred(a)); diff != "" || len(a.Errors) != 1 || a.code() != "BAD_USER_INPUT" || !cmp.Equal(a.Errors[0].Path, []any{"_entities", 1.0}) {
+		if diff := cmp.Diff([]string{"u:acme:bob", ""}, referred(a)); diff != "" || len(a.Errors) != 1 ||
+			a.code() != "BAD_USER_INPUT" || !cmp.Equal(a.Errors[0].Path, []any{"_entities", 1.0}) {
 			t.Errorf("%v: %+v (-want +got):\n%s", reference, a.Errors, diff)
 		}
 	}
-	if a := w.entities(w.ann, `query($r:[_Any!]!){_entities(representations:$r){...on Limits{maxDepth}}}`, refer("User", "u:acme:ann")); a.code() != "GRAPHQL_VALIDATION_FAILED" {
+	if a := w.entities(w.ann, `query($r:[_Any!]!){_entities(representations:$r){...on Limits{maxDepth}}}`,
+		refer("User", "u:acme:ann")); a.code() != "GRAPHQL_VALIDATION_FAILED" {
 		t.Errorf("a fragment of a type that is no entity: %s", a.body)
 	}
 }
@@ -145,8 +153,10 @@ func hostileManyReferences(t *testing.T, w *world) {
 // hostileSmuggling checks that only the key of a reference counts, and its other fields
 // are ignored.
 func hostileSmuggling(t *testing.T, w *world) {
-	user := vars{"__typename": "User", "id": "u:acme:ann", "email": "mallory@example.com", "visibility": "PUBLIC", "viewer": "u:acme:ann", "roles": []string{"global-admin"}}
-	item := vars{"__typename": "Content", "id": "c:acme:private", "title": "Mine", "visibility": "PUBLIC", "creator": "u:beta:eve", "tenant": "beta", "viewerRole": "MANAGER"}
+	user := vars{"__typename": "User", "id": "u:acme:ann", "email": "mallory@example.com", "visibility": "PUBLIC",
+		"viewer": "u:acme:ann", "roles": []string{"global-admin"}}
+	item := vars{"__typename": "Content", "id": "c:acme:private", "title": "Mine", "visibility": "PUBLIC",
+		"creator": "u:beta:eve", "tenant": "beta", "viewerRole": "MANAGER"}
 	const query = `query($r:[_Any!]!){_entities(representations:$r){...on User{id email} ...on Content{id title visibility viewerRole viewerCanManage}}}`
 	if a := w.entities(w.eve, query, user, item); string(a.body) != `{"data":{"_entities":[{"id":"u:acme:ann","email":null},null]}}` {
 		t.Errorf("to another: %s", a.body)

@@ -19,7 +19,8 @@ func hostileInput() []row {
 			w.must(w.ann, updateItem, vars{"in": vars{"id": "c:acme:versioned", "title": "2", "expectedVersion": 1}})
 			for _, stale := range []int{1, 0, -1, 7} {
 				a := w.ask(w.ann, updateItem, vars{"in": vars{"id": "c:acme:versioned", "title": "x", "expectedVersion": stale}})
-				if errs := a.userErrors("updateContent"); len(errs) != 1 || !strings.HasPrefix(errs[0], "CONFLICT") && !strings.HasPrefix(errs[0], "INVALID") {
+				if errs := a.userErrors("updateContent"); len(errs) != 1 || !strings.HasPrefix(errs[0], "CONFLICT") &&
+					!strings.HasPrefix(errs[0], "INVALID") {
 					t.Errorf("%d: %+v", stale, a)
 				}
 			}
@@ -29,7 +30,8 @@ func hostileInput() []row {
 		}},
 		{44, "1 MB title, control and bidi characters, markup, log injection", hostileTexts},
 		{45, "CQL in ids, 64 KB keys", func(t *testing.T, w *world) {
-			for _, id := range []string{"c:acme:'; DROP TABLE content; --", "u:acme:x' OR '1'='1", "c:acme:x\x00y", "c:acme:" + strings.Repeat("k", 64<<10), "", ":", "c::", "c:acme:%00", "c:acme:\u202e"} {
+			for _, id := range []string{"c:acme:'; DROP TABLE content; --", "u:acme:x' OR '1'='1", "c:acme:x\x00y",
+				"c:acme:" + strings.Repeat("k", 64<<10), "", ":", "c::", "c:acme:%00", "c:acme:\u202e"} {
 				for _, field := range []string{"node", "content", "user", "group", "principal"} {
 					a := w.ask(w.ann, "query($id:ID!){"+field+"(id:$id){id}}", vars{"id": id})
 					if a.code() != "BAD_USER_INPUT" || len(a.Errors[0].Message) > 300 {
@@ -74,7 +76,8 @@ func hostileReplay(t *testing.T, w *world) {
 	if a := w.must(w.ann, createItem, vars{"in": in}); a.at("createContent.content.id") != ids[0] {
 		t.Errorf("again: %+v", a)
 	}
-	if a := w.ask(w.ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other", "idempotencyKey": "replayed"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
+	if a := w.ask(w.ann, createItem, vars{"in": vars{"kind": "NOTE", "title": "other",
+		"idempotencyKey": "replayed"}}); a.code() != "IDEMPOTENCY_MISMATCH" {
 		t.Errorf("other payload: %+v", a)
 	}
 	if a := w.must(w.bob, createItem, vars{"in": in}); a.at("createContent.content.id") == ids[0] {
@@ -87,7 +90,8 @@ func hostileTexts(t *testing.T, w *world) {
 		return w.ask(w.ann, createItem, vars{"in": vars{"kind": "NOTE", "title": title}})
 	}
 	for name, title := range map[string]string{
-		"500 KB": strings.Repeat("x", 500<<10), "1,001 characters": strings.Repeat("ü", 1_001), "empty": "", "spaces": "  ", "NUL": "a\x00b", "an escape": "a\x1b[31mb",
+		"500 KB": strings.Repeat("x", 500<<10), "1,001 characters": strings.Repeat("ü", 1_001), "empty": "", "spaces": "  ",
+		"NUL": "a\x00b", "an escape": "a\x1b[31mb",
 		"a line end": "a\nb", "a return": "a\rb", "DEL": "a\x7fb",
 	} {
 		a := create(title)
@@ -95,7 +99,8 @@ func hostileTexts(t *testing.T, w *world) {
 			t.Errorf("%s: %.300s", name, mustJSON(a))
 		}
 	}
-	if r := w.send("POST", "/graphql", string(mustJSON(vars{"query": createItem, "variables": vars{"in": vars{"kind": "NOTE", "title": strings.Repeat("x", 1<<20)}}})), "Authorization: Bearer "+w.ann); r.Status != 413 {
+	if r := w.send("POST", "/graphql", string(mustJSON(vars{"query": createItem,
+		"variables": vars{"in": vars{"kind": "NOTE", "title": strings.Repeat("x", 1<<20)}}})), "Authorization: Bearer "+w.ann); r.Status != 413 {
 		t.Errorf("1 MB: %d %.200s", r.Status, r.body)
 	}
 	// Bidirectional marks are data.
@@ -109,13 +114,15 @@ func hostileTexts(t *testing.T, w *world) {
 	if a.at("createContent.content.title") != markup {
 		t.Errorf("markup: %.300s", mustJSON(a))
 	}
-	r := w.send("GET", "/graphql?query="+url.QueryEscape(`{node(id:"`+a.at("createContent.content.id").(string)+`"){...on Content{title}}}`), "", "Accept: application/json")
+	r := w.send("GET", "/graphql?query="+url.QueryEscape(`{node(id:"`+a.at("createContent.content.id").(string)+`"){...on Content{title}}}`),
+		"", "Accept: application/json")
 	if r.Header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		t.Errorf("headers: %v", r.Header)
 	}
 	// Input of a client must not create a line in the log.
 	const forged = `canary","level":"ERROR","msg":"forged`
-	for _, header := range []string{"Authorization: Bearer " + forged, "User-Agent: " + forged, "X-Forwarded-For: " + forged, "Origin: " + forged} {
+	for _, header := range []string{"Authorization: Bearer " + forged, "User-Agent: " + forged, "X-Forwarded-For: " + forged,
+		"Origin: " + forged} {
 		w.send("POST", "/graphql", question("query canary{viewer{id}}"), header)
 	}
 	w.ask(w.ann, "{"+forged, nil)

@@ -168,7 +168,8 @@ func idleSockets(t *testing.T, w *world) {
 	if err := initialise(open(), `{"authorization":"`+w.token("u:acme:bob")+`"}`); err != nil {
 		t.Errorf("a viewer from the same address, authenticated in the init message: %v", err)
 	}
-	for name, header := range map[string]string{"another address": "X-Forwarded-For: 198.51.100.2", "a viewer from there": "Authorization: Bearer " + w.token("u:acme:bob")} {
+	for name, header := range map[string]string{"another address": "X-Forwarded-For: 198.51.100.2",
+		"a viewer from there": "Authorization: Bearer " + w.token("u:acme:bob")} {
 		c, _, err := w.socket("X-Forwarded-For: 198.51.100.1", header)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -190,7 +191,8 @@ func secureWorld(t *testing.T, flags ...string) *gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -200,12 +202,14 @@ func secureWorld(t *testing.T, flags ...string) *gateway {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+	for name, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der},
+		"key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	g := serveWith(t, append(flags, "--rate-limit", "0", "--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))...)
+	g := serveWith(t, append(flags, "--rate-limit", "0", "--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key",
+		filepath.Join(dir, "key.pem"))...)
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +217,8 @@ func secureWorld(t *testing.T, flags ...string) *gateway {
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
 	g.url = "https" + strings.TrimPrefix(g.url, "http")
-	g.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	g.client = &http.Client{Timeout: answerWithin, Transport: &http.Transport{ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	t.Cleanup(g.client.CloseIdleConnections)
 	return g
 }

@@ -24,7 +24,8 @@ func hostilePanic() longRow {
 			t.Fatal(err)
 		}
 		go func() {
-			out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary, "carrel").CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", binary,
+				"carrel").CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("%w: %s", err, out)
 			}
@@ -38,7 +39,8 @@ func hostilePanic() longRow {
 		g := serveBinary(t, binary, "--rate-limit", "0")
 		for range 3 {
 			r := g.send("POST", "/graphql", question("{limits{maxDepth}}"))
-			if r.Status != 200 || len(r.Errors) != 1 || r.code() != "INTERNAL_SERVER_ERROR" || r.Errors[0].Message != "Internal error." || strings.Contains(string(r.body), "canary") {
+			if r.Status != 200 || len(r.Errors) != 1 || r.code() != "INTERNAL_SERVER_ERROR" || r.Errors[0].Message != "Internal error." ||
+				strings.Contains(string(r.body), "canary") {
 				t.Fatalf("got %d %s", r.Status, r.body)
 			}
 			id, _ := r.Errors[0].Extensions["errorId"].(string)
@@ -83,7 +85,8 @@ func withPanic(dir, message string) (overlay string, err error) {
 		return "", fmt.Errorf("cannot insert a panic into %s: %q not found", source, first)
 	}
 	changed := filepath.Join(dir, "query.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), first, fmt.Sprintf("panic(%q)\n%s", message, first), 1)), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), first, fmt.Sprintf("panic(%q)\n%s", message, first), 1)),
+		0o600); err != nil {
 		return "", err
 	}
 	overlay = filepath.Join(dir, "overlay.json")

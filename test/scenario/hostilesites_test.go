@@ -33,7 +33,8 @@ func hostileSites() []row {
 			}
 		}},
 		{18, "GET with a cookie or from another site, without a preflight header", func(t *testing.T, w *world) {
-			for _, header := range [][]string{{"Cookie: a=b"}, {"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Origin: https://evil.example"}} {
+			for _, header := range [][]string{{"Cookie: a=b"}, {"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"},
+				{"Origin: https://evil.example"}} {
 				if r := w.send("GET", get, "", header...); r.Status != 400 || r.code() != "CSRF_BLOCKED" {
 					t.Errorf("%v: %d %s", header, r.Status, r.body)
 				}
@@ -45,15 +46,19 @@ func hostileSites() []row {
 			}
 		}},
 		{19, "POST of text, forms and multipart", func(t *testing.T, w *world) {
-			for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/json; charset=utf-16", "text/plain, application/json"} {
-				if r := w.send("POST", "/graphql", question("{viewer{id}}"), "Content-Type: "+media); r.Status != 415 || r.code() != "UNSUPPORTED_MEDIA_TYPE" {
+			for _, media := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+				"", "application/json; charset=utf-16", "text/plain, application/json"} {
+				if r := w.send("POST", "/graphql", question("{viewer{id}}"), "Content-Type: "+media); r.Status != 415 ||
+					r.code() != "UNSUPPORTED_MEDIA_TYPE" {
 					t.Errorf("%q: %d %s", media, r.Status, r.body)
 				}
 			}
 		}},
 		{20, "cross-site POST with cookies", func(t *testing.T, w *world) {
-			for _, header := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Origin: https://evil.example"}, {"Origin: null"}} {
-				if r := w.send("POST", "/graphql", question("{viewer{id}}"), append([]string{"Cookie: a=b"}, header...)...); r.Status != 403 || r.code() != "CSRF_BLOCKED" {
+			for _, header := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"},
+				{"Origin: https://evil.example"}, {"Origin: null"}} {
+				if r := w.send("POST", "/graphql", question("{viewer{id}}"), append([]string{"Cookie: a=b"}, header...)...); r.Status != 403 ||
+					r.code() != "CSRF_BLOCKED" {
 					t.Errorf("%v: %d %s", header, r.Status, r.body)
 				}
 			}
@@ -61,20 +66,24 @@ func hostileSites() []row {
 		{21, "CORS: foreign, null and similar origins", hostileOrigins},
 		{22, "CORS: 100 KB of commas in a preflight", func(t *testing.T, _ *world) {
 			g := serveWith(t, "--cors-origin", "https://app.example")
-			r, err := g.trySend("OPTIONS", "/graphql", "", "Origin: https://app.example", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: "+strings.Repeat(",", 100<<10))
+			r, err := g.trySend("OPTIONS", "/graphql", "", "Origin: https://app.example", "Access-Control-Request-Method: POST",
+				"Access-Control-Request-Headers: "+strings.Repeat(",", 100<<10))
 			if err == nil && r.Status != http.StatusRequestHeaderFieldsTooLarge {
 				t.Errorf("got %d", r.Status)
 			}
-			if r := g.send("OPTIONS", "/graphql", "", "Origin: https://app.example", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: "+strings.Repeat(",", 8<<10)); r.Header.Get("Access-Control-Allow-Origin") != "" {
+			if r := g.send("OPTIONS", "/graphql", "", "Origin: https://app.example", "Access-Control-Request-Method: POST",
+				"Access-Control-Request-Headers: "+strings.Repeat(",", 8<<10)); r.Header.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("8 KB of commas are allowed: %v", r.Header)
 			}
 		}},
 		{23, "CORS: unsafe settings are refused at start", func(t *testing.T, w *world) {
 			for _, flags := range [][]string{
-				{"--cors-origin=*", "--cors-credentials"}, {"--cors-credentials"}, {"--cors-origin=*.example.org"}, {"--cors-origin=example.org"}, {"--cors-origin=null"},
+				{"--cors-origin=*", "--cors-credentials"}, {"--cors-credentials"}, {"--cors-origin=*.example.org"},
+				{"--cors-origin=example.org"}, {"--cors-origin=null"},
 				{"--cors-origin=https://*"}, {"--cors-origin=https://*.org"}, {"--cors-origin=https://*example.org"},
 			} {
-				code, _, stderr := w.run(append([]string{"serve", "--listen", "127.0.0.1:0", "--store", "pebble:" + t.TempDir(), "--auth-hs256-file", w.secretFile()}, flags...)...)
+				code, _, stderr := w.run(append([]string{"serve", "--listen", "127.0.0.1:0", "--store", "pebble:" + t.TempDir(),
+					"--auth-hs256-file", w.secretFile()}, flags...)...)
 				if code != 2 || !strings.Contains(stderr, "cors-origin") {
 					t.Errorf("%v: exit %d, %s", flags, code, stderr)
 				}
@@ -88,19 +97,23 @@ func hostileOrigins(t *testing.T, w *world) {
 	g := serveWith(t, "--cors-origin", "https://app.example", "--cors-origin", "https://*.example.org", "--cors-credentials")
 	for origin, allowed := range map[string]bool{
 		"https://app.example": true, "https://a.example.org": true,
-		"https://evil.example": false, "null": false, "https://app.example.evil.example": false, "https://evilapp.example": false, "http://app.example": false,
+		"https://evil.example": false, "null": false, "https://app.example.evil.example": false, "https://evilapp.example": false,
+		"http://app.example":       false,
 		"https://app.example:8443": false, "https://evilexample.org": false, "file://": false,
 	} {
 		for _, method := range []string{"OPTIONS", "POST"} {
-			r := g.send(method, "/graphql", map[string]string{"POST": question("{__typename}")}[method], "Origin: "+origin, "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type")
+			r := g.send(method, "/graphql", map[string]string{"POST": question("{__typename}")}[method], "Origin: "+origin,
+				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type")
 			want := map[bool]string{true: origin}[allowed]
-			if got := r.Header.Get("Access-Control-Allow-Origin"); got != want || !strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Origin") {
+			if got := r.Header.Get("Access-Control-Allow-Origin"); got != want ||
+				!strings.Contains(strings.Join(r.Header.Values("Vary"), ","), "Origin") {
 				t.Errorf("%s %s: allowed %q, Vary %q", method, origin, got, r.Header.Values("Vary"))
 			}
 		}
 	}
 	// Without --cors-origin, no origin is allowed.
-	if r := w.send("POST", "/graphql", question("{__typename}"), "Origin: https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "" {
+	if r := w.send("POST", "/graphql", question("{__typename}"),
+		"Origin: https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %v", r.Header)
 	}
 }
@@ -112,7 +125,8 @@ func (w *world) socket(header ...string) (*websocket.Conn, *http.Response, error
 		name, value, _ := strings.Cut(line, ": ")
 		h.Set(name, value)
 	}
-	return websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/graphql", &websocket.DialOptions{HTTPHeader: h, Subprotocols: []string{"graphql-transport-ws"}})
+	return websocket.Dial(w.t.Context(), "ws"+strings.TrimPrefix(w.url, "http")+"/graphql",
+		&websocket.DialOptions{HTTPHeader: h, Subprotocols: []string{"graphql-transport-ws"}})
 }
 
 // exchange sends messages over a new socket. It returns the messages that it receives until the
@@ -160,7 +174,8 @@ func hostileSockets(t *testing.T, w *world) {
 		t.Errorf("a bad token: %s", got)
 	}
 	viewer := `{"id":"1","type":"subscribe","payload":{"query":"{viewer{id}}"}}`
-	if got := last(w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+w.ann+`"}}`, viewer)); !strings.Contains(got, "u:acme:ann") {
+	if got := last(w.exchange(2, `{"type":"connection_init","payload":{"authorization":"Bearer `+w.ann+`"}}`,
+		viewer)); !strings.Contains(got, "u:acme:ann") {
 		t.Errorf("a good token: %s", got)
 	}
 	if got := last(w.exchange(1, viewer)); got != "closed 4401" {
@@ -210,10 +225,13 @@ func hostileSilence() longRow {
 func hostileSocketOperations(t *testing.T, w *world) {
 	messages := []string{`{"type":"connection_init","payload":{"authorization":"Bearer ` + w.ann + `"}}`}
 	for n := range 21 {
-		messages = append(messages, fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{libraryChanged(principalId:\"u:acme:ann\"){__typename}}"}}`, n))
+		messages = append(messages,
+			fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription{libraryChanged(principalId:\"u:acme:ann\"){__typename}}"}}`,
+				n))
 	}
 	// The acknowledgement of the init, and one refusal: that of the last operation.
-	if received := w.exchange(2, messages...); !strings.Contains(received[1], `"id":"20"`) || !strings.Contains(received[1], "OPERATION_LIMIT") {
+	if received := w.exchange(2, messages...); !strings.Contains(received[1], `"id":"20"`) ||
+		!strings.Contains(received[1], "OPERATION_LIMIT") {
 		t.Errorf("21 subscriptions over one socket are answered by %s", received[1:])
 	}
 }

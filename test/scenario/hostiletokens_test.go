@@ -42,7 +42,8 @@ func hostileTokens() []row {
 		}},
 		{28, "future nbf, wrong or missing aud, iss and sub", func(_ *testing.T, w *world) {
 			for name, claims := range map[string]map[string]any{
-				"future nbf": {"nbf": time.Now().Add(40 * time.Second).Unix()}, "no aud": {"aud": nil}, "wrong aud": {"aud": "other"}, "no iss": {"iss": nil}, "wrong iss": {"iss": "other"},
+				"future nbf": {"nbf": time.Now().Add(40 * time.Second).Unix()}, "no aud": {"aud": nil}, "wrong aud": {"aud": "other"},
+				"no iss": {"iss": nil}, "wrong iss": {"iss": "other"},
 				"no sub": {"sub": nil}, "a group": {"sub": "g:acme:team"}, "malformed sub": {"sub": "ann"}, "malformed roles": {"roles": "admin"},
 			} {
 				w.badToken(name, w.tokenWith(claims))
@@ -159,14 +160,15 @@ func newES256(t *testing.T, kid string) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &signer{"ES256", kid, map[string]any{"kty": "EC", "crv": "P-256", "kid": kid, "x": b64(point[1:33]), "y": b64(point[33:])}, func(b []byte) []byte {
-		sum := sha256.Sum256(b)
-		r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
-	}}
+	return &signer{"ES256", kid, map[string]any{"kty": "EC", "crv": "P-256", "kid": kid, "x": b64(point[1:33]), "y": b64(point[33:])},
+		func(b []byte) []byte {
+			sum := sha256.Sum256(b)
+			r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
+		}}
 }
 
 func newEdDSA(t *testing.T, kid string) *signer {
@@ -174,7 +176,8 @@ func newEdDSA(t *testing.T, kid string) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &signer{"EdDSA", kid, map[string]any{"kty": "OKP", "crv": "Ed25519", "kid": kid, "x": b64(public)}, func(b []byte) []byte { return ed25519.Sign(private, b) }}
+	return &signer{"EdDSA", kid, map[string]any{"kty": "OKP", "crv": "Ed25519", "kid": kid, "x": b64(public)},
+		func(b []byte) []byte { return ed25519.Sign(private, b) }}
 }
 
 func newRS256(t *testing.T, kid string) (*signer, *rsa.PrivateKey) {
@@ -182,7 +185,8 @@ func newRS256(t *testing.T, kid string) (*signer, *rsa.PrivateKey) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &signer{"RS256", kid, map[string]any{"kty": "RSA", "kid": kid, "n": b64(key.N.Bytes()), "e": b64(big.NewInt(int64(key.E)).Bytes())}, func(b []byte) []byte {
+	return &signer{"RS256", kid, map[string]any{"kty": "RSA", "kid": kid, "n": b64(key.N.Bytes()),
+		"e": b64(big.NewInt(int64(key.E)).Bytes())}, func(b []byte) []byte {
 		sum := sha256.Sum256(b)
 		s, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
 		if err != nil {
@@ -352,7 +356,8 @@ func hostileEnvelopes(t *testing.T, w *world) {
 	w.badToken("JWE", b64([]byte(`{"alg":"dir","enc":"A256GCM"}`))+"..AAAA.AAAA.AAAA")
 	parts := strings.Split(w.ann, ".")
 	w.badToken("JSON form", `{"payload":"`+parts[1]+`","protected":"`+parts[0]+`","signature":"`+parts[2]+`"}`)
-	for _, header := range []string{"X-User: u:acme:ann", "X-Forwarded-User: u:acme:ann", "X-Remote-User: u:acme:ann", "Cookie: token=" + w.ann, "X-Roles: global-admin"} {
+	for _, header := range []string{"X-User: u:acme:ann", "X-Forwarded-User: u:acme:ann", "X-Remote-User: u:acme:ann",
+		"Cookie: token=" + w.ann, "X-Roles: global-admin"} {
 		if r := w.send("POST", "/graphql", question("{viewer{id}}"), header); r.Status != 200 || r.at("viewer") != nil {
 			t.Errorf("%.20s: %d %s", header, r.Status, r.body)
 		}

@@ -68,7 +68,8 @@ func TestLeases_SurviveACrash(t *testing.T) {
 	stolen := vars{"in": vars{"id": kept["in"].(vars)["id"], "token": "0123456789012345678901"}}
 	g.wantRefused(bob, confirmLease, "confirmLease", stolen, "FORBIDDEN token")
 	g.wantRefused(bob, cancelLease, "cancelLease", stolen, "FORBIDDEN token")
-	g.wantRefused(ann, acquireLease, "acquireLease", leaseInput(0, "x", "", "x"), "INVALID documents.1.key", "INVALID documents.2.key", "INVALID ttlMs")
+	g.wantRefused(ann, acquireLease, "acquireLease", leaseInput(0, "x", "", "x"), "INVALID documents.1.key",
+		"INVALID documents.2.key", "INVALID ttlMs")
 	if e := g.ask("", acquireLease, leaseInput(5000, "x")); len(e.Errors) != 1 || e.Errors[0].Extensions["code"] != "UNAUTHENTICATED" {
 		t.Errorf("an anonymous acquire: %+v", e)
 	}
@@ -76,7 +77,8 @@ func TestLeases_SurviveACrash(t *testing.T) {
 		t.Errorf("a read with another token: %+v", e)
 	}
 	seen := g.must("", readLease, kept["in"].(vars)).Data
-	if l := seen["lease"].(map[string]any); l["state"] != "PENDING" || seen["node"] != nil || !strings.Contains(fmt.Sprint(l["documents"]), "value of b") {
+	if l := seen["lease"].(map[string]any); l["state"] != "PENDING" || seen["node"] != nil ||
+		!strings.Contains(fmt.Sprint(l["documents"]), "value of b") {
 		t.Errorf("the lease is read as %v", seen)
 	}
 	given := g.acquire(bob, 3_600_000, "d")
@@ -85,7 +87,8 @@ func TestLeases_SurviveACrash(t *testing.T) {
 	g.kill()
 	g.start()
 	done := g.must(ann, confirmLease, kept).Data["confirmLease"].(map[string]any)["lease"].(map[string]any)
-	if done["state"] != "CONFIRMED" || done["expiresAt"] != nil || done["isConfirmed"] != true || strings.Contains(fmt.Sprint(done["documents"]), "etag:<nil>") {
+	if done["state"] != "CONFIRMED" || done["expiresAt"] != nil || done["isConfirmed"] != true ||
+		strings.Contains(fmt.Sprint(done["documents"]), "etag:<nil>") {
 		t.Errorf("the confirmed lease is %v", done)
 	}
 	g.wantRefused(ann, confirmLease, "confirmLease", kept, "CONFIRMED")

@@ -21,7 +21,8 @@ func TestDisconnect_LogsNoWarning(t *testing.T) {
 		members = append(members, vars{"principalId": "u:acme:" + name, "role": "VIEWER"})
 	}
 	for n := range 8 {
-		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("x", n), "kind": "NOTE", "title": "0", "visibility": "PUBLIC", "members": members}})
+		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint("x", n), "kind": "NOTE", "title": "0", "visibility": "PUBLIC",
+			"members": members}})
 	}
 	asks := []func(worker, n int) (string, vars){
 		func(w, n int) (string, vars) {
@@ -31,10 +32,12 @@ func TestDisconnect_LogsNoWarning(t *testing.T) {
 			return createItem, vars{"in": vars{"name": fmt.Sprint("new", w, "-", n), "kind": "NOTE", "title": "t", "members": members}}
 		},
 		func(w, n int) (string, vars) {
-			return shareItem, vars{"in": vars{"contentId": fmt.Sprint("c:acme:new", w, "-", n/2), "principalIds": []string{"g:acme:team", "u:acme:m1", "u:acme:m2"}, "role": []string{"VIEWER", "EDITOR"}[n%2]}}
+			return shareItem, vars{"in": vars{"contentId": fmt.Sprint("c:acme:new", w, "-", n/2),
+				"principalIds": []string{"g:acme:team", "u:acme:m1", "u:acme:m2"}, "role": []string{"VIEWER", "EDITOR"}[n%2]}}
 		},
 		func(_, n int) (string, vars) {
-			return setMembers, vars{"in": vars{"groupId": "g:acme:team", "members": []vars{{"principalId": fmt.Sprint("u:acme:m", n%30), "role": "MEMBER"}}}}
+			return setMembers, vars{"in": vars{"groupId": "g:acme:team",
+				"members": []vars{{"principalId": fmt.Sprint("u:acme:m", n%30), "role": "MEMBER"}}}}
 		},
 		func(w, n int) (string, vars) {
 			return removeItem, vars{"in": vars{"principalId": fmt.Sprint("u:acme:m", n%30), "contentId": fmt.Sprint("c:acme:new", w, "-", n/2)}}
@@ -47,7 +50,8 @@ func TestDisconnect_LogsNoWarning(t *testing.T) {
 			for n := range 30 {
 				query, variables := asks[(w+n)%len(asks)](w, n)
 				body := string(mustJSON(vars{"query": query, "variables": variables}))
-				head := fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n", ann, len(body))
+				head := fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: "+
+					"Bearer %s\r\nContent-Length: %d\r\n", ann, len(body))
 				if n%5 == 0 {
 					head += "Accept: text/event-stream\r\n"
 				}

@@ -122,7 +122,8 @@ func (n *named) move(g *gateway, token string, client int, random *rand.Rand, ur
 	n.mu.Unlock()
 	a, err := g.post(token, moveItem, in("id", id, "url", url))
 	if err == nil && len(a.userErrors("moveContent")) > 0 && a.userErrors("moveContent")[0] == "NOT_FOUND id" {
-		a, err = g.post(token, createItem, in("kind", "NOTE", "name", fmt.Sprint("named", client), "title", "t", "visibility", "PUBLIC", "url", url))
+		a, err = g.post(token, createItem, in("kind", "NOTE", "name", fmt.Sprint("named", client), "title", "t", "visibility",
+			"PUBLIC", "url", url))
 	}
 	if err != nil {
 		return false

@@ -87,7 +87,8 @@ func TestNotes_RequestedLocaleSelectsTheText(t *testing.T) {
 	} {
 		// The requested locale decides how the text is read.
 		for _, fields := range []string{"title body", "title", "title locale isCurrent key"} {
-			r := g.send("POST", "/graphql", question(fmt.Sprintf(`{ content(id: %q) { revision%s { %s } } }`, id, c.field, fields)), "Accept-Language: "+c.accept)
+			r := g.send("POST", "/graphql", question(fmt.Sprintf(`{ content(id: %q) { revision%s { %s } } }`, id, c.field, fields)),
+				"Accept-Language: "+c.accept)
 			got, _ := r.at("content.revision.title").(string)
 			if got != c.want || len(r.Errors) > 0 {
 				t.Errorf("%q, revision%s { %s }: %q and %v, want %q", c.accept, c.field, fields, got, r.Errors, c.want)
@@ -104,12 +105,15 @@ func TestNotes_RequestedLocaleSelectsTheText(t *testing.T) {
 	if got := g.must("", readText, vars{"id": id, "locale": "xx"}).at("content.revision.body"); got != long {
 		t.Errorf("a text of 512 KiB comes back with %d bytes", len(got.(string)))
 	}
-	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "", "body", long+"x", "locale", "qq", "branch", 1), "INVALID locale", "INVALID title", "INVALID body")
+	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "", "body", long+"x", "locale", "qq", "branch", 1),
+		"INVALID locale", "INVALID title", "INVALID body")
 	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "t", "body", "", "branch", 2), "NOT_FOUND branch")
 	g.wantRefused(bob, saveRevision, "saveRevision", in("contentId", id, "title", "t", "body", ""), "FORBIDDEN contentId")
-	link := g.must(ann, createItem, in("kind", "LINK", "title", "l", "link", "https://acme.example/", "visibility", "PUBLIC")).at("createContent.content.id")
+	link := g.must(ann, createItem, in("kind", "LINK", "title", "l", "link", "https://acme.example/", "visibility",
+		"PUBLIC")).at("createContent.content.id")
 	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", link, "title", "t", "body", ""), "INVALID contentId")
-	g.wantRefused(ann, createItem, "createContent", in("kind", "LINK", "title", "l", "link", "https://acme.example/", "body", "b"), "INVALID body")
+	g.wantRefused(ann, createItem, "createContent", in("kind", "LINK", "title", "l", "link", "https://acme.example/", "body", "b"),
+		"INVALID body")
 	g.wantRefused(ann, createItem, "createContent", in("kind", "NOTE", "title", "l", "locale", "en"), "INVALID locale")
 	g.audit()
 }
@@ -127,7 +131,8 @@ func TestNotes_OnlyPublicationsMoveTheItem(t *testing.T) {
 		return string(b)
 	}
 	a := g.must(ann, saveRevision, in("contentId", id, "title", "one", "body", "1", "publish", false))
-	g.wantAt(a, "saveRevision.revision", `{"author":{"id":"u:acme:ann"},"branch":1,"isCurrent":false,"isWorking":true,"key":"`+id+`#1.1","locale":null,"number":1,"title":"one"}`)
+	g.wantAt(a, "saveRevision.revision", `{"author":{"id":"u:acme:ann"},"branch":1,"isCurrent":false,"isWorking":true,"key":"`+
+		id+`#1.1","locale":null,"number":1,"title":"one"}`)
 	g.wantAt(a, "saveRevision.content", `{"title":"note","version":1}`)
 	if got := newest(); got != `[{"revision":null,"title":"other"}]` {
 		t.Errorf("an unpublished text moved the item: %s", got)
@@ -142,7 +147,8 @@ func TestNotes_OnlyPublicationsMoveTheItem(t *testing.T) {
 	if got := newest(); got != `[{"revision":{"number":1,"title":"one"},"title":"one"}]` {
 		t.Errorf("the published item is not the newest: %s", got)
 	}
-	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "late", "body", "", "baseRevision", 0), "REVISION_CONFLICT baseRevision")
+	g.wantRefused(ann, saveRevision, "saveRevision", in("contentId", id, "title", "late", "body", "", "baseRevision", 0),
+		"REVISION_CONFLICT baseRevision")
 	g.wantRefused(ann, publishRevision, "publishRevision", in("contentId", id, "branch", 1, "number", 9), "NOT_FOUND number")
 	back := g.must(ann, publishRevision, in("contentId", id, "branch", 1, "number", 0))
 	g.wantAt(back, "publishRevision.revision", `{"isCurrent":true,"isWorking":false,"number":0}`)
@@ -151,7 +157,8 @@ func TestNotes_OnlyPublicationsMoveTheItem(t *testing.T) {
 	for range 2 {
 		g.wantAt(g.must(ann, saveRevision, next), "saveRevision.revision.number", "2")
 	}
-	g.wantAt(g.must(bob, readRevisions, vars{"id": id}), "content.branch.revisions.nodes", `[{"body":"2","isCurrent":true,"locale":null,"number":2,"title":"two"}]`)
+	g.wantAt(g.must(bob, readRevisions, vars{"id": id}), "content.branch.revisions.nodes",
+		`[{"body":"2","isCurrent":true,"locale":null,"number":2,"title":"two"}]`)
 	first := g.must(ann, readRevisions, vars{"id": id, "first": 2})
 	g.wantAt(first, "content.branch.revisions.pageInfo.hasNextPage", "true")
 	rest := g.must(ann, readRevisions, vars{"id": id, "first": 2, "after": first.at("content.branch.revisions.pageInfo.endCursor")})
@@ -182,7 +189,8 @@ func TestNotes_DraftsSurviveACrashAndReportConflicts(t *testing.T) {
 	g.must(ann, saveRevision, in("contentId", id, "title", "ann's", "body", "one"))
 	g.kill()
 	g.start()
-	g.wantAt(g.must(bob, readDrafts, nil), "viewer.drafts.nodes", `[{"body":"`+long+`","content":{"id":"`+id+`"},"isStale":true,"key":"`+id+`#user/u:acme:bob/1","title":"bob's","version":2}]`)
+	g.wantAt(g.must(bob, readDrafts, nil), "viewer.drafts.nodes", `[{"body":"`+long+`","content":{"id":"`+id+
+		`"},"isStale":true,"key":"`+id+`#user/u:acme:bob/1","title":"bob's","version":2}]`)
 	g.must(ann, saveDraft, in("contentId", id, "title", "ann's own", "body", ""))
 	g.wantAt(g.must(ann, `{ user(id: "u:acme:bob") { drafts { nodes { title } } } }`, nil), "user.drafts.nodes", "[]")
 	g.wantAt(g.must(ann, byKey, vars{"key": id + "#user/u:acme:bob/1"}), "byKey", "null")
@@ -233,7 +241,8 @@ func TestNotes_EditorsDecideSuggestions(t *testing.T) {
 	if a.code() != "UNAUTHENTICATED" {
 		t.Errorf("an anonymous viewer can suggest: %+v", a.Errors)
 	}
-	g.wantRefused(bob, suggestRevision, "suggestRevision", in("contentId", id, "title", "t", "body", "", "note", strings.Repeat("x", 2001)), "INVALID note")
+	g.wantRefused(bob, suggestRevision, "suggestRevision", in("contentId", id, "title", "t", "body", "", "note", strings.Repeat("x", 2001)),
+		"INVALID note")
 	titles := func(token string, v vars) string {
 		v["id"] = id
 		var all []string
@@ -272,7 +281,8 @@ func TestNotes_EditorsDecideSuggestions(t *testing.T) {
 	decide(eve, strings.Repeat("0", 32), "REJECT", "NOT_FOUND id")
 	decide(eve, "nonsense", "REJECT", "INVALID id")
 	done := decide(ann, better, "ACCEPT")
-	g.wantAt(done, "decideSuggestion", `{"revision":{"author":{"id":"u:acme:ann"},"body":"body of better","number":1},"suggestion":{"decidedBy":{"id":"u:acme:ann"},"resultingRevision":{"number":1},"state":"ACCEPTED"},"userErrors":[]}`)
+	g.wantAt(done, "decideSuggestion",
+		`{"revision":{"author":{"id":"u:acme:ann"},"body":"body of better","number":1},"suggestion":{"decidedBy":{"id":"u:acme:ann"},"resultingRevision":{"number":1},"state":"ACCEPTED"},"userErrors":[]}`)
 	g.wantText("", "better", vars{"id": id})
 	decide(ann, better, "REJECT", "CONFLICT id")
 	decide(ann, worse, "ACCEPT", "REVISION_CONFLICT baseRevision")
@@ -303,8 +313,10 @@ func TestNotes_KeysOfHiddenTextsFindNothing(t *testing.T) {
 	g.must(ann, setCurrentBranch, in("contentId", id, "branch", 3, "working", true))
 	g.wantText(bob, "two", vars{"id": id})
 	g.wantAt(g.must(bob, list, vars{"id": id}), "content.branches.nodes", `[{"isCurrent":true,"number":2}]`)
-	g.wantAt(g.must(ann, list, vars{"id": id}), "content.branches.nodes", `[{"isCurrent":false,"number":1},{"isCurrent":true,"number":2},{"isCurrent":false,"number":3}]`)
-	suggestion := g.must(bob, suggestRevision, in("contentId", id, "locale", "en", "title", "s", "body", "")).at("suggestRevision.suggestion.key").(string)
+	g.wantAt(g.must(ann, list, vars{"id": id}), "content.branches.nodes",
+		`[{"isCurrent":false,"number":1},{"isCurrent":true,"number":2},{"isCurrent":false,"number":3}]`)
+	suggestion := g.must(bob, suggestRevision, in("contentId", id, "locale", "en", "title", "s", "body",
+		"")).at("suggestRevision.suggestion.key").(string)
 	draft := g.must(ann, saveDraft, in("contentId", id, "locale", "en", "title", "d", "body", "")).at("saveDraft.draft.key").(string)
 	for key, want := range map[string]string{
 		url:             `{"__typename":"Content","id":"` + id + `"}`,

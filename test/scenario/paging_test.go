@@ -204,10 +204,12 @@ func TestCursors_AreValidOnlyInTheirLibrary(t *testing.T) {
 	})
 	t.Run("of a mutation, in either order", func(t *testing.T) {
 		cursor := g.must(token, updateItem, vars{"in": vars{"id": "c:acme:3", "title": "newest"}}).at("updateContent.libraryEdge.cursor")
-		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 9, "after": cursor, "by": order("DESC")})); !slices.Equal(p.Titles, []string{"note 005", "note 004", "note 002", "note 000"}) {
+		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "first": 9, "after": cursor,
+			"by": order("DESC")})); !slices.Equal(p.Titles, []string{"note 005", "note 004", "note 002", "note 000"}) {
 			t.Errorf("descending: %v", p.Titles)
 		}
-		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "last": 1, "before": cursor})); !slices.Equal(p.Titles, []string{"note 005"}) {
+		if p := pageOf(g.must(token, pageItems, vars{"id": "u:acme:ann", "last": 1, "before": cursor})); !slices.Equal(p.Titles,
+			[]string{"note 005"}) {
 			t.Errorf("ascending: %v", p.Titles)
 		}
 	})

@@ -77,7 +77,8 @@ func (g *gateway) raw(id string) (status int, text string) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" || res.Header.Get("X-Content-Type-Options") != "nosniff" || len(res.Cookies()) > 0 {
+	if err != nil || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" ||
+		res.Header.Get("X-Content-Type-Options") != "nosniff" || len(res.Cookies()) > 0 {
 		g.t.Errorf("the raw text of %s: %v %v", id, res.Header, err)
 	}
 	return res.StatusCode, string(body)
@@ -128,7 +129,8 @@ func TestPastes_SecretIsReturnedOnlyOnce(t *testing.T) {
 	g.wantRefused(ann, deletePaste, "deletePaste", pasted{second.id, first.secret}.with(), "WRONG_SECRET secret")
 	g.wantRefused("", updatePaste, "updatePaste", first.with("body", nil, "title", "a\nb"), "INVALID title", "INVALID body")
 	g.wantRefused("", updatePaste, "updatePaste", first.with(), "INVALID")
-	g.wantRefused("", createPaste, "createPaste", vars{"in": vars{"body": "", "expiresAt": "2020-01-01T00:00:00Z"}}, "INVALID body", "INVALID expiresAt")
+	g.wantRefused("", createPaste, "createPaste", vars{"in": vars{"body": "", "expiresAt": "2020-01-01T00:00:00Z"}},
+		"INVALID body", "INVALID expiresAt")
 	g.wantRefused("", createPaste, "createPaste", vars{"in": vars{"body": "x", "idempotencyKey": "k"}}, "INVALID idempotencyKey")
 	if a := g.ask("", `{ paste(id: "p:1") { id } }`, nil); a.code() != "BAD_USER_INPUT" {
 		t.Errorf("a malformed id: %+v", a)
@@ -390,7 +392,8 @@ func TestLatestContent_ListsPublicItemsByCreation(t *testing.T) {
 	wants("three", "one")
 	first, a := titles(vars{"first": 1})
 	rest, b := titles(vars{"first": 1, "after": a.at("latestContent.pageInfo.endCursor")})
-	if !slices.Equal(append(first, rest...), []string{"three", "one"}) || a.at("latestContent.pageInfo.hasNextPage") != true || b.at("latestContent.pageInfo.hasNextPage") != false {
+	if !slices.Equal(append(first, rest...), []string{"three", "one"}) || a.at("latestContent.pageInfo.hasNextPage") != true ||
+		b.at("latestContent.pageInfo.hasNextPage") != false {
 		t.Errorf("by pages of one: %v, %v", a.Data, b.Data)
 	}
 	if got := g.ask("", `{ latestContent(tenant: "no tenant") { nodes { id } } }`, nil); got.code() != "BAD_USER_INPUT" {

@@ -35,7 +35,8 @@ func TestSearch_EachConditionSelectsItems(t *testing.T) {
 		}
 		g.must(ann, createItem, vars{"in": full})
 	}
-	g.must(ghost, createItem, vars{"in": vars{"kind": "NOTE", "title": "Garden of ghosts", "visibility": "PUBLIC", "members": []vars{{"principalId": "u:acme:ann", "role": "VIEWER"}}}})
+	g.must(ghost, createItem, vars{"in": vars{"kind": "NOTE", "title": "Garden of ghosts", "visibility": "PUBLIC",
+		"members": []vars{{"principalId": "u:acme:ann", "role": "VIEWER"}}}})
 	for _, c := range []struct {
 		name   string
 		viewer string
@@ -117,7 +118,8 @@ func TestSearch_PageOfALongLibraryEndsEarly(t *testing.T) {
 	}
 	last := fmt.Sprint("needle ", items-1)
 	first := find(vars{"first": 10})
-	if !slices.Equal(first.Titles, []string{"needle 0"}) || !first.HasNext || first.HasPrev || first.End == "" || first.End == first.Cursors[0] {
+	if !slices.Equal(first.Titles, []string{"needle 0"}) || !first.HasNext || first.HasPrev || first.End == "" ||
+		first.End == first.Cursors[0] {
 		t.Errorf("the first page: %+v", first)
 	}
 	second := find(vars{"first": 10, "after": first.End})
@@ -128,7 +130,8 @@ func TestSearch_PageOfALongLibraryEndsEarly(t *testing.T) {
 	if !slices.Equal(newest.Titles, []string{last}) || !newest.HasPrev || newest.HasNext || newest.Start == newest.Cursors[0] {
 		t.Errorf("the last page: %+v", newest)
 	}
-	if oldest := find(vars{"last": 10, "before": newest.Start}); !slices.Equal(oldest.Titles, []string{"needle 0"}) || oldest.HasPrev || !oldest.HasNext {
+	if oldest := find(vars{"last": 10, "before": newest.Start}); !slices.Equal(oldest.Titles, []string{"needle 0"}) ||
+		oldest.HasPrev || !oldest.HasNext {
 		t.Errorf("the page before it: %+v", oldest)
 	}
 }

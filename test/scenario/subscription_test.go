@@ -287,7 +287,8 @@ func TestFollow_CrashLosesNoChange(t *testing.T) {
 	ann, ben := g.user("acme", "ann", "PUBLIC"), g.user("acme", "ben", "PUBLIC")
 	owner := "u:acme:ben"
 	create := func(name string) {
-		g.must(ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": name, "visibility": "PUBLIC", "members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
+		g.must(ann, createItem, vars{"in": vars{"name": name, "kind": "NOTE", "title": name, "visibility": "PUBLIC",
+			"members": []vars{{"principalId": owner, "role": "VIEWER"}}}})
 	}
 	create("a")
 	s := g.followByEvents(ben, owner, pageOf(g.must(ben, pageItems, vars{"id": owner})).End)

@@ -197,7 +197,8 @@ func requestOneOfEach(t *testing.T) *traced {
 	if err := os.WriteFile(headers, []byte("Authorization: Bearer of-the-collector\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &traced{c: c, g: serveWith(t, "--otlp-endpoint", c.url, "--otlp-headers-file", headers, "--trace-ratio", "1", "--otlp-metrics-every", "1h")}
+	w := &traced{c: c, g: serveWith(t, "--otlp-endpoint", c.url, "--otlp-headers-file", headers, "--trace-ratio", "1",
+		"--otlp-metrics-every", "1h")}
 	w.ann = w.g.user("acme", "ann", "PUBLIC")
 	w.g.user("acme", "ben", "PUBLIC")
 	for name, subscribe := range follows() {
@@ -209,13 +210,18 @@ func requestOneOfEach(t *testing.T) *traced {
 			t.Fatalf("%s: the subscription delivered nothing", name)
 		}
 	}
-	w.send("POST", vars{"query": `query Page($id: ID!) { user(id: $id) { library { nodes { title createdBy { id } } } } }`, "variables": vars{"id": "u:acme:ann"}},
-		map[string]string{"Traceparent": "00-" + callerTrace + "-" + callerSpan + "-01", "Tracestate": "vendor=state-of-secret", "Baggage": "user=baggage-of-secret"})
+	w.send("POST", vars{"query": `query Page($id: ID!) { user(id: $id) { library { nodes { title createdBy { id } } } } }`,
+		"variables": vars{"id": "u:acme:ann"}},
+		map[string]string{"Traceparent": "00-" + callerTrace + "-" + callerSpan + "-01", "Tracestate": "vendor=state-of-secret",
+			"Baggage": "user=baggage-of-secret"})
 	w.send("POST", vars{"query": `mutation Make($in: CreateContentInput!) { createContent(input: $in) { content { id } } }`,
-		"variables": vars{"in": vars{"name": "name-of-secret", "kind": "NOTE", "title": "T", "members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}}}, nil)
-	w.send("GET", vars{"query": `query ByGet($id: ID!) { content(id: $id) { title } }`, "variables": vars{"id": "c:acme:address-of-secret"}}, nil)
+		"variables": vars{"in": vars{"name": "name-of-secret", "kind": "NOTE", "title": "T",
+			"members": []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}}}}}, nil)
+	w.send("GET", vars{"query": `query ByGet($id: ID!) { content(id: $id) { title } }`, "variables": vars{"id": "c:acme:address-of-secret"}},
+		nil)
 	w.send("POST", vars{"query": `query Wrong { fieldOfSecret }`}, nil)
-	w.send("POST", vars{"query": `query Unsampled { viewer { id } }`}, map[string]string{"Traceparent": "00-" + callerTrace + "-" + callerSpan + "-00"})
+	w.send("POST", vars{"query": `query Unsampled { viewer { id } }`},
+		map[string]string{"Traceparent": "00-" + callerTrace + "-" + callerSpan + "-00"})
 	w.send("PUT", vars{"query": `query Put { viewer { id } }`}, nil)
 	w.g.stop()
 	return w
@@ -301,7 +307,8 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 		}
 	})
 	t.Run("resource attributes", func(t *testing.T) {
-		if w.c.resource["service.name"] != "carrel" || w.c.resource["host.name"] != "test" || !strings.HasPrefix(w.c.resource["service.instance.id"], "test-") {
+		if w.c.resource["service.name"] != "carrel" || w.c.resource["host.name"] != "test" ||
+			!strings.HasPrefix(w.c.resource["service.instance.id"], "test-") {
 			t.Errorf("the resource attributes are %v", w.c.resource)
 		}
 		for _, head := range w.c.headers {
@@ -316,7 +323,8 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 
 // wantFigures compares the metrics at the end with the requests of the test.
 func wantFigures(t *testing.T, c *collector) {
-	for _, name := range []string{"carrel_changes_in_flight", "carrel_fanout_lag_seconds", "carrel_points_total", "carrel_store_call_seconds", "carrel_loader_ids", "go_goroutines"} {
+	for _, name := range []string{"carrel_changes_in_flight", "carrel_fanout_lag_seconds", "carrel_points_total",
+		"carrel_store_call_seconds", "carrel_loader_ids", "go_goroutines"} {
 		if c.figures[name] == nil {
 			t.Errorf("%s was not sent", name)
 		}
@@ -330,7 +338,8 @@ func wantFigures(t *testing.T, c *collector) {
 		a := attributes(point.Attributes)
 		got[a["operation"]+" "+a["code"]] = point.Count
 	}
-	want := map[string]uint64{"mutation OK": 5, "query OK": 5, "subscription OK": 2, "none GRAPHQL_VALIDATION_FAILED": 1, "none METHOD_NOT_ALLOWED": 1}
+	want := map[string]uint64{"mutation OK": 5, "query OK": 5, "subscription OK": 2, "none GRAPHQL_VALIDATION_FAILED": 1,
+		"none METHOD_NOT_ALLOWED": 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
@@ -343,7 +352,8 @@ func wantNoSecrets(t *testing.T, w *traced) {
 		t.Fatalf("the collector got %d spans in %d bytes: there is nothing to search", len(w.c.spans), w.c.raw.Len())
 	}
 	sent := strings.ToLower(w.c.raw.String())
-	for _, secret := range []string{"secret", "u:acme", "c:acme", "acme", "bearer", "127.0.0.1", w.ann, string(w.g.secret), "createContent", "displayName", "of-the-collector"} {
+	for _, secret := range []string{"secret", "u:acme", "c:acme", "acme", "bearer", "127.0.0.1", w.ann, string(w.g.secret),
+		"createContent", "displayName", "of-the-collector"} {
 		if strings.Contains(sent, strings.ToLower(secret)) {
 			t.Errorf("%q was sent to the collector", secret)
 		}
@@ -392,11 +402,15 @@ func TestTelemetry_UnavailableCollectorAffectsNothing(t *testing.T) {
 	release := make(chan struct{})
 	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	t.Cleanup(func() { close(release); hangs.Close() })
-	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no room", http.StatusForbidden) }))
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no room",
+			http.StatusForbidden)
+	}))
 	t.Cleanup(refuses.Close)
 	// The requests here create more spans than this.
 	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
-	for name, address := range map[string]string{"nobody listens": "http://" + nobody.Addr().String(), "it does not answer": hangs.URL, "it refuses": refuses.URL} {
+	for name, address := range map[string]string{"nobody listens": "http://" + nobody.Addr().String(),
+		"it does not answer": hangs.URL, "it refuses": refuses.URL} {
 		t.Run(name, func(t *testing.T) {
 			g := serveWith(t, "--rate-limit", "0", "--otlp-endpoint", address, "--trace-ratio", "1")
 			ann := g.user("acme", "ann", "PUBLIC")

@@ -140,8 +140,10 @@ func population(g *gateway) ([]owner, []*viewer) {
 		g.must(maker, setMembers, vars{"in": vars{"groupId": nested, "members": []vars{
 			{"principalId": "u:beta:far-" + lower(visibility), "role": "MEMBER"}, {"principalId": group.id, "role": "MEMBER"}}}})
 		viewers = append(viewers,
-			&viewer{name: "a member of the " + visibility + " group", token: near, id: "u:acme:near-" + lower(visibility), tenant: "acme", groups: []string{group.id}},
-			&viewer{name: "a user of another tenant, in the " + visibility + " group through a nested group", token: far, id: "u:beta:far-" + lower(visibility), tenant: "beta", groups: []string{group.id}},
+			&viewer{name: "a member of the " + visibility + " group", token: near, id: "u:acme:near-" + lower(visibility),
+				tenant: "acme", groups: []string{group.id}},
+			&viewer{name: "a user of another tenant, in the " + visibility + " group through a nested group", token: far,
+				id: "u:beta:far-" + lower(visibility), tenant: "beta", groups: []string{group.id}},
 		)
 	}
 	return owners, viewers
@@ -160,7 +162,8 @@ func seed(g *gateway, owners []owner) []item {
 			for _, o := range owners {
 				members = append(members, vars{"principalId": o.id, "role": "VIEWER"})
 			}
-			g.must(root, createItem, vars{"in": vars{"tenant": tenant, "name": lower(visibility), "kind": "NOTE", "title": i.title, "visibility": visibility, "members": members}})
+			g.must(root, createItem, vars{"in": vars{"tenant": tenant, "name": lower(visibility), "kind": "NOTE", "title": i.title,
+				"visibility": visibility, "members": members}})
 			items = append(items, i)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 var _ archive.Store = (*Client)(nil)
 
 // ReadRows reads rows of a chapter. A position is the number of rows before it.
-func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []byte, limit int) (rows []archive.Row, next []byte, err error) {
+func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []byte, limit int) (rows []archive.Row,
+	next []byte, err error) {
 	from := 0
 	if after != nil {
 		if from, err = strconv.Atoi(string(after)); err != nil {

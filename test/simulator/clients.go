@@ -33,7 +33,8 @@ func (r *run) process(name string) *process {
 	}
 	a := s.NewActor(fmt.Sprintf("%s%d", name, len(r.procs)+1), skew, []uint64{0, 64}[s.pick(2)])
 	a.deadlines = r.deadlines
-	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies, linger: 2 * r.copies.MaxAge}
+	p := &process{a: a, c: NewClient(r.st, a), announces: len(r.followers) > 0 || r.pasteFollowers > 0, copies: r.copies,
+		linger: 2 * r.copies.MaxAge}
 	if r.copies.Bytes > 0 {
 		p.watch = copyWatcher{r: r}
 	}

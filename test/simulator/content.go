@@ -15,7 +15,8 @@ import (
 func byMember(m library.Member, p principal.ID) int { return cmp.Compare(m.Principal, p) }
 
 // read returns what one read of a partition returns.
-func (p *contentPart) read(id library.ContentID, members []principal.ID, key *commit.RequestKey, further ...library.RowKey) library.ContentRows {
+func (p *contentPart) read(id library.ContentID, members []principal.ID, key *commit.RequestKey,
+	further ...library.RowKey) library.ContentRows {
 	r := library.ContentRows{Header: library.Header{}}
 	if len(members) > 0 {
 		r.Members = make([]library.Member, len(members))
@@ -94,7 +95,8 @@ func (c contents) ReadMany(ctx context.Context, ids []library.ContentID, members
 }
 
 // MembersPage reads a page of member rows.
-func (c contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int, serial bool) (*library.ContentRows, error) {
+func (c contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+	serial bool) (*library.ContentRows, error) {
 	var r library.ContentRows
 	err := c.read(ctx, "MembersPage", func() {
 		read := c.part

@@ -35,7 +35,8 @@ func (w copyWatcher) Copied(hits, refused, misses int) {
 
 // CopiedPrincipals implements library.Watcher.
 func (w copyWatcher) CopiedPrincipals(hits, refused, misses int) {
-	for what, n := range map[string]int{"copy of a principal served": hits, "copy of a principal refused": refused, "no copy of a principal": misses} {
+	for what, n := range map[string]int{"copy of a principal served": hits, "copy of a principal refused": refused,
+		"no copy of a principal": misses} {
 		if n > 0 {
 			w.r.m.reached(what)
 		}

@@ -72,7 +72,8 @@ func (r *run) copier(to *Store, do func(a *Actor, c *Client)) {
 
 // copyOnce does what the operator's command does.
 func (r *run) copyOnce(a *Actor, from, to *Client) error {
-	compared, err := archive.Copy(r.ctx, a, archive.Source{Store: from, Journal: from.Journal, Registers: from.Registers}, to, func(archive.Progress) {})
+	compared, err := archive.Copy(r.ctx, a, archive.Source{Store: from, Journal: from.Journal, Registers: from.Registers},
+		to, func(archive.Progress) {})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,8 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 			}
 		}
 		if d.WritesChange {
-			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, RemovedFrom: d.RemovedFrom, Holds: d.Holds, Cause: d.Cause})
+			lib.change(library.Change{ChangeKey: library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}, RemovedFrom: d.RemovedFrom,
+				Holds: d.Holds, Cause: d.Cause})
 		}
 	}
 }

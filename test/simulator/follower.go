@@ -267,7 +267,8 @@ func (f *follower) check(h *History, report func(kind, format string, args ...an
 		p := readPage{view: f.view, start: t.start, end: t.end}
 		if t.placed {
 			if !h.mayHaveSeen(&p, t.id) {
-				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, when it was never allowed to see it", f.viewer, t.id, f.owner, t.start, t.end)
+				report(wrongFollower, "%q was shown %s in the library of %s in steps %d to %d, when it was never allowed to see it",
+					f.viewer, t.id, f.owner, t.start, t.end)
 			}
 			delete(removed, t.id)
 			continue

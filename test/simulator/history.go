@@ -201,7 +201,8 @@ func (h *History) check(ops []*Operation, report func(kind, format string, args 
 				report(lostChange, "%s was refused with %v, and was made all the same", o, o.err)
 			}
 		}
-		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opImport || o.kind == opDelete || o.kind != opGroup && o.kind != opMail && o.kind.ofPrincipal()) {
+		if made > 1 && (o.kind == opTitle || o.kind == opCreate || o.kind == opImport || o.kind == opDelete ||
+			o.kind != opGroup && o.kind != opMail && o.kind.ofPrincipal()) {
 			report(lostChange, "%s was made %d times", o, made)
 		}
 	}

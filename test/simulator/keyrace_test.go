@@ -24,7 +24,8 @@ func (m *Machine) keyRace(ctx context.Context, seed uint64, named bool) (created
 		if named {
 			id = later
 		}
-		o := &Operation{n: n + 1, kind: opCreate, viewer: ann, content: id, title: string(id) + string(rune('a'+n)), visibility: principal.Public, key: &key}
+		o := &Operation{n: n + 1, kind: opCreate, viewer: ann, content: id, title: string(id) + string(rune('a'+n)),
+			visibility: principal.Public, key: &key}
 		r.ops = append(r.ops, o)
 		r.users = append(r.users, &client{queue: []*Operation{o}})
 	}

@@ -133,7 +133,8 @@ func (r *run) awaitDeadline(p *process, g *granted) {
 
 // planLeases draws the operations of a schedule that is about keys.
 func planLeases(s *Scheduler, n, keys int) []*Operation {
-	kinds := [...]opKind{opAcquire, opAcquire, opAcquire, opAcquire, opAcquire, opConfirm, opConfirm, opConfirm, opCancel, opCancel, opLease, opAvailable}
+	kinds := [...]opKind{opAcquire, opAcquire, opAcquire, opAcquire, opAcquire, opConfirm, opConfirm, opConfirm, opCancel,
+		opCancel, opLease, opAvailable}
 	ops := make([]*Operation, n)
 	keyed := []uint64{0, 200, 700}[s.pick(3)]
 	for i := range ops {

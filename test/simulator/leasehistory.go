@@ -120,7 +120,8 @@ func (st *Store) leaseChanged(r lease.Row, by *Operation) {
 	after.step, after.op = h.s.steps, by
 	st.tracef("  %s: seq %d state %d deadline %d keys %v", r.ID, after.seq, after.state, after.deadline, after.keys)
 	if wrong := h.mayFollow(l, before, &after); wrong != "" {
-		h.lost = append(h.lost, fmt.Sprintf("%s: state %d at seq %d follows state %d at seq %d: %s", l.id, after.state, after.seq, before.state, before.seq, wrong))
+		h.lost = append(h.lost, fmt.Sprintf("%s: state %d at seq %d follows state %d at seq %d: %s", l.id, after.state,
+			after.seq, before.state, before.seq, wrong))
 	}
 	l.states = append(l.states, after)
 	if k := st.lacks(l); k != "" && after.state == lease.Pending && after.seq > 1 {

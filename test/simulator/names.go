@@ -118,10 +118,12 @@ func (r *run) aimName(p *process, o *Operation) {
 // that replaces it, unless its record was deleted.
 func (st *Store) checkLapsed(former, mine claim.Claim, now time.Time) {
 	// A clock may have been set back a little since it was read.
-	if former.Key == leased(former.Name) || former.Record == mine.Record || former.Until.Time().Before(now.Add(time.Second)) || st.isDeleted(former.Record) {
+	if former.Key == leased(former.Name) || former.Record == mine.Record || former.Until.Time().Before(now.Add(time.Second)) ||
+		st.isDeleted(former.Record) {
 		return
 	}
-	st.history.lost = append(st.history.lost, fmt.Sprintf("%s takes %q at step %d from %s, whose claim lasts until %s", mine.Record, mine.Name, st.history.s.steps, former.Record, former.Until))
+	st.history.lost = append(st.history.lost, fmt.Sprintf("%s takes %q at step %d from %s, whose claim lasts until %s",
+		mine.Record, mine.Name, st.history.s.steps, former.Record, former.Until))
 }
 
 // isDeleted reports whether an item or a user was deleted.
@@ -147,7 +149,8 @@ func (st *Store) checkAddress(p *principalPart) {
 
 func (st *Store) checkClaim(k claim.Key, owner string) {
 	if got := st.claimAt(k).Record; got != owner {
-		st.history.lost = append(st.history.lost, fmt.Sprintf("%s owns %q at step %d, and the claim of it points to %q", owner, k.Name, st.history.s.steps, got))
+		st.history.lost = append(st.history.lost, fmt.Sprintf("%s owns %q at step %d, and the claim of it points to %q",
+			owner, k.Name, st.history.s.steps, got))
 	}
 }
 

@@ -60,7 +60,8 @@ const (
 )
 
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
-	"setExpiry", "create", "moveContent", "setGroupMembers", "rebuild", "createUser", "updateUser", "updateEmail", "createGroup", "updateGroup", "read",
+	"setExpiry", "create", "moveContent", "setGroupMembers", "rebuild", "createUser", "updateUser", "updateEmail",
+	"createGroup", "updateGroup", "read",
 	"import", "importMembers", "acquireLease", "confirmLease", "cancelLease", "lease", "isKeyAvailable",
 	"saveRevision", "publishRevision", "createBranch", "setCurrentBranch", "suggestRevision", "decideSuggestion", "revision",
 	"createPaste", "updatePaste", "deletePaste", "paste", "latestPastes", "deleteUser", "deleteGroup"}
@@ -183,11 +184,14 @@ func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.Cont
 	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
-		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title),
+			ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opVisibility:
-		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility), ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility),
+			ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opExpire:
-		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: input.Some(&o.expires), IdempotencyKey: o.key})
+		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), ExpiresAt: input.Some(&o.expires),
+			IdempotencyKey: o.key})
 	case opShare:
 		in := library.ShareContent{Content: string(o.content), Role: o.members[0].Role, IdempotencyKey: o.key}
 		for _, m := range o.members {
@@ -195,9 +199,11 @@ func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.Cont
 		}
 		return svc.Library.ShareContent(ctx, v, in)
 	case opMembers:
-		return svc.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(o.content), Members: o.changes(), IdempotencyKey: o.key})
+		return svc.Library.SetContentMembers(ctx, v, library.SetContentMembers{Content: string(o.content), Members: o.changes(),
+			IdempotencyKey: o.key})
 	case opRemove:
-		return svc.Library.RemoveFromLibrary(ctx, v, library.RemoveFromLibrary{Principal: string(o.members[0].Principal), Content: string(o.content), IdempotencyKey: o.key})
+		return svc.Library.RemoveFromLibrary(ctx, v, library.RemoveFromLibrary{Principal: string(o.members[0].Principal),
+			Content: string(o.content), IdempotencyKey: o.key})
 	case opDelete:
 		return svc.Library.DeleteContent(ctx, v, library.DeleteContent{ID: string(o.content), ExpectedVersion: o.expected, IdempotencyKey: o.key})
 	case opCreate:
@@ -206,7 +212,8 @@ func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.Cont
 		return svc.Library.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
 			URL: o.uniqueOrNil(), Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
 	case opMove:
-		return svc.Library.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()), IdempotencyKey: o.key})
+		return svc.Library.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()),
+			IdempotencyKey: o.key})
 	}
 	return nil, o.doOther(ctx, svc, v)
 }
@@ -242,7 +249,8 @@ func (o *Operation) doOther(ctx context.Context, svc *domain.Services, v *princi
 	case opUpdateGroup:
 		_, err = svc.People.UpdateGroup(ctx, v, principal.UpdateGroup{ID: string(id), DisplayName: input.Some(&o.title), IdempotencyKey: o.key})
 	default:
-		_, err = svc.People.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(), IdempotencyKey: o.key})
+		_, err = svc.People.SetGroupMembers(ctx, v, principal.SetGroupMembers{Group: string(id), Members: o.groupChanges(),
+			IdempotencyKey: o.key})
 	}
 	return err
 }

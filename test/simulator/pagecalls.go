@@ -49,7 +49,8 @@ func (c *pageCall) String() string {
 			s += fmt.Sprintf(" %s %d", n.name, *n.value)
 		}
 	}
-	return s + fmt.Sprintf(" number %d publish %t working %t decision %d force %t of %q", c.number, c.publish, c.working, c.decision, c.force, c.of)
+	return s + fmt.Sprintf(" number %d publish %t working %t decision %d force %t of %q", c.number, c.publish, c.working,
+		c.decision, c.force, c.of)
 }
 
 // ofPage reports whether the operation changes the page of an item.

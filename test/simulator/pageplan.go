@@ -21,7 +21,8 @@ func isAboutPages(seed uint64) bool { return seed%leaseShare == pageSeed }
 
 // pageKinds are the operations of such a schedule, with their weights. Some change items, but not
 // their texts.
-var pageKinds = [...]opKind{opSave, opSave, opSave, opSave, opSave, opSave, opPublish, opPublish, opPublish, opBranch, opBranch, opCurrent, opCurrent,
+var pageKinds = [...]opKind{opSave, opSave, opSave, opSave, opSave, opSave, opPublish, opPublish, opPublish, opBranch,
+	opBranch, opCurrent, opCurrent,
 	opSuggest, opDecide, opDecide, opDecide, opDecide, opDecide, opText, opText, opTitle, opVisibility, opMembers, opShare, opDelete}
 
 // buildForPages fills an empty store with a world in which items have texts. Bob edits the

@@ -30,8 +30,10 @@ func pageScenarios() []Scenario {
 		{Name: "saveRevision", op: first},
 		{Name: "saveRevision with a key", op: keyed},
 		{Name: "saveRevision that is not published", before: []*Operation{first}, op: call(opSave, "hidden", pageCall{locale: "en", long: true})},
-		{Name: "saveRevision on a base", before: []*Operation{first}, op: call(opSave, "based", pageCall{locale: "en", publish: true, based: true})},
-		{Name: "saveRevision on another base", before: []*Operation{first, second}, op: call(opSave, "stale", pageCall{locale: "en", base: new(int)}), refused: true},
+		{Name: "saveRevision on a base", before: []*Operation{first},
+			op: call(opSave, "based", pageCall{locale: "en", publish: true, based: true})},
+		{Name: "saveRevision on another base", before: []*Operation{first, second},
+			op: call(opSave, "stale", pageCall{locale: "en", base: new(int)}), refused: true},
 		{Name: "publishRevision", before: []*Operation{first, second}, op: rollback},
 		{Name: "createBranch", before: []*Operation{first}, op: forked},
 		{Name: "createBranch with a key", before: []*Operation{first}, op: &forkedKeyed},
@@ -40,8 +42,10 @@ func pageScenarios() []Scenario {
 		{Name: "suggestRevision with a key", before: []*Operation{first}, op: &suggestedKeyed},
 		{Name: "decideSuggestion accepts", before: []*Operation{first, suggested}, op: decide(note.Accept)},
 		{Name: "decideSuggestion rejects", before: []*Operation{first, suggested}, op: decide(note.Reject)},
-		{Name: "decideSuggestion accepts twice", before: []*Operation{first, suggested, decide(note.Accept)}, op: decide(note.Accept), refused: true},
-		{Name: "delete of an item with texts", before: []*Operation{first, suggested, forked}, op: &Operation{kind: opDelete, viewer: ann, content: item}},
+		{Name: "decideSuggestion accepts twice", before: []*Operation{first, suggested, decide(note.Accept)},
+			op: decide(note.Accept), refused: true},
+		{Name: "delete of an item with texts", before: []*Operation{first, suggested, forked},
+			op: &Operation{kind: opDelete, viewer: ann, content: item}},
 	}
 	for i := range all {
 		all[i].prepare = func(st *Store) { st.makeNote(item) }

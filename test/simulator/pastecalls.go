@@ -63,7 +63,8 @@ var neverPasted = &pasted{id: "p:00000000000000000000000000000000", secret: "non
 func (c *pasteCall) String() string {
 	s := fmt.Sprintf(" private %t long %t lasts %v", c.private, c.long, c.lasts)
 	if c.of != nil {
-		s += fmt.Sprintf(" of %s foreign %t: title %t body %t private %t expiry %t", c.of.id, c.foreign, c.retitles, c.rewrites, c.toggles, c.postpones)
+		s += fmt.Sprintf(" of %s foreign %t: title %t body %t private %t expiry %t", c.of.id, c.foreign, c.retitles,
+			c.rewrites, c.toggles, c.postpones)
 	}
 	if c.size > 0 {
 		s += fmt.Sprintf(" pages of %d backward %t", c.size, c.backward)

@@ -93,7 +93,8 @@ func (st *Store) pasteChanged(r paste.Row, by *Operation) {
 	p := h.ofPaste(r.ID)
 	before, after := p.now(), readPasteRow(r)
 	after.step, after.at, after.op = h.s.steps, h.s.now, by
-	st.tracef("  %s: seq %d state %d version %d private %t expires %d mts %d", r.ID, after.seq, after.state, after.version, after.private, after.expires, after.mts)
+	st.tracef("  %s: seq %d state %d version %d private %t expires %d mts %d", r.ID, after.seq, after.state, after.version,
+		after.private, after.expires, after.mts)
 	wrong := h.mayFollowPaste(p, before, &after)
 	if after.long != (paste.BodyID{}) {
 		ref := paste.BodyRef{Paste: r.ID, Body: after.long}

@@ -15,7 +15,8 @@ const pasteSeed = 6
 func isAboutPastes(seed uint64) bool { return seed%leaseShare == pasteSeed }
 
 // pasteKinds are the operations of such a schedule, with their weights.
-var pasteKinds = [...]opKind{opPaste, opPaste, opPaste, opPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste,
+var pasteKinds = [...]opKind{opPaste, opPaste, opPaste, opPaste, opEditPaste, opEditPaste, opEditPaste, opEditPaste,
+	opEditPaste, opEditPaste,
 	opDeletePaste, opReadPaste, opReadPaste, opLatest, opLatest, opLatest}
 
 // untilMidnight is the time from the start of a schedule to midnight, if it starts shortly before.

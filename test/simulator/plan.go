@@ -21,8 +21,10 @@ var (
 	names  = [...]opKind{opUpdateUser, opUpdateUser, opUpdateGroup, opUpdateGroup, opUpdateGroup, opGroup, opCreateUser, opTitle}
 	shares = [...]opKind{opShare, opShare, opShare, opShare, opShare, opShare, opVisibility, opMembers, opRemove}
 	ends   = [...]opKind{opExpire, opExpire, opTitle, opTitle, opVisibility, opShare}
-	gone   = [...]opKind{opDeleteUser, opDeleteUser, opDeleteGroup, opShare, opShare, opShare, opMembers, opMembers, opGroup, opGroup, opGroup, opTitle, opRead, opCreate, opRemove, opUpdateGroup}
-	moves  = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers, opMembers, opRemove, opDelete}
+	gone   = [...]opKind{opDeleteUser, opDeleteUser, opDeleteGroup, opShare, opShare, opShare, opMembers, opMembers,
+		opGroup, opGroup, opGroup, opTitle, opRead, opCreate, opRemove, opUpdateGroup}
+	moves = [...]opKind{opTitle, opTitle, opTitle, opVisibility, opVisibility, opVisibility, opVisibility, opMembers,
+		opMembers, opRemove, opDelete}
 )
 
 // plan draws the operations of a schedule.

@@ -53,7 +53,8 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 	p.c.calm = true
 	defer func() { p.c.calm = false }()
 	p.j = journal.New(ctx, p.c.Journal, p.a, nil)
-	c := domain.Config{Store: p.c.Store, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies, Linger: p.linger, Watch: p.watch}
+	c := domain.Config{Store: p.c.Store, Runtime: p.a, Journal: p.j, Tuning: tune, Remote: true, HeaderCache: p.copies,
+		Linger: p.linger, Watch: p.watch}
 	if p.announces {
 		c.Notifier = p.c
 	}
@@ -71,7 +72,8 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 func (p *process) takeOver(ctx context.Context) error { return p.j.Recover(ctx, p.svc.Background()) }
 
 // page reads a page of a library, as inTime does.
-func (p *process) page(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+func (p *process) page(ctx context.Context, v *principal.Viewer, owner principal.ID,
+	q library.LibraryQuery) (*library.LibraryConnection, error) {
 	return inTime(ctx, p, func(ctx context.Context) (*library.LibraryConnection, error) {
 		return p.svc.Listing.Library(ctx, v, owner, q)
 	})

@@ -126,7 +126,10 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 			shown.from = time.Time{}
 		}
 		if r.bucket = conn.Bucket; r.counts && len(r.pages) == 0 {
-			if r.count, err = inTime(ctx, p, func(ctx context.Context) (library.Count, error) { return p.svc.Listing.LibraryCount(ctx, conn) }); err != nil {
+			if r.count, err = inTime(ctx, p, func(ctx context.Context) (library.Count,
+				error) {
+				return p.svc.Listing.LibraryCount(ctx, conn)
+			}); err != nil {
 				return err
 			}
 		}
@@ -184,7 +187,8 @@ func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) boo
 	if r.descending {
 		order = cursor.Descending
 	}
-	position, err := p.svc.Library.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)), order, sealed)
+	position, err := p.svc.Library.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)),
+		order, sealed)
 	return err == nil && !position.Bounded
 }
 

@@ -141,7 +141,8 @@ func (h *History) permittedInGroup(before, after *principalState) error {
 	}
 	for _, m := range o.groupRows {
 		leaves := len(o.groupRows) == 1 && m.Principal == o.viewer && m.Role == principal.NotInGroup
-		if before.role(m.Principal) != after.role(m.Principal) && !h.deletedBy(m.Principal, after.step) && !leaves && !h.mayManageGroup(o, o.group, after.step) {
+		if before.role(m.Principal) != after.role(m.Principal) && !h.deletedBy(m.Principal, after.step) && !leaves &&
+			!h.mayManageGroup(o, o.group, after.step) {
 			return fmt.Errorf("made by %v, who did not manage it", o)
 		}
 	}

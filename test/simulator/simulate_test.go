@@ -27,7 +27,8 @@ var (
 	fromFlag   = flag.Uint64("from", 1, "the first seed of TestSchedules")
 	countFlag  = flag.Uint64("count", schedules, "the number of schedules of TestSchedules")
 	copiesFlag = flag.Uint64("copies", copySchedules, "the number of schedules of TestCopies")
-	everyFlag  = flag.Uint64("every", 1, "the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts, 8 from 6 pastes, 8 from 2 unique names")
+	everyFlag  = flag.Uint64("every", 1,
+		"the distance between the seeds of TestSchedules; 8 from 8 plays leases only, 8 from 4 texts, 8 from 6 pastes, 8 from 2 unique names")
 
 	followingFlag = flag.Uint64("following", someFollow, "the chance, in 1024, that libraries are followed in TestReplay and TestSchedules")
 )

@@ -171,7 +171,8 @@ var unrestricted = []string{"test/bench"}
 
 // standard lists the packages that may import only the standard library, alsoAllowed and the
 // domain. The conformance suites of a contract are exempt.
-var standard = []string{"domain", "headercache", "library", "exchange", "library/follow", "library/listing", "repair", "lease", "note", "paste", "principal"}
+var standard = []string{"domain", "headercache", "library", "exchange", "library/follow", "library/listing", "repair",
+	"lease", "note", "paste", "principal"}
 
 // isStandard reports whether the package of a folder is listed in standard or belongs to core.
 func isStandard(dir string) bool {

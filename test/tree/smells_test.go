@@ -160,7 +160,8 @@ func TestSources_HaveNoForbiddenCalls(t *testing.T) {
 					t.Errorf("%s: %s.%s: %s", h.at(n), f.pkg, f.name, f.reason)
 				}
 			}
-			if s.test && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) && slices.Contains([]string{"t", "tb", "b", "f", "rt"}, base.Name) {
+			if s.test && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) &&
+				slices.Contains([]string{"t", "tb", "b", "f", "rt"}, base.Name) {
 				t.Errorf("%s: a test that cannot run must fail and say why", h.at(n))
 			}
 			return true

@@ -47,7 +47,8 @@ var checkTree = sync.OnceValues(func() ([]*checkedPackage, error) {
 	config := gotypes.Config{Importer: imports}
 	packages := productPackages(h)
 	for _, p := range packages {
-		p.info = gotypes.Info{Uses: map[*ast.Ident]gotypes.Object{}, Defs: map[*ast.Ident]gotypes.Object{}, Types: map[ast.Expr]gotypes.TypeAndValue{}}
+		p.info = gotypes.Info{Uses: map[*ast.Ident]gotypes.Object{}, Defs: map[*ast.Ident]gotypes.Object{},
+			Types: map[ast.Expr]gotypes.TypeAndValue{}}
 		var files []*ast.File
 		for _, s := range p.sources {
 			files = append(files, s.syntax)

@@ -21,7 +21,8 @@ func TestGeneratedCode_IsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := t.TempDir()
-	for _, pattern := range []string{"go.mod", "go.sum", "gqlgen.yml", "*.graphqls", "graph/*.go", "library/*.go", "principal/*.go", "lease/*.go", "note/*.go", "paste/*.go", "core/*/*.go", "answer/*.go"} {
+	for _, pattern := range []string{"go.mod", "go.sum", "gqlgen.yml", "*.graphqls", "graph/*.go", "library/*.go",
+		"principal/*.go", "lease/*.go", "note/*.go", "paste/*.go", "core/*/*.go", "answer/*.go"} {
 		copyFiles(t, module, pattern, copied)
 	}
 	if err := os.Remove(filepath.Join(copied, "graph", "generated.go")); err != nil {
@@ -102,7 +103,8 @@ func TestClientSchema_IsASchemaByItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema.Query == nil || schema.Mutation == nil || schema.Subscription == nil || schema.Types["Content"].Description == "" || schema.Types["_Entity"] != nil {
+	if schema.Query == nil || schema.Mutation == nil || schema.Subscription == nil || schema.Types["Content"].Description == "" ||
+		schema.Types["_Entity"] != nil {
 		t.Errorf("it is not the API's schema: %v", schema.Query)
 	}
 }

@@ -3,51 +3,64 @@ package ablations
 // copies are the rules of serving pages from copies of headers.
 var copies = []Ablation{
 	{"unknown-outcome-ends", "the entry of a change leaves the list although its outcome is unknown", Copies, []Patch{
-		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.FinishLater(a.Entry)\n", "\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept {\n\t\t\tg.journal.FinishLater(a.Entry)\n"},
+		{"core/commit/decide.go", "\t\tif kept {\n\t\t\tg.journal.FinishLater(a.Entry)\n",
+			"\t\tif kept && Ablated(\"unknown-outcome-ends\") {\n\t\t\tg.journal.End(a.Entry.ID)\n\t\t} else if kept " +
+				"{\n\t\t\tg.journal.FinishLater(a.Entry)\n"},
 	}},
 	{"take-over-first-entry", "a list is deleted when its first entry has been finished", Copies, []Patch{
 		{"core/journal/takeover.go", "\tfor _, e := range l.Entries {\n", "\tfor _, e := range ablatedEntries(l.Entries) {\n"},
 	}},
 	{"coarse-list-clock", "the timestamp of a list is the time in seconds, and does not rise with each write", Copies, []Patch{
-		{"core/journal/journal.go", "j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))", "j.stamp = j.ablatedNow(max(j.stamp+1, int64(clock.Of(j.rt.Now()))))"},
+		{"core/journal/journal.go", "j.stamp = max(j.stamp+1, int64(clock.Of(j.rt.Now())))",
+			"j.stamp = j.ablatedNow(max(j.stamp+1, int64(clock.Of(j.rt.Now()))))"},
 	}},
 	{"list-name-again", "a list has the name of the list of another process", Copies, []Patch{
 		{"core/journal/journal.go", "commit.ListID(hex.EncodeToString(id[:]))", "commit.ListID(ablatedName(hex.EncodeToString(id[:])))"},
 	}},
 	{"deferred-unlisted", "the entry of a deferred move leaves the list before the move", Copies, []Patch{
-		{"core/journal/journal.go", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
+		{"core/journal/journal.go", "\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n",
+			"\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
 	}},
 	{"in-place-unapplied", "a change of expiresAt reaches no library", Copies, []Patch{
-		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem", "\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
+		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem",
+			"\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
 		{"library/listing/inflight.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
-		{"library/listing/inflight.go", "\t// Without an in-flight set, every header is read.\n", "\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
+		{"library/listing/inflight.go", "\t// Without an in-flight set, every header is read.\n",
+			"\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
 	}},
 	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
-		{"library/listing/inflight.go", "\tif err == nil && len(last) == 1 {\n", "\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == nil && len(last) == 1 {\n"},
+		{"library/listing/inflight.go", "\tif err == nil && len(last) == 1 {\n",
+			"\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = " +
+				"r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == " +
+				"nil && len(last) == 1 {\n"},
 	}},
 	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{
 		{"headercache/checked.go", "e.mts < es[i].MTS", "e.mts < ablatedMTS(es[i].MTS)"},
 	}},
 	{"flight-ignored", "a copy serves although a change of its item is in flight", Copies, []Patch{
-		{"headercache/checked.go", "set != nil && set.Has(commit.Content, e.id)", "set != nil && !commit.Ablated(\"flight-ignored\") && set.Has(commit.Content, e.id)"},
+		{"headercache/checked.go", "set != nil && set.Has(commit.Content, e.id)",
+			"set != nil && !commit.Ablated(\"flight-ignored\") && set.Has(commit.Content, e.id)"},
 	}},
 	{"linger-too-short", "a change of a principal lingers for less time than copies are served", Copies, []Patch{
 		{"core/journal/linger.go", "j.rt.Elapsed() + j.linger[kind]}", "j.rt.Elapsed() + ablatedLinger(j.linger[kind])}"},
 	}},
 	{"take-over-drops-ended", "a take-over drops the changes of principals that linger", Copies, []Patch{
-		{"core/journal/linger.go", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 {\n", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 && !commit.Ablated(\"take-over-drops-ended\") {\n"},
+		{"core/journal/linger.go", "\t\tif e := &entries[i]; j.linger[e.Kind] > 0 {\n",
+			"\t\tif e := &entries[i]; j.linger[e.Kind] > 0 && !commit.Ablated(\"take-over-drops-ended\") {\n"},
 	}},
 	{"age-by-monotonic-clock", "the age of a copy is judged by the monotonic clock alone", Copies, []Patch{
 		{"headercache/checked.go", "now.Since(e.at.Moment) >= c.maxAge", "ablatedAge(now, e.at.Moment) >= c.maxAge"},
 	}},
 	{"age-by-wall-clock", "the age of a copy is judged by the wall clock alone", Copies, nil},
 	{"principal-flight-ignored", "a copy of a principal serves although a list names the principal", Copies, []Patch{
-		{"headercache/checked.go", "set.MayHaveChanged(commit.Principal, e.id)", "!commit.Ablated(\"principal-flight-ignored\") && set.MayHaveChanged(commit.Principal, e.id)"},
+		{"headercache/checked.go", "set.MayHaveChanged(commit.Principal, e.id)",
+			"!commit.Ablated(\"principal-flight-ignored\") && set.MayHaveChanged(commit.Principal, e.id)"},
 	}},
 	{"pages-by-visibility", "a page with a cursor shows an entry wherever its item is now", Copies, []Patch{
-		{"library/listing/scan.go", "\tcase e.Position == h.Position:\n", "\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
+		{"library/listing/scan.go", "\tcase e.Position == h.Position:\n",
+			"\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
 	}},
 	{"slice-at-one", "a slice of a library is read from one replica", Copies, nil},
 	{"header-at-one", "a header is read from one replica", Copies, nil},

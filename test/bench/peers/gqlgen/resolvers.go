@@ -24,7 +24,8 @@ func (r queryResolver) User(_ context.Context, id string) (*library.User, error)
 
 type userResolver struct{ data *library.Data }
 
-func (r userResolver) Library(_ context.Context, owner *library.User, first *int, after *string, orderBy *generated.LibraryOrder) (*generated.LibraryConnection, error) {
+func (r userResolver) Library(_ context.Context, owner *library.User, first *int, after *string,
+	orderBy *generated.LibraryOrder) (*generated.LibraryConnection, error) {
 	edges := r.data.Libraries[owner.ID]
 	if orderBy != nil && orderBy.Direction == generated.OrderDirectionDesc {
 		edges = slices.Clone(edges)
