@@ -18,6 +18,7 @@ function node(minute: number, more: Partial<EntryFragment> = {}): EntryFragment 
     lastModified: `2026-11-21T09:${String(minute).padStart(2, '0')}:00.000000Z`,
     version: 1,
     createdBy: null,
+    shares: { __typename: 'ContentMemberConnection', nodes: [] },
     ...more,
   };
 }

@@ -9,7 +9,7 @@ import { EntryFragmentDoc, ViewerDocument } from '../src/generated/operations.ts
 const NoSocket = Object.assign(class {}, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
 Object.assign(globalThis, { location: { origin: 'http://gateway' }, WebSocket: NoSocket });
 
-const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOTE', title: 'A', description: null, link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null };
+const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOTE', title: 'A', description: null, link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null, shares: { __typename: 'ContentMemberConnection', nodes: [] } };
 const pageInfo = { __typename: 'PageInfo', hasNextPage: false, hasPreviousPage: false, startCursor: 'a', endCursor: 'a' };
 const library = { __typename: 'LibraryConnection', edges: [{ __typename: 'LibraryEdge', cursor: 'a', node: item }], pageInfo };
 const page = { data: { principal: { __typename: 'User', id: 'u:demo:ann', library } } };

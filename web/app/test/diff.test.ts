@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { compare, fold, isChange } from '../src/data/diff.ts';
+import { compare, fold, isChange, missingParts } from '../src/data/diff.ts';
 
 const pairs = (before: string, after: string) => compare(before, after).map((row) => [row.before, row.after]);
 
@@ -38,4 +38,20 @@ test('unchanged lines far from a change are folded', () => {
   assert.deepEqual(fold(rows), [{ folded: 4 }, { before: '5', after: '5' }, { before: '6', after: '6' }, { before: '7', after: 'x' }]);
   assert.deepEqual(fold(compare('x\n2\n3\n4\n5', '1\n2\n3\n4\n5')), [{ before: 'x', after: '1' }, { before: '2', after: '2' }, { before: '3', after: '3' }, { folded: 2 }]);
   assert.deepEqual(fold(compare('a\nb', 'a\nb')), [{ folded: 2 }]);
+});
+
+test('a merged text that lacks what somebody else has written is noticed', () => {
+  const base = { title: 'Stew', body: 'one\ntwo\nthree' };
+  const theirs = { title: 'Stew', body: 'one\ntwo\nTHREE\n\nfour' };
+  const missing = (body: string, title = 'Stew') => missingParts(base, theirs, { title, body });
+  assert.deepEqual(missing('one\nTWO\nTHREE\nfour'), []);
+  assert.deepEqual(missing('one\nTWO\n- THREE, four'), []);
+  assert.deepEqual(missing('one\nTWO\nthree'), ['THREE', 'four']);
+  assert.deepEqual(missing('one\nTWO\nfour'), ['THREE']);
+  // What they have removed, and what was there before, is the author's to decide.
+  assert.deepEqual(missing('THREE\nfour'), []);
+  assert.deepEqual(missingParts(base, { ...theirs, title: 'Soup' }, { title: 'Stew', body: theirs.body }), ['Soup']);
+  assert.deepEqual(missingParts(base, { ...theirs, title: 'Soup' }, { title: 'Soup', body: theirs.body }), []);
+  assert.deepEqual(missing(theirs.body, 'Mine'), []);
+  assert.deepEqual(missingParts(null, { title: 'A', body: 'b' }, { title: 'A', body: 'c' }), ['b']);
 });

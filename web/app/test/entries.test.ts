@@ -5,8 +5,10 @@ import { byDay, holdsPosition, outcomeOf, type LibraryEdge } from '../src/data/e
 
 const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
 
+const shares = { __typename: 'ContentMemberConnection', nodes: [] } as const;
+
 function edge(id: string, at: number): LibraryEdge {
-  const node = { __typename: 'Content', id, tenant: 'demo', kind: 'NOTE', title: id, description: null, link: null, visibility: 'PUBLIC', lastModified: time(at), version: at, createdBy: null } as const;
+  const node = { __typename: 'Content', id, tenant: 'demo', kind: 'NOTE', title: id, description: null, link: null, visibility: 'PUBLIC', lastModified: time(at), version: at, createdBy: null, shares } as const;
   return { __typename: 'LibraryEdge', cursor: `${id}@${at}`, node };
 }
 

@@ -10,7 +10,7 @@ const make = 'mutation ($title: String!) { createContent(input: {kind: NOTE, tit
 async function open({ api, openAs }, title) {
   const { id } = (await api('Ann', make, { title })).createContent.content;
   const ann = await openAs('Ann', { path: `/app/item/${id}` });
-  await ann.getByRole('region', { name: 'Shared with' }).waitFor();
+  await ann.getByRole('region', { name: 'Who sees this' }).waitFor();
   return { ann, id };
 }
 
@@ -55,7 +55,7 @@ export async function editConflicts(fixture) {
   const theirs = (input) => api('Ann', change, { input: { id, ...input } });
   const button = (name) => dialog(ann).getByRole('button', { name });
 
-  await ann.getByRole('button', { name: 'Visibility…' }).click();
+  await ann.getByRole('button', { name: 'Share…' }).click();
   await theirs({ visibility: 'LOGGEDIN', title: 'Edited by both' });
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
   await button('Change').click();

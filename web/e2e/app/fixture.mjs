@@ -51,7 +51,7 @@ export const dialog = (page) => page.getByRole('dialog');
 export async function openEntry(page, title) {
   await entry(page, title).getByRole('link').click();
   await item(page).getByRole('heading', { level: 2, name: title, exact: true }).waitFor();
-  await item(page).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(page).getByRole('region', { name: 'Who sees this' }).waitFor();
 }
 
 // live waits until the page reports that live updates are on.

@@ -101,7 +101,7 @@ export async function hugeNote({ api, openAs, faults }) {
   await page.reload();
   const alert = noteOf(page).getByRole('alert');
   await alert.getByText('The browser could not show this text.').waitFor();
-  await page.getByRole('heading', { name: 'Shared with' }).waitFor();
+  await page.getByRole('region', { name: 'Who sees this' }).waitFor();
   await alert.getByRole('button', { name: 'Try again' }).click();
   await alert.getByText('The browser could not show this text.').waitFor();
   expect(faults.every((fault) => fault.includes('cannot be shown')), true, 'errors of the page are only those that were caused');
@@ -214,6 +214,17 @@ export async function textConflict({ api, openAs }) {
   if (process.env.PICTURES) await cleo.screenshot({ path: `${process.env.PICTURES}/overtaken.png` });
   expect((await textOf(api, id)).revision.body, 'one\ntwo\nTHREE of Ann', 'the text before it is merged');
 
+  // What is missing of the other text is shown before it can be left out.
+  await button(cleo, 'I have merged them').click();
+  await conflict.getByText('Your text does not have these parts of Ann Archer.').waitFor();
+  await conflict.locator('blockquote').getByText('THREE of Ann').waitFor();
+  await button(cleo, 'Leave them out').waitFor();
+  // The question is in view again each time that Publish is pressed.
+  await field(cleo, 'Text').focus();
+  await dialog(cleo).evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  await button(cleo, 'Publish').click();
+  await conflict.and(cleo.locator(':focus')).waitFor();
+  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
   await field(cleo, 'Text').fill('one\nTWO of mine\nTHREE of Ann');
   await button(cleo, 'I have merged them').click();
   await conflict.waitFor({ state: 'detached' });

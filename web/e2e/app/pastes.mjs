@@ -54,6 +54,15 @@ export async function visitorPaste({ openAs, base }) {
   const raw = await page.request.get(await page.getByRole('link', { name: 'Plain text' }).evaluate((link) => link.href));
   expect([await raw.text(), raw.headers()['content-type']], [goProgram, 'text/plain; charset=utf-8'], 'the plain text');
 
+  // Leaving asks before the secret is lost. Pastes expire unless one says otherwise.
+  await page.getByRole('link', { name: 'Pastes' }).first().click();
+  await page.getByRole('dialog', { name: 'Leave without the secret?' }).getByRole('button', { name: 'Stay' }).click();
+  await page.goBack();
+  await page.getByRole('dialog', { name: 'Leave without the secret?' }).getByRole('button', { name: 'Stay' }).click();
+  await created(page).waitFor();
+  const days = (Date.parse(await page.locator('.library-about time').last().getAttribute('datetime')) - Date.now()) / 86_400_000;
+  expect(Math.round(days), 30, 'the days until the paste expires');
+
   // The secret is shown once: not to visitors of the link, and not after a reload.
   await page.reload();
   await page.getByRole('heading', { level: 1, name: 'hello.go' }).waitFor();

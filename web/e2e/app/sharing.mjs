@@ -84,14 +84,15 @@ async function shareByKeyboard(page) {
   await page.keyboard.press('ArrowDown');
   await dialog(page).getByRole('radio', { name: 'Editor' }).and(page.locator(':checked')).waitFor();
   await page.keyboard.press('Tab');
-  expect(await focused(page), 'Cancel', 'focus after the roles');
-  await page.keyboard.press('Tab');
-  expect(await focused(page), 'Share', 'the last button');
+  expect(await focused(page), 'Share', 'focus after the roles');
+  // What it will do is said before.
+  await dialog(page).getByText('Cleo Carter, the members of Everyone at demo and Ben Baker will be able to see this item, and to change its text.').waitFor();
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'detached' });
   await says(page, 'Shared with Cleo Carter, Everyone at demo, Ben Baker.');
   expect(await focused(page), 'Share…', 'where focus returns to');
-  await item(page).getByRole('region', { name: 'Shared with' }).getByText('Everyone at demo').waitFor();
+  await item(page).getByText('Only you, the members of Everyone at demo, Ben Baker and 1 other can see this item.').waitFor();
+  await entry(page, title).getByText('shared with 3').waitFor();
 }
 
 // edit changes the item; the other user sees it in the list and in the open item.
@@ -125,8 +126,9 @@ async function visibility({ api, openAs }, ann, cleo, id) {
   const path = `/app/item/${id}`;
   const stranger = await openAs(null, { path });
   await stranger.getByText('There is no such item').waitFor();
-  await item(ann).getByRole('button', { name: 'Visibility…' }).click();
+  await item(ann).getByRole('button', { name: 'Share…' }).click();
   await dialog(ann).getByRole('radio', { name: 'Public' }).check();
+  await dialog(ann).getByText('Then everyone on the internet who has the link').waitFor();
   // Another user chooses something else meanwhile, and is faster.
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, visibility: LOGGEDIN}) { userErrors { message } } }', { id });
   await dialog(ann).getByRole('group', { name: 'Two versions: Visibility' }).getByText('All of demo').waitFor();
@@ -136,6 +138,7 @@ async function visibility({ api, openAs }, ann, cleo, id) {
   await item(cleo).getByText('Public', { exact: true }).first().waitFor();
   await stranger.reload();
   await stranger.getByRole('heading', { level: 1, name: title }).waitFor();
+  await stranger.getByText('Everyone can see this item, signed in or not.').waitFor();
   await stranger.context().close();
 }
 
@@ -181,7 +184,7 @@ export async function shareSuggestions({ api, openAs }) {
   await ann.getByRole('button', { name: 'Share…' }).click();
   await ann.getByText('Search by name in demo.').waitFor();
   const field = ann.getByRole('combobox', { name: 'People and groups' });
-  const chips = dialog(ann).getByRole('button', { name: /^Remove / });
+  const chips = dialog(ann).locator('.chip').getByRole('button', { name: /^Remove / });
 
   await field.fill('cle');
   await offered(ann, 'Cleo Carter').waitFor();
@@ -358,7 +361,7 @@ export async function olderAnswer({ api, openAs }) {
   await entry(ann, 'Up to date').waitFor();
   release();
   // Only the answer knows with whom the item is shared.
-  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(ann).getByRole('region', { name: 'Who sees this' }).waitFor();
   await item(ann).getByRole('heading', { name: 'Up to date' }).waitFor();
   await entry(ann, 'Up to date').waitFor();
   expect(await entry(ann, 'Overtaken').count(), 0, 'entries with the former title');
@@ -402,4 +405,64 @@ export async function lostConnection({ api, openAs, base }) {
   await entry(cleo, 'While you were away, one').waitFor();
   await cleo.goto(`${base}/app`);
   await cleo.context().close();
+}
+
+// whoSees: one dialog says who can see an item, changes that, and takes it back. Another user's list
+// says with how many it is shared.
+export async function whoSees({ api, openAs }) {
+  const made = await api(
+    'Ann',
+    'mutation { createContent(input: {kind: NOTE, title: "Seen by whom", visibility: PRIVATE, members: [{principalId: "u:demo:cleo", role: EDITOR}]}) { content { id } userErrors { message } } }',
+  );
+  const { id } = made.createContent.content;
+  const visible = async () => (await api('Ann', 'query ($id: ID!) { content(id: $id) { visibility } }', { id })).content.visibility;
+  const [ann, cleo] = await Promise.all([openAs('Ann'), openAs('Cleo')]);
+  await Promise.all([live(ann), live(cleo)]);
+  await openEntry(ann, 'Seen by whom');
+  await entry(ann, 'Seen by whom').getByText('shared with Cleo Carter').waitFor();
+  await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
+
+  // A change of a role is undone in the dialog, above which nothing else can be pressed.
+  await item(ann).getByRole('button', { name: 'Share…' }).click();
+  await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  await says(ann, 'Cleo Carter is now Manager.');
+  await dialog(ann).getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR', 'the role after the change was undone');
+  // An own role is given up only after a question.
+  await dialog(ann).getByRole('combobox', { name: 'Role of Ann Archer' }).selectOption('VIEWER');
+  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByRole('button', { name: 'Cancel' }).click();
+
+  // Before a change of the visibility, the dialog says what it does.
+  await dialog(ann).getByRole('radio', { name: 'All of demo' }).check();
+  await dialog(ann).getByText('Then everyone who is signed in to demo will be able to see this item.').waitFor();
+  expect(await visible(), 'PRIVATE', 'the visibility before the change');
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await dialog(ann).waitFor({ state: 'detached' });
+  await item(ann).getByText('Everyone who is signed in to demo can see this item.').waitFor();
+  await entry(cleo, 'Seen by whom').getByText('All of demo').waitFor();
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
+  expect(await visible(), 'PRIVATE', 'the visibility after the change was undone');
+
+  // An editor reads who can see it, and is told that there may be others.
+  await openEntry(cleo, 'Seen by whom');
+  await item(cleo).getByText(/^Only you(, Ann Archer)? and others it is shared with can see this item\./).waitFor();
+  await item(cleo).getByRole('button', { name: 'Share…' }).click();
+  expect(await dialog(cleo).getByRole('radio').count(), 0, 'visibilities that an editor can choose');
+  await dialog(cleo).getByRole('button', { name: 'Copy link' }).waitFor();
+  await dialog(cleo).getByRole('button', { name: 'Done' }).click();
+
+  // A removal by a manager is undone from its notice.
+  await item(ann).getByRole('button', { name: 'Share…' }).click();
+  await dialog(ann).getByRole('button', { name: 'Remove Cleo Carter…' }).click();
+  await ann.getByRole('dialog', { name: 'Remove Cleo Carter?' }).getByText('Cleo Carter can no longer open it').waitFor();
+  await ann.getByRole('dialog', { name: 'Remove Cleo Carter?' }).getByRole('button', { name: 'Remove', exact: true }).click();
+  await says(ann, 'Cleo Carter was removed.');
+  await entry(cleo, 'Seen by whom').waitFor({ state: 'detached' });
+  await dialog(ann).getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  await entry(cleo, 'Seen by whom').waitFor();
+  await Promise.all([ann.context().close(), cleo.context().close()]);
 }

@@ -164,7 +164,7 @@ export async function lostEditorRole({ api, openAs }) {
   await dialog(cleo).getByRole('button', { name: 'Save' }).click();
   await says(cleo, 'Saved.');
   await cleo.getByRole('heading', { level: 1, name: 'Edited well by Cleo' }).waitFor();
-  for (const name of ['Visibility…', 'Delete…']) {
+  for (const name of ['Expiry…', 'Delete…']) {
     expect(await cleo.getByRole('button', { name }).count(), 0, `what an editor is offered: ${name}`);
   }
   await edit.click();
@@ -225,7 +225,7 @@ export async function signedInAgain({ openAs, faults }) {
   ann.on('request', (request) => (pages += request.postData()?.includes('LibraryPage') ? 1 : 0));
   await ann.getByRole('button', { name: 'Sign in again' }).click();
   await dialog(ann).getByRole('button', { name: /^Ann\b/ }).click();
-  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(ann).getByRole('region', { name: 'Who sees this' }).waitFor();
   await live(ann);
   expect((await entriesOf(ann)).slice(0, ids.length), ids, 'the entries after signing in again');
   expect(pages, 0, 'pages that were read again');
@@ -285,7 +285,7 @@ export async function keptAfterFailure({ api, openAs }) {
   broken = false;
   // The button is gone if a change of the library has already read the item again.
   await item(ann).getByRole('button', { name: 'Try again' }).click({ timeout: 5000 }).catch(() => {});
-  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(ann).getByRole('region', { name: 'Who sees this' }).waitFor();
 
   let headless = true;
   broken = true;
@@ -293,7 +293,7 @@ export async function keptAfterFailure({ api, openAs }) {
   await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Read since"}) { userErrors { message } } }', { id });
   await item(ann).getByText('The service is temporarily unavailable.').waitFor();
   await item(ann).getByText('It stays.').waitFor();
-  await item(ann).getByRole('region', { name: 'Shared with' }).waitFor();
+  await item(ann).getByRole('region', { name: 'Who sees this' }).waitFor();
   // A failure of the library's header is shown beside the item.
   await ann.getByText('This could not be refreshed').nth(1).waitFor();
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();

@@ -21,7 +21,8 @@ export function createCache() {
       },
       User: { fields: { groups: relayStylePagination() } },
       Group: { fields: { members: relayStylePagination() } },
-      Content: { fields: { members: relayStylePagination() } },
+      // The first few members in a list are apart from the pages of members of an open item.
+      Content: { fields: { members: relayStylePagination(['first']) } },
     },
   });
 }

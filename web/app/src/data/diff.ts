@@ -87,3 +87,18 @@ export function fold(rows: readonly Row[], around = 2): (Row | Fold)[] {
   });
   return shown;
 }
+
+interface Text {
+  title: string;
+  body: string;
+}
+
+// missingParts returns the title and the lines that somebody has written since base, null for no
+// text, and that a merged text does not contain.
+export function missingParts(base: Text | null, theirs: Text, merged: Text): string[] {
+  const written = compare(base?.body ?? '', theirs.body).filter((row) => isChange(row) && row.after?.trim());
+  const lines = written.map(({ after }) => after ?? '');
+  const has = (line: string) => merged.body.includes(line.trim());
+  const title = theirs.title !== base?.title && theirs.title !== merged.title ? [theirs.title] : [];
+  return [...title, ...lines.filter((line) => !has(line))];
+}

@@ -123,7 +123,7 @@ export function useMergedForm<Values extends EditableValues>(
   const client = useApolloClient();
   const [opened] = useState(item);
   const [edits, setEdits] = useState<Edits<Values>>({});
-  const [asked, setAsked] = useState(false);
+  const [asked, setAsked] = useState(0);
   const stored = valuesOf(item);
   const merged = merge(edits, stored);
   const before = valuesOf(opened);
@@ -135,13 +135,16 @@ export function useMergedForm<Values extends EditableValues>(
   };
   const save = async () => {
     const payload = await submission.run<SavedItem>((send) => saveMerged({ item, mergeWith, send, reread }));
-    setAsked(Boolean(payload?.conflicts));
+    setAsked((presses) => (payload?.conflicts ? presses + 1 : 0));
     return payload;
   };
-  // A choice that has to be made before saving takes focus once it is shown.
-  const waiting = asked && merged.conflicts.length > 0;
+  // A choice that has to be made before saving takes focus each time that the reader saves.
+  const waiting = merged.conflicts.length > 0 ? asked : 0;
   useEffect(() => {
-    if (waiting) document.querySelector<HTMLElement>('.conflict button')?.focus();
+    if (waiting === 0) return;
+    const group = document.querySelector<HTMLElement>('dialog .conflict');
+    group?.querySelector('button')?.focus({ preventScroll: true });
+    group?.scrollIntoView({ block: 'center' });
   }, [waiting]);
 
   return {

@@ -1,7 +1,8 @@
 // Editing the text of a note: it is saved as a draft while it is typed, and
 // published on request.
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
+import { missingParts } from '../data/diff.ts';
 import { faultsByField } from '../data/faults.ts';
 import { whyNot, type DraftSession } from '../data/draft-session.ts';
 import type { DraftState } from '../data/draft-state.ts';
@@ -32,7 +33,7 @@ interface EditNoteProps {
 export function EditNote({ item, textId, userId, hidden, onClose, onPublished, onDiscarded }: EditNoteProps) {
   const { session, state, error, open } = useDraft(textId, userId, item.title, item.version);
   const [discarding, setDiscarding] = useState(false);
-  const [waiting, setWaiting] = useState(false);
+  const [refused, setRefused] = useState(0);
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
   // Recently typed text is saved before the dialog closes; if that fails, the dialog asks.
   const leave = (proceed = () => {}) => {
@@ -45,10 +46,16 @@ export function EditNote({ item, textId, userId, hidden, onClose, onPublished, o
   useUnsaved(unsaved && state.saving !== 'failed', leave);
 
   const publish = async () => {
-    setWaiting(state.stale);
     if (await session.publish()) onPublished();
-    else setWaiting(session.state().stale);
+    else setRefused((times) => times + 1);
   };
+  // What has to be decided before the text can be published is in view each time that it is refused.
+  useEffect(() => {
+    if (refused === 0) return;
+    const question = document.querySelector<HTMLElement>('dialog [role="group"].overtaken');
+    question?.focus({ preventScroll: true });
+    (question ?? document.querySelector('dialog .saving .fault'))?.scrollIntoView({ block: question ? 'start' : 'center' });
+  }, [refused]);
   const discard = async () => {
     if (await session.discard()) onDiscarded();
     else setDiscarding(false);
@@ -64,7 +71,7 @@ export function EditNote({ item, textId, userId, hidden, onClose, onPublished, o
           actions={<EditorActions state={state} onDiscard={() => setDiscarding(true)} onPublish={() => void publish()} />}
         >
           <Elsewhere state={state} session={session} />
-          <Stale state={state} session={session} asked={waiting} />
+          <Stale state={state} session={session} />
           {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
           {!state.current && <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>}
           <Fields state={state} session={session} />
@@ -148,7 +155,7 @@ function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void })
 function Elsewhere({ state: { elsewhere, text }, session }: { state: State; session: Session }) {
   if (!elsewhere) return null;
   return (
-    <div className="overtaken" role="group" aria-label="Two versions of your draft">
+    <div className="overtaken" role="group" aria-label="Two versions of your draft" tabIndex={-1}>
       <p role="alert">
         <b>You have changed this draft in another window.</b> Saving is paused until you choose a version.
       </p>
@@ -170,21 +177,24 @@ type Pair = 'mine' | 'theirs' | 'own';
 // Stale compares three texts if somebody else has published meanwhile: the one that the draft is
 // based on, the current one, and the draft. The draft stays in the editor, where the author
 // merges them.
-function Stale({ state, session, asked }: { state: State; session: Session; asked: boolean }) {
+function Stale({ state, session }: { state: State; session: Session }) {
   const { stale, current, base, text } = state;
-  const group = useRef<HTMLDivElement>(null);
   const [pair, setPair] = useState<Pair>('mine');
-  useEffect(() => {
-    if (stale && asked) group.current?.focus();
-  }, [stale, asked]);
+  // Whether the author says that the texts are merged: then what is missing is shown.
+  const [merged, setMerged] = useState(false);
   if (!stale || !current) return null;
+  const missing = merged ? missingParts(base, current, text) : [];
+  const done = () => {
+    setMerged(true);
+    if (missing.length > 0 || missingParts(base, current, text).length === 0) void session.rebase();
+  };
   const theirs = { label: 'Current text', title: current.title, body: current.body };
   const mine = { label: 'Your draft', ...text };
   const from = { label: 'Text you started from', title: base?.title ?? '', body: base?.body ?? '' };
   const pairs = { mine: [theirs, mine], theirs: [from, theirs], own: [from, mine] } as const;
   const [before, after] = pairs[pair];
   return (
-    <div className="overtaken" role="group" aria-label="The text has changed" ref={group} tabIndex={-1}>
+    <div className="overtaken" role="group" aria-label="The text has changed" tabIndex={-1}>
       <p role="alert">
         <b>{current.author ? `${current.author.displayName} has published another text` : 'Another text was published'}</b> since you started ({dateOf(current.createdAt)}). Merge both in the editor below, then publish.
       </p>
@@ -199,9 +209,19 @@ function Stale({ state, session, asked }: { state: State; session: Session; aske
         </label>
       )}
       <Diff before={before} after={after} />
+      <div role="alert">
+        {missing.length > 0 && (
+          <>
+            <p>
+              <b>{current.author ? `Your text does not have these parts of ${current.author.displayName}.` : 'Your text does not have these parts of the current one.'}</b> Add them below, or leave them out.
+            </p>
+            <blockquote>{missing.join('\n')}</blockquote>
+          </>
+        )}
+      </div>
       <div className="overtaken-actions">
-        <button type="button" className="button" onClick={() => void session.rebase()}>
-          I have merged them
+        <button type="button" className="button" onClick={done}>
+          {missing.length > 0 ? 'Leave them out' : 'I have merged them'}
         </button>
         <button type="button" className="button" onClick={() => void session.rebase({ title: current.title, body: current.body })}>
           Use the current text

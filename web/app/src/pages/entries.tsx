@@ -1,12 +1,14 @@
 // The entries of a library under the days of their last change. The Tab key
 // reaches one of them, and the arrow keys the others.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
+import { sharedWith } from '../data/access.ts';
 import { byDay, type LibraryEdge, type Listed } from '../data/entries.ts';
 import { excerpt } from '../data/markdown.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import type { EntryFragment } from '../generated/operations.ts';
 import { VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
+import { useMe } from '../ui/session.tsx';
 import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.ts';
 import type { EndState, Ends, Side } from './use-library.ts';
 import { elementOf, reveal, useFirstInView, useNearView, useScrollAnchor } from './use-scroll.ts';
@@ -97,6 +99,8 @@ interface EntryProps {
 }
 
 function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighlightEnd }: EntryProps) {
+  const me = useMe();
+  const shared = sharedWith(item.shares, item.createdBy?.id, me?.id);
   const about = useMemo(() => excerpt(item.description ?? ''), [item.description]);
   return (
     <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onHighlightEnd(item.id)}>
@@ -107,7 +111,7 @@ function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighli
         <div className="entry-text">
           <h3>
             <To place={place} opened replace={replace} tabIndex={tabbable ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
-              {item.title}
+              <bdi>{item.title}</bdi>
             </To>
           </h3>
           {item.description && <p className="entry-description">{about}</p>}
@@ -116,7 +120,12 @@ function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighli
             <span className="badge">
               <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)}
             </span>
-            {item.createdBy && <span>by {item.createdBy.displayName}</span>}
+            {item.createdBy && (
+              <span>
+                by <bdi>{item.createdBy.displayName}</bdi>
+              </span>
+            )}
+            {shared && <bdi>{shared}</bdi>}
           </p>
         </div>
       </article>

@@ -5,78 +5,16 @@ import {
   DeleteContentDocument,
   ItemDocument,
   RemoveFromLibraryDocument,
-  ShareContentDocument,
-  UpdateContentDocument,
-  type ContentRole,
   type FaultsFragment,
   type ItemFragment,
-  type LibraryVisibility,
 } from '../generated/operations.ts';
 import { Confirm } from '../ui/confirm.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Actions, Choice, Form, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
-import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
-import { roleMeaning, roleName, visibilityName } from '../ui/words.ts';
-import { FieldConflict, useMergedForm, type SavedItem } from './edit-item.tsx';
+import { useSubmit } from '../ui/forms.tsx';
+import { visibilityName } from '../ui/words.ts';
 
 interface ItemDialogProps {
   item: ItemFragment;
   onClose: () => void;
-}
-
-export function ChangeVisibility({ item, onClose, onDone }: ItemDialogProps & { onDone: (saved: SavedItem) => void }) {
-  const submission = useSubmit(UpdateContentDocument, ['visibility']);
-  const { form, save } = useMergedForm<{ visibility: LibraryVisibility }>(item, submission, ({ visibility }) => ({ visibility }));
-  const { shown, conflicts, edit, keep, take } = form;
-  const change = async () => {
-    const payload = await save();
-    if (payload && !payload.conflicts) onDone(payload);
-  };
-  return (
-    <Dialog title="Visibility" onClose={onClose}>
-      <Form onSubmit={change} submission={submission} actions={<Actions submission={submission} verb="Change" />}>
-        <p className="about">{item.title}</p>
-        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant} what="item" faults={submission.faults.visibility} autoFocus />
-        {conflicts.length > 0 && (
-          <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() => keep('visibility')} onTake={() => take('visibility')} />
-        )}
-      </Form>
-    </Dialog>
-  );
-}
-
-const roles: ContentRole[] = ['VIEWER', 'EDITOR', 'MANAGER'];
-
-export function ShareItem({ item, tenant, onClose, onDone }: ItemDialogProps & { tenant: string; onDone: (people: Person[]) => void }) {
-  const submission = useSubmit(ShareContentDocument, ['principalIds', 'role']);
-  const { people, someone, picker } = usePeople(submission, 'principalIds');
-  const [role, setRole] = useState<ContentRole>('VIEWER');
-
-  const share = async () => {
-    if (!someone()) return;
-    if (await submission.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role })) onDone(people);
-  };
-
-  return (
-    <Dialog title="Share" onClose={onClose} unsaved={people.length > 0}>
-      <Form onSubmit={share} submission={submission} actions={<Actions submission={submission} verb="Share" />}>
-        <p className="about">{item.title}</p>
-        <PeoplePicker tenant={tenant} autoFocus {...picker} />
-        {item.viewerCanManage ? (
-          <Choice
-            label="Role"
-            name="role"
-            value={role}
-            onChange={setRole}
-            options={roles.map((value) => ({ value, label: roleName[value], meaning: roleMeaning[value] }))}
-            faults={submission.faults.role}
-          />
-        ) : (
-          <p className="hint">They are added as viewers. Only managers can give other roles.</p>
-        )}
-      </Form>
-    </Dialog>
-  );
 }
 
 interface DeletionOutcome {

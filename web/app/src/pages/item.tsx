@@ -4,26 +4,25 @@ import type { DeepPartial } from '@apollo/client/utilities';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import {
   ItemDocument,
-  MoreItemMembersDocument,
   SetContentMembersDocument,
   ShareContentDocument,
-  type ContentRole,
+  UpdateContentDocument,
   type EntryFragment,
   type ItemFragment,
   type ItemQuery,
+  type LibraryVisibility,
 } from '../generated/operations.ts';
-import { abortedBy } from '../data/connections.ts';
 import { shownAddress } from '../data/hosts.ts';
 import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
+import { administers } from '../data/tokens.ts';
 import { useCopyLink } from '../ui/copy-link.tsx';
 import { useOpening, type Opening } from '../ui/dialog.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { Outward, VisibilityIcon } from '../ui/icons.tsx';
 import { ExternalLink, Markdown } from '../ui/markdown.tsx';
-import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
-import { useSay } from '../ui/notices.tsx';
+import { useSay, type Undo } from '../ui/notices.tsx';
 import { Panel } from '../ui/panel.tsx';
 import type { Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
@@ -32,9 +31,11 @@ import { dateOf, kindName, roleName, visibilityName } from '../ui/words.ts';
 import { EditItem } from './edit-item.tsx';
 import { ChangeExpiry } from './expiry.tsx';
 import { Note } from './note.tsx';
-import { ChangeVisibility, DeleteItem, RemoveItem, ShareItem, type ItemLibrary } from './item-dialogs.tsx';
+import type { SavedItem } from './edit-item.tsx';
+import { DeleteItem, RemoveItem, type ItemLibrary } from './item-dialogs.tsx';
+import { ShareItem, WhoSees } from './share.tsx';
 
-type DialogName = 'edit' | 'expiry' | 'visibility' | 'share' | 'remove' | 'delete';
+type DialogName = 'edit' | 'expiry' | 'share' | 'remove' | 'delete';
 
 // ShownIn is the library in which an item is shown.
 interface ShownIn {
@@ -119,6 +120,9 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
           {isWhole(item) ? (
             <>
               {error && <Outdated error={error} onRetry={retry} />}
+              <section aria-label="Who sees this">
+                <WhoSees item={item} />
+              </section>
               <ItemActions item={item} library={library} show={opening.show} onChanged={onChanged} />
             </>
           ) : error ? (
@@ -136,9 +140,6 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
       {isWhole(item) && (
         <>
           <Facts item={item} />
-          <Panel what="the members" of={item.members}>
-            <ItemMembers item={item} />
-          </Panel>
         </>
       )}
       {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}
@@ -156,7 +157,7 @@ function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading
         </span>
       </p>
       <Heading className="item-title" ref={title} tabIndex={-1}>
-        {item.title}
+        <bdi>{item.title}</bdi>
       </Heading>
       {item.description && <Markdown text={item.description} />}
       <ItemLink link={item.link} />
@@ -244,9 +245,8 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
   return (
     <>
       <div className="actions">
-        {item.viewerCanShare && <Action onClick={() => show('share')} name="Share…" look="button-main" />}
+        <Action onClick={() => show('share')} name="Share…" look={item.viewerCanShare ? 'button-main' : ''} />
         {item.viewerCanEdit && <Action onClick={() => show('edit')} name="Edit…" />}
-        {item.viewerCanManage && <Action onClick={() => show('visibility')} name="Visibility…" />}
         {item.viewerCanManage && <Action onClick={() => show('expiry')} name="Expiry…" />}
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
@@ -282,9 +282,9 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   const from = library && { ...library, mine: library.id === me?.id };
   // If the reader has opened another item before the answer arrives, that one stays open.
   const leave = useWhileShown(onGone);
-  const changed = (text: string) => {
+  const changed = (text: string, undo?: Undo) => {
     close();
-    say(text);
+    say(text, undo);
     onChanged();
   };
   const saved = (text: string) => ({ unchanged }: { unchanged?: boolean | undefined }) => {
@@ -292,10 +292,24 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     else changed(text);
   };
   // The dialog is removed together with the item, so that focus does not return to its button.
-  const removed = ({ mine, displayName }: ItemLibrary) => {
-    say(`“${item.title}” was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`);
+  const removed = ({ id, mine, displayName }: ItemLibrary) => {
+    say(`“${item.title}” was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`, undoRemoval(id, mine));
     onChanged(item.id);
     leave();
+  };
+  // undoRemoval returns a function that shares the item again, if the viewer may do that then.
+  const again = useSubmit(SetContentMembersDocument);
+  const shareAgain = useSubmit(ShareContentDocument);
+  const undoRemoval = (principalId: string, mine: boolean): Undo | undefined => {
+    const role = item.members.edges.find(({ node }) => node.id === principalId)?.role;
+    const manages = item.viewerCanManage && (!mine || administers(claims, item.tenant));
+    const shares = role === 'VIEWER' && item.viewerCanShare && (!mine || item.visibility !== 'PRIVATE');
+    if (!role || !(manages || shares)) return undefined;
+    return async () => {
+      const sent = manages ? await again.send({ contentId: item.id, members: [{ principalId, role }] }) : await shareAgain.send({ contentId: item.id, principalIds: [principalId], role });
+      if (sent) onChanged();
+      return sent !== null;
+    };
   };
   const deleted = () => {
     say(`“${item.title}” was deleted.`);
@@ -306,16 +320,25 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     if (close()) go({ name: 'item', id: fresh.id });
     say(`“${fresh.title}” was created in your library.`);
   };
+  const restore = useSubmit(UpdateContentDocument);
+  const visible = (payload: SavedItem, before: LibraryVisibility) => {
+    const version = 'content' in payload ? payload.content?.version : undefined;
+    const undo: Undo = async () => {
+      const restored = await restore.send({ id: item.id, visibility: before, ...(version && { expectedVersion: version }) });
+      if (restored) onChanged();
+      return restored !== null;
+    };
+    if (payload.unchanged) close();
+    else changed('Changed the visibility.', undo);
+  };
   const shared = (people: Person[]) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`);
   switch (open) {
     case 'edit':
       return <EditItem item={item} gone={gone} onClose={close} onDone={saved('Saved.')} onCreated={created} />;
-    case 'visibility':
-      return <ChangeVisibility item={item} onClose={close} onDone={saved('Changed the visibility.')} />;
     case 'expiry':
       return <ChangeExpiry item={item} onClose={close} onDone={saved('Changed the expiry.')} />;
     case 'share':
-      return <ShareItem item={item} tenant={claims?.tenant ?? ''} onClose={close} onDone={shared} />;
+      return <ShareItem item={item} onClose={close} onShared={shared} onVisibility={visible} />;
     case 'remove':
       return from && <RemoveItem item={item} library={from} onClose={close} onDone={() => removed(from)} />;
     case 'delete':
@@ -343,30 +366,5 @@ function Action({ name, onClick, look = '' }: { name: string; onClick: () => voi
     <button type="button" className={`button ${look}`} onClick={onClick}>
       {name}
     </button>
-  );
-}
-
-function ItemMembers({ item }: { item: ItemFragment }) {
-  const client = useApolloClient();
-  const me = useMe();
-  const submission = useSubmit(SetContentMembersDocument);
-  const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
-  const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
-  const removal = ({ id, displayName }: Person) => {
-    if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
-    return `The item is removed from the library of ${displayName}, who loses this role on it.`;
-  };
-  return (
-    <Members
-      heading="Shared with"
-      none="No members that you can see."
-      connection={item.members}
-      roles={['VIEWER', 'EDITOR', 'MANAGER']}
-      editable={item.viewerCanManage}
-      onSet={set}
-      onMore={more}
-      submission={submission}
-      removal={removal}
-    />
   );
 }

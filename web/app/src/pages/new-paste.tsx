@@ -20,7 +20,7 @@ export function NewPaste({ onClose, onDone }: NewPasteProps) {
   // Only signed-in viewers may send an idempotency key.
   const submission = useSubmit(CreatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt'], { keyed: signedIn });
   const [text, setText] = useState(empty);
-  const [lifetime, setLifetime] = useState('never');
+  const [lifetime, setLifetime] = useState('30d');
   const [wrong, setWrong] = useState<{ body: string[] } | null>(null);
   // A repetition sends the same expiry: with another input the gateway would refuse its key.
   const [expiry, setExpiry] = useState<{ lifetime: string; at: string | null } | null>(null);

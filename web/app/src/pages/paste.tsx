@@ -7,12 +7,13 @@ import { addressOf } from '../data/routes.ts';
 import { PasteDocument, type WholePasteFragment } from '../generated/operations.ts';
 import { Code, useColours } from '../ui/code.tsx';
 import { useCopyLink } from '../ui/copy-link.tsx';
-import { useOpening } from '../ui/dialog.tsx';
+import { Dialog, useOpening } from '../ui/dialog.tsx';
 import { Back } from '../ui/icons.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { usePasteSecrets } from '../ui/paste-secrets.tsx';
 import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
 import { dateOf, pasteTitle } from '../ui/words.ts';
 import { DeletePaste, EditPaste } from './edit-paste.tsx';
 import { useNow } from './use-pastes.ts';
@@ -121,8 +122,15 @@ function Created({ id }: { id: string }) {
   const { of, keep } = usePasteSecrets();
   const { copy, byHand } = useCopyLink();
   const kept = of(id);
+  const [leaving, setLeaving] = useState<{ proceed: () => void } | null>(null);
+  const [copied, setCopied] = useState(false);
+  useUnsaved(Boolean(kept?.fresh && kept.secret) && !copied, (proceed) => setLeaving({ proceed }));
   if (!kept?.fresh) return null;
   const { secret } = kept;
+  const leave = () => {
+    setLeaving(null);
+    leaving?.proceed();
+  };
   return (
     <section className="paste-created" aria-labelledby="paste-created">
       <h2 id="paste-created">Paste created</h2>
@@ -150,7 +158,7 @@ function Created({ id }: { id: string }) {
             <dt>Secret</dt>
             <dd>
               <code>{secret}</code>
-              <button type="button" className="button" aria-label="Copy the secret" onClick={() => copy('Secret', secret)}>
+              <button type="button" className="button" aria-label="Copy the secret" onClick={() => copy('Secret', secret, () => setCopied(true))}>
                 Copy
               </button>
             </dd>
@@ -161,6 +169,21 @@ function Created({ id }: { id: string }) {
       <button type="button" className="button button-main" onClick={() => keep(id, { secret, fresh: false })}>
         {secret ? 'I have saved the secret' : 'Close'}
       </button>
+      {leaving && (
+        <Dialog title="Leave without the secret?" onClose={() => setLeaving(null)}>
+          <div className="dialog-text">
+            <p>It is shown only here. Without it, nobody can change or delete the paste.</p>
+            <div className="dialog-actions">
+              <button type="button" className="button" data-autofocus onClick={() => setLeaving(null)}>
+                Stay
+              </button>
+              <button type="button" className="button button-danger button-filled" onClick={leave}>
+                Leave
+              </button>
+            </div>
+          </div>
+        </Dialog>
+      )}
     </section>
   );
 }

@@ -9,7 +9,7 @@ interface Refused {
 }
 
 interface Copying {
-  copy: (name: string, link: string) => void;
+  copy: (name: string, link: string, onCopied?: () => void) => void;
   // byHand is the field with the link that could not be copied, if any.
   byHand: ReactNode;
 }
@@ -19,7 +19,7 @@ interface Copying {
 export function useCopyLink(): Copying {
   const say = useSay();
   const [refused, setRefused] = useState<Refused | null>(null);
-  const copy = async (name: string, link: string) => {
+  const copy = async (name: string, link: string, onCopied?: () => void) => {
     try {
       await navigator.clipboard.writeText(link);
     } catch {
@@ -28,8 +28,9 @@ export function useCopyLink(): Copying {
     }
     setRefused(null);
     say(`${name} copied.`);
+    onCopied?.();
   };
-  return { copy: (name, link) => void copy(name, link), byHand: refused && <ByHand refused={refused} /> };
+  return { copy: (name, link, onCopied) => void copy(name, link, onCopied), byHand: refused && <ByHand refused={refused} /> };
 }
 
 function ByHand({ refused }: { refused: Refused }) {

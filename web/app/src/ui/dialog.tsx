@@ -2,6 +2,7 @@
 // Escape, and makes the rest of the page inert.
 import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject, type SyntheticEvent } from 'react';
 import { Close } from './icons.tsx';
+import { useNoticesWithin } from './notices.tsx';
 import { Panel } from './panel.tsx';
 import { useUnsaved } from './unsaved.ts';
 
@@ -36,6 +37,7 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
   const leave = () => (unsaved ? ask(() => {}) : onClose());
   useUnsaved(unsaved, ask);
   useShown(dialog, returnTo);
+  useNoticesWithin(dialog);
 
   const discard = () => {
     setDiscarding(null);

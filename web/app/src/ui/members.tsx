@@ -3,7 +3,8 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { hasNone } from '../data/connections.ts';
 import { Confirm } from './confirm.tsx';
 import { To } from './navigation.tsx';
-import { useSay } from './notices.tsx';
+import { useSay, type Undo } from './notices.tsx';
+import { useMe } from './session.tsx';
 import { Monogram, ShowMore } from './states.tsx';
 import { roleName } from './words.ts';
 import { Close } from './icons.tsx';
@@ -13,6 +14,13 @@ import type { ContentRole, GroupRole } from '../generated/operations.ts';
 interface Member {
   id: string;
   displayName: string;
+}
+
+// Asked is a change of a member's role, null for a removal, that is confirmed first.
+interface Asked<Role> {
+  node: Member;
+  role: Role | null;
+  before: Role;
 }
 
 interface Connection<Role> {
@@ -43,24 +51,28 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   const head = useRef<HTMLHeadingElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const say = useSay();
-  const [leaving, setLeaving] = useState<Member | null>(null);
-  const ask = (node: Member | null) => {
+  const me = useMe();
+  const [asked, setAsked] = useState<Asked<Role> | null>(null);
+  const ask = (change: Asked<Role> | null) => {
     submission.clear();
-    setLeaving(node);
+    setAsked(change);
   };
-  const keep = () => ask(null);
   const set = async (id: string, role: Role | null) => {
     const reply = await onSet(id, role);
     setChanges((count) => count + 1);
     return reply;
   };
-  const remove = async () => {
-    if (!leaving || !(await set(leaving.id, null))) return;
-    setLeaving(null);
-    say(`${leaving.displayName} was removed.`);
+  const change = async ({ node, role, before }: Asked<Role>) => {
+    if (!(await set(node.id, role))) return;
+    setAsked(null);
+    // Who has given up an own role cannot take it back.
+    const undo: Undo | undefined = node.id === me?.id ? undefined : async () => (await set(node.id, before)) !== null;
+    say(role ? `${node.displayName} is now ${roleName[role]}.` : `${node.displayName} was removed.`, undo);
   };
-  const give = async (node: Member, role: Role | undefined) => {
-    if (role && (await set(node.id, role))) say(`${node.displayName} is now ${roleName[role]}.`);
+  const give = (node: Member, before: Role, role: Role | undefined) => {
+    if (!role) return;
+    if (node.id === me?.id) ask({ node, role, before });
+    else void change({ node, role, before });
   };
   return (
     <section className="members" aria-label={heading}>
@@ -76,19 +88,21 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
           <li key={node.id}>
             <Monogram id={node.id} name={node.displayName} />
             <span className="members-name">
-              <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
+              <To place={{ name: 'library', id: node.id }}>
+                <bdi>{node.displayName}</bdi>
+              </To>
               <small>{node.id}</small>
             </span>
             {editable ? (
               <>
-                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => give(node, roles[event.target.selectedIndex])}>
+                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => give(node, role, roles[event.target.selectedIndex])}>
                   {roles.map((name) => (
                     <option key={name} value={name}>
                       {roleName[name]}
                     </option>
                   ))}
                 </select>
-                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`} onClick={() => ask(node)}>
+                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`} onClick={() => ask({ node, role: null, before: role })}>
                   <Close />
                 </button>
               </>
@@ -100,10 +114,17 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
       </ul>
       {pageInfo.hasNextPage && <ShowMore onMore={more} list={list} />}
       {/* A dialog shows its own errors. */}
-      <ActionFaults submission={leaving ? null : submission} />
-      {leaving && (
-        <Confirm title={`Remove ${leaving.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={keep} returnTo={head}>
-          <p>{removal(leaving)}</p>
+      <ActionFaults submission={asked ? null : submission} />
+      {asked && (
+        <Confirm
+          title={asked.role ? 'Change your own role?' : `Remove ${asked.node.displayName}?`}
+          verb={asked.role ? 'Change' : 'Remove'}
+          submission={submission}
+          onConfirm={() => void change(asked)}
+          onClose={() => ask(null)}
+          returnTo={head}
+        >
+          <p>{asked.role ? `You will be ${roleName[asked.role]}, and may not be able to undo this yourself.` : removal(asked.node)}</p>
         </Confirm>
       )}
     </section>

@@ -92,7 +92,10 @@ export function To({ place, replace, opened, children, ...rest }: GoOptions & { 
     const asUsual = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0;
     if (asUsual) return;
     event.preventDefault();
-    go(place, { replace, opened });
+    const guard = samePage(here(), place) ? undefined : unsavedGuard();
+    const proceed = () => go(place, { replace, opened });
+    if (guard) guard(proceed);
+    else proceed();
   };
   return (
     <a href={addressOf(place)} onClick={follow} {...rest}>

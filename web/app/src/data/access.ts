@@ -1,0 +1,96 @@
+// Who can see an item, in sentences: now, and after a change that has not been made yet.
+import type { ContentRole, LibraryVisibility } from '../generated/operations.ts';
+
+// Member is a user or a group that an item is shared with.
+export interface Member {
+  id: string;
+  displayName: string;
+}
+
+// Access is what decides who can see an item. members are those that the viewer can see; if there
+// are more, or if there may be some that the viewer cannot see, isPartial is set.
+export interface Access {
+  visibility: LibraryVisibility;
+  tenant: string;
+  members: readonly Member[];
+  isPartial: boolean;
+  // The id of the viewer, null for a visitor.
+  viewerId: string | null;
+}
+
+// mostNamed is how many members a sentence names.
+const mostNamed = 3;
+
+// whoSees says who can see an item.
+export function whoSees(access: Access): string {
+  const { visibility, tenant, members } = access;
+  if (visibility === 'PUBLIC') return 'Everyone can see this item, signed in or not.';
+  if (visibility === 'PRIVATE') return `${firstUpper(those(access))} can see this item. Administrators of ${tenant} can, too.`;
+  const outside = members.filter(({ id }) => id.split(':')[1] !== tenant);
+  const others = outside.length > 0 ? `, and so can ${list(named({ ...access, members: outside }))}` : '';
+  return `Everyone who is signed in to ${tenant} can see this item${others}.`;
+}
+
+// those names the members of an item, as the subject of a sentence.
+function those(access: Access): string {
+  const { members, isPartial } = access;
+  if (members.length === 0) return isPartial ? 'only people it is shared with' : 'nobody it is shared with';
+  return `only ${list([...named(access), ...(isPartial && members.length <= mostNamed ? ['others it is shared with'] : [])])}`;
+}
+
+// named returns the names of members, the viewer first; of many, it names the first and counts the
+// others.
+function named({ members, isPartial, viewerId }: Access): string[] {
+  const me = members.filter(({ id }) => id === viewerId).map(() => 'you');
+  const rest = members.filter(({ id }) => id !== viewerId);
+  const shown = rest.slice(0, mostNamed - me.length).map(nameOf);
+  const left = rest.length - shown.length;
+  if (left === 0) return [...me, ...shown];
+  return [...me, ...shown, isPartial ? 'others' : left === 1 ? '1 other' : `${left} others`];
+}
+
+const isGroup = (id: string) => id.startsWith('g:');
+const nameOf = ({ id, displayName }: Member) => (isGroup(id) ? `the members of ${displayName}` : displayName);
+
+// list joins names: "a", "a and b", "a, b and c".
+function list(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+const firstUpper = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const width: Record<LibraryVisibility, number> = { PRIVATE: 0, LOGGEDIN: 1, PUBLIC: 2 };
+
+// visibilityWill says who will be able to see an item after its visibility has changed.
+export function visibilityWill(access: Access, visibility: LibraryVisibility): string {
+  const { tenant } = access;
+  const narrower = width[visibility] < width[access.visibility];
+  const rest = access.visibility === 'PUBLIC' ? 'Everyone else' : `Everyone else in ${tenant}`;
+  if (visibility === 'PRIVATE') return `Then ${those(access)} will be able to see this item. ${rest} loses access.`;
+  if (visibility === 'LOGGEDIN') return `Then everyone who is signed in to ${tenant} will be able to see this item.${narrower ? ' People who are not lose access, unless it is shared with them.' : ''}`;
+  return 'Then everyone on the internet who has the link will be able to see this item, signed in or not, and it is listed under Newest.';
+}
+
+const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text', MANAGER: 'change, share and delete it' };
+
+// sharingWill says what people gain when an item is shared with them in a role.
+export function sharingWill({ visibility }: Pick<Access, 'visibility'>, people: readonly Member[], role: ContentRole): string {
+  const who = firstUpper(list(people.length > mostNamed ? [...people.slice(0, mostNamed - 1).map(nameOf), `${people.length - mostNamed + 1} others`] : people.map(nameOf)));
+  const gains = may[role];
+  const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
+  if (visibility === 'PRIVATE') return `${who} will be able to see this item${gains && `, and to ${gains}`}. It appears in ${where}.`;
+  return `It appears in ${where}.${gains ? ` ${who} will be able to ${gains}.` : ''} They keep access even if the item becomes private.`;
+}
+
+// mostShares is how many members of an item a list reads.
+const mostShares = 6;
+
+// sharedWith says in a few words with whom an item is shared, besides its creator and the viewer;
+// '' if with nobody. It names one, and counts several.
+export function sharedWith({ nodes }: { nodes: readonly Member[] }, ...known: (string | undefined)[]): string {
+  const others = nodes.filter(({ id }) => !known.includes(id));
+  const [first] = others;
+  if (!first) return '';
+  if (nodes.length >= mostShares) return `shared with ${others.length} or more`;
+  return `shared with ${others.length === 1 ? first.displayName : others.length}`;
+}

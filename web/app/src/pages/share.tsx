@@ -1,0 +1,200 @@
+// Who sees an item: its visibility, its members and its link, in one dialog. It says who can see the
+// item now, and what a change will do before it is made.
+import { useState } from 'react';
+import { useApolloClient } from '@apollo/client/react';
+import { sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
+import { abortedBy } from '../data/connections.ts';
+import type { Faults } from '../data/faults.ts';
+import { addressOf } from '../data/routes.ts';
+import {
+  MoreItemMembersDocument,
+  SetContentMembersDocument,
+  ShareContentDocument,
+  UpdateContentDocument,
+  type ContentRole,
+  type ItemFragment,
+  type LibraryVisibility,
+  type ShareContentInput,
+  type ShareContentMutation,
+} from '../generated/operations.ts';
+import { useCopyLink } from '../ui/copy-link.tsx';
+import { Dialog, useLeave } from '../ui/dialog.tsx';
+import { Choice, Form, Submit, useSubmit, VisibilityChoice, type FormState, type Submission } from '../ui/forms.tsx';
+import { VisibilityIcon } from '../ui/icons.tsx';
+import { Members } from '../ui/members.tsx';
+import { Panel } from '../ui/panel.tsx';
+import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
+import { useMe, useSession } from '../ui/session.tsx';
+import { roleMeaning, roleName, visibilityName } from '../ui/words.ts';
+import { FieldConflict, useMergedForm, type SavedItem } from './edit-item.tsx';
+
+const roles: ContentRole[] = ['VIEWER', 'EDITOR', 'MANAGER'];
+
+// useAccess returns who can see an item, as far as the viewer knows.
+export function useAccess(item: ItemFragment): Access {
+  const me = useMe();
+  const { visibility, tenant, members, viewerCanManage } = item;
+  // Those who manage an item see all of its members.
+  return { visibility, tenant, members: members.edges.map(({ node }) => node), isPartial: members.pageInfo.hasNextPage || !viewerCanManage, viewerId: me?.id ?? null };
+}
+
+// WhoSees says in one sentence who can see an item.
+export function WhoSees({ item }: { item: ItemFragment }) {
+  const access = useAccess(item);
+  return (
+    <p className="who-sees">
+      <VisibilityIcon of={item.visibility} /> <span>{whoSees(access)}</span>
+    </p>
+  );
+}
+
+interface ShareItemProps {
+  item: ItemFragment;
+  onClose: () => void;
+  onShared: (people: Person[]) => void;
+  onVisibility: (saved: SavedItem, before: LibraryVisibility) => void;
+}
+
+// ShareItem is the dialog. A viewer who may not share or manage the item only reads it.
+export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemProps) {
+  const { claims } = useSession();
+  const share = useSubmit(ShareContentDocument, ['principalIds', 'role']);
+  const people = usePeople(share, 'principalIds');
+  const update = useSubmit(UpdateContentDocument, ['visibility']);
+  const merged = useMergedForm<{ visibility: LibraryVisibility }>(item, update, ({ visibility }) => ({ visibility }));
+  const { changes, conflicts } = merged.form;
+  const unsaved = people.people.length > 0 || changes.visibility !== undefined || conflicts.length > 0;
+  return (
+    <Dialog title="Share" onClose={onClose} unsaved={unsaved}>
+      <div className="dialog-text share">
+        <p className="about">
+          <bdi>{item.title}</bdi>
+        </p>
+        <WhoSees item={item} />
+        {item.viewerCanShare && <AddPeople item={item} tenant={claims?.tenant ?? ''} share={share} people={people} onShared={onShared} />}
+        <Panel what="the members" of={item.members}>
+          <ItemMembers item={item} />
+        </Panel>
+        {item.viewerCanManage && <Visibility item={item} merged={merged} submission={update} onDone={onVisibility} />}
+        <End item={item} />
+      </div>
+    </Dialog>
+  );
+}
+
+interface AddPeopleProps {
+  item: ItemFragment;
+  tenant: string;
+  share: Submission<ShareContentInput, NonNullable<ShareContentMutation['shareContent']>, 'principalIds' | 'role'>;
+  people: ReturnType<typeof usePeople>;
+  onShared: (people: Person[]) => void;
+}
+
+// AddPeople shares the item with the people that are chosen. Once there are some, it asks for their
+// role.
+function AddPeople({ item, tenant, share, people: { people, someone, picker }, onShared }: AddPeopleProps) {
+  const [role, setRole] = useState<ContentRole>('VIEWER');
+  const access = useAccess(item);
+  const send = async () => {
+    if (!someone()) return;
+    if (await share.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role })) onShared(people);
+  };
+  return (
+    <Form onSubmit={send} submission={share} actions={people.length > 0 && <Submit busy={share.busy}>Share</Submit>}>
+      <PeoplePicker tenant={tenant} autoFocus {...picker} />
+      {people.length > 0 && item.viewerCanManage && (
+        <Choice
+          label="Role"
+          name="role"
+          value={role}
+          onChange={setRole}
+          options={roles.map((value) => ({ value, label: roleName[value], meaning: roleMeaning[value] }))}
+          faults={share.faults.role}
+        />
+      )}
+      {people.length > 0 && !item.viewerCanManage && <p className="hint">They are added as viewers. Only managers can give other roles.</p>}
+      <Preview text={people.length > 0 ? sharingWill(access, people, role) : ''} />
+    </Form>
+  );
+}
+
+// Preview says what a change will do.
+function Preview({ text }: { text: string }) {
+  return (
+    <p className="preview-text" role="status">
+      {text}
+    </p>
+  );
+}
+
+function ItemMembers({ item }: { item: ItemFragment }) {
+  const client = useApolloClient();
+  const me = useMe();
+  const submission = useSubmit(SetContentMembersDocument);
+  const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
+  const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
+  const removal = ({ id, displayName }: Person) => {
+    if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
+    const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
+    const still = item.visibility === 'PRIVATE' ? 'can no longer open it, unless they have access in another way' : 'can still open it, because it is not private';
+    return `The item is removed from the library of ${displayName}, who loses this role on it. ${who} ${still}.`;
+  };
+  return (
+    <Members
+      heading="Shared with"
+      none="No members that you can see."
+      connection={item.members}
+      roles={roles}
+      editable={item.viewerCanManage}
+      onSet={set}
+      onMore={more}
+      submission={submission}
+      removal={removal}
+    />
+  );
+}
+
+interface VisibilityProps {
+  item: ItemFragment;
+  merged: ReturnType<typeof useMergedForm<{ visibility: LibraryVisibility }>>;
+  submission: FormState & { faults: Faults<'visibility'> };
+  onDone: (saved: SavedItem, before: LibraryVisibility) => void;
+}
+
+// Visibility changes the visibility, after it has said what that does.
+function Visibility({ item, merged: { form, save }, submission, onDone }: VisibilityProps) {
+  const { shown, changes, conflicts, edit, keep, take } = form;
+  const access = useAccess(item);
+  const change = async () => {
+    const before = item.visibility;
+    const payload = await save();
+    if (payload && !payload.conflicts) onDone(payload, before);
+  };
+  const changed = changes.visibility !== undefined || conflicts.length > 0;
+  return (
+    <Form onSubmit={change} submission={submission} actions={changed && <Submit busy={submission.busy}>Change</Submit>}>
+      <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant} what="item" faults={submission.faults.visibility} />
+      <Preview text={changes.visibility === undefined ? '' : visibilityWill(access, changes.visibility)} />
+      {conflicts.length > 0 && <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() => keep('visibility')} onTake={() => take('visibility')} />}
+    </Form>
+  );
+}
+
+// End has the link of the item, and closes the dialog.
+function End({ item }: { item: ItemFragment }) {
+  const leave = useLeave();
+  const { copy, byHand } = useCopyLink();
+  return (
+    <div className="share-end">
+      {byHand}
+      <div className="dialog-actions">
+        <button type="button" className="button" onClick={() => copy('Link', location.origin + addressOf({ name: 'item', id: item.id }))}>
+          Copy link
+        </button>
+        <button type="button" className="button" onClick={leave}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}

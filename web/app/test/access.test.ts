@@ -1,0 +1,53 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { sharedWith, sharingWill, visibilityWill, whoSees, type Access } from '../src/data/access.ts';
+
+const ann = { id: 'u:demo:ann', displayName: 'Ann' };
+const ben = { id: 'u:demo:ben', displayName: 'Ben' };
+const cleo = { id: 'u:demo:cleo', displayName: 'Cleo' };
+const team = { id: 'g:demo:team', displayName: 'Team' };
+const zed = { id: 'u:acme:zed', displayName: 'Zed' };
+const access = (change: Partial<Access> = {}): Access => ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], isPartial: false, viewerId: ann.id, ...change });
+
+test('a sentence says who can see an item', () => {
+  const says = (change: Partial<Access>) => whoSees(access(change)).replace(' Administrators of demo can, too.', '');
+  assert.equal(whoSees(access()), 'Only you can see this item. Administrators of demo can, too.');
+  assert.equal(says({ members: [ann, ben] }), 'Only you and Ben can see this item.');
+  assert.equal(says({ members: [team, ben, ann] }), 'Only you, the members of Team and Ben can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team] }), 'Only you, Ben, Cleo and 1 other can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team, zed] }), 'Only you, Ben, Cleo and 2 others can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team, zed], isPartial: true }), 'Only you, Ben, Cleo and others can see this item.');
+  assert.equal(says({ members: [ann, ben], isPartial: true }), 'Only you, Ben and others it is shared with can see this item.');
+  assert.equal(says({ members: [], isPartial: true }), 'Only people it is shared with can see this item.');
+  assert.equal(says({ members: [ben], viewerId: null }), 'Only Ben can see this item.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, ben] }), 'Everyone who is signed in to demo can see this item.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed] }), 'Everyone who is signed in to demo can see this item, and so can Zed.');
+  assert.equal(says({ visibility: 'PUBLIC' }), 'Everyone can see this item, signed in or not.');
+});
+
+test('a sentence says what another visibility would do', () => {
+  assert.match(visibilityWill(access(), 'PUBLIC'), /^Then everyone on the internet .* signed in or not/);
+  assert.equal(visibilityWill(access(), 'LOGGEDIN'), 'Then everyone who is signed in to demo will be able to see this item.');
+  assert.equal(visibilityWill(access({ visibility: 'PUBLIC' }), 'LOGGEDIN'), 'Then everyone who is signed in to demo will be able to see this item. People who are not lose access, unless it is shared with them.');
+  assert.equal(visibilityWill(access({ visibility: 'PUBLIC', members: [ann, ben] }), 'PRIVATE'), 'Then only you and Ben will be able to see this item. Everyone else loses access.');
+  assert.equal(visibilityWill(access({ visibility: 'LOGGEDIN' }), 'PRIVATE'), 'Then only you will be able to see this item. Everyone else in demo loses access.');
+});
+
+test('a sentence says what sharing would do', () => {
+  assert.equal(sharingWill(access(), [ben], 'VIEWER'), 'Ben will be able to see this item. It appears in their library.');
+  assert.equal(sharingWill(access(), [ben, team], 'EDITOR'), 'Ben and the members of Team will be able to see this item, and to change its text. It appears in their libraries.');
+  assert.equal(sharingWill(access(), [ben, cleo, team, zed], 'VIEWER'), 'Ben, Cleo and 2 others will be able to see this item. It appears in their libraries.');
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'VIEWER'), 'It appears in their library. They keep access even if the item becomes private.');
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'), 'It appears in their library. Ben will be able to change, share and delete it. They keep access even if the item becomes private.');
+});
+
+test('a list says with whom an item is shared', () => {
+  const all = (nodes: (typeof ann)[]) => sharedWith({ nodes }, ann.id, ann.id);
+  assert.equal(all([ann]), '');
+  assert.equal(all([]), '');
+  assert.equal(all([ann, ben]), 'shared with Ben');
+  assert.equal(all([ann, ben, team, zed]), 'shared with 3');
+  assert.equal(all([ann, ben, team, zed, cleo, cleo]), 'shared with 5 or more');
+  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, cleo.id, undefined), 'shared with 2');
+  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, ann.id, cleo.id), 'shared with Ben');
+});
