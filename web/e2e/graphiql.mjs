@@ -9,7 +9,7 @@
 // VIEWER is the demo viewer of the picture (Ann), SCHEME light or dark, CHROMIUM the browser's
 // path; TOUR=0 ends after the picture.
 import { baseAddress, expect, patience, start, watch } from './browser.mjs';
-import { editorShows, openTab, askAs, paste } from './graphiql/page.mjs';
+import { editorShows, openTab, askAs, paste, shownAs } from './graphiql/page.mjs';
 import { dialogsAndMenus } from './graphiql/menus.mjs';
 import { links } from './graphiql/links.mjs';
 import { listening } from './graphiql/listening.mjs';
@@ -60,8 +60,10 @@ async function drive(page) {
 
 // tour runs the other examples as the viewers they are meant for.
 async function tour(page) {
-  await askAs(page, 'Ann');
+  await askAs(page, 'Ben');
   await openTab(page, 'NextPage');
+  // An example runs as its viewer, and the answer of another one is not shown.
+  await shownAs(page, 'Ann');
   const first = (await run(page, 'NextPage', 'Ann')).data.principal.library;
   await paste(page, '.graphiql-editor-tool', JSON.stringify({ after: first.pageInfo.endCursor }));
   const second = (await run(page, 'NextPage', 'Ann')).data.principal.library;
@@ -77,10 +79,13 @@ async function tour(page) {
   const moved = (await run(page, 'LibraryPage', 'Ann')).data.principal.library.edges[0].node;
   expect(moved.id, 'c:demo:encoding-json', 'the newest entry after the update');
 
-  await askAs(page, 'Cleo');
+  await editorShows(page, '.graphiql-response', 'principal');
   await openTab(page, 'Update');
+  await askAs(page, 'Cleo');
+  await page.waitForFunction(() => document.querySelector('.graphiql-response .view-lines')?.textContent.trim() === '');
   expect(codes((await run(page, 'Update', 'Cleo')).data.updateContent), ['FORBIDDEN'], "faults of Cleo's update");
   await openTab(page, 'Remove');
+  await shownAs(page, 'Cleo');
   expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), [], 'errors of the removal');
   expect(codes((await run(page, 'Remove', 'Cleo')).data.removeFromLibrary), ['NOT_A_MEMBER'], 'errors of removing it again');
 

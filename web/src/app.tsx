@@ -6,6 +6,7 @@ import { ChooseOperation, CopyLink } from './copylink.tsx';
 import { createListener } from './subscriptions.ts';
 import { createFetcher, loadViewers, type Viewer } from './viewers.ts';
 import { exampleTabs, firstVariables } from './examples.ts';
+import { ExampleTab } from './exampletab.tsx';
 import { examplesPlugin } from './examplespanel.tsx';
 import { asksForDocs, readLink } from './link.ts';
 
@@ -38,6 +39,7 @@ export function App() {
   }, []);
   // A subscription keeps the viewer with which it started, so a change of the viewer ends it.
   const change = (name: string) => {
+    if (name === chosen.name) return;
     end(`Ended, because ${name} is the viewer now instead of ${chosen.name}. Run it again to listen as ${name}.`);
     choose(name);
   };
@@ -80,6 +82,7 @@ export function App() {
                 {copy}
                 <CopyLink say={say} />
                 <ChooseOperation name={linked?.operationName ?? ''} />
+                <ExampleTab viewer={chosen} viewers={viewers} listening={listening} choose={change} />
               </>
             )}
           </GraphiQL.Toolbar>

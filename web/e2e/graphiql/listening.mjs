@@ -1,17 +1,29 @@
 // Following a library in GraphiQL: changes from outside are shown as they happen, for the
 // viewer in the menu, until the subscription is stopped.
 import { expect } from '../browser.mjs';
-import { askAs, editorShows, openTab, paste } from './page.mjs';
+import { askAs, editorShows, openTab, paste, shownAs } from './page.mjs';
 
 const library = 'g:demo:standard-library';
 const item = 'c:demo:encoding-json';
 const answer = '.graphiql-response';
 
-// listening starts and ends a subscription, twice.
+// listening starts and ends a subscription, several times.
 export async function listening(page, base) {
   const world = await outside(base);
   const sockets = watchSockets(page);
   await openTab(page, 'LibraryChanged');
+
+  // As it stands it shows an event each time that it is run.
+  await shownAs(page, 'Ben');
+  await page.waitForFunction(() => !document.querySelector('.graphiql-editor-tool .view-lines').textContent.includes('null'));
+  for (let runs = 0; runs < 2; runs += 1) {
+    await press(page, 'Execute');
+    await begun(page);
+    await editorShows(page, answer, 'LibraryEntryPlaced');
+    await press(page, 'Stop');
+    await over(page);
+  }
+  sockets.length = 0;
 
   // It starts from a cursor, so that the order of the subscription and the change does not
   // matter.

@@ -5,6 +5,11 @@ export function askAs(page, name) {
   return page.getByLabel('Run as').selectOption(name);
 }
 
+// shownAs waits until a viewer is chosen.
+export function shownAs(page, name) {
+  return page.waitForFunction((wanted) => document.querySelector('#viewer').value === wanted, name);
+}
+
 // openTab opens the tab with a name, and waits for its operation.
 export async function openTab(page, name) {
   await page.getByRole('tab', { name, exact: true }).click();
