@@ -25,8 +25,9 @@ async function beside() {
 }
 
 async function share() {
+  await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "Plans for the reading room", visibility: PRIVATE, members: [{principalId: "u:demo:ben", role: EDITOR}]}) { userErrors { message } } }');
   const page = await openAs('Ann', { viewport: { width: 1280, height: 800 } });
-  await openEntry(page, 'encoding/gob');
+  await openEntry(page, 'Plans for the reading room');
   await live(page);
   await item(page).getByRole('button', { name: 'Share…' }).click();
   const field = page.getByRole('combobox', { name: 'People and groups' });
@@ -37,8 +38,7 @@ async function share() {
     await field.fill(typed);
     await dialog(page).getByRole('option', { name }).click();
   }
-  await field.pressSequentially('fa');
-  await dialog(page).getByRole('option').first().waitFor();
+  await dialog(page).getByText('will be able to see this item.').waitFor();
   await take(page, 'share');
   await page.context().close();
 }
@@ -68,7 +68,7 @@ async function phone() {
 // openNote opens one of the notes of the demo data by its URL.
 async function openNote(name, note, size = { width: 1100, height: 760 }) {
   const page = await openAs(name, { path: `/app/open?url=${encodeURIComponent(`https://demo.example/notes/${note}`)}`, viewport: size });
-  await noteOf(page).getByText(/Revision \d+, by/).waitFor();
+  await noteOf(page).getByText(/Version \d+, by/).waitFor();
   return page;
 }
 
@@ -77,7 +77,7 @@ const openDialog = (page, name) => noteOf(page).getByRole('button', { name }).cl
 async function text() {
   const page = await openNote('Ann', 'welcome');
   await noteOf(page).getByRole('combobox', { name: 'Language' }).selectOption({ label: 'German' });
-  await noteOf(page).getByText(/German. Revision \d+, by/).waitFor();
+  await noteOf(page).getByText(/German. Version \d+, by/).waitFor();
   await take(page, 'text');
   await page.context().close();
 }

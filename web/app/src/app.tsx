@@ -16,6 +16,7 @@ import { SignInProvider, useMe, useSession } from './ui/session.tsx';
 import { usePreference } from './ui/preference.ts';
 import { Shortcuts, useShortcuts } from './ui/shortcuts.tsx';
 import { Empty } from './ui/states.tsx';
+import { named } from './ui/words.ts';
 import { FindPage } from './pages/find.tsx';
 import { GroupsPage, MembersPage } from './pages/groups.tsx';
 import { HomePage } from './pages/home.tsx';
@@ -52,7 +53,7 @@ export function App() {
     setCreatedId(item.id);
     // If the reader has closed the dialog meanwhile, the item is not opened.
     if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
-    say(group ? `“${item.title}” is in your library, and shared with ${group.displayName}.` : `“${item.title}” is in your library.`);
+    say(group ? `${named(item.title)} is in your library, and shared with ${group.displayName}.` : `${named(item.title)} is in your library.`);
   };
 
   const groupId = (place.name === 'library' || place.name === 'members') && place.id.startsWith('g:') ? place.id : null;
@@ -142,9 +143,9 @@ function Page({ place, createdId, onSignIn, onCreate }: PageProps) {
 function UnknownPage() {
   useTitle('Page not found');
   return (
-    <Empty heading="Page not found">
+    <Empty heading="Page not found" level="h1">
       <p>
-        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>.
+        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>, or <To place={{ name: 'find', q: '' }}>search</To>.
       </p>
     </Empty>
   );

@@ -63,7 +63,7 @@ test('a refused token is renewed once, and is expired if there is no other', asy
 
 test('an answer that is not from the gateway is explained by its status', async (t) => {
   const { connection } = connected(t, () => ({ status: 500, body: 'down' }));
-  await assert.rejects(connection.client.query({ query: ViewerDocument }), (error) => explain(error).text === 'The gateway failed (HTTP 500).');
+  await assert.rejects(connection.client.query({ query: ViewerDocument }), (error) => explain(error).text === 'The server failed (HTTP 500).');
 });
 
 test('a request is aborted by the signal of its context', async (t) => {

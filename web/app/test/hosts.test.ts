@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { shownAddress, shownHost } from '../src/data/hosts.ts';
+import { shownAddress, shownHost, withScheme } from '../src/data/hosts.ts';
 
 test('a host is shown in its own letters unless a label mixes scripts', () => {
   for (const host of ['example.org', 'example.org:8080', '192.0.2.1', 'b\u00fccher.example', '\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444', '\u4f8b\u3048abc.jp', '\u4f8b\u5b50.cn', '\ud55c\uae00.kr', '\u0e44\u0e17\u0e22', 'xn--bcher-kva.example', 'r3---sn-ab.example.com', 'sub.\u043f\u0440\u0438\u043c\u0435\u0440.com']) {
@@ -27,4 +27,9 @@ test('an address is shown without its scheme and without invisible characters', 
   assert.equal(shownAddress('HTTPS://example.org/\u00fc/\u202egnp.exe'), 'example.org/\u00fc/%E2%80%AEgnp.exe');
   assert.equal(shownAddress('https://example.org\\@evil.example/'), 'example.org\\@evil.example/');
   assert.equal(shownAddress('https://e.org/\u3164\u2800x'), 'e.org/%E3%85%A4%E2%A0%80x');
+});
+
+test('a link without a scheme is https', () => {
+  for (const host of ['example.com', 'example.com/x', 'example.com:8080/x?y#z', 'bücher.example', ' www.example.com ']) assert.equal(withScheme(host), `https://${host.trim()}`);
+  for (const other of ['https://example.com', 'ftp://example.org', 'mailto:a@example.com', 'localhost', 'a word', 'example.com and more', '']) assert.equal(withScheme(other), other);
 });

@@ -111,11 +111,11 @@ test('errors become texts', () => {
   assert.deepEqual(explain({ errors: [{ message: 'Internal error.' }] }), { kind: 'other', text: 'Internal error.' });
   assert.equal(explain({ status: 401 }).kind, 'signedOut');
   assert.equal(explain({ status: 503 }).kind, 'temporary');
-  assert.deepEqual(explain({ status: 500 }), { kind: 'temporary', text: 'The gateway failed (HTTP 500).' });
+  assert.deepEqual(explain({ status: 500 }), { kind: 'temporary', text: 'The server failed (HTTP 500).' });
   assert.deepEqual(explain({ status: 502 }, { online: false }), { kind: 'temporary', text: 'The service is temporarily unavailable.' });
-  assert.deepEqual(explain({ status: 403 }), { kind: 'other', text: 'The gateway failed (HTTP 403).' });
-  assert.deepEqual(explain({ status: 200 }), { kind: 'other', text: 'The response did not come from the gateway (HTTP 200).' });
-  assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'temporary', text: 'The gateway could not be reached.' });
+  assert.deepEqual(explain({ status: 403 }), { kind: 'other', text: 'The server failed (HTTP 403).' });
+  assert.deepEqual(explain({ status: 200 }), { kind: 'other', text: 'The response did not come from the server (HTTP 200).' });
+  assert.deepEqual(explain(new TypeError('Failed to fetch')), { kind: 'temporary', text: 'The server could not be reached.' });
   assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
-  assert.equal(sentence(' '), 'The gateway did not give a reason.');
+  assert.equal(sentence(' '), 'The server did not give a reason.');
 });

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, foundOf, noText, textHeading, untilTomorrow } from '../src/ui/words.ts';
+import { dayOf, foundOf, handleOf, named, noText, pasteTitle, plain, textHeading, untilTomorrow, versionOf } from '../src/ui/words.ts';
 
 // Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
@@ -44,4 +44,21 @@ test('a missing text is described by its language and branch', () => {
   assert.equal(noText(null, 2, true), 'Branch 2 has no text yet.');
   assert.equal(noText('de', null, true), 'There is no text in German yet.');
   assert.equal(noText('de', 3), 'There is no text in German in branch 3 yet.');
+});
+
+test('people are told apart without the syntax of ids', () => {
+  assert.equal(handleOf('u:demo:ann', 'demo'), 'ann');
+  assert.equal(handleOf('u:acme:zed', 'demo'), 'zed of acme');
+  assert.equal(handleOf('g:demo:team', 'demo'), 'Group');
+  assert.equal(handleOf('g:acme:team', 'demo'), 'Group of acme');
+});
+
+test('versions of a text are counted from one', () => {
+  assert.equal(versionOf(0), 'Version 1');
+});
+
+test('a title in a sentence cannot change the direction of the sentence', () => {
+  assert.equal(named('invoice \u202egnp.exe\u2066'), '“invoice gnp.exe”');
+  assert.equal(plain('שלום and مرحبا'), 'שלום and مرحبا');
+  assert.equal(pasteTitle('\u200f '), 'Untitled paste');
 });

@@ -218,7 +218,7 @@ export async function languages({ api, openAs }) {
   const id = await makeNote(api, 'Gnocchi', { members, locale: 'en', body: 'potatoes' });
   const path = `/app/item/${id}`;
   const [ann, cleo] = await Promise.all([openAs('Ann', { path }), openAs('Cleo', { path })]);
-  const code = field(ann, 'Language');
+  const code = dialog(ann).getByRole('combobox', { name: 'Language' });
   const refused = async (text, why) => {
     await code.fill(text);
     await ann.keyboard.press('Enter');
@@ -226,8 +226,8 @@ export async function languages({ api, openAs }) {
     await code.and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
   };
   await openDialog(ann, 'Add a language…');
-  await refused('', 'Enter a language of two letters, such as de, or one with a country, such as de_CH.');
-  await refused('German', 'Enter a language of two letters, such as de, or one with a country, such as de_CH.');
+  await refused('', 'Enter the name of a language, such as German, or its code, such as de or de_CH.');
+  await refused('Klingonese', 'Enter the name of a language, such as German, or its code, such as de or de_CH.');
   await refused('EN', 'There is a text in English already. Choose it under Language.');
   await refused('qq', 'qq is not the code of a language.');
   await refused('de-zz', 'de_ZZ is not the code of a language and a country.');
@@ -254,7 +254,7 @@ export async function languages({ api, openAs }) {
 
   // Another editor adds the same language meanwhile.
   await openDialog(cleo, 'Add a language…');
-  await field(cleo, 'Language').fill('de_CH');
+  await dialog(cleo).getByRole('combobox', { name: 'Language' }).fill('de_CH');
   await cleo.keyboard.press('Enter');
   await field(cleo, 'Text').and(cleo.locator(':focus')).fill('Härdöpfel');
   await button(cleo, 'Publish').click();
@@ -278,19 +278,19 @@ export async function languages({ api, openAs }) {
   const page = await openAs('Ann', { path: `/app/item/${none}` });
   await noteOf(page).getByText('This note has no text yet.').waitFor();
   await openDialog(page, 'Add a language…');
-  await field(page, 'Language').fill('IT');
+  await dialog(page).getByRole('combobox', { name: 'Language' }).fill('IT');
   await page.keyboard.press('Enter');
   await field(page, 'Text').and(page.locator(':focus')).fill('mais');
   await button(page, 'Publish').click();
   await says(page, 'Published.');
-  await noteOf(page).getByText('Italian. Revision 0').waitFor();
+  await noteOf(page).getByText('Italian. Version 1').waitFor();
   await openDialog(page, 'Branches…');
   await line(page, 1).getByText('Italian').waitFor();
   await create(page, 'Empty');
   await line(page, 2).getByRole('button', { name: 'Show texts' }).click();
   await noteOf(page).getByText('Branch 2 has no text yet.').waitFor();
   await openDialog(page, 'Add a language…');
-  await field(page, 'Language').fill('it');
+  await dialog(page).getByRole('combobox', { name: 'Language' }).fill('it');
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'Edit the text: Italian, branch 2' }).getByText('There is no text in Italian in branch 2 yet.').waitFor();
   await page.keyboard.press('Escape');

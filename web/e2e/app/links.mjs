@@ -77,13 +77,13 @@ export async function openByUrl({ api, openAs }) {
   await ann.waitForURL(`**/app/item/${id}`);
   await ann.goBack();
   await ann.getByRole('searchbox').fill('');
-  await ann.getByRole('link', { name: 'open it by its URL' }).click();
+  await ann.getByRole('link', { name: 'open an item by its URL' }).click();
 
   await ann.getByRole('button', { name: 'Open', exact: true }).click();
   await faultAt(ann, 'URL of an item', 'Enter a URL, such as https://example.com/page.');
   for (const [text, why] of [
     ['ftp://kitchen.example', 'A URL begins with http:// or https://.'],
-    ['kitchen.example/ramen', 'A URL begins with http:// or https://.'],
+    ['kitchen/ramen', 'A URL begins with http:// or https://.'],
     ['https://kitchen.example:65536/', 'The port of a URL lies between 1 and 65535.'],
   ]) {
     await open(ann, text);

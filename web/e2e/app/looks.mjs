@@ -189,8 +189,13 @@ export async function shortcutKeys({ openAs, base }) {
   await page.keyboard.press('Escape');
   await dialog(page).waitFor({ state: 'detached' });
 
+  // The search field is that of the page in view, or else that of the search page.
   await page.keyboard.press('/');
-  const search = page.getByRole('searchbox');
+  await page.getByRole('searchbox', { name: 'Search in this library' }).and(page.locator(':focus')).waitFor();
+  await page.getByRole('link', { name: 'Groups' }).click();
+  await page.getByRole('heading', { level: 1, name: 'My groups' }).waitFor();
+  await page.keyboard.press('/');
+  const search = page.getByRole('searchbox', { name: 'Words of an item' });
   await search.and(page.locator(':focus')).waitFor();
   await page.keyboard.type('j/k?');
   expect(await search.inputValue(), 'j/k?', 'what was typed');
@@ -289,4 +294,72 @@ export async function expiry({ api, openAs }) {
   await page.getByText('1 January 2099').waitFor({ state: 'detached' });
   await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
   await page.context().close();
+}
+
+// firstItemAbove: the first item is in the upper half of the window, on the desktop and on a phone:
+// filters are behind one button. It shows how many are on.
+export async function firstItemAbove({ openAs }) {
+  for (const options of [{}, { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true }]) {
+    const page = await openAs('Ann', options);
+    for (const path of [null, `/app/library/${largest}`]) {
+      if (path) await page.goto(new URL(path, page.url()).href);
+      const [first, height] = await page.locator('[data-entry]').first().evaluate((element) => [element.getBoundingClientRect().top, innerHeight]);
+      expect(first < height / 2, true, `whether the first item at ${first} is in the upper half of ${height}, at ${path ?? 'the own library'}`);
+      await fits(page, path ?? 'the own library');
+    }
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByRole('button', { name: 'Notes', exact: true }).click();
+    await page.getByRole('button', { name: 'Filters (1)' }).click();
+    await page.getByRole('button', { name: 'Links', exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Notes', exact: true }).and(page.locator('[aria-pressed="true"]')).waitFor();
+    await page.context().close();
+  }
+}
+
+// newItem: the form shows who will see a new item before it is created. A note has its text, and a
+// link needs no scheme.
+export async function newItem({ api, openAs }) {
+  const page = await openAs('Ann');
+  await page.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  const inView = (locator) => locator.evaluate((element) => element.getBoundingClientRect().bottom < document.querySelector('.form-end').getBoundingClientRect().top);
+  expect(await inView(dialog(page).getByRole('radio', { name: 'Private' })), true, 'whether the visibility is in view');
+  await dialog(page).getByText('Only people it is shared with, and administrators.').waitFor();
+  await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Typed by hand');
+  await dialog(page).getByRole('textbox', { name: 'Link' }).fill('example.com/x');
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
+  await item(page).getByRole('link', { name: 'example.com/x' }).waitFor();
+
+  await page.getByRole('banner').getByRole('button', { name: 'New' }).click();
+  await dialog(page).getByRole('radio', { name: 'Note' }).check();
+  expect(await inView(dialog(page).getByRole('radio', { name: 'Private' })), true, 'whether the visibility of a note is in view');
+  await dialog(page).getByRole('textbox', { name: 'Title' }).fill('With a text');
+  await dialog(page).getByRole('textbox', { name: 'Text' }).fill('Written at *once*.');
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
+  await item(page).getByRole('heading', { level: 2, name: 'With a text' }).waitFor();
+  await item(page).getByText('Written at once.').waitFor();
+  const id = new URL(page.url()).searchParams.get('item');
+  const { content } = await api('Ann', 'query ($id: ID!) { content(id: $id) { visibility revision { body } } }', { id });
+  expect(content, { visibility: 'PRIVATE', revision: { body: 'Written at *once*.' } }, 'the note');
+  await page.context().close();
+}
+
+// strangeTitles: characters that change the direction of text act on their own title only. A page
+// that finds nothing leads on.
+export async function strangeTitles({ api, openAs }) {
+  const title = 'invoice \u202egnp.exe';
+  const id = await create(api, 'Ann', { kind: 'NOTE', title, visibility: 'PUBLIC' });
+  const page = await openAs('Ann');
+  const about = page.locator(`[data-entry="${id}"]`);
+  await about.getByText('Ann Archer').waitFor();
+  await about.getByRole('link').click();
+  await item(page).getByRole('heading', { level: 2 }).first().waitFor();
+  await page.waitForFunction(() => document.title === 'invoice gnp.exe · Carrel');
+  expect(await page.evaluate(() => [...document.querySelectorAll('h2 bdi, h3 bdi')].filter((element) => element.textContent.includes('\u202e')).length), 2, 'titles that are isolated');
+
+  const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });
+  await visitor.getByText('There is no such item').waitFor();
+  await visitor.getByRole('main').getByRole('button', { name: 'sign in' }).waitFor();
+  await visitor.getByRole('main').getByRole('link', { name: 'search' }).click();
+  await visitor.getByRole('heading', { level: 1, name: 'Search' }).waitFor();
+  await Promise.all([page.context().close(), visitor.context().close()]);
 }

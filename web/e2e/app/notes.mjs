@@ -38,7 +38,7 @@ export async function noteTexts({ api, openAs }) {
   expect(await note.locator('img, script').count(), 0, 'elements that a text must not have');
   await note.getByText('<img src=x').waitFor();
   expect(await note.getByRole('combobox', { name: 'Language' }).count(), 0, 'language menus for a text in one language');
-  await note.getByText('Revision 0, by Ann').waitFor();
+  await note.getByText('Version 1, by Ann').waitFor();
 
   // Another language appears while the note is open, and can be chosen.
   await saveText(api, 'Ann', id, { locale: 'fr_CA', title: 'Du pain', body: 'Prendre *trois* tasses.' });
@@ -51,7 +51,7 @@ export async function noteTexts({ api, openAs }) {
   expect(await note.getByText('Take three').count(), 0, 'the other text');
   await saveText(api, 'Ann', id, { locale: 'fr_CA', title: 'Du pain', body: 'Prendre quatre tasses.' });
   await note.getByText('Prendre quatre tasses.').waitFor();
-  await note.getByText('Revision 1, by Ann').waitFor();
+  await note.getByText('Version 2, by Ann').waitFor();
   await cleo.context().close();
 
   // The gateway chooses by the browser's languages.
@@ -80,7 +80,7 @@ export async function hugeNote({ api, openAs, faults }) {
   const id = await makeNote(api, 'Salt', { body: 'a\n'.repeat(130_000) + '\n' + '*a '.repeat(2000) + 'last' });
   const ann = await openAs('Ann', { path: `/app/item/${id}` });
   const note = noteOf(ann);
-  await note.getByText('Revision 0, by Ann').waitFor({ timeout: 60_000 });
+  await note.getByText('Version 1, by Ann').waitFor({ timeout: 60_000 });
   expect(await note.locator('.markdown').evaluate((text) => text.textContent.endsWith('last')), true, 'the end of the text is there');
   await note.getByRole('button', { name: 'Edit text…' }).click({ timeout: 60_000 });
   await dialog(ann).getByRole('textbox', { name: 'Text' }).fill('a pinch');
@@ -156,8 +156,9 @@ export async function drafts({ api, openAs }) {
   await field(ann, 'Text').fill('Boil *water*. Add salt.');
   await ann.keyboard.press('Escape');
   await dialog(ann).waitFor({ state: 'detached' });
+  await noteOf(ann).getByText('You have a draft that is not published.').waitFor();
   await ann.reload();
-  await openEditor(ann, 'Write text…');
+  await openEditor(ann, 'Continue the draft');
   expect(await field(ann, 'Text').inputValue(), 'Boil *water*. Add salt.', 'the draft after a reload');
   await field(ann, 'Title').fill('');
   await button(ann, 'Publish').click();
@@ -171,6 +172,7 @@ export async function drafts({ api, openAs }) {
   await noteOf(ann).getByText('Boil water. Add salt.').waitFor();
   await ann.getByRole('heading', { level: 1, name: 'Soup of the day' }).waitFor();
   expect(await draftsOf(api, 'Ann', id), [], 'drafts after publishing');
+  await noteOf(ann).getByText('You have a draft that is not published.').waitFor({ state: 'detached' });
 
   await openEditor(ann);
   await field(ann, 'Text').fill('Never mind.');
@@ -219,12 +221,15 @@ export async function textConflict({ api, openAs }) {
   await conflict.getByText('Your text does not have these parts of Ann Archer.').waitFor();
   await conflict.locator('blockquote').getByText('THREE of Ann').waitFor();
   await button(cleo, 'Leave them out').waitFor();
+  await cleo.setViewportSize({ width: 390, height: 844 });
+  expect(await dialog(cleo).evaluate((element) => element.scrollWidth <= element.clientWidth), true, 'whether the editor fits on a phone');
+  await cleo.setViewportSize({ width: 1280, height: 860 });
   // The question is in view again each time that Publish is pressed.
   await field(cleo, 'Text').focus();
   await dialog(cleo).evaluate((element) => element.scrollTo(0, element.scrollHeight));
   await button(cleo, 'Publish').click();
   await conflict.and(cleo.locator(':focus')).waitFor();
-  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
+  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= document.querySelector('.dialog-head').getBoundingClientRect().bottom && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
   await field(cleo, 'Text').fill('one\nTWO of mine\nTHREE of Ann');
   await button(cleo, 'I have merged them').click();
   await conflict.waitFor({ state: 'detached' });
@@ -264,13 +269,13 @@ export async function history({ api, openAs }) {
   await language.selectOption({ label: 'German' });
   await noteOf(ann).getByText('Birnen').waitFor();
   await noteOf(ann).getByRole('button', { name: 'History…' }).click();
-  await dialog(ann).getByRole('listitem', { name: 'Revision 0' }).waitFor();
+  await dialog(ann).getByRole('listitem', { name: 'Version 1' }).waitFor();
   expect(await dialog(ann).getByRole('listitem').count(), 1, 'revisions in German');
   await ann.keyboard.press('Escape');
   await language.selectOption({ label: 'All languages' });
   await noteOf(ann).getByText('sugar 31').waitFor();
   await noteOf(ann).getByRole('button', { name: 'History…' }).click();
-  const line = (number) => dialog(ann).getByRole('listitem', { name: `Revision ${number}`, exact: true });
+  const line = (number) => dialog(ann).getByRole('listitem', { name: `Version ${number + 1}`, exact: true });
   await line(31).getByText('Current').waitFor();
   const changes = async () => [await dialog(ann).locator('del').allTextContents(), await dialog(ann).locator('ins').allTextContents()];
   await dialog(ann).getByText('sugar 30').waitFor();
@@ -287,7 +292,7 @@ export async function history({ api, openAs }) {
   expect(await changes(), [['apples', 'sugar'], ['plums', 'sugar 31']], 'revision 0 and 31');
 
   await line(1).getByRole('button', { name: 'Set as current' }).click();
-  await says(ann, 'Revision 1 is current now.');
+  await says(ann, 'Version 2 is current now.');
   await line(31).getByRole('button', { name: 'Set as current' }).waitFor();
   await line(1).getByText('Current').waitFor();
   await line(1).getByRole('button', { name: 'Show changes' }).and(ann.locator(':focus')).waitFor();
@@ -336,6 +341,10 @@ export async function suggestions({ api, openAs }) {
   await dialog(ann).getByText('There are no open suggestions.').waitFor();
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('lemon').waitFor();
+  // The history names who has suggested the text, and who has accepted it.
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await dialog(ann).getByRole('listitem', { name: 'Version 2' }).getByText('Ann Archer, who has accepted a suggestion by Cleo Carter').waitFor();
+  await ann.keyboard.press('Escape');
   await suggestions(cleo);
   await card(cleo).getByText('Accepted').waitFor();
   await cleo.keyboard.press('Escape');

@@ -141,7 +141,9 @@ export async function pasteConflict({ openAs, api }) {
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill('mine, longer');
   await api('Anonymous', 'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }', { input: { id, secret, body: 'theirs' } });
   await dialog(page).getByRole('button', { name: 'Save' }).click();
-  await dialog(page).getByText('Somebody else changed this paste while you edited it.').waitFor();
+  const conflict = dialog(page).getByText('Somebody else changed this paste while you edited it.');
+  await conflict.waitFor();
+  expect(await conflict.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight), true, 'whether the conflict is in view');
   expect(await dialog(page).getByRole('textbox', { name: 'Text' }).inputValue(), 'mine, longer', 'the typed text');
   await dialog(page).getByRole('button', { name: 'Replace their version' }).click();
   await says(page, 'Saved.');

@@ -145,10 +145,11 @@ export async function find({ openAs }) {
   });
   await page.getByRole('searchbox').fill('cut short');
   await page.getByText('None found so far').waitFor({ state: 'attached' });
-  expect(await page.getByText('No matches').count(), 0, 'messages that nothing matches');
+  const people = page.getByRole('region', { name: 'People and groups' });
+  expect(await people.getByText('No matches').count(), 0, 'messages that nothing matches');
   await page.getByRole('button', { name: 'Show more' }).waitFor();
   await page.getByRole('searchbox').fill('nobody at all');
-  await page.getByText('No matches').waitFor();
+  await people.getByText('No matches').waitFor();
   await page.getByRole('searchbox').fill('u:demo:cleo');
   await page.getByRole('link', { name: 'Open u:demo:cleo' }).click();
   await page.getByRole('heading', { level: 1, name: 'Cleo Carter' }).waitFor();
@@ -156,9 +157,10 @@ export async function find({ openAs }) {
   await page.getByText('items visible to all of demo').waitFor();
   await page.locator('[data-entry]').first().waitFor();
   expect(await entry(page, 'internal/poll').count(), 0, 'private items in another library');
-  await page.getByRole('checkbox', { name: 'Include private items shared with me' }).check();
+  await page.getByRole('button', { name: 'Filters' }).click();
+  await page.getByRole('button', { name: 'Private items shared with me' }).click();
   await entry(page, 'internal/poll').waitFor();
-  expect((await focused(page)).trim(), 'Include private items shared with me', 'what has focus after the checkbox was checked');
+  expect((await focused(page)).trim(), 'Private items shared with me', 'what has focus after the filter was chosen');
   await page.context().close();
 }
 

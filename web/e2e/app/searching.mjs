@@ -4,6 +4,8 @@ import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './fix
 const largest = 'g:demo:standard-library';
 const field = (page) => page.getByRole('searchbox', { name: 'Search in this library' });
 const chip = (page, name) => page.getByRole('group', { name: 'Filters' }).getByRole('button', { name, exact: true });
+// unfold shows all filters.
+const unfold = (page) => page.getByRole('button', { name: 'Filters', exact: true }).click();
 const progress = (page) => page.getByRole('region', { name: 'Search results' }).getByRole('progressbar');
 
 // isSearch reports whether a request reads a page of a search.
@@ -38,6 +40,7 @@ export async function searching({ api, openAs }) {
   expect(new URL(page.url()).searchParams.get('q'), 'HTTP', 'the words in the address');
 
   const notes = await matching(api, 'Anonymous', { text: 'HTTP', kinds: ['NOTE'] });
+  await unfold(page);
   await chip(page, 'Notes').click();
   await page.waitForFunction(() => new URLSearchParams(location.search).get('kind') === 'note');
   await (notes.length > 0 ? found(page, notes.length) : page.getByRole('heading', { name: 'No matches' }).waitFor());
@@ -91,6 +94,7 @@ export async function searching({ api, openAs }) {
 
   // More than one page is read while the reader scrolls.
   const links = await matching(api, 'Anonymous', { kinds: ['LINK'] }, 'ASC');
+  if (!(await chip(page, 'Links').isVisible())) await unfold(page);
   await chip(page, 'Links').click();
   await page.waitForFunction(() => new URLSearchParams(location.search).get('kind') === 'link');
   await page.locator('[data-entry]').first().waitFor();
@@ -226,6 +230,7 @@ export async function searchLive({ api, openAs }) {
   await field(ann).fill('zebra');
   await found(ann, 1);
   await entry(ann, title).waitFor();
+  await unfold(ann);
   await chip(ann, 'Created by me').click();
   await ann.waitForFunction(() => new URLSearchParams(location.search).get('by') === 'u:demo:ann');
   await found(ann, 1);
@@ -248,4 +253,34 @@ export async function searchLive({ api, openAs }) {
   await api('Ann', 'mutation ($input: DeleteContentInput!) { deleteContent(input: $input) { userErrors { message } } }', { input: { id } });
   await entry(ann, changed).waitFor({ state: 'detached' });
   await Promise.all([ann.context().close(), cleo.context().close()]);
+}
+
+// findItems: one search finds items in the viewer's own library and in those of its groups, beside
+// people and groups, and nothing that the viewer cannot see. Two viewers find different items.
+export async function findItems({ api, openAs }) {
+  const make = async (name, title, groups = []) => {
+    const input = { kind: 'NOTE', title, visibility: 'PRIVATE', members: groups.map((principalId) => ({ principalId, role: 'VIEWER' })) };
+    const { createContent } = await api(name, 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
+    expect(createContent.userErrors, [], 'errors of a new item');
+  };
+  await make('Ann', 'Cleo Carter, for everyone', ['g:demo:library-team']);
+  await make('Ann', 'Cleo Carter, for Ann');
+  await make('Ben', 'Cleo Carter, for Ben');
+  const results = (page) => page.getByRole('region', { name: 'Items' });
+  const titles = (page) => results(page).locator('li > a').allTextContents();
+  const [ann, ben] = await Promise.all([openAs('Ann'), openAs('Ben')]);
+  for (const [page, own] of [[ann, 'Cleo Carter, for Ann'], [ben, 'Cleo Carter, for Ben']]) {
+    await page.getByRole('link', { name: 'Search', exact: true }).click();
+    await page.keyboard.press('/');
+    await page.keyboard.type('cleo cart');
+    await results(page).getByText(/^2 matches\. In your library and (that|those) of your/).waitFor();
+    expect((await titles(page)).toSorted(), [own, 'Cleo Carter, for everyone'].toSorted(), 'the items that were found');
+    await page.getByRole('region', { name: 'People and groups' }).getByRole('link', { name: 'Cleo Carter' }).waitFor();
+  }
+  const { displayName } = (await api('Ben', '{ group(id: "g:demo:library-team") { displayName } }')).group;
+  await results(ben).getByText(`in ${displayName}`).waitFor();
+  await results(ben).getByRole('link', { name: 'Cleo Carter, for everyone' }).click();
+  await ben.getByRole('heading', { level: 2, name: 'Cleo Carter, for everyone' }).waitFor();
+  expect(decodeURIComponent(new URL(ben.url()).pathname), '/app/library/g:demo:library-team', 'the library in which it is opened');
+  await Promise.all([ann.context().close(), ben.context().close()]);
 }

@@ -103,7 +103,6 @@ async function edit(ann, cleo) {
   await says(ann, 'Saved.');
   await entry(cleo, title).getByText('A fixture with high sides, for one reader.').waitFor();
   await item(cleo).getByText('A fixture with high sides, for one reader.').waitFor();
-  await item(cleo).getByText('version 2').waitFor();
 }
 
 // conflict lets another user change the item while it is edited.
@@ -465,4 +464,28 @@ export async function whoSees({ api, openAs }) {
   await says(ann, 'Undone.');
   await entry(cleo, 'Seen by whom').waitFor();
   await Promise.all([ann.context().close(), cleo.context().close()]);
+}
+
+// undoneRemoval: a user who has removed a public item from the own library adds it again from the
+// notice. A private item cannot be added again by its viewer, so its notice has no such button.
+export async function undoneRemoval({ api, openAs }) {
+  const make = (title, visibility) => api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }', { input: { kind: 'NOTE', title, visibility, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] } });
+  await make('Removed by mistake', 'PUBLIC');
+  await make('Removed for good', 'PRIVATE');
+  const cleo = await openAs('Cleo');
+  await live(cleo);
+  const remove = async (name) => {
+    await openEntry(cleo, name);
+    await item(cleo).getByRole('button', { name: 'Remove from my library…' }).click();
+    await confirm(cleo, 'Remove from your library?', 'Remove');
+    await says(cleo, `“${name}” was removed from your library.`);
+    await entry(cleo, name).waitFor({ state: 'detached' });
+  };
+  await remove('Removed by mistake');
+  await cleo.getByRole('button', { name: 'Undo' }).click();
+  await says(cleo, 'Undone.');
+  await entry(cleo, 'Removed by mistake').waitFor();
+  await remove('Removed for good');
+  expect(await cleo.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons for what cannot be undone');
+  await cleo.context().close();
 }

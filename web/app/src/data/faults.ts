@@ -36,16 +36,16 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
 // sentence adds a capital letter and a full stop to a message.
 export function sentence(message: string): string {
   const text = message.trim();
-  if (text === '') return 'The gateway did not give a reason.';
+  if (text === '') return 'The server did not give a reason.';
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }
 
 const texts: Record<string, string> = {
   RATE_LIMITED: 'Too many requests in a short time.',
-  TIMEOUT: 'The gateway took too long to answer.',
+  TIMEOUT: 'The server took too long to answer.',
   UNAVAILABLE: 'The service is temporarily unavailable.',
   CONTENTION: 'Too many people are changing this at once.',
-  OUTCOME_UNKNOWN: 'The gateway does not know whether this was done. Check before you try again.',
+  OUTCOME_UNKNOWN: 'The server does not know whether this was done. Check before you try again.',
   UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
@@ -69,7 +69,7 @@ interface Failure {
 export function explain(error: unknown, { online = true } = {}): Explanation {
   const { errors = [], status = 0 } = (error ?? {}) as Failure;
   const [first] = errors;
-  if (!first && !status) return online ? { kind: 'temporary', text: 'The gateway could not be reached.' } : { kind: 'offline', text: 'You are offline.' };
+  if (!first && !status) return online ? { kind: 'temporary', text: 'The server could not be reached.' } : { kind: 'offline', text: 'You are offline.' };
   const request = error instanceof RequestError ? error : new RequestError(status, errors);
   const text = texts[request.code] ?? (first && sentence(first.message));
   if (!text) return answered(status);
@@ -85,8 +85,8 @@ export function isBadInput(error: unknown): boolean {
 // answered explains an HTTP answer without GraphQL errors: from a proxy, or from a gateway that
 // failed.
 function answered(status: number): Explanation {
-  if (status < 400) return { kind: 'other', text: `The response did not come from the gateway (HTTP ${status}).` };
-  return { kind: status >= 500 ? 'temporary' : 'other', text: `The gateway failed (HTTP ${status}).` };
+  if (status < 400) return { kind: 'other', text: `The response did not come from the server (HTTP ${status}).` };
+  return { kind: status >= 500 ? 'temporary' : 'other', text: `The server failed (HTTP ${status}).` };
 }
 
 function kindOf({ code, retryable }: RequestError): Explanation['kind'] {

@@ -24,3 +24,10 @@ export function shownAddress(address: string): string {
   const [, host = '', rest = ''] = /^(?:https?:\/\/)?([^/?#\\]*)(.*)$/is.exec(address) ?? [];
   return shownHost(host) + rest.replaceAll(/[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu, encodeURIComponent);
 }
+
+// withScheme returns a link as a person types it, such as example.com/x, with https. Other texts stay
+// as they are.
+export function withScheme(text: string): string {
+  const link = text.trim();
+  return /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+(:\d+)?([/?#]\S*)?$/u.test(link) ? `https://${link}` : link;
+}

@@ -2,7 +2,7 @@
 
 // shortcuts are the keyboard shortcuts, in the order in which the dialog lists them.
 export const shortcuts = [
-  { name: 'search', keys: ['/'], meaning: 'Search' },
+  { name: 'search', keys: ['/'], meaning: 'Search in the library or page in view' },
   { name: 'next', keys: ['j'], meaning: 'Next item' },
   { name: 'previous', keys: ['k'], meaning: 'Previous item' },
   { name: 'open', keys: ['Enter'], meaning: 'Open the selected item' },

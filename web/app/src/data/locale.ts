@@ -9,3 +9,24 @@ export function readLocale(text: string): string | null {
   if (language === '') return null;
   return country === undefined ? language.toLowerCase() : `${language.toLowerCase()}_${country.toUpperCase()}`;
 }
+
+const names = new Intl.DisplayNames(['en-GB'], { type: 'language', fallback: 'none' });
+const letters = [...'abcdefghijklmnopqrstuvwxyz'];
+
+// languagesByName maps the names of languages to their codes.
+export const languagesByName: ReadonlyMap<string, string> = new Map(
+  letters
+    .flatMap((first) => letters.map((second) => first + second))
+    .flatMap((code): [string, string][] => {
+      const name = names.of(code);
+      return name ? [[name, code]] : [];
+    })
+    .sort(([a], [b]) => a.localeCompare(b)),
+);
+
+// localeNamed returns the locale for the name of a language, or for its code; null if it is neither.
+export function localeNamed(text: string): string | null {
+  const wanted = text.trim().toLowerCase();
+  const [, code] = [...languagesByName].find(([name]) => name.toLowerCase() === wanted) ?? [];
+  return code ?? readLocale(text);
+}

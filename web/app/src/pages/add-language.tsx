@@ -3,7 +3,7 @@
 import { useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { explain } from '../data/faults.ts';
-import { readLocale } from '../data/locale.ts';
+import { languagesByName, localeNamed } from '../data/locale.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, type FormState } from '../ui/forms.tsx';
 import { useOnline } from '../ui/notices.tsx';
@@ -26,11 +26,11 @@ export function AddLanguage({ contentId, branch, known, onClose, onChosen }: Add
   const online = useOnline();
   const [text, setText] = useState('');
   const [state, setState] = useState<FormState & { faults: { locale?: string[] } }>(idle);
-  const locale = readLocale(text);
+  const locale = localeNamed(text);
   const wrong = (why: string) => setState({ busy: false, faults: { locale: [why] } });
 
   const choose = async () => {
-    if (locale === null) return wrong('Enter a language of two letters, such as de, or one with a country, such as de_CH.');
+    if (locale === null) return wrong('Enter the name of a language, such as German, or its code, such as de or de_CH.');
     if (known.includes(locale)) return wrong(`There is a text in ${languageName(locale)} already. Choose it under Language.`);
     setState({ ...idle, busy: true });
     try {
@@ -45,8 +45,8 @@ export function AddLanguage({ contentId, branch, known, onClose, onChosen }: Add
       <Form onSubmit={() => void choose()} submission={state} actions={<Actions submission={state} verb="Write the text" />}>
         <TextField
           label="Language"
-          hint="Two letters, such as de for German, or with a country, such as de_CH. Use xx for text in no language."
-          placeholder="de"
+          hint="Its name, such as German, or its code, also with a country, such as de_CH. Use xx for text in no language."
+          suggestions={[...languagesByName.keys()]}
           autoCapitalize="none"
           spellCheck={false}
           value={text}

@@ -1,12 +1,13 @@
 // Creating an item, in the reader's own library or for a group as well.
 import { useState, type ChangeEvent } from 'react';
 import { useQuery } from '@apollo/client/react';
+import { withScheme } from '../data/hosts.ts';
 import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery, type LibraryVisibility } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
 import { kindName } from '../ui/words.ts';
 
-const empty = { title: '', link: '', description: '' };
+const empty = { title: '', link: '', description: '', body: '' };
 
 export type CreatedItem = EntryFragment;
 export type GroupName = NonNullable<GroupNameQuery['group']>;
@@ -21,7 +22,7 @@ interface CreateItemProps {
 // CreateItem creates an item. groupId is the group whose page the reader came from.
 // If it is null, the item is only put into the reader's own library.
 export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps) {
-  const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'visibility', 'members']);
+  const submission = useSubmit(CreateContentDocument, ['title', 'description', 'link', 'body', 'visibility', 'members']);
   const group = useGroup(groupId);
   const [kind, setKind] = useState<ContentKind>('LINK');
   const [text, setText] = useState(empty);
@@ -32,12 +33,12 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setText({ ...text, [name]: event.target.value });
 
   const save = async () => {
-    const { title, link, description } = text;
+    const { title, link, description, body } = text;
     const payload = await submission.send({
       kind,
       title,
       visibility,
-      ...(kind === 'LINK' && { link }),
+      ...(kind === 'LINK' ? { link: withScheme(link) } : body && { body }),
       ...(description && { description }),
       ...(shared && { members: [{ principalId: group.id, role: 'VIEWER' as const }] }),
     });
@@ -53,6 +54,7 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
           name="kind"
           value={kind}
           onChange={setKind}
+          compact
           options={[
             { value: 'LINK', label: kindName.LINK, meaning: 'A link to a web page.' },
             { value: 'NOTE', label: kindName.NOTE, meaning: 'A text that you write here.' },
@@ -60,10 +62,11 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
         />
         <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
         {kind === 'LINK' && (
-          <TextField label="Link" type="url" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')} faults={submission.faults.link} />
+          <TextField label="Link" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')} faults={submission.faults.link} />
         )}
-        <TextField label="Description" rows={3} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
-        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item" faults={submission.faults.visibility} />
+        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item" faults={submission.faults.visibility} compact />
+        {kind === 'NOTE' && <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={6} value={text.body} onChange={edit('body')} faults={submission.faults.body} />}
+        <TextField label="Description" rows={2} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
       </Form>
     </Dialog>
   );

@@ -13,6 +13,7 @@ import {
   type UpdateContentInput,
   type UpdateContentMutation,
 } from '../generated/operations.ts';
+import { withScheme } from '../data/hosts.ts';
 import { keepMine, merge, saveMerged, takeTheirs, type, type Edits, type Merged, type Saved } from '../data/merge.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit, type Submission, type TextFieldProps } from '../ui/forms.tsx';
@@ -70,7 +71,7 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
         <Lost text={lost} />
         <Overtaken fields={lost ? [] : form.theirs} />
         {field('title', 'Title', { autoFocus: true })}
-        {item.kind === 'LINK' && field('link', 'Link', { type: 'url', inputMode: 'url' })}
+        {item.kind === 'LINK' && field('link', 'Link', { inputMode: 'url' })}
         {field('description', 'Description', { rows: 5 })}
         {lost && <CopyText text={shown} />}
       </Form>
@@ -95,9 +96,11 @@ function textOf({ kind, title, link, description }: ItemFragment): Texts {
   return { title, description: description ?? '', ...(kind === 'LINK' && { link: link ?? '' }) };
 }
 
-// sentText converts typed texts to an input, in which an empty description is null.
+// sentText converts typed texts to an input, in which an empty description is null and a link has a
+// scheme.
 function sentText(changes: Partial<Texts>): Partial<UpdateContentInput> {
-  return changes.description === '' ? { ...changes, description: null } : changes;
+  const { description, link } = changes;
+  return { ...changes, ...(description === '' && { description: null }), ...(link !== undefined && { link: withScheme(link) }) };
 }
 
 // EditableValues are the values of an item that forms may change.
@@ -222,7 +225,7 @@ function Lost({ text }: { text: string }) {
 
 // newItem returns the input that creates an item of the same kind with other texts.
 function newItem({ kind }: ItemFragment, { title, link, description }: Texts): CreateContentInput {
-  return { kind, title, ...(kind === 'LINK' && { link }), ...(description && { description }) };
+  return { kind, title, ...(kind === 'LINK' && { link: withScheme(link ?? '') }), ...(description && { description }) };
 }
 
 function CopyText({ text }: { text: Texts }) {

@@ -1,5 +1,5 @@
 // Changing and deleting a paste, for those who have its secret.
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { expiryAfter, lifetimes } from '../data/pastes.ts';
 import type { Faults } from '../data/faults.ts';
@@ -19,6 +19,8 @@ interface EditPasteProps {
   onClose: () => void;
   onDone: () => void;
 }
+
+const overtakenText = 'Somebody else changed this paste while you edited it. Your text is still here. Save again to replace their version, or cancel to see it.';
 
 export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const submission = useSubmit(UpdatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt', 'secret'], { keyed: false });
@@ -58,14 +60,11 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
     }
   };
   const faults = wrong ?? faultsOf(submission);
+  // Next to the button, a conflict is in view wherever the form is scrolled to.
+  const shown = useMemo(() => (overtaken && !wrong ? { form: [overtakenText] } : faults), [overtaken, wrong, submission.faults]);
   return (
     <Dialog title="Edit paste" onClose={onClose} unsaved={Object.keys(change).length > 0} wide>
-      <Form onSubmit={save} submission={{ ...submission, faults }} actions={<Actions submission={submission} verb={overtaken ? 'Replace their version' : 'Save'} />}>
-        {overtaken && (
-          <p className="fault" role="alert">
-            Somebody else changed this paste while you edited it. Your text is still here. Save again to replace their version, or cancel to see it.
-          </p>
-        )}
+      <Form onSubmit={save} submission={{ ...submission, faults: shown }} actions={<Actions submission={submission} verb={overtaken ? 'Replace their version' : 'Save'} />}>
         <SecretField value={secret} onChange={setSecret} faults={faults.secret} autoFocus={secret === ''} />
         <PasteFields text={text} faults={faults} onChange={setText} autoFocus={secret !== ''} />
         <SelectField label="Expires" value={lifetime} onChange={setLifetime} faults={faults.expiresAt}>

@@ -34,7 +34,9 @@ export function ChangeExpiry({ item, onClose, onDone }: ChangeExpiryProps) {
   return (
     <Dialog title="Expiry" onClose={onClose} unsaved={after !== before}>
       <Form onSubmit={save} submission={{ ...submission, faults: missing ? { expiresAt: faults } : submission.faults }} actions={<Actions submission={submission} verb="Save" />}>
-        <p className="about">{item.title}</p>
+        <p className="about">
+          <bdi>{item.title}</bdi>
+        </p>
         <Choice
           label="Expires"
           name="expires"

@@ -1,27 +1,35 @@
-// Searches for users and groups by the beginning of a name, or opens one by its id.
-// Items are opened by their URL.
+// Searches for items by words in all libraries that the viewer reads as its own, and for people and
+// groups by the beginning of a name. It opens one by its id, and an item by its URL.
 import { useEffect, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { hasNone } from '../data/connections.ts';
 import { FindPrincipalsDocument, type FindPrincipalsQuery } from '../generated/operations.ts';
 import { principalId, type OpenPlace } from '../data/routes.ts';
+import { excerpt } from '../data/markdown.ts';
+import { isBadInput } from '../data/faults.ts';
+import { longestText, mostWords, noFilter } from '../data/filter.ts';
 import { Search, VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useDebounced } from '../ui/people-picker.tsx';
-import { useSession } from '../ui/session.tsx';
+import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.tsx';
-import { foundOf, kindOfPrincipal, visibilityName } from '../ui/words.ts';
+import { dateOf, foundOf, handleOf, kindName, kindOfPrincipal, matchesOf, visibilityName } from '../ui/words.ts';
+import { useFindItems } from './use-find-items.ts';
 
 const atOnce = 25;
+// pause is how long a person has to stop typing before a search begins, in milliseconds: a search of
+// several libraries costs more than one for names.
+const pause = 400;
 const isUrl = (text: string) => /^\s*https?:/i.test(text);
 const itemOf = (url: string): OpenPlace => ({ name: 'open', url: url.trim(), tenant: '' });
 
 export function FindPage({ q }: { q: string }) {
   const { claims } = useSession();
   const signedIn = claims !== null;
+  const me = useMe();
   const { go } = useNavigation();
   const [text, setText] = useState(q);
-  const prefix = useDebounced(text.trim());
+  const prefix = useDebounced(text.trim(), pause);
   useTitle('Search');
 
   // The address follows what is typed; if the address itself changes, by a link or by going
@@ -53,17 +61,19 @@ export function FindPage({ q }: { q: string }) {
           else if (isUrl(text)) go(itemOf(text));
         }}
       >
-        <label htmlFor="find">{signedIn ? `Name of a user or group in ${claims.tenant}, or any id` : 'Id of a user or group'}</label>
+        <label htmlFor="find">{signedIn ? 'Words of an item, or the name of a person or group' : 'Id of a user or group'}</label>
         <div className="search-box">
           <Search />
           <input
             id="find"
             type="search"
+            data-search
+            maxLength={longestText}
             value={text}
             autoComplete="off"
             autoCapitalize="none"
             spellCheck={false}
-            placeholder={signedIn ? 'ann, or g:demo:team' : 'g:demo:team'}
+            placeholder={signedIn ? 'recipe, or ann' : 'g:demo:team'}
             onChange={(event) => setText(event.target.value)}
           />
         </div>
@@ -83,12 +93,79 @@ export function FindPage({ q }: { q: string }) {
         </p>
       ) : (
         <p className="hint">
-          To find an item, <To place={itemOf('')}>open it by its URL</To>.
+          You can also <To place={itemOf('')}>open an item by its URL</To>.
         </p>
       )}
-      {!isId && !signedIn && <p className="hint">Sign in to search by name.</p>}
-      {!isId && !isUrl(prefix) && claims && <Found tenant={claims.tenant} prefix={prefix} />}
+      {!isId && !signedIn && <p className="hint">Sign in to search by words and names.</p>}
+      {!isId && !isUrl(prefix) && me && prefix.length > 1 && (
+        <section aria-labelledby="found-items" className="found-items">
+          <h2 id="found-items">Items</h2>
+          <FoundItems key={prefix} viewerId={me.id} text={prefix} />
+        </section>
+      )}
+      {!isId && !isUrl(prefix) && claims && (
+        <section aria-labelledby="found-people" className="found-items">
+          <h2 id="found-people">People and groups</h2>
+          <Found tenant={claims.tenant} prefix={prefix} />
+        </section>
+      )}
     </article>
+  );
+}
+
+// searchedIn says in which of the viewer's libraries a search was.
+function searchedIn(searched: number, unread: number): string {
+  const groups = searched - 1;
+  if (groups === 0) return 'In your library.';
+  if (unread > 0) return `In your library and those of ${groups} of your groups.`;
+  return `In your library and ${groups === 1 ? 'that of your group' : `those of your ${groups} groups`}.`;
+}
+
+// FoundItems lists the items that a text finds, and in which library each is.
+function FoundItems({ viewerId, text }: { viewerId: string; text: string }) {
+  const { found, longer, searched, left, busy, error, goOn } = useFindItems(viewerId, text);
+  const list = useRef<HTMLUListElement>(null);
+  const unread = left?.length ?? 0;
+  return (
+    <>
+      <p className="hint" role="status">
+        {busy ? 'Searching... ' : ''}
+        {matchesOf(found.length, busy || unread > 0)} {searched > 0 && searchedIn(searched, unread)}
+      </p>
+      <ul className="newest" ref={list}>
+        {found.map(({ item, library }) => (
+          <li key={item.id} data-found={item.id}>
+            <To place={{ name: 'library', id: library.id, item: item.id }}>
+              <bdi>{item.title}</bdi>
+            </To>
+            {item.description && <p>{excerpt(item.description, 160)}</p>}
+            <small>
+              {kindName[item.kind]} · <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)} · in <bdi>{library.name}</bdi> · <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>
+            </small>
+          </li>
+        ))}
+      </ul>
+      {longer.length > 0 && (
+        <p className="hint">
+          There may be more in{' '}
+          {longer.map((library, index) => (
+            <span key={library.id}>
+              {index > 0 && ', '}
+              <To place={{ name: 'library', id: library.id, filter: { ...noFilter, text } }}>
+                <bdi>{library.name}</bdi>
+              </To>
+            </span>
+          ))}
+          .
+        </p>
+      )}
+      {error !== null && (isBadInput(error) ? <p className="hint">A search for items has at most {mostWords} words.</p> : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
+      {!busy && error === null && unread > 0 && (
+        <button type="button" className="button" onClick={goOn}>
+          Search {unread} more {unread === 1 ? 'library' : 'libraries'}
+        </button>
+      )}
+    </>
   );
 }
 
@@ -124,9 +201,11 @@ function Found({ tenant, prefix }: { tenant: string; prefix: string }) {
           <li key={node.id}>
             <Monogram id={node.id} name={node.displayName} />
             <span className="members-name">
-              <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
+              <To place={{ name: 'library', id: node.id }}>
+                <bdi>{node.displayName}</bdi>
+              </To>
               <small>
-                {kindOfPrincipal(node.id) === 'group' ? 'Group' : 'User'} · {node.id} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant, kindOfPrincipal(node.id))}
+                {handleOf(node.id, tenant)} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant, kindOfPrincipal(node.id))}
               </small>
             </span>
           </li>

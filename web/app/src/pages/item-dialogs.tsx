@@ -49,7 +49,9 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
   };
   return (
     <Confirm title="Delete for everyone?" verb="Delete" submission={submission} onConfirm={remove} onClose={onClose}>
-      <p className="about">{item.title}</p>
+      <p className="about">
+        <bdi>{item.title}</bdi>
+      </p>
       <Overtaken changed={changed} refused={refused} onSeen={acknowledge} />
       <p>It is removed from every library. This cannot be undone.</p>
     </Confirm>
@@ -108,7 +110,9 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
   };
   return (
     <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={onClose}>
-      <p className="about">{item.title}</p>
+      <p className="about">
+        <bdi>{item.title}</bdi>
+      </p>
       <p>{removalMeaning(item, library)}</p>
     </Confirm>
   );

@@ -26,8 +26,8 @@ import { useSay, type Undo } from '../ui/notices.tsx';
 import { Panel } from '../ui/panel.tsx';
 import type { Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
-import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
-import { dateOf, kindName, roleName, visibilityName } from '../ui/words.ts';
+import { Empty, Failed, LeadOn, Loading, Outdated } from '../ui/states.tsx';
+import { dateOf, kindName, named, roleName, visibilityName } from '../ui/words.ts';
 import { EditItem } from './edit-item.tsx';
 import { ChangeExpiry } from './expiry.tsx';
 import { Note } from './note.tsx';
@@ -107,8 +107,9 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   return (
     <>
       {gone ? (
-        <Empty heading="Not found">
-          <p>There is no such item, or you no longer have access to it.</p>
+        <Empty heading="Not found" level={heading}>
+          <p>There is no such item, or you have no access to it. The person who gave you the link can share it with you.</p>
+          <LeadOn />
         </Empty>
       ) : lost ? (
         <Failed error={error} onRetry={retry} heading={lost} />
@@ -191,7 +192,9 @@ function Facts({ item }: { item: ItemFragment }) {
         <div>
           <dt>Created by</dt>
           <dd>
-            <To place={{ name: 'library', id: item.createdBy.id }}>{item.createdBy.displayName}</To>
+            <To place={{ name: 'library', id: item.createdBy.id }}>
+              <bdi>{item.createdBy.displayName}</bdi>
+            </To>
           </dd>
         </div>
       )}
@@ -204,7 +207,7 @@ function Facts({ item }: { item: ItemFragment }) {
       <div>
         <dt>Last changed</dt>
         <dd>
-          <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>, version {item.version}
+          <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>
         </dd>
       </div>
       {item.expiresAt && (
@@ -293,7 +296,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   };
   // The dialog is removed together with the item, so that focus does not return to its button.
   const removed = ({ id, mine, displayName }: ItemLibrary) => {
-    say(`“${item.title}” was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`, undoRemoval(id, mine));
+    say(`${named(item.title)} was removed from ${mine ? 'your library' : `the library of ${displayName}`}.`, undoRemoval(id, mine));
     onChanged(item.id);
     leave();
   };
@@ -312,13 +315,13 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     };
   };
   const deleted = () => {
-    say(`“${item.title}” was deleted.`);
+    say(`${named(item.title)} was deleted.`);
     leave();
     forgetItem(client.cache, item.id);
   };
   const created = (fresh: EntryFragment) => {
     if (close()) go({ name: 'item', id: fresh.id });
-    say(`“${fresh.title}” was created in your library.`);
+    say(`${named(fresh.title)} was created in your library.`);
   };
   const restore = useSubmit(UpdateContentDocument);
   const visible = (payload: SavedItem, before: LibraryVisibility) => {

@@ -7,7 +7,7 @@ import { LibraryHeadDocument, type LibraryHeadQuery } from '../generated/operati
 import { Down, Rows, Up, VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
 import { usePreference } from '../ui/preference.ts';
-import { useMe, useSession } from '../ui/session.tsx';
+import { useMe } from '../ui/session.tsx';
 import { accessTo, countOf, kindOfPrincipal, newUpdates, visibilityName } from '../ui/words.ts';
 import type { Live } from './use-library.ts';
 
@@ -25,10 +25,8 @@ const liveWords: Record<FollowStatus, string> = {
   failed: 'Live updates are off. Reload the page to see changes by others.',
 };
 
-export function LibraryHead({ principal, place, live }: { principal: Owner; place: LibraryPlace; live: Live }) {
+export function LibraryHead({ principal, live }: { principal: Owner; live: Live }) {
   const me = useMe();
-  const { signedIn } = useSession();
-  const { go } = useNavigation();
   const isGroup = kindOfPrincipal(principal.id) === 'group';
   const mine = me?.id === principal.id;
   const { bucket, count } = principal.library;
@@ -51,12 +49,6 @@ export function LibraryHead({ principal, place, live }: { principal: Owner; plac
         )}
       </p>
       {isGroup && <LibraryTabs id={principal.id} />}
-      {signedIn && bucket !== 'PRIVATE' && (
-        <label className="check">
-          <input type="checkbox" checked={place.shared} onChange={(event) => go(fromTheStart(place, { shared: event.target.checked }), { replace: true })} />
-          <span>Include private items shared with me</span>
-        </label>
-      )}
     </header>
   );
 }

@@ -1,7 +1,9 @@
 // The search field of a library, and its filters.
 import { useEffect, useState, type RefObject } from 'react';
+import { useQuery } from '@apollo/client/react';
 import { allKinds, allRoles, allVisibilities, isNarrow, longestText, noFilter, toggle, type Filter } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
+import { PrincipalDocument } from '../generated/operations.ts';
 import { Close, Search, VisibilityIcon } from '../ui/icons.tsx';
 import { useNavigation } from '../ui/navigation.tsx';
 import { useDebounced } from '../ui/people-picker.tsx';
@@ -49,6 +51,14 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   // A filter from the address can be switched off, even if it matches nothing here.
   const visibilities = allVisibilities.filter((visibility) => possible.includes(visibility) || filter.visibilities.includes(visibility));
   const creator = filter.createdBy;
+  // Only what narrows the search is shown until the filters are unfolded.
+  const [unfolded, unfold] = useState(false);
+  const kinds = allKinds.filter((kind) => unfolded || filter.kinds.includes(kind));
+  const roles = allRoles.filter((role) => unfolded || filter.roles.includes(role));
+  const mineOnly = creator !== null && creator === me?.id;
+  const active = filter.kinds.length + filter.visibilities.length + filter.roles.length + (creator ? 1 : 0) + (place.shared ? 1 : 0);
+  const mayInclude = me !== null && me !== undefined && bucket !== 'PRIVATE';
+  const creatorName = useName(creator && !mineOnly ? creator : null);
   return (
     <form
       role="search"
@@ -59,34 +69,42 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
         if (text.trim() !== filter.text) change({});
       }}
     >
-      <div className="search-box">
-        <Search />
-        <input
-          ref={field}
-          type="search"
-          aria-label="Search in this library"
-          placeholder="Search titles and descriptions"
-          value={text}
-          maxLength={longestText}
-          autoComplete="off"
-          spellCheck={false}
-          onChange={(event) => setText(event.target.value)}
-        />
+      <div className="library-search-line">
+        <div className="search-box">
+          <Search />
+          <input
+            ref={field}
+            type="search"
+            data-search
+            aria-label="Search in this library"
+            placeholder="Search titles and descriptions"
+            value={text}
+            maxLength={longestText}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setText(event.target.value)}
+          />
+        </div>
+        <button type="button" className="button" aria-expanded={unfolded} aria-controls="filters" onClick={() => unfold(!unfolded)}>
+          {active > 0 ? `Filters (${active})` : 'Filters'}
+        </button>
       </div>
-      <div className="chips" role="group" aria-label="Filters">
-        {allKinds.map((kind) => (
+      <div className="chips" id="filters" role="group" aria-label="Filters" hidden={!unfolded && active === 0 && !isNarrow(filter)}>
+        {kinds.map((kind) => (
           <Chip key={kind} label={kindsName[kind]} on={filter.kinds.includes(kind)} onToggle={() => change({ kinds: toggle(filter.kinds, kind) })} />
         ))}
-        {visibilities.map((visibility) => (
-          <Chip
-            key={visibility}
-            label={visibilityName(visibility, principal.tenant)}
-            icon={<VisibilityIcon of={visibility} />}
-            on={filter.visibilities.includes(visibility)}
-            onToggle={() => (possible.includes(visibility) ? change : clear)({ visibilities: toggle(filter.visibilities, visibility) })}
-          />
-        ))}
-        {allRoles.map((role) => (
+        {visibilities
+          .filter((visibility) => unfolded || filter.visibilities.includes(visibility))
+          .map((visibility) => (
+            <Chip
+              key={visibility}
+              label={visibilityName(visibility, principal.tenant)}
+              icon={<VisibilityIcon of={visibility} />}
+              on={filter.visibilities.includes(visibility)}
+              onToggle={() => (possible.includes(visibility) ? change : clear)({ visibilities: toggle(filter.visibilities, visibility) })}
+            />
+          ))}
+        {roles.map((role) => (
           <Chip
             key={role}
             label={`Role: ${roleName[role].toLowerCase()}`}
@@ -95,8 +113,9 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
             onToggle={() => change({ roles: toggle(filter.roles, role) })}
           />
         ))}
-        {me && <Chip label="Created by me" on={creator === me.id} onToggle={() => change({ createdBy: creator === me.id ? null : me.id })} />}
-        {creator && creator !== me?.id && <Chip label={`Created by ${creator}`} on onToggle={() => clear({ createdBy: null })} />}
+        {me && (unfolded || mineOnly) && <Chip label="Created by me" on={mineOnly} onToggle={() => change({ createdBy: mineOnly ? null : me.id })} />}
+        {creator && !mineOnly && <Chip label={`Created by ${creatorName}`} on onToggle={() => clear({ createdBy: null })} />}
+        {mayInclude && (unfolded || place.shared) && <Chip label="Private items shared with me" on={place.shared} onToggle={() => go({ ...place, at: null, shared: !place.shared }, { replace: true })} />}
         {isNarrow(filter) && (
           <button
             type="button"
@@ -112,6 +131,12 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
       </div>
     </form>
   );
+}
+
+// useName returns the name of a user, and the end of the id until it is known.
+function useName(id: string | null): string {
+  const { data } = useQuery(PrincipalDocument, { variables: { id: id ?? '' }, skip: id === null });
+  return data?.principal?.displayName ?? id?.split(':')[2] ?? '';
 }
 
 interface ChipProps {

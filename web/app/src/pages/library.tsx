@@ -64,6 +64,7 @@ const noJump = { away: false, updates: 0 };
 // library replaces only the entries, so that focus stays. unseen is shown instead of a library that
 // the reader may no longer see.
 function Library({ place, principal, unseen, createdId, error, refetchHead, onCreate }: LibraryProps) {
+  const me = useMe();
   const wide = useWide();
   const list = useRef<HTMLDivElement>(null);
   const liveEntries = useRef<LiveEntriesHandle>(null);
@@ -77,8 +78,8 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
       <div className="layout-list" ref={list} inert={Boolean(place.item) && !wide}>
         {unseen || (
           <>
-            <LibraryHead principal={principal} place={place} live={live} />
-            {(searching || principal.library.count.value > 0) && <LibrarySearch field={field} principal={principal} place={place} />}
+            <LibraryHead principal={principal} live={live} />
+            {(searching || place.shared || principal.library.count.value > 0 || (me && principal.library.bucket !== 'PRIVATE')) && <LibrarySearch field={field} principal={principal} place={place} />}
             {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
             <LibraryBar principal={principal} place={place} jump={{ ...(searching ? noJump : newest), toNewest: () => liveEntries.current?.toNewest() }} />
             {searching ? (

@@ -80,10 +80,12 @@ function Newest({ tenant }: { tenant: string }) {
       <ul className="newest" ref={list}>
         {nodes.map((item) => (
           <li key={item.id} data-newest={item.id}>
-            <To place={{ name: 'item', id: item.id }}>{item.title}</To>
+            <To place={{ name: 'item', id: item.id }}>
+              <bdi>{item.title}</bdi>
+            </To>
             {item.description && <p>{excerpt(item.description, 160)}</p>}
             <small>
-              {kindName[item.kind]} · {item.createdBy && <To place={{ name: 'library', id: item.createdBy.id }}>{item.createdBy.displayName}</To>}
+              {kindName[item.kind]} · {item.createdBy && <To place={{ name: 'library', id: item.createdBy.id }}><bdi>{item.createdBy.displayName}</bdi></To>}
               {item.createdBy && ' · '}
               <time dateTime={item.createdAt}>{dateOf(item.createdAt)}</time>
             </small>

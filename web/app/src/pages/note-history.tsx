@@ -2,13 +2,13 @@
 // between two of them.
 import { useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
+import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
-import { dateOf, textHeading } from '../ui/words.ts';
+import { dateOf, textHeading, versionOf } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
 import type { TextId } from './use-draft.ts';
 
@@ -23,6 +23,7 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
   const say = useSay();
   const list = useRef<HTMLOListElement>(null);
   const { nodes, error, hasMore, more, reread } = useHistory(textId);
+  const suggested = useSuggested(textId.contentId);
   const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
   const [madeCurrent, setMadeCurrent] = useState<number | null>(null);
   const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
@@ -32,7 +33,7 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
   const makeCurrent = async ({ number }: RevisionHeadFragment) => {
     const { contentId, branch, locale } = textId;
     if (!(await submission.send({ contentId, branch, locale, number }))) return;
-    say(`Revision ${number} is current now.`);
+    say(`${versionOf(number)} is current now.`);
     setMadeCurrent(number);
     onChanged();
   };
@@ -41,12 +42,12 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
       <div className="dialog-text">
         {!nodes && (error === undefined ? <Loading what="Loading the history..." /> : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
-        {nodes?.length === 0 && <p>There are no revisions yet. Publishing a text creates the first one.</p>}
+        {nodes?.length === 0 && <p>There are no versions yet. Publishing a text creates the first one.</p>}
         {nodes && nodes.length > 0 && (
           <>
-            <ol className="revisions" ref={list} aria-label="Revisions">
+            <ol className="revisions" ref={list} aria-label="Versions">
               {nodes.map((revision) => (
-                <RevisionLine key={revision.number} revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
+                <RevisionLine key={revision.number} revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} suggestedBy={suggested.get(revision.key)} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
               ))}
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}
@@ -72,14 +73,22 @@ function useHistory({ contentId, branch, locale }: TextId) {
   });
 }
 
+// useSuggested returns who has suggested the revisions that were accepted, by their keys.
+function useSuggested(id: string): Map<string, string> {
+  const { data } = useQuery(AcceptedSuggestionsDocument, { variables: { id }, fetchPolicy: 'no-cache' });
+  const nodes = data?.content?.suggestions.nodes ?? [];
+  return new Map(nodes.flatMap(({ author, resultingRevision }) => (author && resultingRevision ? [[resultingRevision.key, author.displayName]] : [])));
+}
+
 interface RevisionLineProps {
   revision: RevisionHeadFragment;
+  suggestedBy: string | undefined;
   busy: boolean;
   onCompare: (pair: { from: number; to: number }) => void;
   onMakeCurrent: ((revision: RevisionHeadFragment) => Promise<void>) | undefined;
 }
 
-function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLineProps) {
+function RevisionLine({ revision, suggestedBy, busy, onCompare, onMakeCurrent }: RevisionLineProps) {
   const { number, title, author, createdAt, isCurrent } = revision;
   // The button disappears when the revision is current: focus moves to the one before it.
   const make = ({ currentTarget }: MouseEvent<Element>) => {
@@ -89,12 +98,13 @@ function RevisionLine({ revision, busy, onCompare, onMakeCurrent }: RevisionLine
     });
   };
   return (
-    <li aria-label={`Revision ${number}`}>
+    <li aria-label={versionOf(number)}>
       <span className="members-name">
         {title}
         {isCurrent && <span className="badge">Current</span>}
         <small>
-          Revision {number} · {author ? author.displayName : 'Unknown author'} · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
+          {versionOf(number)} · {author ? author.displayName : 'Unknown author'}
+          {suggestedBy && `, who has accepted a suggestion by ${suggestedBy}`} · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
         </small>
       </span>
       <button type="button" className="button button-quiet" onClick={() => onCompare({ from: Math.max(0, number - 1), to: number })}>
@@ -125,7 +135,7 @@ function Comparison({ textId, numbers, pair, onChoose }: ComparisonProps) {
       <select value={value} onChange={(event) => choose(Number(event.target.value))}>
         {numbers.map((number) => (
           <option key={number} value={number}>
-            Revision {number}
+            {versionOf(number)}
           </option>
         ))}
       </select>
@@ -139,11 +149,11 @@ function Comparison({ textId, numbers, pair, onChoose }: ComparisonProps) {
         {choice('with', pair.to, (number) => onChoose({ ...pair, to: number }))}
       </div>
       {error ? (
-        <Failed error={error} onRetry={() => Promise.all([from.refetch(), to.refetch()])} heading="Could not load the revisions" />
+        <Failed error={error} onRetry={() => Promise.all([from.refetch(), to.refetch()])} heading="Could not load the versions" />
       ) : from.revision && to.revision ? (
-        <Diff before={{ label: `Revision ${pair.from}`, ...from.revision }} after={{ label: `Revision ${pair.to}`, ...to.revision }} />
+        <Diff before={{ label: versionOf(pair.from), ...from.revision }} after={{ label: versionOf(pair.to), ...to.revision }} />
       ) : (
-        <Loading what="Loading the revisions..." />
+        <Loading what="Loading the versions..." />
       )}
     </section>
   );

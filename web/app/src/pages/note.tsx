@@ -2,14 +2,14 @@
 // was chosen.
 import { useEffect, useId, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
-import { NoteTextDocument, type ItemFragment, type NoteTextQuery, type RevisionTextFragment } from '../generated/operations.ts';
+import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery, type RevisionTextFragment } from '../generated/operations.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
 import { useOpening } from '../ui/dialog.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
-import { dateOf, languageName, noText } from '../ui/words.ts';
+import { dateOf, languageName, noText, versionOf } from '../ui/words.ts';
 import { AddLanguage } from './add-language.tsx';
 import { Branches } from './branches.tsx';
 import { EditNote } from './edit-note.tsx';
@@ -66,6 +66,7 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {error === undefined && !content && <Loading what="Loading the text..." />}
           {content && <BranchBar content={content} onShow={(branch) => choose({ ...byDefault, branch })} />}
           {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
+          {content && <Drafts id={item.id} shown={{ branch: content.branch?.number ?? 1, locale: chosen.locale === undefined ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} />}
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
@@ -94,6 +95,39 @@ function NoteActions({ item, content, onOpen }: NoteActionsProps) {
     </div>
   );
 }
+
+interface DraftsProps {
+  id: string;
+  shown: Pick<TextId, 'branch' | 'locale'>;
+  // The name of the open dialog: after it is closed, the drafts are read again.
+  dialog: string;
+  onWrite: (textId: TextId) => void;
+}
+
+// Drafts says which unpublished drafts the viewer has of a note, that of the shown text first.
+function Drafts({ id, shown, dialog, onWrite }: DraftsProps) {
+  const me = useMe();
+  const { data, refetch } = useQuery(MyDraftsDocument, { skip: !me, fetchPolicy: 'no-cache' });
+  const before = useRef(dialog);
+  useEffect(() => {
+    if (before.current === 'edit' && dialog !== 'edit') refetch().catch(() => {});
+    before.current = dialog;
+  }, [dialog, refetch]);
+  const mine = (data?.viewer?.drafts.nodes ?? []).filter(({ content }) => content.id === id);
+  const isShown = ({ branch, locale }: TextOfDraft) => branch === shown.branch && locale === shown.locale;
+  return (
+    <>
+      {[...mine].sort((a, b) => Number(isShown(b)) - Number(isShown(a))).map(({ key, branch, locale }) => (
+        <p key={key} className="draft-bar">
+          {isShown({ branch, locale }) ? 'You have a draft that is not published.' : `You have a draft that is not published: ${[locale !== null && languageName(locale), branch > 1 && `branch ${branch}`].filter(Boolean).join(', ') || 'all languages'}.`}
+          <Action name="Continue the draft" onClick={() => onWrite({ contentId: id, branch, locale })} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+type TextOfDraft = Pick<TextId, 'branch' | 'locale'>;
 
 // Opened is the text for which a dialog was opened, and the locales of its branch.
 interface Opened {
@@ -254,7 +288,7 @@ function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTit
       </div>
       <p className="note-about">
         {locale !== null && `${languageName(locale)}. `}
-        Revision {revision.number}, {author && <>by <To place={{ name: 'library', id: author.id }}>{author.displayName}</To>, </>}
+        {versionOf(revision.number)}, {author && <>by <To place={{ name: 'library', id: author.id }}><bdi>{author.displayName}</bdi></To>, </>}
         <time dateTime={createdAt}>{dateOf(createdAt)}</time>
       </p>
     </>

@@ -1,6 +1,7 @@
 // Opening an item by its URL, in any form.
 import { useEffect, useMemo, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
+import { withScheme } from '../data/hosts.ts';
 import { faultsOfLookup } from '../data/item-by-url.ts';
 import type { Faults } from '../data/faults.ts';
 import type { OpenPlace } from '../data/routes.ts';
@@ -66,7 +67,7 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
   const [missing, setMissing] = useState<Faults<'url'> | null>(null);
   const faults: Faults<'url' | 'tenant'> = missing ?? found ?? none;
   const submit = () => {
-    const wanted = url.trim();
+    const wanted = withScheme(url);
     setMissing(wanted === '' ? { url: ['Enter a URL, such as https://example.com/page.'] } : null);
     if (wanted !== '') onOpen(wanted, tenant.trim());
   };

@@ -32,7 +32,7 @@ export function PastePage({ id }: { id: string }) {
 function Gone() {
   return (
     <article className="page">
-      <Empty heading="Paste not found">
+      <Empty heading="Paste not found" level="h1">
         <p>
           There is no paste with this link. It may have expired or been deleted. <To place={{ name: 'pastes' }}>See the newest pastes</To>.
         </p>

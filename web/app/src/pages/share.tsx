@@ -1,6 +1,6 @@
 // Who sees an item: its visibility, its members and its link, in one dialog. It says who can see the
 // item now, and what a change will do before it is made.
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
 import { abortedBy } from '../data/connections.ts';
@@ -110,6 +110,7 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
           onChange={setRole}
           options={roles.map((value) => ({ value, label: roleName[value], meaning: roleMeaning[value] }))}
           faults={share.faults.role}
+          compact
         />
       )}
       {people.length > 0 && !item.viewerCanManage && <p className="hint">They are added as viewers. Only managers can give other roles.</p>}
@@ -118,10 +119,14 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
   );
 }
 
-// Preview says what a change will do.
+// Preview says what a change will do. It brings itself and the button below it into view.
 function Preview({ text }: { text: string }) {
+  const shown = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    if (text) shown.current?.closest('form')?.querySelector('.form-end')?.scrollIntoView({ block: 'nearest' });
+  }, [text]);
   return (
-    <p className="preview-text" role="status">
+    <p className="preview-text" role="status" ref={shown}>
       {text}
     </p>
   );

@@ -1,5 +1,6 @@
 // Suggesting another text to the editors of a note.
 import { useEffect, useState } from 'react';
+import type { Faults } from '../data/faults.ts';
 import { SuggestRevisionDocument } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, TextField, useSubmit } from '../ui/forms.tsx';
@@ -24,16 +25,16 @@ export function Suggest({ textId, itemTitle, onClose, onSuggested }: SuggestProp
   useEffect(() => {
     if (!loading && !error) setStart((known) => known ?? { title: revision?.title ?? itemTitle, body: revision?.body ?? '' });
   }, [loading, error, revision, itemTitle]);
-  const [same, setSame] = useState(false);
+  const [same, setSame] = useState<Faults<'body' | 'note' | 'title'> | null>(null);
 
   const text = { note: '', title: '', body: '', ...start, ...typed };
   const changed = start !== null && (text.title !== start.title || text.body !== start.body);
   const edit = (change: typeof typed) => {
     setTyped({ ...typed, ...change });
-    setSame(false);
+    setSame(null);
   };
   const send = async () => {
-    setSame(!changed);
+    setSame(changed ? null : { body: ['Change the title or the text first.'] });
     if (!changed) return;
     const { title, body, note } = text;
     if (await submission.send({ ...textId, title, body, ...(note.trim() && { note }) })) onSuggested();
@@ -43,10 +44,10 @@ export function Suggest({ textId, itemTitle, onClose, onSuggested }: SuggestProp
       {error && !start && <Failed error={error} onRetry={() => refetch()} heading="Could not load the text" />}
       {!error && !start && <Loading what="Loading the text..." />}
       {start && (
-        <Form onSubmit={send} submission={submission} actions={<Actions submission={submission} verb="Send suggestion" />}>
+        <Form onSubmit={send} submission={{ ...submission, faults: same ?? submission.faults }} actions={<Actions submission={submission} verb="Send suggestion" />}>
           <p>The editors see your suggestion and can accept or reject it. The text stays as it is until then.</p>
           <TextField label="Title" value={text.title} onChange={(event) => edit({ title: event.target.value })} faults={submission.faults.title} />
-          <TextField label="Text" rows={14} value={text.body} onChange={(event) => edit({ body: event.target.value })} faults={same ? ['Change the title or the text first.'] : submission.faults.body} autoFocus />
+          <TextField label="Text" rows={14} value={text.body} onChange={(event) => edit({ body: event.target.value })} faults={(same ?? submission.faults).body} autoFocus />
           <TextField label="Note to the editors" hint="Optional: why you suggest this." rows={2} value={text.note} onChange={(event) => edit({ note: event.target.value })} faults={submission.faults.note} />
         </Form>
       )}

@@ -185,12 +185,14 @@ export interface TextFieldProps extends Pick<InputHTMLAttributes<HTMLElement>, '
   hint?: string;
   faults?: string[] | undefined;
   rows?: number;
+  // suggestions are offered while a person types.
+  suggestions?: readonly string[];
   autoFocus?: boolean;
   value: string | undefined;
   onChange: ChangeEventHandler<HTMLInputElement | HTMLTextAreaElement>;
 }
 
-export function TextField({ label, hint, faults = [], rows = 0, autoFocus = false, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, faults = [], rows = 0, suggestions, autoFocus = false, ...rest }: TextFieldProps) {
   const id = useId();
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -208,8 +210,16 @@ export function TextField({ label, hint, faults = [], rows = 0, autoFocus = fals
         aria-describedby={described || undefined}
         aria-invalid={faults.length > 0}
         autoComplete="off"
+        {...(suggestions && { list: `${id}-list` })}
         {...rest}
       />
+      {suggestions && (
+        <datalist id={`${id}-list`}>
+          {suggestions.map((text) => (
+            <option key={text} value={text} />
+          ))}
+        </datalist>
+      )}
       {hint && (
         <p id={`${id}-hint`} className="hint">
           {hint}
@@ -290,13 +300,15 @@ interface ChoiceProps<Value extends string> {
   options: Option<Value>[];
   faults?: string[] | undefined;
   autoFocus?: boolean | undefined;
+  // compact: the options are in a row, and only the chosen one is described.
+  compact?: boolean | undefined;
 }
 
 // Choice is a group of radio buttons, each with a description.
-export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false }: ChoiceProps<Value>) {
+export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false, compact = false }: ChoiceProps<Value>) {
   const id = useId();
   return (
-    <fieldset className="choice" aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}>
+    <fieldset className={compact ? 'choice choice-compact' : 'choice'} aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value} className="choice-option">
@@ -306,30 +318,35 @@ export function Choice<Value extends string>({ label, name, value, onChange, opt
               {option.drawing}
               {option.label}
             </b>
-            {option.meaning && <small>{option.meaning}</small>}
+            {option.meaning && !compact && <small>{option.meaning}</small>}
           </span>
         </label>
       ))}
+      {compact && (
+        <p className="hint" role="status">
+          {options.find((option) => option.value === value)?.meaning}
+        </p>
+      )}
       <Faults id={`${id}-fault`} texts={faults} />
     </fieldset>
   );
 }
 
-interface VisibilityChoiceProps extends Pick<ChoiceProps<LibraryVisibility>, 'value' | 'onChange' | 'faults' | 'autoFocus'> {
+interface VisibilityChoiceProps extends Pick<ChoiceProps<LibraryVisibility>, 'value' | 'onChange' | 'faults' | 'autoFocus' | 'compact'> {
   tenant: string;
   what: Thing;
 }
 
 const visibilities: LibraryVisibility[] = ['PUBLIC', 'LOGGEDIN', 'PRIVATE'];
 
-export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFocus }: VisibilityChoiceProps) {
+export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFocus, compact }: VisibilityChoiceProps) {
   const options = visibilities.map((visibility) => ({
     value: visibility,
     label: visibilityName(visibility, tenant, what),
     meaning: visibilityMeaning(visibility, tenant, what),
     drawing: <VisibilityIcon of={visibility} />,
   }));
-  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} />;
+  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} compact={compact} />;
 }
 
 export function Submit({ busy, children, danger = false }: { busy?: boolean; children: ReactNode; danger?: boolean }) {

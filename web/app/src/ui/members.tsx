@@ -4,9 +4,9 @@ import { hasNone } from '../data/connections.ts';
 import { Confirm } from './confirm.tsx';
 import { To } from './navigation.tsx';
 import { useSay, type Undo } from './notices.tsx';
-import { useMe } from './session.tsx';
+import { useMe, useSession } from './session.tsx';
 import { Monogram, ShowMore } from './states.tsx';
-import { roleName } from './words.ts';
+import { handleOf, roleName } from './words.ts';
 import { Close } from './icons.tsx';
 import { ActionFaults, type FormState } from './forms.tsx';
 import type { ContentRole, GroupRole } from '../generated/operations.ts';
@@ -52,6 +52,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   const list = useRef<HTMLUListElement>(null);
   const say = useSay();
   const me = useMe();
+  const { claims } = useSession();
   const [asked, setAsked] = useState<Asked<Role> | null>(null);
   const ask = (change: Asked<Role> | null) => {
     submission.clear();
@@ -91,7 +92,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
               <To place={{ name: 'library', id: node.id }}>
                 <bdi>{node.displayName}</bdi>
               </To>
-              <small>{node.id}</small>
+              <small>{handleOf(node.id, claims?.tenant ?? '')}</small>
             </span>
             {editable ? (
               <>

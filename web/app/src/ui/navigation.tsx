@@ -3,6 +3,7 @@ import { createContext, useCallback, useEffect, useMemo, useRef, useState, type 
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
 import { unsavedGuard } from './unsaved.ts';
+import { plain } from './words.ts';
 
 // GoOptions are the options of a navigation: whether it replaces the current entry of the history,
 // and whether it opens the place on top of the current one.
@@ -108,6 +109,6 @@ export function To({ place, replace, opened, children, ...rest }: GoOptions & { 
 export function useTitle(title: string | undefined) {
   useEffect(() => {
     if (title === undefined) return;
-    document.title = title ? `${title} · Carrel` : 'Carrel';
+    document.title = title ? `${plain(title)} · Carrel` : 'Carrel';
   }, [title]);
 }

@@ -10,7 +10,7 @@ import { isOnline } from '../data/network.ts';
 import { Close } from './icons.tsx';
 import { Faults } from './forms.tsx';
 import { useOnline } from './notices.tsx';
-import { foundOf } from './words.ts';
+import { foundOf, handleOf } from './words.ts';
 import { Monogram, useRetryWhenOnline } from './states.tsx';
 
 const typingPause = 150;
@@ -179,8 +179,8 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
             >
               <Monogram id={option.id} name={option.displayName} />
               <span className="picker-found">
-                <span>{option.displayName}</span>
-                <small>{option.isTypedId ? 'by this id' : option.id}</small>
+                <bdi>{option.displayName}</bdi>
+                <small>{option.isTypedId ? 'by this id' : handleOf(option.id, tenant)}</small>
               </span>
             </li>
           ))}
@@ -228,12 +228,12 @@ function useOptions(tenant: string, text: string, chosen: Person[]) {
 }
 
 // useDebounced returns a text with a delay: it follows only once the reader has paused typing.
-export function useDebounced(text: string): string {
+export function useDebounced(text: string, pause = typingPause): string {
   const [debounced, setDebounced] = useState(text);
   useEffect(() => {
-    const timer = setTimeout(() => setDebounced(text), typingPause);
+    const timer = setTimeout(() => setDebounced(text), pause);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [text, pause]);
   return debounced;
 }
 

@@ -3,7 +3,8 @@ import { useEffect, useRef } from 'react';
 import { shortcutOf, shortcuts, type Shortcut } from '../data/keys.ts';
 import { firstInView, reveal } from '../pages/use-scroll.ts';
 import { Dialog } from './dialog.tsx';
-import { here, useNavigation } from './navigation.tsx';
+import { useNavigation } from './navigation.tsx';
+import { unsavedGuard } from './unsaved.ts';
 
 // useShortcuts handles shortcuts anywhere on the page. onHelp shows the list of them.
 export function useShortcuts(onHelp: () => void) {
@@ -13,9 +14,19 @@ export function useShortcuts(onHelp: () => void) {
   useEffect(() => {
     const act: Record<Shortcut, () => void> = {
       search() {
-        if (here().name !== 'find') go({ name: 'find', q: '' });
-        // The field is rendered by then.
-        requestAnimationFrame(() => document.querySelector<HTMLInputElement>('#find')?.select());
+        const field = searchField();
+        if (field) {
+          field.select();
+          return;
+        }
+        const proceed = () => {
+          go({ name: 'find', q: '' });
+          // The field is rendered by then.
+          requestAnimationFrame(() => searchField()?.select());
+        };
+        const guard = unsavedGuard();
+        if (guard) guard(proceed);
+        else proceed();
       },
       help: () => help.current(),
       next: () => step(1),
@@ -33,10 +44,16 @@ export function useShortcuts(onHelp: () => void) {
   }, [go]);
 }
 
+// searchField returns the search field of the page, unless something covers it.
+function searchField(): HTMLInputElement | null {
+  const field = document.querySelector<HTMLInputElement>('main [data-search]');
+  return field?.closest('[inert]') ? null : field;
+}
+
 // step moves focus to the next or previous row of the list, from the row with focus or else the
 // open item. Without either, it moves focus to the first row in view.
 function step(by: number) {
-  const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li')].filter((row) => !row.closest('[inert]'));
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li, main [data-found]')].filter((row) => !row.closest('[inert]'));
   if (rows.length === 0) return;
   const from = rows.findIndex((row) => row.contains(document.activeElement));
   const open = from >= 0 ? from : rows.findIndex((row) => row.querySelector('[aria-current="true"]'));

@@ -3,8 +3,8 @@ import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefO
 import { initialsOf, toneOf } from '../data/avatar.ts';
 import { explain, type Explanation } from '../data/faults.ts';
 import { useOnline } from './notices.tsx';
-import { useTitle } from './navigation.tsx';
-import { useSession } from './session.tsx';
+import { To, useTitle } from './navigation.tsx';
+import { useSession, useSignIn } from './session.tsx';
 
 export function Loading({ what = 'Loading...', lines = 3 }) {
   return (
@@ -67,10 +67,11 @@ export function useRetryWhenOnline(onRetry: Retry) {
   }, [online]);
 }
 
-export function Empty({ heading, children }: { heading: string; children: ReactNode }) {
+// Empty says why there is nothing to show. level is h1 if it is the whole page.
+export function Empty({ heading, level: Heading = 'h2', children }: { heading: string; level?: 'h1' | 'h2'; children: ReactNode }) {
   return (
     <div className="state">
-      <h2>{heading}</h2>
+      <Heading>{heading}</Heading>
       {children}
     </div>
   );
@@ -141,7 +142,28 @@ export function Unseen({ what, onSignIn }: { what: string; onSignIn: () => void 
           Sign in
         </button>
       )}
+      <LeadOn asked />
     </div>
+  );
+}
+
+// LeadOn has the ways on from a page that shows nothing. asked: the page asks to sign in already.
+export function LeadOn({ asked = false }: { asked?: boolean }) {
+  const { signedIn } = useSession();
+  const signIn = useSignIn();
+  return (
+    <p>
+      {signedIn ? <To place={{ name: 'home' }}>Go to your library</To> : <To place={{ name: 'home' }}>Go to the start page</To>} or <To place={{ name: 'find', q: '' }}>search</To>.{' '}
+      {!signedIn && !asked && (
+        <>
+          If you have an account,{' '}
+          <button type="button" className="text-button" onClick={signIn}>
+            sign in
+          </button>{' '}
+          to see more.
+        </>
+      )}
+    </p>
   );
 }
 

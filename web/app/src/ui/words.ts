@@ -50,10 +50,17 @@ export function countOf({ value, precision }: { value: number; precision: CountP
   return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
 }
 
+// plain removes the characters that change the direction of text, so that a title cannot reorder the
+// sentence around it.
+export const plain = (title: string) => title.replaceAll(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
+
+// named puts a title into a sentence.
+export const named = (title: string) => `“${plain(title)}”`;
+
 export const newPastes = (n: number) => `${n} new ${n === 1 ? 'paste' : 'pastes'}`;
 
 // pasteTitle names a paste, which may have no title.
-export const pasteTitle = (title: string | null) => title?.trim() || 'Untitled paste';
+export const pasteTitle = (title: string | null) => plain(title ?? '').trim() || 'Untitled paste';
 
 export const newUpdates = (n: number) => `${n} new ${n === 1 ? 'update' : 'updates'}`;
 
@@ -102,6 +109,15 @@ export function languageName(locale: string | null): string {
   } catch {
     return locale;
   }
+}
+
+// versionOf names a revision: people count from one.
+export const versionOf = (number: number) => `Version ${number + 1}`;
+
+// handleOf tells people with the same name apart, without the syntax of ids.
+export function handleOf(id: string, tenant: string): string {
+  const [kind, of = '', name = ''] = id.split(':');
+  return `${kind === 'g' ? 'Group' : name}${of === tenant ? '' : ` of ${of}`}`;
 }
 
 // textHeading adds the locale and the branch of a text to the heading of a dialog. Branch 1 is

@@ -1,0 +1,112 @@
+// Finds items by words in all libraries that the viewer reads as its own: the viewer's, and those of
+// its groups.
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { ApolloClient } from '@apollo/client';
+import { useApolloClient } from '@apollo/client/react';
+import { keepItems } from '../data/cache.ts';
+import type { LibraryEdge } from '../data/entries.ts';
+import { addFound, type FoundItem, type Library } from '../data/find-items.ts';
+import { nothingFound, searchOn, type Found } from '../data/search.ts';
+import { LibraryPageDocument, MyGroupsDocument } from '../generated/operations.ts';
+
+// perLibrary is how many items of each library are shown: its page has the others.
+const perLibrary = 10;
+
+// atOnce is how many libraries are searched before the reader is asked whether to go on. A search of
+// one costs at least 200 of the 30,000 points that a viewer has for a minute.
+const atOnce = 20;
+
+interface State {
+  found: readonly FoundItem[];
+  // Libraries that have more items than those found.
+  longer: readonly Library[];
+  searched: number;
+  // The libraries that were not searched yet, null while they are not known.
+  left: readonly Library[] | null;
+  busy: boolean;
+  error: unknown;
+}
+
+const begun: State = { found: [], longer: [], searched: 0, left: null, busy: true, error: null };
+
+async function groupsAfter(client: ApolloClient, after: string | null) {
+  const { data } = await client.query({ query: MyGroupsDocument, variables: { after }, fetchPolicy: 'no-cache' });
+  return data?.viewer?.groups;
+}
+
+// useFindItems searches for a text, which must not change: each text has its own component (a React
+// key). goOn() searches the libraries that are left.
+export function useFindItems(viewerId: string, text: string): State & { goOn: () => void } {
+  const client = useApolloClient();
+  const [state, setState] = useState(begun);
+  const now = useRef(begun);
+  const run = useRef(0);
+  const show = useCallback((change: Partial<State>) => {
+    now.current = { ...now.current, ...change };
+    setState(now.current);
+  }, []);
+
+  const librariesOf = useCallback(async (): Promise<Library[]> => {
+    const all: Library[] = [{ id: viewerId, name: 'My library' }];
+    let after: string | null = null;
+    do {
+      const groups = await groupsAfter(client, after);
+      all.push(...(groups?.edges ?? []).map(({ node }) => ({ id: node.id, name: node.displayName })));
+      after = groups?.pageInfo.hasNextPage ? groups.pageInfo.endCursor : null;
+    } while (after && all.length < 1000);
+    return all;
+  }, [client, viewerId]);
+
+  const searchOne = useCallback(
+    async (library: Library, stopped: () => boolean) => {
+      let found: Found<LibraryEdge> = nothingFound;
+      await searchOn<LibraryEdge>({
+        from: nothingFound,
+        wanted: perLibrary,
+        pageSize: perLibrary,
+        stopped,
+        async read(after, first) {
+          const variables = { id: library.id, orderBy: { field: 'LAST_MODIFIED', direction: 'DESC' }, includeShared: false, filter: { text }, after, first } as const;
+          const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
+          // The viewer may have left the group meanwhile.
+          const page = data?.principal?.library ?? { edges: [], pageInfo: { hasNextPage: false, endCursor: null } };
+          keepItems(client.cache, page.edges);
+          return page;
+        },
+        isGone: () => false,
+        onFound: (next) => (found = next),
+      });
+      return found;
+    },
+    [client, text],
+  );
+
+  const goOn = useCallback(async () => {
+    const mine = ++run.current;
+    const stopped = () => mine !== run.current;
+    show({ busy: true, error: null });
+    try {
+      const left = [...(now.current.left ?? (await librariesOf()))];
+      for (let count = 0; count < atOnce && left.length > 0; count += 1) {
+        const [library] = left;
+        if (!library || stopped()) return;
+        const { edges, more } = await searchOne(library, stopped);
+        if (stopped()) return;
+        left.shift();
+        const { found, longer, searched } = now.current;
+        show({ found: addFound(found, library, edges.map(({ node }) => node)), longer: more ? [...longer, library] : longer, searched: searched + 1, left: [...left] });
+      }
+      show({ busy: false });
+    } catch (error) {
+      if (!stopped()) show({ busy: false, error });
+    }
+  }, [librariesOf, searchOne, show]);
+
+  useEffect(() => {
+    void goOn();
+    return () => {
+      run.current += 1;
+    };
+  }, [goOn]);
+  return { ...state, goOn: () => void goOn() };
+}
