@@ -256,11 +256,14 @@ func (s *server) handler() (http.Handler, error) {
 	}
 	return edge.Mux(edge.Routes{
 		GraphQL: s.api,
-		Page:    web.Handler(web.Options{Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: demoMenu}),
-		Raw:     s.api.Raw(s.gateway.Pastes.Text),
-		Schema:  schema,
-		Ready:   s.ready,
-		Sites:   s.access.sites,
+		Page: web.Handler(web.Options{
+			Dev: s.cfg.Dev, GraphiQL: s.cfg.GraphiQL, App: s.cfg.App, Viewers: demoMenu,
+			Issuer: s.cfg.AuthIssuer, ClientID: s.cfg.AppOIDCClientID, Scope: s.cfg.AppOIDCScope,
+		}),
+		Raw:    s.api.Raw(s.gateway.Pastes.Text),
+		Schema: schema,
+		Ready:  s.ready,
+		Sites:  s.access.sites,
 	}), nil
 }
 

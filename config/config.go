@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +35,8 @@ type Config struct {
 	GraphiQL        bool          `name:"graphiql" env:"CARREL_GRAPHIQL" help:"Serve GraphiQL at / without --dev too. It needs --introspection to explain the schema."`
 	Introspection   bool          `help:"Answer introspection without --dev too."`
 	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
+	AppOIDCClientID string        `name:"app-oidc-client-id" env:"CARREL_APP_OIDC_CLIENT_ID" help:"Id of the reference client at the OpenID Connect provider --auth-issuer; its users then sign in there." placeholder:"ID"`
+	AppOIDCScope    string        `name:"app-oidc-scope" env:"CARREL_APP_OIDC_SCOPE" help:"Scopes that the reference client asks that provider for." default:"openid offline_access" placeholder:"SCOPES"`
 	DrainDelay      time.Duration `help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
 	HeaderCache     int           `help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"67108864" placeholder:"BYTES"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
@@ -130,6 +135,9 @@ func (c *Config) Check() error {
 	if c.AuthJWKS != "" && c.AuthJWKSEvery < time.Second {
 		return WrongUsage("auth-jwks-every", c.AuthJWKSEvery.String(), "a time of at least 1s")
 	}
+	if err := c.checkSignIn(); err != nil {
+		return err
+	}
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return WrongUsage("tls-cert, tls-key", c.TLSCert+c.TLSKey, "both or neither")
 	}
@@ -151,6 +159,35 @@ func (c *Config) Check() error {
 	return err
 }
 
+// checkSignIn checks what signing in to the reference client at an OpenID Connect provider needs.
+// Plain http is for a provider on this machine: a token must not cross a network unencrypted.
+func (c *Config) checkSignIn() error {
+	if c.AppOIDCClientID == "" {
+		return nil
+	}
+	if c.AuthJWKS == "" {
+		return NewUsageError("auth-jwks: got none; the tokens of the provider are verified with its key set, because app-oidc-client-id is set")
+	}
+	if !slices.Contains(strings.Fields(c.AppOIDCScope), "openid") {
+		return WrongUsage("app-oidc-scope", c.AppOIDCScope, "scopes with a space between them, openid among them")
+	}
+	u, err := url.Parse(c.AuthIssuer)
+	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || !issuerHost.MatchString(u.Host) ||
+		u.Scheme != "https" && (u.Scheme != "http" || !isLoopbackName(u.Hostname())) {
+		return WrongUsage("auth-issuer", c.AuthIssuer, "the https:// address of the OpenID Connect provider, because app-oidc-client-id is set")
+	}
+	return nil
+}
+
+// issuerHost matches the host and port of a provider: they become part of the page's content security policy,
+// whose grammar has no others.
+var issuerHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)
+
+func isLoopbackName(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
 // LogValue returns the settings for the log: the names of files, but never their content.
 func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(
@@ -158,6 +195,7 @@ func (c *Config) LogValue() slog.Value {
 		slog.Duration("auth_jwks_every", c.AuthJWKSEvery),
 		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
 		slog.Bool("graphiql", c.GraphiQL), slog.Bool("introspection", c.Introspection), slog.Bool("app", c.App),
+		slog.String("app_oidc_client_id", c.AppOIDCClientID), slog.String("app_oidc_scope", c.AppOIDCScope),
 		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID),
 		slog.Duration("drain_delay", c.DrainDelay),
 		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),

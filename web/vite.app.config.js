@@ -11,6 +11,6 @@ export default defineConfig({
   build: {
     ...graphiql.build,
     outDir: '../dist/app',
-    chunkSizeWarningLimit: 720,
+    chunkSizeWarningLimit: 740,
   },
 });

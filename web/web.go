@@ -16,12 +16,14 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/json"
+	"html"
 	"io"
 	"io/fs"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -36,12 +38,14 @@ var form string
 
 // The placeholders in the built pages, which come from vite.config.js and from the sources of the
 // pages. Each answer replaces the first by its nonce, the second by "demo" or "none", which says
-// whether there are demo viewers, and the third by the names of the pages that are served, such as
-// "graphiql app", so that they link only to pages that exist.
+// whether there are demo viewers, the third by the names of the pages that are served, such as
+// "graphiql app", so that they link only to pages that exist, and the fourth by the ways to sign in,
+// as JSON.
 const (
 	nonceMark   = "CARREL-NONCE"
 	viewersMark = "CARREL-VIEWERS"
 	pagesMark   = "CARREL-PAGES"
+	signInMark  = "CARREL-SIGN-IN"
 )
 
 // appRoot is the path of the reference client. Every path below it that is neither a file nor in
@@ -65,6 +69,9 @@ type Options struct {
 	// App enables the reference client. It contains no secrets and issues no
 	// tokens, so production may serve it.
 	App bool
+	// ClientID is the id of the reference client at the OpenID Connect provider Issuer, an http(s) URL;
+	// empty: users do not sign in at a provider. Scope is what the client asks the provider for.
+	Issuer, ClientID, Scope string
 	// Viewers returns the demo viewers, each with a fresh token. It is called for every answer of
 	// /dev/viewers, which is 404 without Dev or if Viewers is nil, and 403 under any host name
 	// but localhost and loopback addresses.
@@ -83,7 +90,7 @@ func Handler(opts Options) http.Handler {
 // handler is Handler with the build as a parameter, for tests.
 func handler(opts Options, built fs.FS) http.Handler {
 	opts.GraphiQL = opts.GraphiQL || opts.Dev
-	s := &site{files: map[string]file{}}
+	s := &site{files: map[string]file{}, provider: opts.providerOrigin()}
 	// A file that cannot be read is skipped: it is then answered with 404, as if the build had not
 	// made it.
 	_ = fs.WalkDir(built, ".", func(name string, e fs.DirEntry, err error) error {
@@ -112,12 +119,38 @@ func handler(opts Options, built fs.FS) http.Handler {
 		pages = append(pages, "graphiql")
 	}
 	if opts.App {
-		s.app = s.takePage(appRoot+"/index.html", "")
+		s.app = strings.ReplaceAll(s.takePage(appRoot+"/index.html", ""), signInMark, opts.signIn())
 		pages = append(pages, "app")
 	}
 	s.graphiql = strings.ReplaceAll(s.graphiql, pagesMark, strings.Join(pages, " "))
 	s.app = strings.ReplaceAll(s.app, pagesMark, strings.Join(pages, " "))
 	return s
+}
+
+// signIn returns the ways to sign in to the reference client, as JSON for an attribute. Tokens are pasted in
+// development, and where there is no provider.
+func (o Options) signIn() string {
+	ways := struct {
+		Paste    bool   `json:"paste"`
+		Issuer   string `json:"issuer,omitempty"`
+		ClientID string `json:"clientId,omitempty"`
+		Scope    string `json:"scope,omitempty"`
+	}{Paste: o.Dev || o.ClientID == ""}
+	if o.ClientID != "" {
+		ways.Issuer, ways.ClientID, ways.Scope = o.Issuer, o.ClientID, o.Scope
+	}
+	text, _ := json.Marshal(ways) // strings and a bool: there is no error
+	return html.EscapeString(string(text))
+}
+
+// providerOrigin returns the only other origin that the reference client may call: that of the provider, if there
+// is one.
+func (o Options) providerOrigin() []string {
+	u, err := url.Parse(o.Issuer)
+	if o.ClientID == "" || err != nil {
+		return nil
+	}
+	return []string{u.Scheme + "://" + u.Host}
 }
 
 // takePage removes a page from the files and returns it: it is served at another
@@ -136,6 +169,7 @@ type site struct {
 	graphiql, app string          // empty: not served
 	files         map[string]file // by path
 	viewers       func() ([]Viewer, error)
+	provider      []string // the origin of the OpenID Connect provider, if there is one
 }
 
 // file is a file as it is embedded. web/compress.mjs compresses most of them when they are built.
@@ -166,7 +200,7 @@ func (s *site) pageAt(name string) (page string, policy func(nonce string) strin
 	case name == "/":
 		return s.graphiql, graphiqlPolicy
 	case inApp(name) && !strings.HasPrefix(name, appRoot+"/assets/"):
-		return s.app, appPolicy
+		return s.app, s.appPolicy
 	}
 	return "", nil
 }
@@ -306,9 +340,9 @@ func mediaType(name string) string {
 const basePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // noncePolicy allows scripts and styles only by the nonce of the answer, from any origin, and the
-// imports of these scripts.
-func noncePolicy(nonce string) string {
-	return basePolicy + "; connect-src 'self'; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
+// imports of these scripts. They may connect to our origin and to the ones that are given.
+func noncePolicy(nonce string, origins ...string) string {
+	return basePolicy + "; connect-src " + strings.Join(append([]string{"'self'"}, origins...), " ") + "; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
 }
 
 // graphiqlPolicy also allows what GraphiQL needs: fonts and images as data: URLs in style
@@ -317,10 +351,10 @@ func graphiqlPolicy(nonce string) string {
 	return noncePolicy(nonce) + "; font-src 'self' data:; img-src 'self' data:; worker-src 'self'"
 }
 
-// appPolicy also allows images from our origin, and forbids turning any text of a
-// library into markup or scripts.
-func appPolicy(nonce string) string {
-	return noncePolicy(nonce) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
+// appPolicy also allows images from our origin, connections to the provider at which users sign in, and
+// forbids turning any text of a library into markup or scripts.
+func (s *site) appPolicy(nonce string) string {
+	return noncePolicy(nonce, s.provider...) + "; img-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
 // serveViewers writes the demo viewers with their tokens. Only the pages themselves may request

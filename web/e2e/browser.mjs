@@ -33,12 +33,12 @@ export function baseAddress() {
 }
 
 // watch collects what must not happen: script errors, violations of the content security
-// policy, and requests to any other origin. It starts with the next page that is opened.
-export async function watch(page, base, faults = []) {
-  const own = new URL(base).host;
+// policy, and requests to any other origin than those that are given. It starts with the next page that is opened.
+export async function watch(page, base, faults = [], others = []) {
+  const own = [base, ...others].map((address) => new URL(address).host);
   const foreign = (address) => {
     const url = new URL(address);
-    if (/^(http|ws)s?:$/.test(url.protocol) && url.host !== own) faults.push(`requested ${url.pathname} from ${url.origin}`);
+    if (/^(http|ws)s?:$/.test(url.protocol) && !own.includes(url.host)) faults.push(`requested ${url.pathname} from ${url.origin}`);
   };
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
   page.on('console', (message) => {

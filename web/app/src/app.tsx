@@ -34,7 +34,7 @@ import { CreateProfile, SignIn } from './pages/sign-in.tsx';
 export function App() {
   const { place, go } = useNavigation();
   const client = useApolloClient();
-  const { claims, signedIn, expired, signOut } = useSession();
+  const { claims, signedIn, expired, problem, signOut } = useSession();
   const me = useMe();
   const say = useSay();
   const { open, show, close } = useOpening<'shortcuts' | 'create' | 'profile' | 'deleteAccount'>();
@@ -63,7 +63,7 @@ export function App() {
         Skip to content
       </a>
       <Banner me={me} onSignIn={askToSignIn} onCreate={() => show('create')} />
-      <Warnings expired={expired} onSignIn={askToSignIn} />
+      <Warnings expired={expired} problem={problem} onSignIn={askToSignIn} />
       <main id="main" ref={main} tabIndex={-1}>
         {claims && me === null && place.name === 'home' ? (
           <CreateProfile claims={claims} />
@@ -225,16 +225,16 @@ function Foot({ place, onShortcuts }: { place: Place; onShortcuts: () => void })
   );
 }
 
-function Warnings({ expired, onSignIn }: { expired: boolean; onSignIn: () => void }) {
+function Warnings({ expired, problem, onSignIn }: { expired: boolean; problem: string; onSignIn: () => void }) {
   const online = useOnline();
   return (
     <div className="warnings" role="status">
       {!online && <p>You are offline. What you see may have changed since.</p>}
-      {expired && (
+      {(problem || expired) && (
         <p>
-          Your token is no longer accepted.{' '}
+          {problem || 'Your sign-in has expired.'}{' '}
           <button type="button" className="button" onClick={onSignIn}>
-            Sign in again
+            {problem ? 'Sign in' : 'Sign in again'}
           </button>
         </p>
       )}

@@ -108,7 +108,7 @@ export async function scrollTo(page, end) {
 
 // takeNotice records, in the page, the notices at its foot. They are only shown for a few
 // seconds, which may pass before the test reads them.
-function takeNotice() {
+export function takeNotice() {
   globalThis.noticed = [];
   new MutationObserver((changes) => {
     const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);

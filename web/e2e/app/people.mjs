@@ -194,12 +194,12 @@ export async function rejectedToken({ openAs, faults }) {
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
   await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
   await page.getByRole('link', { name: 'Groups' }).click();
-  await page.getByText('Your token is no longer accepted. Sign in again', { exact: true }).waitFor();
+  await page.getByText('Your sign-in has expired. Sign in again', { exact: true }).waitFor();
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Sign in again' }).click();
   await dialog(page).getByRole('button', { name: /^Cleo\b/ }).click();
   await page.getByRole('link', { name: 'Everyone at demo', exact: true }).waitFor();
-  expect(await page.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
+  expect(await page.getByText('Your sign-in has expired.').count(), 0, 'warnings after signing in again');
   // The browser itself reports every 401; this one is expected.
   const others = faults.filter((fault) => !/status of 401/.test(fault));
   faults.splice(0, faults.length, ...others);
@@ -222,7 +222,7 @@ export async function rejectedSocket({ openAs }) {
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
   await signIn(page, 'Ben');
   await page.getByText('Live updates are off.').waitFor({ state: 'attached' });
-  await page.getByText('Your token is no longer accepted.').waitFor();
+  await page.getByText('Your sign-in has expired.').waitFor();
   expect(asked, 1, 'sockets that were opened');
   // With a new token, live updates are on again.
   refusing = false;

@@ -192,7 +192,7 @@ export async function expiredToken({ api, openAs, faults }) {
   await ann.unrouteAll();
   // Signing in as somebody else would discard everything, so the page asks.
   const signIn = ann.getByRole('dialog', { name: 'Sign in again' });
-  await signIn.getByText('Your token has expired. You were Ann.').waitFor();
+  await signIn.getByText('Your sign-in has expired. You were Ann Archer.').waitFor();
   await signIn.getByRole('button', { name: /^Cleo\b/ }).click();
   await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
   await signIn.getByRole('button', { name: /^Ann\b/ }).click();
@@ -201,7 +201,7 @@ export async function expiredToken({ api, openAs, faults }) {
   await edit.getByRole('button', { name: 'Sign in again' }).waitFor({ state: 'detached' });
   await edit.getByRole('button', { name: 'Save' }).click();
   await says(ann, 'Saved.');
-  expect(await ann.getByText('Your token is no longer accepted.').count(), 0, 'warnings after signing in again');
+  expect(await ann.getByText('Your sign-in has expired.').count(), 0, 'warnings after signing in again');
   // The browser itself reports every 401; these are expected.
   const others = faults.filter((fault) => !/status of 401/.test(fault));
   faults.splice(0, faults.length, ...others);

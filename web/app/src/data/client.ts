@@ -38,6 +38,9 @@ export interface Connection {
   listenPastes(after: string | null, options: SubscribeOptions): AsyncIterable<PasteCreatedSubscription>;
   // pause waits before another attempt.
   pause(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  // renewSocket opens another socket for the next subscriptions, because a socket keeps the token with which it was
+  // opened. The last one closes after its last subscription.
+  renewSocket(): void;
   close(): void;
 }
 
@@ -76,6 +79,7 @@ export function connect(access: Access): Connection {
     listen: (id, after, options) => gateway.subscribe(documents.changes, { id, after }, options),
     listenPastes: (after, options) => gateway.subscribe(pastes, { after }, options),
     pause: (milliseconds, signal) => gateway.pause(milliseconds, signal),
+    renewSocket: () => gateway.renewSocket(),
     close() {
       for (const library of libraries.values()) library.close();
       client.stop();
@@ -88,7 +92,7 @@ export function connect(access: Access): Connection {
 // opens only six connections to a host over HTTP/1.1, and a stream of events holds one of them.
 class Gateway extends CarrelClient {
   readonly #access: Access;
-  readonly #socket: ReturnType<typeof openSocket>;
+  #socket: ReturnType<typeof openSocket>;
 
   constructor(access: Access) {
     super({
@@ -117,8 +121,9 @@ class Gateway extends CarrelClient {
   }
 
   override async *subscribe<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>, { signal, onOpen }: SubscribeOptions = {}): AsyncGenerator<Result> {
-    const forget = onOpen && this.#socket.onceConnected(onOpen);
-    const results = this.#socket.client.iterate<Result>({ query: document.text, operationName: document.name, variables: variables as Record<string, unknown> });
+    const socket = this.#socket;
+    const forget = onOpen && socket.onceConnected(onOpen);
+    const results = socket.client.iterate<Result>({ query: document.text, operationName: document.name, variables: variables as Record<string, unknown> });
     const abort = () => void results.throw?.(signal?.reason);
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
@@ -138,6 +143,10 @@ class Gateway extends CarrelClient {
       signal?.removeEventListener('abort', abort);
       void results.return?.();
     }
+  }
+
+  renewSocket() {
+    this.#socket = openSocket(this.#access.token);
   }
 
   close() {

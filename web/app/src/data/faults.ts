@@ -46,7 +46,7 @@ const texts: Record<string, string> = {
   UNAVAILABLE: 'The service is temporarily unavailable.',
   CONTENTION: 'Too many people are changing this at once.',
   OUTCOME_UNKNOWN: 'The server does not know whether this was done. Check before you try again.',
-  UNAUTHENTICATED: 'Your token is no longer accepted. Sign in again.',
+  UNAUTHENTICATED: 'Your sign-in has expired. Sign in again.',
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
 
