@@ -13,7 +13,7 @@ import (
 // maxSize has the most lines of Go, by kind, and the most exported methods of one type, promoted ones
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
-	"product":  69_000,
+	"product":  69_100,
 	"tests":    83_100,
 	"programs": 27_450,
 	"methods":  30,
