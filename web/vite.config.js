@@ -10,7 +10,8 @@ export default defineConfig({
   html: { cspNonce: NONCE },
   resolve: {
     // Monaco's own copy of DOMPurify is older than the advisories about it.
-    alias: [{ find: /^\.{1,2}\/(.*\/)?dompurify\/dompurify\.js$/, replacement: fileURLToPath(new URL('src/dompurify.ts', import.meta.url)) }],
+    alias: [{ find: /^\.{1,2}\/(.*\/)?dompurify\/dompurify\.js$/,
+      replacement: fileURLToPath(new URL('src/dompurify.ts', import.meta.url)) }],
   },
   build: {
     outDir: 'dist',

@@ -342,7 +342,8 @@ const basePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; fra
 // noncePolicy allows scripts and styles only by the nonce of the answer, from any origin, and the
 // imports of these scripts. They may connect to our origin and to the ones that are given.
 func noncePolicy(nonce string, origins ...string) string {
-	return basePolicy + "; connect-src " + strings.Join(append([]string{"'self'"}, origins...), " ") + "; script-src 'nonce-" + nonce + "'; style-src 'nonce-" + nonce + "'"
+	return basePolicy + "; connect-src " + strings.Join(append([]string{"'self'"}, origins...), " ") + "; script-src 'nonce-" +
+		nonce + "'; style-src 'nonce-" + nonce + "'"
 }
 
 // graphiqlPolicy also allows what GraphiQL needs: fonts and images as data: URLs in style

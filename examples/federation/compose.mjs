@@ -67,7 +67,8 @@ export async function forCosmo(subgraphs, folder) {
 export async function compose({ carrel, bookmarks, folder }) {
   mkdirSync(folder, { recursive: true });
   const subgraphs = [await describe('carrel', carrel), await describe('bookmarks', bookmarks)];
-  const files = { apollo: join(folder, 'supergraph-apollo.graphql'), hive: join(folder, 'supergraph-hive.graphql'), cosmo: join(folder, 'cosmo-router.json') };
+  const files = { apollo: join(folder, 'supergraph-apollo.graphql'), hive: join(folder, 'supergraph-hive.graphql'),
+    cosmo: join(folder, 'cosmo-router.json') };
   writeFileSync(files.apollo, forApollo(subgraphs));
   writeFileSync(files.hive, forHive(subgraphs));
   await forCosmo(subgraphs, folder);

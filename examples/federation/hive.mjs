@@ -33,7 +33,8 @@ export async function serveHive({ supergraph, port = 0 }) {
 async function serveAt(at, supergraph) {
   const gateway = spawn(
     process.execPath,
-    ['node_modules/@graphql-hive/gateway/dist/bin.js', 'supergraph', supergraph, '--config-path', 'hive.config.mjs', '--host', '127.0.0.1', '--port', String(at)],
+    ['node_modules/@graphql-hive/gateway/dist/bin.js', 'supergraph', supergraph, '--config-path', 'hive.config.mjs',
+      '--host', '127.0.0.1', '--port', String(at)],
     { cwd: here, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let log = '';

@@ -52,7 +52,8 @@ print(`${GATEWAY} gateway`, gateway.url);
 const create = 'mutation { createContent(input: {kind: NOTE, title: "For my eyes only", visibility: PRIVATE}) { content { id } } }';
 const { data } = await show(gateway.url, 'The viewer', TOKEN, create);
 const { id } = data.createContent.content;
-await show(gateway.url, 'The viewer', TOKEN, 'mutation ($id: ID!) { bookmark(contentId: $id, note: "read it again") { note content { title viewerRole } } }', { id });
+await show(gateway.url, 'The viewer', TOKEN,
+  'mutation ($id: ID!) { bookmark(contentId: $id, note: "read it again") { note content { title viewerRole } } }', { id });
 const both = 'query ($id: ID!) { content(id: $id) { title bookmark { note } } bookmarks { note content { title createdBy { displayName } } } }';
 await show(gateway.url, 'The viewer', TOKEN, both, { id });
 await show(gateway.url, 'An anonymous viewer', '', both, { id });

@@ -55,5 +55,6 @@ export async function rename(id, title) {
 }
 
 export async function removeFromLibrary(contentId, principalId) {
-  await ask('mutation ($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { userErrors { code message } } }', { in: { contentId, principalId } });
+  await ask('mutation ($in: RemoveFromLibraryInput!) { removeFromLibrary(input: $in) { userErrors { code message } } }',
+    { in: { contentId, principalId } });
 }

@@ -35,7 +35,8 @@ export async function buildExamples() {
 async function compileRelay() {
   mkdirSync(`${built}/relay/compiled`);
   writeFileSync(`${built}/relay/compiled/package.json`, '{"type": "commonjs"}');
-  const config = { src: '.', schema: '../../../../../clients/schema.graphql', artifactDirectory: 'compiled', language: 'javascript', eagerEsModules: false };
+  const config = { src: '.', schema: '../../../../../clients/schema.graphql', artifactDirectory: 'compiled',
+    language: 'javascript', eagerEsModules: false };
   const file = `${built}/relay/relay.config.json`;
   writeFileSync(file, JSON.stringify(config));
   await command(compiler, ['relay.config.json'], `${built}/relay`);

@@ -36,7 +36,8 @@ export async function ask(query, variables) {
 
 // createItem makes a private item of Ann's and shares it into libraries.
 export async function createItem(title, ...libraries) {
-  const data = await ask('mutation ($in: CreateContentInput!) { createContent(input: $in) { content { id } userErrors { code message } } }', {
+  const data = await ask(
+    'mutation ($in: CreateContentInput!) { createContent(input: $in) { content { id } userErrors { code message } } }', {
     in: { kind: 'NOTE', title, visibility: 'PRIVATE', members: libraries.map((principalId) => ({ principalId, role: 'VIEWER' })) },
   });
   return data.createContent.content.id;

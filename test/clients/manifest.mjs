@@ -27,7 +27,8 @@ export async function serveManifest(manifest) {
   const { addr } = JSON.parse(value ?? '{"addr": ""}');
   return {
     async post(body) {
-      const response = await fetch(`http://${addr}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+      const response = await fetch(`http://${addr}/graphql`,
+        { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
       return response.json();
     },
     async close() {

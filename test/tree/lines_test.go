@@ -28,7 +28,7 @@ var aLiteral = regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`(?:
 func TestLines_AreShort(t *testing.T) {
 	for _, name := range projectTree(t).files {
 		ext := path.Ext(name)
-		known := slices.Contains([]string{".go", ".md"}, ext)
+		known := slices.Contains([]string{".go", ".ts", ".tsx", ".mjs", ".js", ".css", ".md"}, ext)
 		if !known || strings.Contains(name, "/testdata/") {
 			continue
 		}

@@ -101,9 +101,11 @@ async function suggestions() {
 // editing shows Ben's draft, after Ann has published another text.
 async function editing() {
   const page = await openNote('Ben', 'review-checklist', { width: 1100, height: 900 });
-  const { id, revision } = (await api('Ben', '{ contentByUrl(url: "https://demo.example/notes/review-checklist") { id revision(locale: "en") { title body } } }')).contentByUrl;
+  const { id, revision } =
+    (await api('Ben', '{ contentByUrl(url: "https://demo.example/notes/review-checklist") { id revision(locale: "en") { title body } } }')).contentByUrl;
   await openEditor(page);
-  await saveText(api, 'Ann', id, { locale: 'en', title: revision.title, body: `${revision.body.trim()}\n* Is each exported name documented?\n` });
+  await saveText(api, 'Ann', id, { locale: 'en', title: revision.title,
+    body: `${revision.body.trim()}\n* Is each exported name documented?\n` });
   await dialog(page).getByRole('textbox', { name: 'Title' }).press('End');
   await page.keyboard.type(' before it is merged');
   await dialog(page).getByRole('button', { name: 'Publish' }).click();

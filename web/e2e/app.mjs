@@ -14,18 +14,28 @@ import { openFixture } from './app/fixture.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
 import { find, groups, largeGroup, newcomer, rejectedSocket, rejectedToken, signingInAndOut } from './app/people.mjs';
-import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown, newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
+import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
+  newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
 import { drafts, history, hugeNote, noteTexts, suggestions, textConflict } from './app/notes.mjs';
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
-import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions, undoneRemoval, whoSees } from './app/sharing.mjs';
-import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, offline, removedFromGroup, signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
+import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
+  undoneRemoval, whoSees } from './app/sharing.mjs';
+import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, offline, removedFromGroup,
+  signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
-const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys, graphiqlLink, profilePage, expiry, keyboard, phone, errorMessages, storeDown, find, signingInAndOut, newcomer, rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists, lostConnection, noteTexts, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
-            newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees, undoneRemoval, findItems, firstItemAbove, newItem, strangeTitles };
+const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
+  graphiqlLink, profilePage, expiry, keyboard, phone, errorMessages, storeDown, find, signingInAndOut, newcomer,
+    rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
+      discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline,
+        keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
+          lostConnection, noteTexts, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults,
+            languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
+            newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
+              undoneRemoval, findItems, firstItemAbove, newItem, strangeTitles };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

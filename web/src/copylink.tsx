@@ -29,7 +29,8 @@ export function CopyLink({ say }: { say: (words: string) => void }) {
   };
   return (
     <ToolbarButton label="Copy link" onClick={copy}>
-      <svg className="graphiql-toolbar-icon" viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" aria-hidden="true">
+      <svg className="graphiql-toolbar-icon" viewBox="0 0 20 20" fill="none" stroke="currentColor" strokeWidth="1.5"
+        strokeLinecap="round" aria-hidden="true">
         <path d="M8 12a3.5 3.5 0 0 0 5 0l3-3a3.5 3.5 0 0 0-5-5l-1 1M12 8a3.5 3.5 0 0 0-5 0l-3 3a3.5 3.5 0 0 0 5 5l1-1" />
       </svg>
     </ToolbarButton>

@@ -16,7 +16,8 @@ interface ExampleTabProps {
 
 // ExampleTab acts when another tab is opened, and when another viewer is chosen.
 export function ExampleTab({ viewer, viewers, listening, choose }: ExampleTabProps) {
-  const { tabs, activeTabIndex, responseEditor, variableEditor } = useGraphiQL(pick('tabs', 'activeTabIndex', 'responseEditor', 'variableEditor'));
+  const { tabs, activeTabIndex, responseEditor, variableEditor } =
+    useGraphiQL(pick('tabs', 'activeTabIndex', 'responseEditor', 'variableEditor'));
   const { updateActiveTabValues } = useGraphiQLActions();
   const tab = tabs[activeTabIndex];
   const example = examples.find(({ query }) => query === tab?.query);

@@ -65,7 +65,8 @@ export function makeLink(page: string, { query, variables, operationName }: Link
     return { refused: 'Cannot copy a link: the operation contains a token.' };
   }
   const link = new URL(`/?${params}`, page).href;
-  if (link.length > maxLink) return { refused: `Cannot copy a link: it would have ${link.length} characters, and more than ${maxLink} do not work everywhere.` };
+  if (link.length > maxLink) return {
+    refused: `Cannot copy a link: it would have ${link.length} characters, and more than ${maxLink} do not work everywhere.` };
   return { link, leftOut: [...leftOut] };
 }
 

@@ -145,7 +145,8 @@ export class CarrelClient {
     return tokenFrom(() => this.#options.token?.(), 'There was no token to send.');
   }
 
-  async #post(document: TypedDocument<unknown, never>, variables: unknown, accept: string, token: Token, signal?: AbortSignal): Promise<Response> {
+  async #post(document: TypedDocument<unknown, never>, variables: unknown, accept: string, token: Token,
+    signal?: AbortSignal): Promise<Response> {
     const headers: Record<string, string> = { accept, 'content-type': 'application/json' };
     if (token) headers['authorization'] = `Bearer ${token}`;
     const body = JSON.stringify({ query: document.text, operationName: document.name, variables });

@@ -28,13 +28,15 @@ export interface Following<Result> {
 }
 
 // Codes of errors that another attempt would get again.
-const permanentCodes = new Set(['NOT_FOUND', 'FORBIDDEN', 'BAD_USER_INPUT', 'BAD_REQUEST', 'GRAPHQL_VALIDATION_FAILED', 'PERSISTED_QUERY_NOT_FOUND']);
+const permanentCodes = new Set(['NOT_FOUND', 'FORBIDDEN', 'BAD_USER_INPUT', 'BAD_REQUEST', 'GRAPHQL_VALIDATION_FAILED',
+  'PERSISTED_QUERY_NOT_FOUND']);
 
 // Codes after which everything is read again, because the gateway cannot resume at the cursor.
 const rereadCodes = new Set(['RESYNC', 'BAD_CURSOR']);
 
 // follow keeps a subscription open until its signal is aborted or an error is permanent.
-export async function follow<Result>({ prepare, subscribe, cursor, apply, reread, pause, onStatus, signal }: Following<Result>): Promise<void> {
+export async function follow<Result>({ prepare, subscribe, cursor, apply, reread, pause, onStatus,
+  signal }: Following<Result>): Promise<void> {
   let failures = 0;
   // The cursor with which the gateway ended a subscription, because the viewer had no points for the
   // next event. It is used until there is a newer one than at that time.

@@ -89,7 +89,8 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
   readonly #changeListeners = new Set<(change: LibraryChange<E>, before: LibrarySnapshot<E>) => void>();
   #loaded: LoadedRange<E> | undefined;
   #lostPosition = false;
-  #snapshot: LibrarySnapshot<E> = { status: 'loading', isLoaded: false, entries: [], hasPrevious: false, hasNext: false, lostPosition: false, error: null };
+  #snapshot: LibrarySnapshot<E> = { status: 'loading', isLoaded: false, entries: [], hasPrevious: false, hasNext: false,
+    lostPosition: false, error: null };
   // The newest cursor that was received, from which the subscription resumes.
   #resume: Cursor | null = null;
   // Reads run one after the other. Changes that arrive during a read are kept and applied again
@@ -106,7 +107,8 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
     this.#client = client;
     this.#options = options;
     // E is another type than LibraryEntry only if there are documents.
-    this.#documents = options.documents ?? ({ page: LibraryPageDocument, changes: LibraryChangedDocument } as LibraryDocuments<Entry> as LibraryDocuments<E>);
+    this.#documents = options.documents ??
+      ({ page: LibraryPageDocument, changes: LibraryChangedDocument } as LibraryDocuments<Entry> as LibraryDocuments<E>);
     this.#order = order;
     this.#pageSize = pageSize;
     this.#maxEntries = Math.max(maxEntries, pageSize);
@@ -203,7 +205,8 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
     if (!this.#loaded) return;
     const { includeShared = false, filter } = this.#options;
     const isPlaced = change.__typename === 'LibraryEntryPlaced';
-    const next = isPlaced ? (filter ? null : placeEntry(this.#loaded, change.edge, this.#maxEntries)) : removeEntry(this.#loaded, change.contentId);
+    const next = isPlaced ? (filter ? null : placeEntry(this.#loaded, change.edge, this.#maxEntries))
+      : removeEntry(this.#loaded, change.contentId);
     if (next) this.#loaded = next;
     if (!next || (includeShared && !isPlaced)) this.#reloadSoon();
   }
@@ -236,7 +239,8 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
 
   async #readAnew(from: 'position' | 'start' | 'end'): Promise<void> {
     let after = from === 'position' ? this.position : null;
-    let page = await this.#read(from === 'end' ? { last: this.#pageSize } : { first: this.#pageSize, after }).catch((error: unknown) => (after ? nullIfBadCursor(error) : Promise.reject(error)));
+    let page = await this.#read(from === 'end' ? { last: this.#pageSize } : { first: this.#pageSize, after })
+      .catch((error: unknown) => (after ? nullIfBadCursor(error) : Promise.reject(error)));
     if (!page) {
       after = null;
       this.#lostPosition = true;
@@ -266,9 +270,11 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
 
   async #read(part: Partial<LibraryPageQueryVariables>): Promise<Page<E>> {
     const { principalId: id, includeShared, filter } = this.#options;
-    const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction: this.#order } as const, ...(includeShared && { includeShared }), ...(filter && { filter }), ...part };
+    const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction: this.#order } as const,
+      ...(includeShared && { includeShared }), ...(filter && { filter }), ...part };
     const { principal } = await this.#client.execute(this.#documents.page, variables, { signal: this.#closing.signal });
-    if (!principal) throw new RequestError(200, [{ message: `${id} does not exist, or the viewer may not see it.`, extensions: { code: 'NOT_FOUND' } }]);
+    if (!principal) throw new RequestError(200, [{ message: `${id} does not exist, or the viewer may not see it.`,
+      extensions: { code: 'NOT_FOUND' } }]);
     this.#options.onEntries?.(principal.library.edges);
     return principal.library;
   }

@@ -34,7 +34,8 @@ before(async () => {
 after(() => server.closeAllConnections() ?? server.close());
 
 const json = (status, body, headers = {}) => (response) =>
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body
+    : JSON.stringify(body));
 const failure = (code, extensions = {}, status = 200) => json(status, { errors: [{ message: code, extensions: { code, ...extensions } }] });
 const viewer = json(200, { data: { viewer: null } });
 const hangUp = (response) => response.destroy();
@@ -89,7 +90,8 @@ test('a mutation is repeated only with an idempotency key', async () => {
 test('a permanent error is thrown immediately', async () => {
   for (const code of ['BAD_USER_INPUT', 'IDEMPOTENCY_MISMATCH', 'INTERNAL_SERVER_ERROR', 'ANSWER_TOO_LARGE']) {
     answers = [failure(code), viewer];
-    await assert.rejects(client().execute(ViewerDocument, {}), (error) => error instanceof RequestError && error.code === code && !error.retryable);
+    await assert.rejects(client().execute(ViewerDocument, {}), (error) => error instanceof RequestError &&
+      error.code === code && !error.retryable);
     assert.equal(requests.length, 1);
   }
 });
@@ -104,14 +106,16 @@ test('a long Retry-After is left to the caller', async () => {
 
 test('Retry-After may be a date', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1) });
-  answers = [json(503, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:03 GMT' }), json(503, '', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }), json(503, '', { 'retry-after': 'later' }), viewer];
+  answers = [json(503, '', { 'retry-after': 'Thu, 01 Jan 2026 00:00:03 GMT' }),
+    json(503, '', { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' }), json(503, '', { 'retry-after': 'later' }), viewer];
   await client().execute(ViewerDocument, {});
   assert.deepEqual(pauses.slice(0, 2), [3000, 0]);
   assert.ok(pauses[2] >= 1000 && pauses[2] <= 2000, `${pauses[2]}`);
 });
 
 test('the data of an answer with errors is in the error', async () => {
-  answers = [json(200, { data: { viewer: null }, errors: [{ message: 'x', path: ['viewer'], extensions: { code: 'INTERNAL_SERVER_ERROR' } }] })];
+  answers = [json(200, { data: { viewer: null },
+    errors: [{ message: 'x', path: ['viewer'], extensions: { code: 'INTERNAL_SERVER_ERROR' } }] })];
   await assert.rejects(client().execute(ViewerDocument, {}), (error) => {
     assert.deepEqual(error.data, { viewer: null });
     assert.deepEqual(error.errors[0].path, ['viewer']);
@@ -157,7 +161,8 @@ test('if no other token is accepted, the error says so', async () => {
   const refused = failure('UNAUTHENTICATED', {}, 401);
   for (const renewToken of [undefined, async () => null, async () => 'also bad']) {
     answers = [refused, refused];
-    await assert.rejects(client({ token: () => 'bad', renewToken }).execute(ViewerDocument, {}), (error) => error instanceof UnauthenticatedError && error.status === 401);
+    await assert.rejects(client({ token: () => 'bad', renewToken }).execute(ViewerDocument, {}),
+      (error) => error instanceof UnauthenticatedError && error.status === 401);
   }
   answers = [refused];
   await assert.rejects(client({ renewToken: () => assert.fail('renewed') }).execute(ViewerDocument, {}), UnauthenticatedError);
@@ -175,7 +180,8 @@ test('a renewal that fails is a NetworkError, and is tried again', async () => {
   };
   await client({ token: () => 'old', renewToken }).execute(ViewerDocument, {});
   assert.deepEqual([renewals, pauses.length, requests.at(-1).authorization], [2, 1, 'Bearer new']);
-  for (const failing of [{ renewToken: async () => Promise.reject(cause) }, { renewToken: () => { throw cause; } }, { token: () => { throw cause; } }]) {
+  for (const failing of [{ renewToken: async () => Promise.reject(cause) }, { renewToken: () => { throw cause; } },
+    { token: () => { throw cause; } }]) {
     answers = [refused];
     const options = { token: () => 'old', retries: 0, ...failing };
     await assert.rejects(client(options).execute(ViewerDocument, {}), (error) => error instanceof NetworkError && error.cause === cause);
@@ -188,7 +194,8 @@ async function followed(...pieces) {
   let error;
   let opened = 0;
   try {
-    for await (const result of client().subscribe(LibraryChangedDocument, { id: 'g:demo:a' }, { onOpen: () => (opened += 1) })) results.push(result);
+    for await (const result of client().subscribe(LibraryChangedDocument, { id: 'g:demo:a' },
+      { onOpen: () => (opened += 1) })) results.push(result);
   } catch (caught) {
     error = caught;
   }
@@ -220,12 +227,14 @@ test('an event with errors is thrown with its code', async () => {
 
 test('a silent stream is a lost connection', async () => {
   answers = [(response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n')];
-  await assert.rejects(client({ silence: 20 }).subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(), (error) => error instanceof NetworkError);
+  await assert.rejects(client({ silence: 20 }).subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(),
+    (error) => error instanceof NetworkError);
 });
 
 test('an error answer that is not a stream has its code', async () => {
   answers = [failure('RATE_LIMITED', { retryAfter: 1 }, 429)];
-  await assert.rejects(client().subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(), (error) => error.code === 'RATE_LIMITED' && error.retryAfter === 1000);
+  await assert.rejects(client().subscribe(LibraryChangedDocument, { id: 'g:demo:a' }).next(),
+    (error) => error.code === 'RATE_LIMITED' && error.retryAfter === 1000);
 });
 
 test('an aborted request throws the reason, and is not repeated', async () => {
@@ -238,7 +247,8 @@ test('an aborted request throws the reason, and is not repeated', async () => {
 
 test('a request that is aborted during its answer throws the reason', async () => {
   const reason = new Error('enough');
-  for (const read of [(c, signal) => c.execute(UpdateContentDocument, { input }, { signal }), (c, signal) => c.subscribe(LibraryChangedDocument, { id: 'g:demo:a' }, { signal }).next()]) {
+  for (const read of [(c, signal) => c.execute(UpdateContentDocument, { input }, { signal }),
+    (c, signal) => c.subscribe(LibraryChangedDocument, { id: 'g:demo:a' }, { signal }).next()]) {
     const controller = new AbortController();
     answers = [(response) => response.writeHead(200, { 'content-type': 'application/json' }).write('{')];
     const abort = async (...request) => {
@@ -252,7 +262,8 @@ test('a request that is aborted during its answer throws the reason', async () =
 
 test('userErrors become a MutationError', () => {
   const payload = { content: null, userErrors: [{ code: 'CONFLICT', field: ['expectedVersion'], message: 'changed', currentVersion: 3 }] };
-  assert.throws(() => accepted(payload), (error) => error instanceof MutationError && error.isConflict && error.currentVersion === 3 && error.has('CONFLICT') && !error.has('TAKEN'));
+  assert.throws(() => accepted(payload), (error) => error instanceof MutationError && error.isConflict &&
+    error.currentVersion === 3 && error.has('CONFLICT') && !error.has('TAKEN'));
   const draft = { draft: null, userErrors: [{ ...payload.userErrors[0], currentVersion: 0 }] };
   assert.throws(() => accepted(draft), (error) => error.currentVersion === 0);
   assert.throws(() => accepted(null), (error) => error instanceof CarrelError && error.code === 'INTERNAL_SERVER_ERROR');

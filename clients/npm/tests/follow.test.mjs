@@ -140,7 +140,8 @@ for (const code of ['RESYNC', 'BAD_CURSOR']) {
     await settled();
     await it.again(refusal(code));
     await it.again(refusal(code));
-    assert.deepEqual(it.log, ['subscribe c0', ...['reconnecting', 'reread', 'pause', 'subscribe c0'], ...['reconnecting', 'reread', 'pause', 'subscribe c0']]);
+    assert.deepEqual(it.log, ['subscribe c0', ...['reconnecting', 'reread', 'pause', 'subscribe c0'],
+      ...['reconnecting', 'reread', 'pause', 'subscribe c0']]);
     it.stop();
   });
 }

@@ -452,7 +452,8 @@ test('a library that could not be read says why, and tries again', async () => {
     await tick();
     gateway.answer();
   }
-  assert.deepEqual([library.snapshot().status, library.snapshot().isLoaded, library.snapshot().error.code], ['loading', false, 'UNAVAILABLE']);
+  assert.deepEqual([library.snapshot().status, library.snapshot().isLoaded, library.snapshot().error.code],
+    ['loading', false, 'UNAVAILABLE']);
   gateway.fails = () => {};
   await quiet(gateway);
   assert.deepEqual([library.snapshot().status, library.snapshot().isLoaded, library.snapshot().error], ['live', true, null]);
@@ -526,7 +527,8 @@ test('a change is reported with the snapshot before it, and its entry before the
     for (const { node } of library.snapshot().entries) assert.ok(known.get(node.id) >= node.version);
   });
   const changes = [];
-  const stop = library.onChange((change, before) => changes.push([change.edge?.node.id ?? change.contentId, before.entries.map(({ node }) => node.id).join(''), idsOf(library).join('')]));
+  const stop = library.onChange((change, before) => changes.push([change.edge?.node.id ?? change.contentId,
+    before.entries.map(({ node }) => node.id).join(''), idsOf(library).join('')]));
   gateway.touch('a');
   gateway.remove('b');
   await quiet(gateway);
@@ -594,7 +596,8 @@ for (const order of ['DESC', 'ASC']) {
       const pick = random(seed);
       const gateway = filled(...Array.from({ length: pick(12) }, (_, n) => `i${n}`));
       for (let n = 0; n < 4; n += 1) gateway.create(`later${n}`);
-      const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', order, pageSize: 1 + pick(4), maxEntries: 4 + pick(20) });
+      const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', order, pageSize: 1 + pick(4),
+        maxEntries: 4 + pick(20) });
       let hide = library.subscribe(() => {});
       const any = () => gateway.ids()[pick(gateway.ids().length)];
       const steps = [

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { joinPage, placeEntry, removeEntry, startRange } from '../dist/range.js';
 
 // entry('b2') is the item b in version 2, whose cursor and time are 2.
-const entry = (name, time = name[1]) => ({ cursor: `at ${time}`, node: { id: name[0], version: Number(name[1]), lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+const entry = (name, time = name[1]) => ({ cursor: `at ${time}`, node: { id: name[0], version: Number(name[1]),
+  lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
 const page = (names, pageInfo = {}) => ({
   edges: names.split(' ').filter(Boolean).map((name) => entry(name)),
   pageInfo: { hasPreviousPage: false, hasNextPage: false, startCursor: 'start', endCursor: 'end', ...pageInfo },
@@ -76,7 +77,8 @@ test('equal times are in the order of ids', () => {
 test('an entry beyond an end that is not loaded is left out, and the range ends before it', () => {
   const ends = { hasPreviousPage: true, hasNextPage: true };
   const middle = startRange(page('b2 c3', ends), 'ASC');
-  for (const [name, left] of [['b9', 'c3'], ['x1', 'b2 c3'], ['x9', 'b2 c3']]) assert.equal(shown(placeEntry(middle, entry(name), limit)), left);
+  for (const [name, left] of [['b9', 'c3'], ['x1', 'b2 c3'], ['x9', 'b2 c3']]) assert.equal(shown(placeEntry(middle, entry(name), limit)),
+    left);
   // The last entry moves to the other end; its old position still ends the range.
   const moved = placeEntry(startRange(page('c5 b3 a1', { hasNextPage: true, endCursor: 'at 1' }), 'DESC'), entry('a9'), limit);
   assert.deepEqual([shown(moved), moved.next.cursor], ['a9 c5 b3', 'at 1']);

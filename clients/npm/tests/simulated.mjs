@@ -44,12 +44,14 @@ export class SimulatedGateway {
   // defer changes an item without moving it: its position follows later.
   defer(id) {
     const item = this.#items.get(id);
-    this.put({ ...item, position: item.lastModified, version: item.version + 1, lastModified: this.timeAfter(this.list('ASC').at(-1).id, 500) });
+    this.put({ ...item, position: item.lastModified, version: item.version + 1,
+      lastModified: this.timeAfter(this.list('ASC').at(-1).id, 500) });
   }
 
   // timeAfter returns a time shortly after an item.
   timeAfter(id, microseconds = 1) {
-    return this.#items.get(id).lastModified.replace(/\d{6}Z/, (fraction) => `${String(Number.parseInt(fraction, 10) + microseconds).padStart(6, '0')}Z`);
+    return this.#items.get(id).lastModified.replace(/\d{6}Z/,
+      (fraction) => `${String(Number.parseInt(fraction, 10) + microseconds).padStart(6, '0')}Z`);
   }
 
   // create makes an item that is not in the library.
@@ -99,7 +101,8 @@ export class SimulatedGateway {
     const edges = shown.map((item) => this.#edge(item, towardsNewer && more ? bound ?? (newest && [positionOf(newest), newest.id]) : null));
     const index = (item) => list.findIndex(({ id }) => id === item.id);
     const unbound = from && JSON.stringify({ ...JSON.parse(from), bound: null });
-    const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined, next: shown.length > 0 ? index(shown.at(-1)) < list.length - 1 : false };
+    const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined,
+      next: shown.length > 0 ? index(shown.at(-1)) < list.length - 1 : false };
     return {
       edges,
       pageInfo: {
@@ -158,7 +161,8 @@ export class SimulatedGateway {
         const id = this.#events[next];
         next += 1;
         const item = this.#items.get(id);
-        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, null, next) } : { __typename: 'LibraryEntryRemoved', contentId: id } });
+        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, null, next) }
+          : { __typename: 'LibraryEntryRemoved', contentId: id } });
         wake();
       },
       end: (error) => {

@@ -84,7 +84,8 @@ for (const [name, serve] of Object.entries(gateways)) {
     }
 
     const bookmark = (token, id, note) =>
-      must(token, 'mutation ($id: ID!, $note: String) { bookmark(contentId: $id, note: $note) { note content { id title } } }', { id, note });
+      must(token, 'mutation ($id: ID!, $note: String) { bookmark(contentId: $id, note: $note) { note content { id title } } }',
+        { id, note });
 
     before(async () => {
       gateway = await serve();
@@ -185,7 +186,8 @@ for (const [name, serve] of Object.entries(gateways)) {
         const group = 'g:demo:followers';
         const share = 'mutation ($id: ID!, $group: ID!) { shareContent(input: {contentId: $id, principalIds: [$group]}) { userErrors { code } } }';
         await must(ann, share, { id, group });
-        const { principal } = await must(ann, 'query ($group: ID!) { principal(id: $group) { library { pageInfo { endCursor } } } }', { group });
+        const { principal } = await must(ann, 'query ($group: ID!) { principal(id: $group) { library { pageInfo { endCursor } } } }',
+          { group });
         const client = createClient({ url: gateway.url, headers: { authorization: `Bearer ${ann}` }, retryAttempts: 0 });
         const query = `subscription ($group: ID!, $after: Cursor) { libraryChanged(principalId: $group, after: $after) {
           __typename ... on LibraryEntryPlaced { edge { node { title bookmark { note } } } } } }`;

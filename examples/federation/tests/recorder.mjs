@@ -15,7 +15,8 @@ export async function recorder(target) {
     for await (const chunk of request) chunks.push(chunk);
     const body = chunks.length > 0 ? Buffer.concat(chunks).toString() : undefined;
     const { search, searchParams } = new URL(request.url, target);
-    const headers = Object.fromEntries(['content-type', 'accept', 'authorization'].filter((name) => request.headers[name]).map((name) => [name, request.headers[name]]));
+    const headers = Object.fromEntries(['content-type', 'accept', 'authorization'].filter((name) => request.headers[name])
+      .map((name) => [name, request.headers[name]]));
     seen.push({ authorization: headers.authorization, ...operationOf(body, searchParams) });
     const gone = new AbortController();
     response.once('close', () => gone.abort());

@@ -75,7 +75,8 @@ const Changed = graphql(`
   }
 `);
 
-export type Send = (request: { query: string; variables: unknown }) => Promise<{ data?: unknown; errors?: readonly { message: string }[] | undefined }>;
+export type Send = (request: { query: string; variables: unknown }) =>
+  Promise<{ data?: unknown; errors?: readonly { message: string }[] | undefined }>;
 export type Follow = (request: { query: string; variables: Record<string, unknown> }) => AsyncIterable<{ data?: unknown }>;
 
 export class Application {

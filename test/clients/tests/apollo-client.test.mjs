@@ -15,7 +15,8 @@ import { libraryChanged, cursorOf, rename, removeFromLibrary } from '../changes.
 import { ask, createItem, createGroup, endpoint, socketEndpoint, token } from '../gateway.mjs';
 
 const { __schema: schema } = await ask('{ __schema { types { kind name possibleTypes { name } } } }');
-const possibleTypes = Object.fromEntries(schema.types.filter((t) => t.possibleTypes).map((t) => [t.name, t.possibleTypes.map((p) => p.name)]));
+const possibleTypes = Object.fromEntries(schema.types.filter((t) => t.possibleTypes)
+  .map((t) => [t.name, t.possibleTypes.map((p) => p.name)]));
 
 const LIBRARY = gql`
   query Library($id: ID!, $first: Int, $after: Cursor, $last: Int, $before: Cursor, $orderBy: LibraryOrder) {
@@ -71,7 +72,8 @@ async function watched(client, variables) {
   // shows waits until the component would show items with these titles: a change of the cache
   // reaches it a little later.
   watch.shows = async (titles) => {
-    const last = query.pipe(filter((result) => !result.loading && result.data && isDeepStrictEqual(titlesOf(result), titles)), timeout(10_000));
+    const last = query.pipe(filter((result) => !result.loading && result.data && isDeepStrictEqual(titlesOf(result), titles)),
+      timeout(10_000));
     await firstValueFrom(last).catch(() => assert.deepEqual(titlesOf(watch.current()), titles));
   };
   await firstValueFrom(query.pipe(filter((result) => !result.loading)));
@@ -124,7 +126,8 @@ test('mutations update the cache without a second query', async () => {
         shareContent(input: $in) { edges { cursor node { id title version } } userErrors { code } } }
     `,
     variables: { in: { contentId: other, principalIds: [id] } },
-    update: (cache, { data }) => cache.modify({ id: cache.identify({ __typename: 'Group', id }), fields: { library: change((edges) => [...edges, ...data.shareContent.edges]) } }),
+    update: (cache, { data }) => cache.modify({ id: cache.identify({ __typename: 'Group', id }),
+      fields: { library: change((edges) => [...edges, ...data.shareContent.edges]) } }),
   });
   await shown.shows(['A', 'b', 'c']);
 
@@ -136,7 +139,8 @@ test('mutations update the cache without a second query', async () => {
     update: (cache, { data }) =>
       cache.modify({
         id: cache.identify({ __typename: 'Group', id }),
-        fields: { library: change((edges, readField) => edges.filter((e) => readField('id', readField('node', e)) !== data.removeFromLibrary.removedContentId)) },
+        fields: { library: change((edges, readField) =>
+          edges.filter((e) => readField('id', readField('node', e)) !== data.removeFromLibrary.removedContentId)) },
       }),
   });
   await shown.shows(['A', 'c']);
@@ -146,7 +150,8 @@ test('mutations update the cache without a second query', async () => {
 
 test('a subscription updates the cache', async () => {
   const { id, items } = await createGroup('apollo-changes', ['a', 'b']);
-  const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+  const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` },
+    retryAttempts: 0 });
   const { client } = application(ApolloLink.split(({ operationType }) => operationType === 'subscription', new GraphQLWsLink(socket)));
   const shown = await watched(client, { id, first: 10 });
   const stop = shown.query.subscribeToMore({
@@ -180,7 +185,8 @@ test('errors have their codes', async () => {
 
 test('persisted queries send the digest first, by GET, and the text once', async () => {
   const { id } = await createGroup('apollo-persisted', ['a']);
-  const persisted = () => new PersistedQueryLink({ sha256: (text) => createHash('sha256').update(text).digest('hex'), useGETForHashedQueries: true });
+  const persisted = () => new PersistedQueryLink({ sha256: (text) => createHash('sha256').update(text).digest('hex'),
+    useGETForHashedQueries: true });
   const query = gql`
     query ApolloPersisted($id: ID!) { group(id: $id) { library(first: 1) { nodes { title } } } }
   `;

@@ -10,7 +10,8 @@ import { createItem, createGroup, endpoint, socketEndpoint, token } from '../gat
 
 const authorization = `Bearer ${token}`;
 const clients = {
-  'graphql-ws': () => createSocket({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization }, retryAttempts: 0 }),
+  'graphql-ws': () => createSocket({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization },
+    retryAttempts: 0 }),
   'graphql-sse': () => createEvents({ url: endpoint, headers: { authorization }, retryAttempts: 0 }),
 };
 

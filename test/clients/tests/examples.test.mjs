@@ -361,7 +361,8 @@ for (const client of Object.keys(clients)) {
     test('errors have their codes', { timeout }, async (t) => {
       const library = await opened(t, client, { id: 'g:demo:standard-library' });
       const invalid = { id: library.edges()[0].node.id, title: 'x'.repeat(2000), expectedVersion: 1, idempotencyKey: '' };
-      const outcome = await library.save({ ...invalid, idempotencyKey: 'x'.repeat(200) }).then((errors) => ({ errors }), (error) => ({ error }));
+      const outcome = await library.save({ ...invalid, idempotencyKey: 'x'.repeat(200) }).then((errors) => ({ errors }),
+        (error) => ({ error }));
       const code = outcome.error ? examples.retry.failureOf(outcome.error).code : outcome.errors[0].code;
       assert.equal(code, 'INVALID');
     });
@@ -370,8 +371,10 @@ for (const client of Object.keys(clients)) {
 
 test('an entry that leaves the loaded part moves the end', () => {
   const { withChange } = examples.order;
-  const edge = (id, time) => ({ cursor: `at ${time}`, node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
-  const library = (more) => ({ edges: [edge('b', 2), edge('d', 4)], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'start', endCursor: 'end', ...more } });
+  const edge = (id, time) => ({ cursor: `at ${time}`,
+    node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+  const library = (more) => ({ edges: [edge('b', 2), edge('d', 4)], pageInfo: { hasNextPage: false, hasPreviousPage: false,
+    startCursor: 'start', endCursor: 'end', ...more } });
   const after = withChange(library({ hasNextPage: true }), { edge: edge('e', 5) }, 'ASC');
   assert.deepEqual([after.edges.length, after.pageInfo.startCursor, after.pageInfo.endCursor], [2, 'start', 'at 4']);
   const before = withChange(library({ hasPreviousPage: true }), { edge: edge('a', 1) }, 'ASC');
@@ -382,10 +385,12 @@ test('an entry that leaves the loaded part moves the end', () => {
 
 test('an emptied loaded part starts again at the next entry', () => {
   const { withChange } = examples.order;
-  const edge = (id, time) => ({ cursor: `at ${time}`, node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+  const edge = (id, time) => ({ cursor: `at ${time}`,
+    node: { id, title: id, version: 1, lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
   for (const order of ['ASC', 'DESC'])
     for (const more of ['hasNextPage', 'hasPreviousPage']) {
-      const library = { edges: [edge('b', 2)], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'start', endCursor: 'end', [more]: true } };
+      const library = { edges: [edge('b', 2)], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: 'start',
+        endCursor: 'end', [more]: true } };
       const emptied = withChange(library, { contentId: 'b' }, order);
       const { edges, pageInfo } = withChange(emptied, { edge: edge('a', 1) }, order);
       assert.deepEqual(edges.map(({ node }) => node.id), ['a'], `${order}, ${more}`);
@@ -426,7 +431,8 @@ const failure = (code) => [{ message: code, extensions: { code } }];
 test('resume continues at the newest cursor, and renews the token where it has to', async () => {
   let renewals = 0;
   const session = { token: () => token, renew: async () => `token ${(renewals += 1)}` };
-  const { cursors, error } = await subscribed(session, new TypeError('cut'), { code: 4403, reason: 'Forbidden' }, failure('UNAUTHENTICATED'), failure('SLOW_CONSUMER'));
+  const { cursors, error } = await subscribed(session, new TypeError('cut'), { code: 4403, reason: 'Forbidden' },
+    failure('UNAUTHENTICATED'), failure('SLOW_CONSUMER'));
   assert.deepEqual(cursors, ['first', 'cursor 1', 'cursor 2', 'cursor 3', 'cursor 4']);
   assert.equal(error, undefined);
   assert.equal(renewals, 2);

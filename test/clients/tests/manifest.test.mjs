@@ -54,7 +54,8 @@ for (const [maker, make] of Object.entries(makers)) {
     test('other documents are refused', async () => {
       const query = '{ viewer { id } }';
       const hash = '7'.repeat(64);
-      for (const body of [{ query }, { documentId: `sha256:${hash}` }, { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }]) {
+      for (const body of [{ query }, { documentId: `sha256:${hash}` },
+        { extensions: { persistedQuery: { version: 1, sha256Hash: hash } } }]) {
         const { data, errors } = await gateway.post(body);
         assert.equal(data, undefined);
         assert.deepEqual(errors.map((e) => e.extensions.code), ['PERSISTED_QUERY_NOT_FOUND']);

@@ -46,7 +46,8 @@ const shows = (library, titles) => until(library, (snapshot) => titlesOf(snapsho
 test('the package contains only the files that it needs', () => {
   const unexpected = packed.files.filter((name) => !/^(dist\/[\w./-]+\.(js|d\.ts)|README\.md|package\.json)$/.test(name));
   assert.deepEqual(unexpected, []);
-  const { scripts, dependencies, peerDependencies } = JSON.parse(readFileSync(new URL('../../../clients/npm/package.json', import.meta.url)));
+  const { scripts, dependencies, peerDependencies } =
+    JSON.parse(readFileSync(new URL('../../../clients/npm/package.json', import.meta.url)));
   assert.deepEqual(Object.keys(scripts).filter((name) => /install|prepare/.test(name)), []);
   assert.deepEqual([dependencies, peerDependencies], [undefined, undefined]);
 });
@@ -85,7 +86,8 @@ test('the possible types are those of the schema', async () => {
   const { __schema: schema } = await ask('{ __schema { types { kind name possibleTypes { name } } } }');
   const objects = new Set(schema.types.filter(({ kind }) => kind === 'OBJECT').map(({ name }) => name));
   const abstract = schema.types.filter(({ kind, name }) => ['INTERFACE', 'UNION'].includes(kind) && !name.startsWith('_'));
-  const served = Object.fromEntries(abstract.map((type) => [type.name, type.possibleTypes.map(({ name }) => name).filter((name) => objects.has(name)).sort()]));
+  const served = Object.fromEntries(abstract.map((type) => [type.name, type.possibleTypes.map(({ name }) => name)
+    .filter((name) => objects.has(name)).sort()]));
   assert.deepEqual(Object.fromEntries(Object.entries(carrel.possibleTypes).map(([name, types]) => [name, types.toSorted()])), served);
 });
 
@@ -114,9 +116,11 @@ test('a library pages both ways and shows the changes of others', async (t) => {
   await library.loadNext();
   assert.equal(titlesOf(library.snapshot()), 'e d c b');
   await until(library, ({ status }) => status === 'live');
-  await ask('mutation ($in: ShareContentInput!) { shareContent(input: $in) { userErrors { code } } }', { in: { contentId: items[0], principalIds: ['u:demo:cleo'], role: 'EDITOR' } });
+  await ask('mutation ($in: ShareContentInput!) { shareContent(input: $in) { userErrors { code } } }',
+    { in: { contentId: items[0], principalIds: ['u:demo:cleo'], role: 'EDITOR' } });
   const other = await post(
-    { query: 'mutation ($in: UpdateContentInput!) { updateContent(input: $in) { content { version } userErrors { code } } }', variables: { in: { id: items[0], title: 'A' } } },
+    { query: 'mutation ($in: UpdateContentInput!) { updateContent(input: $in) { content { version } userErrors { code } } }',
+      variables: { in: { id: items[0], title: 'A' } } },
     { authorization: `Bearer ${otherToken}` },
   );
   assert.deepEqual(other.body.data.updateContent, { content: { version: 2 }, userErrors: [] });

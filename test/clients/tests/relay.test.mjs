@@ -31,7 +31,8 @@ after(() => made.remove());
 class Application {
   constructor() {
     this.sent = []; // the names of operations, and whether their texts were sent
-    this.socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+    this.socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` },
+      retryAttempts: 0 });
     const network = Network.create(
       (request, variables) => this.fetch(request, variables),
       ({ id }, variables) => Observable.create((sink) => this.socket.subscribe({ query: made.persisted[id], variables }, sink)),
@@ -106,7 +107,8 @@ class Application {
     const { data } = this.environment.lookup(this.operation.fragment);
     const { library } = this.environment.lookup(getSingularSelector(made.artifact('app_library'), data.group)).data;
     const item = (edge) => this.environment.lookup(getSingularSelector(made.artifact('app_item'), edge.node)).data;
-    return { ...library, titles: library.edges.map((edge) => edge.node && item(edge).title), items: library.edges.map((edge) => edge.node && item(edge)) };
+    return { ...library, titles: library.edges.map((edge) => edge.node && item(edge).title),
+      items: library.edges.map((edge) => edge.node && item(edge)) };
   }
 }
 
@@ -174,7 +176,8 @@ test('mutations update the connection without a second query', async () => {
   // A client can page from the cursor of an edge that a mutation returned. The item that was
   // changed later comes after it.
   const cursor = app.library().edges.at(-1).cursor;
-  const next = await ask('query ($id: ID!, $after: Cursor) { group(id: $id) { library(after: $after) { nodes { title } } } }', { id, after: cursor });
+  const next = await ask('query ($id: ID!, $after: Cursor) { group(id: $id) { library(after: $after) { nodes { title } } } }',
+    { id, after: cursor });
   assert.deepEqual(next.group.library.nodes, [{ title: 'A' }]);
 });
 

@@ -7,7 +7,8 @@ import { buildClientSchema, buildSchema, getIntrospectionQuery, isSpecifiedScala
 import { ask } from '../gateway.mjs';
 
 const file = new URL('../../../clients/schema.graphql', import.meta.url);
-const introspected = await ask(getIntrospectionQuery({ specifiedByUrl: true, directiveIsRepeatable: true, inputValueDeprecation: true, oneOf: true }));
+const introspected = await ask(getIntrospectionQuery({ specifiedByUrl: true, directiveIsRepeatable: true,
+  inputValueDeprecation: true, oneOf: true }));
 const served = buildClientSchema(introspected);
 const shipped = buildSchema(readFileSync(file, 'utf8'));
 

@@ -49,7 +49,8 @@ function edit(cache, id, change) {
 }
 
 // without returns the edges except that of an item.
-const without = (cache, edges, contentId) => edges.filter((edge) => cache.resolve(edge, 'node') !== cache.keyOfEntity({ __typename: 'Content', id: contentId }));
+const without = (cache, edges, contentId) => edges.filter((edge) =>
+  cache.resolve(edge, 'node') !== cache.keyOfEntity({ __typename: 'Content', id: contentId }));
 
 const updates = {
   Mutation: {
@@ -85,7 +86,8 @@ function application(exchanges = [], options = {}) {
       cacheExchange({
         schema,
         resolvers: { User: { library }, Group: { library } },
-        keys: { LibraryEdge: (edge) => edge.cursor, LibraryConnection: () => null, PageInfo: () => null, FanOut: () => null, UserError: () => null },
+        keys: { LibraryEdge: (edge) => edge.cursor, LibraryConnection: () => null, PageInfo: () => null, FanOut: () => null,
+          UserError: () => null },
         updates,
       }),
       ...exchanges,
@@ -151,10 +153,12 @@ test('mutations update the cache without a second query', async () => {
   assert.equal(sent.filter((body) => body.operationName === 'Library').length, 1);
 });
 
-const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 });
+const socket = createClient({ url: socketEndpoint, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` },
+  retryAttempts: 0 });
 const transports = {
   'over a websocket': () =>
-    application([subscriptionExchange({ forwardSubscription: (request) => ({ subscribe: (sink) => ({ unsubscribe: socket.subscribe(request, sink) }) }) })]),
+    application([subscriptionExchange({ forwardSubscription: (request) =>
+      ({ subscribe: (sink) => ({ unsubscribe: socket.subscribe(request, sink) }) }) })]),
   'by server-sent events': () => application([], { fetchSubscriptions: true }),
 };
 after(() => socket.dispose());
@@ -175,7 +179,8 @@ for (const [name, create] of Object.entries(transports)) {
       onResult();
     });
     await shows(['a', 'b']);
-    const changes = client.subscription(gql(libraryChanged), { id, after: await cursorOf(id) }).subscribe(({ error }) => assert.equal(error, undefined));
+    const changes = client.subscription(gql(libraryChanged), { id, after: await cursorOf(id) })
+      .subscribe(({ error }) => assert.equal(error, undefined));
     await createItem('c', id);
     await shows(['a', 'b', 'c']);
     await rename(items[0], 'A');

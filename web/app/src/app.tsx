@@ -53,7 +53,8 @@ export function App() {
     setCreatedId(item.id);
     // If the reader has closed the dialog meanwhile, the item is not opened.
     if (close()) go({ name: 'library', id: group?.id ?? me.id, item: item.id }, { opened: true });
-    say(group ? `${named(item.title)} is in your library, and shared with ${group.displayName}.` : `${named(item.title)} is in your library.`);
+    say(group ? `${named(item.title)} is in your library, and shared with ${group.displayName}.`
+      : `${named(item.title)} is in your library.`);
   };
 
   const groupId = (place.name === 'library' || place.name === 'members') && place.id.startsWith('g:') ? place.id : null;
@@ -145,7 +146,8 @@ function UnknownPage() {
   return (
     <Empty heading="Page not found" level="h1">
       <p>
-        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>, or <To place={{ name: 'find', q: '' }}>search</To>.
+        There is no page at this address. <To place={{ name: 'home' }}>Go to the start page</To>,
+          or <To place={{ name: 'find', q: '' }}>search</To>.
       </p>
     </Empty>
   );

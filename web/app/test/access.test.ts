@@ -7,7 +7,8 @@ const ben = { id: 'u:demo:ben', displayName: 'Ben' };
 const cleo = { id: 'u:demo:cleo', displayName: 'Cleo' };
 const team = { id: 'g:demo:team', displayName: 'Team' };
 const zed = { id: 'u:acme:zed', displayName: 'Zed' };
-const access = (change: Partial<Access> = {}): Access => ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], isPartial: false, viewerId: ann.id, ...change });
+const access = (change: Partial<Access> = {}): Access =>
+  ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], isPartial: false, viewerId: ann.id, ...change });
 
 test('a sentence says who can see an item', () => {
   const says = (change: Partial<Access>) => whoSees(access(change)).replace(' Administrators of demo can, too.', '');
@@ -21,24 +22,32 @@ test('a sentence says who can see an item', () => {
   assert.equal(says({ members: [], isPartial: true }), 'Only people it is shared with can see this item.');
   assert.equal(says({ members: [ben], viewerId: null }), 'Only Ben can see this item.');
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, ben] }), 'Everyone who is signed in to demo can see this item.');
-  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed] }), 'Everyone who is signed in to demo can see this item, and so can Zed.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed] }),
+    'Everyone who is signed in to demo can see this item, and so can Zed.');
   assert.equal(says({ visibility: 'PUBLIC' }), 'Everyone can see this item, signed in or not.');
 });
 
 test('a sentence says what another visibility would do', () => {
   assert.match(visibilityWill(access(), 'PUBLIC'), /^Then everyone on the internet .* signed in or not/);
   assert.equal(visibilityWill(access(), 'LOGGEDIN'), 'Then everyone who is signed in to demo will be able to see this item.');
-  assert.equal(visibilityWill(access({ visibility: 'PUBLIC' }), 'LOGGEDIN'), 'Then everyone who is signed in to demo will be able to see this item. People who are not lose access, unless it is shared with them.');
-  assert.equal(visibilityWill(access({ visibility: 'PUBLIC', members: [ann, ben] }), 'PRIVATE'), 'Then only you and Ben will be able to see this item. Everyone else loses access.');
-  assert.equal(visibilityWill(access({ visibility: 'LOGGEDIN' }), 'PRIVATE'), 'Then only you will be able to see this item. Everyone else in demo loses access.');
+  assert.equal(visibilityWill(access({ visibility: 'PUBLIC' }), 'LOGGEDIN'),
+    'Then everyone who is signed in to demo will be able to see this item. People who are not lose access, unless it is shared with them.');
+  assert.equal(visibilityWill(access({ visibility: 'PUBLIC', members: [ann, ben] }), 'PRIVATE'),
+    'Then only you and Ben will be able to see this item. Everyone else loses access.');
+  assert.equal(visibilityWill(access({ visibility: 'LOGGEDIN' }), 'PRIVATE'),
+    'Then only you will be able to see this item. Everyone else in demo loses access.');
 });
 
 test('a sentence says what sharing would do', () => {
   assert.equal(sharingWill(access(), [ben], 'VIEWER'), 'Ben will be able to see this item. It appears in their library.');
-  assert.equal(sharingWill(access(), [ben, team], 'EDITOR'), 'Ben and the members of Team will be able to see this item, and to change its text. It appears in their libraries.');
-  assert.equal(sharingWill(access(), [ben, cleo, team, zed], 'VIEWER'), 'Ben, Cleo and 2 others will be able to see this item. It appears in their libraries.');
-  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'VIEWER'), 'It appears in their library. They keep access even if the item becomes private.');
-  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'), 'It appears in their library. Ben will be able to change, share and delete it. They keep access even if the item becomes private.');
+  assert.equal(sharingWill(access(), [ben, team], 'EDITOR'),
+    'Ben and the members of Team will be able to see this item, and to change its text. It appears in their libraries.');
+  assert.equal(sharingWill(access(), [ben, cleo, team, zed], 'VIEWER'),
+    'Ben, Cleo and 2 others will be able to see this item. It appears in their libraries.');
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'VIEWER'),
+    'It appears in their library. They keep access even if the item becomes private.');
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'),
+    'It appears in their library. Ben will be able to change, share and delete it. They keep access even if the item becomes private.');
 });
 
 test('a list says with whom an item is shared', () => {

@@ -46,7 +46,8 @@ test('an answer that was read before a change does not undo it', () => {
     viewerCanShare: true,
     viewerCanEdit: true,
     viewerCanManage: true,
-    members: { __typename: 'ContentMemberConnection', edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false, endCursor: null } },
+    members: { __typename: 'ContentMemberConnection', edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false,
+      endCursor: null } },
   };
   cache.writeQuery({ query: ItemDocument, variables: { id }, data: { content: older } });
   const found = cache.readQuery({ query: ItemDocument, variables: { id } })?.content;

@@ -9,7 +9,9 @@ import { EntryFragmentDoc, ViewerDocument } from '../src/generated/operations.ts
 const NoSocket = Object.assign(class {}, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
 Object.assign(globalThis, { location: { origin: 'http://gateway' }, WebSocket: NoSocket });
 
-const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOTE', title: 'A', description: null, link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null, shares: { __typename: 'ContentMemberConnection', nodes: [] } };
+const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOTE', title: 'A', description: null,
+  link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null,
+    shares: { __typename: 'ContentMemberConnection', nodes: [] } };
 const pageInfo = { __typename: 'PageInfo', hasNextPage: false, hasPreviousPage: false, startCursor: 'a', endCursor: 'a' };
 const library = { __typename: 'LibraryConnection', edges: [{ __typename: 'LibraryEdge', cursor: 'a', node: item }], pageInfo };
 const page = { data: { principal: { __typename: 'User', id: 'u:demo:ann', library } } };
@@ -43,7 +45,8 @@ test('a library is kept until the store is cleared, and its items are in the cac
   assert.equal(connection.client.cache.readFragment({ id: 'Content:c:demo:a', fragment: EntryFragmentDoc })?.title, 'A');
   assert.equal(connection.library(view, null), first);
   assert.equal(connection.library(view, 'a'), first);
-  for (const [other, at] of [[view, 'elsewhere'], [{ ...view, shared: true }, null], [{ ...view, direction: 'ASC' }, null]] as const) assert.notEqual(connection.library(other, at), first);
+  for (const [other, at] of [[view, 'elsewhere'], [{ ...view, shared: true }, null],
+    [{ ...view, direction: 'ASC' }, null]] as const) assert.notEqual(connection.library(other, at), first);
   const again = connection.library(view, null);
   await again.reload();
   assert.equal(connection.library(view, null), again);
@@ -57,18 +60,21 @@ test('a refused token is renewed once, and is expired if there is no other', asy
   await renewed.connection.client.query({ query: ViewerDocument });
   assert.deepEqual([renewed.tokens, renewed.expired()], [['Bearer old', 'Bearer new'], 0]);
   const gone = connected(t, answer);
-  await assert.rejects(gone.connection.client.query({ query: ViewerDocument }), (error) => CombinedGraphQLErrors.is(error) && explain(error).kind === 'signedOut');
+  await assert.rejects(gone.connection.client.query({ query: ViewerDocument }), (error) => CombinedGraphQLErrors.is(error) &&
+    explain(error).kind === 'signedOut');
   assert.deepEqual([gone.tokens, gone.expired()], [['Bearer old'], 1]);
 });
 
 test('an answer that is not from the gateway is explained by its status', async (t) => {
   const { connection } = connected(t, () => ({ status: 500, body: 'down' }));
-  await assert.rejects(connection.client.query({ query: ViewerDocument }), (error) => explain(error).text === 'The server failed (HTTP 500).');
+  await assert.rejects(connection.client.query({ query: ViewerDocument }), (error) => explain(error)
+    .text === 'The server failed (HTTP 500).');
 });
 
 test('a request is aborted by the signal of its context', async (t) => {
   const ending = new AbortController();
-  t.mock.method(globalThis, 'fetch', (_: unknown, { signal }: { signal: AbortSignal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))));
+  t.mock.method(globalThis, 'fetch', (_: unknown, { signal }: { signal: AbortSignal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))));
   const connection = connect({ token: () => '', renew: async () => '', expired: () => {} });
   t.after(() => connection.close());
   const asked = connection.client.query({ query: ViewerDocument, context: { fetchOptions: { signal: ending.signal } } });

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { colour, guessLanguage, type ColourToken } from '../src/data/colour.ts';
 import { languageNames, languageOfTitle, longestColoured } from '../src/data/languages.ts';
 
-const textOf = (tokens: ColourToken[]): string => tokens.map((token) => (typeof token === 'string' ? token : textOf(token.children))).join('');
-const classesOf = (tokens: ColourToken[]): string[] => tokens.flatMap((token) => (typeof token === 'string' ? [] : [token.className, ...classesOf(token.children)]));
+const textOf = (tokens: ColourToken[]): string => tokens.map((token) => (typeof token === 'string' ? token : textOf(token.children)))
+  .join('');
+const classesOf = (tokens: ColourToken[]): string[] =>
+  tokens.flatMap((token) => (typeof token === 'string' ? [] : [token.className, ...classesOf(token.children)]));
 
 const samples: Record<string, string> = {
   go: 'package main\n\nimport "fmt"\n\nfunc main() {\n\tfmt.Println("<b>hi</b>")\n}\n',

@@ -36,7 +36,8 @@ test('texts that are too large for a table are compared as a block', () => {
 test('unchanged lines far from a change are folded', () => {
   const rows = compare('1\n2\n3\n4\n5\n6\n7', '1\n2\n3\n4\n5\n6\nx');
   assert.deepEqual(fold(rows), [{ folded: 4 }, { before: '5', after: '5' }, { before: '6', after: '6' }, { before: '7', after: 'x' }]);
-  assert.deepEqual(fold(compare('x\n2\n3\n4\n5', '1\n2\n3\n4\n5')), [{ before: 'x', after: '1' }, { before: '2', after: '2' }, { before: '3', after: '3' }, { folded: 2 }]);
+  assert.deepEqual(fold(compare('x\n2\n3\n4\n5', '1\n2\n3\n4\n5')),
+    [{ before: 'x', after: '1' }, { before: '2', after: '2' }, { before: '3', after: '3' }, { folded: 2 }]);
   assert.deepEqual(fold(compare('a\nb', 'a\nb')), [{ folded: 2 }]);
 });
 

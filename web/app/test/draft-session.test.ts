@@ -25,7 +25,8 @@ function fixture(first?: string) {
     save(input) {
       sent.push(input);
       if (input.expectedVersion !== (draft?.version ?? 0)) return answer('save', { draft: null, userErrors: fault('CONFLICT') });
-      draft = { title: input.title, body: input.body, version: input.expectedVersion + 1, baseRevision: input.baseRevision ?? draft?.baseRevision ?? last()?.number ?? null };
+      draft = { title: input.title, body: input.body, version: input.expectedVersion + 1, baseRevision: input.baseRevision ??
+        draft?.baseRevision ?? last()?.number ?? null };
       return answer('save', { draft: stored(), userErrors: [] });
     },
     publish() {

@@ -8,7 +8,8 @@ const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart
 const shares = { __typename: 'ContentMemberConnection', nodes: [] } as const;
 
 function edge(id: string, at: number): LibraryEdge {
-  const node = { __typename: 'Content', id, tenant: 'demo', kind: 'NOTE', title: id, description: null, link: null, visibility: 'PUBLIC', lastModified: time(at), version: at, createdBy: null, shares } as const;
+  const node = { __typename: 'Content', id, tenant: 'demo', kind: 'NOTE', title: id, description: null, link: null,
+    visibility: 'PUBLIC', lastModified: time(at), version: at, createdBy: null, shares } as const;
   return { __typename: 'LibraryEdge', cursor: `${id}@${at}`, node };
 }
 
@@ -34,7 +35,8 @@ test('the outcome of a change says whether the entry has moved, is shown, and is
   assert.deepEqual(outcomeOf(placed(a), [moved, b], [moved, b]), { id: 'a', moved: false, shown: false, newest: false });
   assert.deepEqual(outcomeOf(placed(moved), [b], [b]), { id: 'a', moved: true, shown: false, newest: true });
   assert.deepEqual(outcomeOf(placed(a), [b], [b, a]), { id: 'a', moved: true, shown: true, newest: false });
-  assert.deepEqual(outcomeOf({ __typename: 'LibraryEntryRemoved', contentId: 'b' }, [b, a], [a]), { id: 'b', moved: false, shown: false, newest: false });
+  assert.deepEqual(outcomeOf({ __typename: 'LibraryEntryRemoved', contentId: 'b' }, [b, a], [a]),
+    { id: 'b', moved: false, shown: false, newest: false });
 });
 
 test('days are separated in the order of the entries', () => {

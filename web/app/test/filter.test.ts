@@ -10,14 +10,16 @@ test('an address without a filter has none', () => {
 });
 
 test('the filter in an address is validated', () => {
-  assert.deepEqual(read('kind=note,book&visible=SECRET&role=viewer,manager,viewer&by=c:demo:x'), { ...noFilter, kinds: ['NOTE'], roles: ['MANAGER', 'VIEWER'] });
+  assert.deepEqual(read('kind=note,book&visible=SECRET&role=viewer,manager,viewer&by=c:demo:x'),
+    { ...noFilter, kinds: ['NOTE'], roles: ['MANAGER', 'VIEWER'] });
   assert.equal(read(`q=${'x'.repeat(500)}`).text.length, longestText);
   assert.deepEqual(['q=%20a%20', 'q=%20'].map((query) => read(query).text), ['a', '']);
   assert.equal(read('by=U:Demo:Ann').createdBy, 'u:demo:ann');
 });
 
 test('every condition narrows a library', () => {
-  const narrow: Partial<Filter>[] = [{ text: 'x' }, { kinds: ['LINK'] }, { visibilities: ['PUBLIC'] }, { roles: ['EDITOR'] }, { createdBy: 'u:demo:ann' }];
+  const narrow: Partial<Filter>[] = [{ text: 'x' }, { kinds: ['LINK'] }, { visibilities: ['PUBLIC'] }, { roles: ['EDITOR'] },
+    { createdBy: 'u:demo:ann' }];
   for (const change of narrow) assert.equal(isNarrow({ ...noFilter, ...change }), true, JSON.stringify(change));
   assert.equal(isNarrow({ ...noFilter, text: '  ' }), false);
 });

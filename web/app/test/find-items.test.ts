@@ -23,7 +23,8 @@ const shown = (found: readonly FoundItem[]) => found.map(({ item: { id }, librar
 
 test('an item that is in several libraries is found once, in the first of them', () => {
   const first = addFound([], mine, [item('b', 5), item('a', 1)]);
-  assert.deepEqual(shown(addFound(first, team, [item('c', 9), item('b', 5), item('d', 3)])), ['c in Team', 'b in My library', 'd in Team', 'a in My library']);
+  assert.deepEqual(shown(addFound(first, team, [item('c', 9), item('b', 5), item('d', 3)])),
+    ['c in Team', 'b in My library', 'd in Team', 'a in My library']);
 });
 
 test('items of the same time are ordered by id, like in a library', () => {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { shownAddress, shownHost, withScheme } from '../src/data/hosts.ts';
 
 test('a host is shown in its own letters unless a label mixes scripts', () => {
-  for (const host of ['example.org', 'example.org:8080', '192.0.2.1', 'b\u00fccher.example', '\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444', '\u4f8b\u3048abc.jp', '\u4f8b\u5b50.cn', '\ud55c\uae00.kr', '\u0e44\u0e17\u0e22', 'xn--bcher-kva.example', 'r3---sn-ab.example.com', 'sub.\u043f\u0440\u0438\u043c\u0435\u0440.com']) {
+  for (const host of ['example.org', 'example.org:8080', '192.0.2.1', 'b\u00fccher.example',
+    '\u043f\u0440\u0438\u043c\u0435\u0440.\u0440\u0444', '\u4f8b\u3048abc.jp', '\u4f8b\u5b50.cn', '\ud55c\uae00.kr',
+      '\u0e44\u0e17\u0e22', 'xn--bcher-kva.example', 'r3---sn-ab.example.com', 'sub.\u043f\u0440\u0438\u043c\u0435\u0440.com']) {
     assert.equal(shownHost(host), host);
   }
   const mixed: [string, string][] = [
@@ -30,6 +32,8 @@ test('an address is shown without its scheme and without invisible characters', 
 });
 
 test('a link without a scheme is https', () => {
-  for (const host of ['example.com', 'example.com/x', 'example.com:8080/x?y#z', 'bücher.example', ' www.example.com ']) assert.equal(withScheme(host), `https://${host.trim()}`);
-  for (const other of ['https://example.com', 'ftp://example.org', 'mailto:a@example.com', 'localhost', 'a word', 'example.com and more', '']) assert.equal(withScheme(other), other);
+  for (const host of ['example.com', 'example.com/x', 'example.com:8080/x?y#z', 'bücher.example',
+    ' www.example.com ']) assert.equal(withScheme(host), `https://${host.trim()}`);
+  for (const other of ['https://example.com', 'ftp://example.org', 'mailto:a@example.com', 'localhost', 'a word',
+    'example.com and more', '']) assert.equal(withScheme(other), other);
 });

@@ -19,7 +19,8 @@ test('an error of contentByUrl alone is about the tenant', () => {
 });
 
 test('other errors are about neither field', () => {
-  for (const other of [undefined, null, new TypeError('Failed to fetch'), { errors: [] }, { errors: [error('down', ['canonicalUrl'], 'UNAVAILABLE')] }, { errors: [{ message: 'm' }] }]) {
+  for (const other of [undefined, null, new TypeError('Failed to fetch'), { errors: [] },
+    { errors: [error('down', ['canonicalUrl'], 'UNAVAILABLE')] }, { errors: [{ message: 'm' }] }]) {
     assert.equal(faultsOfLookup(other), null);
     assert.equal(isBadInput(other), false);
   }

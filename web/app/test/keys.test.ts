@@ -12,7 +12,8 @@ test('each shortcut key has a name, and other keys have none', () => {
 
 test('keys are not shortcuts while somebody types, or with a modifier', () => {
   const input = (type: string | undefined) => ({ tagName: 'INPUT', type });
-  for (const target of [input('text'), input('search'), input('url'), input('email'), input('datetime-local'), input(undefined), { tagName: 'TEXTAREA' }, { tagName: 'select' }, { tagName: 'DIV', isContentEditable: true }]) {
+  for (const target of [input('text'), input('search'), input('url'), input('email'), input('datetime-local'),
+    input(undefined), { tagName: 'TEXTAREA' }, { tagName: 'select' }, { tagName: 'DIV', isContentEditable: true }]) {
     assert.equal(isTyping(target), true, JSON.stringify(target));
     assert.equal(shortcutOf({ key: 'j', target }), null, JSON.stringify(target));
   }

@@ -14,7 +14,8 @@ test('locales are read in any case, and normalized', () => {
 });
 
 test('an invalid locale is refused', () => {
-  for (const text of ['', ' ', 'd', 'deu', 'German', 'de_', 'de_C', 'de_CHE', 'de__CH', 'de CH', 'zh_Hant_TW', '1a', 'de_1A', 'dé']) assert.equal(readLocale(text), null, text);
+  for (const text of ['', ' ', 'd', 'deu', 'German', 'de_', 'de_C', 'de_CHE', 'de__CH', 'de CH', 'zh_Hant_TW', '1a',
+    'de_1A', 'dé']) assert.equal(readLocale(text), null, text);
 });
 
 test('a language is found by its name', () => {

@@ -6,7 +6,8 @@ const a = (href: string, ...children: MarkdownNode[]): MarkdownElement => ({ tag
 const el = (tag: string, ...children: MarkdownNode[]): MarkdownElement => ({ tag, children });
 
 // bare removes groups, which render nothing.
-const bare = (nodes: MarkdownNode[]): MarkdownNode[] => nodes.flatMap((node) => (typeof node === 'string' ? [node] : node.tag === null ? bare(node.children) : [{ ...node, children: bare(node.children) }]));
+const bare = (nodes: MarkdownNode[]): MarkdownNode[] => nodes.flatMap((node) => (typeof node === 'string' ? [node]
+  : node.tag === null ? bare(node.children) : [{ ...node, children: bare(node.children) }]));
 
 const joined = (nodes: MarkdownNode[]): MarkdownNode[] =>
   bare(nodes).reduce<MarkdownNode[]>((all, node) => {
@@ -29,7 +30,8 @@ test('Markdown becomes elements', () => {
     ['```js\n<x>\n```', el('pre', el('code', '<x>\n'))],
     ['    indented', el('p', 'indented')],
     ['a\n\n---', el('p', 'a'), el('hr')],
-    ['|h|\n|-:|\n|c|', el('table', el('thead', el('tr', { tag: 'th', align: 'right', children: ['h'] })), el('tbody', el('tr', { tag: 'td', align: 'right', children: ['c'] })))],
+    ['|h|\n|-:|\n|c|', el('table', el('thead', el('tr', { tag: 'th', align: 'right', children: ['h'] })),
+      el('tbody', el('tr', { tag: 'td', align: 'right', children: ['c'] })))],
     ['AT&amp;T', el('p', 'AT&T')],
   ];
   for (const [text, ...want] of cases) {
@@ -54,12 +56,14 @@ test('addresses become links, and only whole ones', () => {
 
 test('images are links to them, and text within a link', () => {
   assert.deepEqual(joined(parse('![a cat](https://example.org/cat.png)')), [el('p', a('https://example.org/cat.png', 'a cat'))]);
-  assert.deepEqual(joined(parse('![](https://example.org/cat.png)')), [el('p', a('https://example.org/cat.png', 'https://example.org/cat.png'))]);
+  assert.deepEqual(joined(parse('![](https://example.org/cat.png)')),
+    [el('p', a('https://example.org/cat.png', 'https://example.org/cat.png'))]);
   assert.deepEqual(joined(parse('[![cat](https://a.example/c.png)](https://b.example)')), [el('p', a('https://b.example', 'cat'))]);
   assert.deepEqual(joined(parse('![x](data:image/png;base64,AAAA)')), [el('p', 'x')]);
 });
 
-const elements = ['a', 'blockquote', 'br', 'code', 'em', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre', 's', 'strong', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'];
+const elements = ['a', 'blockquote', 'br', 'code', 'em', 'h3', 'h4', 'h5', 'h6', 'hr', 'li', 'ol', 'p', 'pre', 's',
+  'strong', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'];
 const hostile = [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -121,8 +125,10 @@ test('hostile texts become nothing but text, known elements and safe links', () 
 });
 
 test('addresses are safe by their scheme, as a browser reads it', () => {
-  for (const address of ['https://example.org', 'HTTP://example.org', 'mailto:ann@example.org']) assert.equal(safeAddress(address), address);
-  for (const address of ['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:,x', '//example.org', '/app', 'app', '', null, undefined]) assert.equal(safeAddress(address), null, String(address));
+  for (const address of ['https://example.org', 'HTTP://example.org', 'mailto:ann@example.org']) assert.equal(safeAddress(address),
+    address);
+  for (const address of ['javascript:alert(1)', ' javascript:alert(1)', 'java\nscript:alert(1)', 'data:,x',
+    '//example.org', '/app', 'app', '', null, undefined]) assert.equal(safeAddress(address), null, String(address));
 });
 
 test('an excerpt is the text without its markup', () => {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { bytesOf, expiryAfter, hasExpired, joinPastes, nextExpiry, pasteId, rawAddress } from '../src/data/pastes.ts';
 import { newPastes, pasteTitle } from '../src/ui/words.ts';
 
-const paste = (id: string, second: number, expiresAt: string | null = null) => ({ id, createdAt: `2026-11-24T10:00:0${second}.000000Z`, expiresAt });
+const paste = (id: string, second: number, expiresAt: string | null = null) =>
+  ({ id, createdAt: `2026-11-24T10:00:0${second}.000000Z`, expiresAt });
 const ids = (pastes: { id: string }[]) => pastes.map(({ id }) => id).join('');
 
 test('pastes are listed by creation, the newest first, each once', () => {
@@ -33,7 +34,8 @@ test('a lifetime becomes an instant', () => {
 test('only a well-formed id is one of a paste, and its digits are in the address of the plain text', () => {
   const id = `p:${'0123456789abcdef'.repeat(2)}`;
   assert.equal(pasteId.test(id), true);
-  for (const wrong of [id.slice(0, -1), `${id}0`, id.toUpperCase(), id.slice(2), `c${id.slice(1)}`]) assert.equal(pasteId.test(wrong), false, wrong);
+  for (const wrong of [id.slice(0, -1), `${id}0`, id.toUpperCase(), id.slice(2), `c${id.slice(1)}`]) assert.equal(pasteId.test(wrong),
+    false, wrong);
   assert.equal(rawAddress(id), `/p/${id.slice(2)}/raw`);
 });
 

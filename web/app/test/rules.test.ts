@@ -33,7 +33,8 @@ test('the address of a place leads back to it', () => {
       shared: false,
       at: null,
       item: null,
-      filter: { text: 'http & more', kinds: ['LINK', 'NOTE'], visibilities: ['PRIVATE'], roles: ['MANAGER', 'VIEWER'], createdBy: 'u:demo:ann@example.org' },
+      filter: { text: 'http & more', kinds: ['LINK', 'NOTE'], visibilities: ['PRIVATE'], roles: ['MANAGER', 'VIEWER'],
+        createdBy: 'u:demo:ann@example.org' },
     },
   ];
   for (const place of places) {
@@ -48,7 +49,9 @@ test('addresses can be read by people', () => {
 });
 
 test('other addresses are unknown', () => {
-  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x', '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app/open/x', '/app/newest/x', '/app/pastes/x', '/app/pastes/p:0123', '/app//x']) {
+  for (const path of ['/', '/appendix', '/app/nowhere', '/app/library/c:demo:x', '/app/library/', '/app/item/u:demo:x',
+    '/app/members/u:demo:x', '/app/item/%E0%A4%A', '/app/groups/x', '/app/open/x', '/app/newest/x', '/app/pastes/x',
+      '/app/pastes/p:0123', '/app//x']) {
     assert.equal(readAddress(path).name, 'unknown', path);
   }
   assert.equal(readAddress('/app/').name, 'home');
@@ -62,7 +65,8 @@ test('another item of the same library is the same page', () => {
 });
 
 test('a token contains the id of its holder', () => {
-  assert.deepEqual(claimsOf(` ${jwt({ sub: 'U:demo:Ann', roles: ['admin'] })} `), { id: 'u:demo:ann', tenant: 'demo', admin: true, globalAdmin: false });
+  assert.deepEqual(claimsOf(` ${jwt({ sub: 'U:demo:Ann', roles: ['admin'] })} `),
+    { id: 'u:demo:ann', tenant: 'demo', admin: true, globalAdmin: false });
   for (const bad of ['', 'a.b', 'a.b.c', jwt({ sub: 'g:demo:x' }), jwt({}), jwt(null)]) assert.equal(claimsOf(bad), null);
 });
 

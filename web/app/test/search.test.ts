@@ -28,7 +28,8 @@ function searcher(...pages: Answer[]) {
   return { run, asked, reports, gone };
 }
 
-const page = (edges: string[], endCursor: string | null, hasNextPage: boolean): SearchPage<string> => ({ edges, pageInfo: { endCursor, hasNextPage } });
+const page = (edges: string[], endCursor: string | null, hasNextPage: boolean): SearchPage<string> =>
+  ({ edges, pageInfo: { endCursor, hasNextPage } });
 
 test('a search continues over short pages until it has found enough', async () => {
   const s = searcher(page([], '1', true), page(['a'], '2', true), page(['b'], '3', true));

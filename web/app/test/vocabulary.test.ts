@@ -51,8 +51,10 @@ function textsOf(path: string): string[] {
     if (node.type === 'TaggedTemplateExpression') return;
     if (node.type === 'JSXAttribute') attribute = node.name.name;
     if (['className', 'd', 'viewBox', 'id'].includes(attribute)) return;
-    const text = node.type === 'JSXText' ? node.value : node.type === 'TemplateElement' ? (node.value as { cooked: string }).cooked : node.type === 'Literal' ? node.value : null;
-    if (typeof text === 'string' && (node.type === 'JSXText' || /^\s*[A-Z“]|\S \S/.test(text)) && /\p{L}{2}/u.test(text) && !text.includes('[data-')) {
+    const text = node.type === 'JSXText' ? node.value : node.type === 'TemplateElement' ? (node.value as { cooked: string }).cooked
+      : node.type === 'Literal' ? node.value : null;
+    if (typeof text === 'string' && (node.type === 'JSXText' || /^\s*[A-Z“]|\S \S/.test(text)) && /\p{L}{2}/u.test(text) &&
+      !text.includes('[data-')) {
       texts.push(text.replaceAll(/\s+/g, ' ').trim());
     }
     for (const [key, value] of Object.entries(node)) if (key !== 'type') walk(value, attribute);
@@ -62,7 +64,8 @@ function textsOf(path: string): string[] {
 }
 
 const root = new URL('../src/', import.meta.url);
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name) && !/generated|graphiql\.ts/.test(name));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name) &&
+  !/generated|graphiql\.ts/.test(name));
 
 test('every text of the client uses the same vocabulary', () => {
   let seen = 0;
@@ -71,7 +74,8 @@ test('every text of the client uses the same vocabulary', () => {
       seen += 1;
       for (const [pattern, say] of synonyms) {
         // A button that opens a dialog ends with an ellipsis.
-        if (pattern.source === '…$' && /^(Add|Branches|History|Suggest|Suggestions|Write|Delete|Edit|Expiry|Leave|Remove|Share|Visibility)\b/.test(text)) continue;
+        if (pattern.source === '…$' &&
+          /^(Add|Branches|History|Suggest|Suggestions|Write|Delete|Edit|Expiry|Leave|Remove|Share|Visibility)\b/.test(text)) continue;
         // Whoever pastes a token develops for the gateway.
         if (pattern.source.includes('gateway') && name === 'ui/session.tsx') continue;
         assert.doesNotMatch(text, pattern, `${name}: “${text}”: say ${say}`);

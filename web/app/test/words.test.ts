@@ -4,7 +4,8 @@ import { dayOf, foundOf, handleOf, named, noText, pasteTitle, plain, textHeading
 
 // Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
-const at = (...parts: [number, number, number, number?, number?, number?]) => new Date(...(parts as [number, number, number])).toISOString();
+const at = (...parts: [number, number, number, number?, number?, number?]) => new Date(...(parts as [number, number, number]))
+  .toISOString();
 
 test('days are named Today, Yesterday, or by their date', () => {
   const now = new Date(2026, 10, 22, 0, 5);

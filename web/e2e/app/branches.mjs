@@ -20,7 +20,8 @@ const chosenCopy = (page) => dialog(page).getByRole('combobox', { name: 'New bra
 const branchesOf = async (api, id) => {
   const query = 'query ($id: ID!) { content(id: $id) { branches { nodes { number isCurrent isWorking copiedFrom } } revision { branch number body } } }';
   const { branches, revision } = (await api('Ann', query, { id })).content;
-  return { branches: branches.nodes.map(({ number, isCurrent, isWorking, copiedFrom }) => [number, isCurrent, isWorking, copiedFrom]), revision };
+  return { branches: branches.nodes.map(({ number, isCurrent, isWorking, copiedFrom }) => [number, isCurrent, isWorking, copiedFrom]),
+    revision };
 };
 
 // branches: editors prepare a branch while the visitor reads another one; then the visitor sees
@@ -115,7 +116,8 @@ async function show({ ann, cleo, ben }) {
   await says(ann, 'Visitors see branch 2 now.');
   await line(ann, 2).getByText('Current', { exact: true }).waitFor();
   await line(cleo, 2).getByText('Current', { exact: true }).waitFor();
-  expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Set as working', 'Set as current'], 'the buttons of the former current branch');
+  expect(await line(cleo, 1).getByRole('button').allTextContents(), ['Show texts', 'Set as working', 'Set as current'],
+    'the buttons of the former current branch');
   await noteOf(item(ben)).getByText('beans').waitFor();
   expect(await noteOf(ben).getByText('branch').count(), 0, 'texts about branches that a visitor sees');
   expect(await chosenCopy(ann), 'Copy of branch 2 (current)', 'what is copied now');
@@ -179,7 +181,8 @@ export async function branchFaults({ api, openAs }) {
   await button(cleo, 'Create branch').click();
   const choice = dialog(cleo).getByRole('combobox', { name: 'New branch' });
   await choice.and(cleo.locator('[aria-invalid="true"]')).and(cleo.locator(':focus')).waitFor();
-  expect(await choice.evaluate((element) => document.getElementById(element.getAttribute('aria-describedby')).textContent), 'There is no branch 99; the branches of this item are 1 to 1.', 'the error at the choice');
+  expect(await choice.evaluate((element) => document.getElementById(element.getAttribute('aria-describedby')).textContent),
+    'There is no branch 99; the branches of this item are 1 to 1.', 'the error at the choice');
   other = null;
 
   // The answer is lost after the branch was created: it is not created twice.
@@ -188,7 +191,8 @@ export async function branchFaults({ api, openAs }) {
     if (!lose || route.request().postDataJSON().operationName !== 'CreateBranch') return route.fallback();
     lose = false;
     await route.fetch();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"lost","extensions":{"code":"UNAVAILABLE"}}]}' });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"lost","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
   await button(cleo, 'Create branch').click();
   await dialog(cleo).getByText('The service is temporarily unavailable.').waitFor();
@@ -208,7 +212,8 @@ export async function branchFaults({ api, openAs }) {
   await cleo.keyboard.press('Escape');
   await noteOf(cleo).getByText('rice').waitFor();
   expect(await noteOf(cleo).getByText('branch').count(), 0, 'texts about branches after the role was lost');
-  expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0, 'buttons for a user who may no longer edit');
+  expect(await noteOf(cleo).getByRole('button', { name: /Branches|History|language/ }).count(), 0,
+    'buttons for a user who may no longer edit');
   await cleo.context().close();
 }
 
@@ -248,7 +253,8 @@ export async function languages({ api, openAs }) {
   await dialog(ann).waitFor({ state: 'detached' });
   await noteOf(ann).getByText('There is no text in Swiss High German yet.').waitFor();
   const language = noteOf(ann).getByRole('combobox', { name: 'Language' });
-  expect(await language.locator('option').allTextContents(), ['English', 'Swiss High German (no text yet)'], 'the languages before there is a text');
+  expect(await language.locator('option').allTextContents(), ['English', 'Swiss High German (no text yet)'],
+    'the languages before there is a text');
   await language.selectOption({ label: 'English' });
   await noteOf(ann).getByText('potatoes').waitFor();
 
@@ -260,7 +266,8 @@ export async function languages({ api, openAs }) {
   await button(cleo, 'Publish').click();
   await says(cleo, 'Published.');
   await noteOf(cleo).getByText('Härdöpfel').waitFor();
-  expect(await noteOf(cleo).getByRole('combobox', { name: 'Language' }).locator('option:checked').textContent(), 'Swiss High German', 'the language that is shown');
+  expect(await noteOf(cleo).getByRole('combobox', { name: 'Language' }).locator('option:checked').textContent(),
+    'Swiss High German', 'the language that is shown');
   await openDialog(ann, 'Add a language…');
   await code.fill('de_ch');
   await ann.keyboard.press('Enter');
@@ -292,7 +299,8 @@ export async function languages({ api, openAs }) {
   await openDialog(page, 'Add a language…');
   await dialog(page).getByRole('combobox', { name: 'Language' }).fill('it');
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: 'Edit the text: Italian, branch 2' }).getByText('There is no text in Italian in branch 2 yet.').waitFor();
+  await page.getByRole('dialog', { name: 'Edit the text: Italian, branch 2' }).getByText('There is no text in Italian in branch 2 yet.')
+    .waitFor();
   await page.keyboard.press('Escape');
   await noteOf(page).getByText('There is no text in Italian in branch 2 yet.').waitFor();
   await saveText(api, 'Ann', none, { branch: 2, locale: 'it', title: 'Polenta', body: 'farina' });

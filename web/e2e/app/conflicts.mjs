@@ -72,7 +72,8 @@ export async function editConflicts(fixture) {
   let broken = true;
   await ann.route('**/graphql', (route) => {
     if (!broken || route.request().postDataJSON().operationName !== 'Item') return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
   await ann.getByRole('button', { name: 'Edit…' }).click();
   const [title, description] = ['Title', 'Description'].map((name) => dialog(ann).getByRole('textbox', { name }));

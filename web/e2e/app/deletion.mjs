@@ -8,7 +8,8 @@ const share = 'mutation ($input: ShareContentInput!) { shareContent(input: $inpu
 // deletedGroup deletes a group while one of its members reads its library.
 export async function deletedGroup({ api, openAs }) {
   const id = 'g:demo:passing-circle';
-  await api('Ann', createGroup, { input: { tenant: 'demo', name: 'passing-circle', displayName: 'Passing circle', visibility: 'PRIVATE' } });
+  await api('Ann', createGroup, { input: { tenant: 'demo', name: 'passing-circle', displayName: 'Passing circle',
+    visibility: 'PRIVATE' } });
   await api('Ann', setMembers, { input: { groupId: id, members: [{ principalId: 'u:demo:cleo', role: 'MEMBER' }] } });
   const cleo = await openAs('Cleo', { path: '/app/groups' });
   await cleo.getByRole('link', { name: 'Passing circle', exact: true }).click();
@@ -53,7 +54,8 @@ export async function deletedAccount({ api, openAs }) {
     const answer = await fetch(new URL('/graphql', page.url()), {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env.NEWCOMER}` },
-      body: JSON.stringify({ query: 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } } }', variables: { input } }),
+      body: JSON.stringify({ query: 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } } }',
+        variables: { input } }),
     });
     return (await answer.json()).data.createContent.content;
   };

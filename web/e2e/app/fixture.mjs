@@ -43,7 +43,8 @@ export async function signIn(page, name) {
 
 // entry is the entry of a list with a title, item the item that is open next to a list, and dialog
 // the open dialog.
-export const entry = (page, title) => page.getByRole('article').filter({ has: page.getByRole('heading', { level: 3, name: title, exact: true }) });
+export const entry = (page, title) => page.getByRole('article')
+  .filter({ has: page.getByRole('heading', { level: 3, name: title, exact: true }) });
 export const item = (page) => page.getByRole('complementary', { name: 'Item' });
 export const dialog = (page) => page.getByRole('dialog');
 

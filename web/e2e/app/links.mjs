@@ -21,7 +21,8 @@ export async function copyLink({ api, openAs, base }) {
 
   // A browser may refuse to copy, or have no clipboard.
   const byHand = (name) => ann.getByRole('textbox', { name, exact: true });
-  const selected = () => ann.evaluate(() => document.activeElement.value.slice(document.activeElement.selectionStart, document.activeElement.selectionEnd));
+  const selected = () => ann.evaluate(() => document.activeElement.value.slice(document.activeElement.selectionStart,
+    document.activeElement.selectionEnd));
   await ann.evaluate(() => (navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))));
   await copy('Copy canonical link');
   await byHand('Canonical link').and(ann.locator(':focus')).waitFor();
@@ -62,7 +63,8 @@ export async function openByUrl({ api, openAs }) {
   };
   const faultAt = async (page, name, why) => {
     await field(page, name).and(page.locator('[aria-invalid="true"]')).waitFor();
-    const text = await field(page, name).evaluate((element) => element.getAttribute('aria-describedby').split(' ').map((each) => document.getElementById(each).textContent));
+    const text = await field(page, name).evaluate((element) => element.getAttribute('aria-describedby').split(' ')
+      .map((each) => document.getElementById(each).textContent));
     expect(text.at(-1), why, `what is wrong with ${name}`);
   };
   const isThere = (page) => page.getByRole('heading', { level: 1, name: 'Ramen' }).waitFor();

@@ -5,7 +5,8 @@ import { dialog, entriesOf, entry, expect, fits, focused, item, live, openEntry 
 const largest = 'g:demo:standard-library';
 
 const create = async (api, name, input) => {
-  const { createContent } = await api(name, 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
+  const { createContent } = await api(name,
+    'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
   expect(createContent.userErrors, [], 'errors of a new item');
   return createContent.content.id;
 };
@@ -35,7 +36,8 @@ export async function jumpToNewest({ api, openAs, base }) {
   const bar = await jump.boundingBox();
   if (bar.y < 0 || bar.y > 60) throw new Error(`the button is at ${bar.y}`);
   // The bar and the heading of a day do not cover each other.
-  const [below, day] = await page.evaluate(() => [document.querySelector('.library-bar').getBoundingClientRect().bottom, document.querySelector('.day-name').getBoundingClientRect().top]);
+  const [below, day] = await page.evaluate(() => [document.querySelector('.library-bar').getBoundingClientRect().bottom,
+    document.querySelector('.day-name').getBoundingClientRect().top]);
   if (day < below - 1 && day > 0) throw new Error(`a heading at ${day} is under the bar that ends at ${below}`);
   await jump.click();
   await page.waitForFunction((entry) => scrollY === 0 && document.activeElement.closest('[data-entry]')?.dataset.entry === entry, id);
@@ -107,7 +109,8 @@ export async function avatars({ api, openAs }) {
   }
   const page = await openAs('Ann', { path: '/app/find?q=twin' });
   await page.getByRole('link', { name: 'Twin Tower' }).nth(1).waitFor();
-  const looks = await page.locator('.principals .monogram').evaluateAll((all) => all.map((one) => [one.textContent, getComputedStyle(one).backgroundColor]));
+  const looks = await page.locator('.principals .monogram')
+    .evaluateAll((all) => all.map((one) => [one.textContent, getComputedStyle(one).backgroundColor]));
   expect(looks.map(([letters]) => letters), ['TT', 'TT'], 'initials');
   if (looks[0][1] === looks[1][1]) throw new Error(`both avatars are ${looks[0][1]}`);
   await page.context().close();
@@ -141,7 +144,8 @@ export async function markdown({ api, openAs, base }) {
   expect(
     links,
     // Markup is text here, and an address in a text is a link.
-    ['https://example.org/plain', 'https://example.org/named', 'https://evil.example/a.png', 'https://evil.example/b.png'].map((href) => [href, rel, '_blank']),
+    ['https://example.org/plain', 'https://example.org/named', 'https://evil.example/a.png',
+      'https://evil.example/b.png'].map((href) => [href, rel, '_blank']),
     'the links',
   );
   await text.getByText('<img src="https://evil.example/a.png').waitFor();
@@ -261,7 +265,8 @@ export async function profilePage({ api, openAs }) {
   await page.getByRole('banner').getByRole('button', { name: 'Zed Zapata' }).waitFor();
   const { user } = await api('Zed', '{ user(id: "u:acme:zed") { displayName email visibility } }');
   expect(user, { displayName: 'Zed Zapata', email: 'zed@acme.example', visibility: 'PRIVATE' }, 'the profile');
-  await api('Zed', 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { userErrors { message } } }', { input: { id: 'u:acme:zed', ...before } });
+  await api('Zed', 'mutation ($input: UpdateUserInput!) { updateUser(input: $input) { userErrors { message } } }',
+    { input: { id: 'u:acme:zed', ...before } });
   await page.context().close();
 }
 
@@ -303,8 +308,10 @@ export async function firstItemAbove({ openAs }) {
     const page = await openAs('Ann', options);
     for (const path of [null, `/app/library/${largest}`]) {
       if (path) await page.goto(new URL(path, page.url()).href);
-      const [first, height] = await page.locator('[data-entry]').first().evaluate((element) => [element.getBoundingClientRect().top, innerHeight]);
-      expect(first < height / 2, true, `whether the first item at ${first} is in the upper half of ${height}, at ${path ?? 'the own library'}`);
+      const [first, height] = await page.locator('[data-entry]').first()
+        .evaluate((element) => [element.getBoundingClientRect().top, innerHeight]);
+      expect(first < height / 2, true,
+        `whether the first item at ${first} is in the upper half of ${height}, at ${path ?? 'the own library'}`);
       await fits(page, path ?? 'the own library');
     }
     await page.getByRole('button', { name: 'Filters' }).click();
@@ -321,7 +328,8 @@ export async function firstItemAbove({ openAs }) {
 export async function newItem({ api, openAs }) {
   const page = await openAs('Ann');
   await page.getByRole('banner').getByRole('button', { name: 'New' }).click();
-  const inView = (locator) => locator.evaluate((element) => element.getBoundingClientRect().bottom < document.querySelector('.form-end').getBoundingClientRect().top);
+  const inView = (locator) => locator.evaluate((element) => element.getBoundingClientRect()
+    .bottom < document.querySelector('.form-end').getBoundingClientRect().top);
   expect(await inView(dialog(page).getByRole('radio', { name: 'Private' })), true, 'whether the visibility is in view');
   await dialog(page).getByText('Only people it is shared with, and administrators.').waitFor();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Typed by hand');
@@ -354,7 +362,8 @@ export async function strangeTitles({ api, openAs }) {
   await about.getByRole('link').click();
   await item(page).getByRole('heading', { level: 2 }).first().waitFor();
   await page.waitForFunction(() => document.title === 'invoice gnp.exe · Carrel');
-  expect(await page.evaluate(() => [...document.querySelectorAll('h2 bdi, h3 bdi')].filter((element) => element.textContent.includes('\u202e')).length), 2, 'titles that are isolated');
+  expect(await page.evaluate(() => [...document.querySelectorAll('h2 bdi, h3 bdi')].filter((element) =>
+    element.textContent.includes('\u202e')).length), 2, 'titles that are isolated');
 
   const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });
   await visitor.getByText('There is no such item').waitFor();

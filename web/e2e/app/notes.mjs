@@ -7,7 +7,8 @@ const save = 'mutation ($input: SaveRevisionInput!) { saveRevision(input: $input
 // makeNote creates a note as Ann, on which Cleo has a role by default, and returns its id.
 export async function makeNote(api, title, { role = 'VIEWER', ...input } = {}) {
   const members = [{ principalId: 'u:demo:cleo', role }];
-  const { content, userErrors } = (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, members, ...input } })).createContent;
+  const { content, userErrors } = (await api('Ann', make, { input: { kind: 'NOTE', visibility: 'PRIVATE', title, members, ...input } }))
+    .createContent;
   expect(userErrors, [], `faults of creating ${title}`);
   return content.id;
 }
@@ -34,7 +35,8 @@ export async function noteTexts({ api, openAs }) {
   await note.getByRole('heading', { name: 'Flour' }).waitFor();
   expect(await note.locator('strong').textContent(), 'three', 'what is bold');
   expect(await note.getByRole('listitem').allTextContents(), ['sift', 'rest'], 'the list');
-  expect(await note.locator('.markdown a').evaluateAll((all) => all.map((one) => one.getAttribute('href'))), ['https://example.org/flour'], 'the targets of links');
+  expect(await note.locator('.markdown a').evaluateAll((all) => all.map((one) => one.getAttribute('href'))),
+    ['https://example.org/flour'], 'the targets of links');
   expect(await note.locator('img, script').count(), 0, 'elements that a text must not have');
   await note.getByText('<img src=x').waitFor();
   expect(await note.getByRole('combobox', { name: 'Language' }).count(), 0, 'language menus for a text in one language');
@@ -65,9 +67,11 @@ export async function noteTexts({ api, openAs }) {
   await page.context().close();
 }
 
-const textOf = async (api, id, locale = null) => (await api('Ann', 'query ($id: ID!, $locale: String) { content(id: $id) { title revision(locale: $locale, strictLocale: true) { number title body } } }', { id, locale })).content;
+const textOf = async (api, id, locale = null) =>
+  (await api('Ann', 'query ($id: ID!, $locale: String) { content(id: $id) { title revision(locale: $locale, strictLocale: true) { number title body } } }', { id, locale })).content;
 const draftsOf = async (api, name, id) => {
-  const { nodes } = (await api(name, '{ viewer { drafts(first: 50) { nodes { version title body baseRevision content { id } } } } }')).viewer.drafts;
+  const { nodes } = (await api(name, '{ viewer { drafts(first: 50) { nodes { version title body baseRevision content { id } } } } }'))
+    .viewer.drafts;
   return nodes.filter(({ content }) => content.id === id).map(({ content, ...draft }) => draft);
 };
 const field = (page, name) => dialog(page).getByRole('textbox', { name });
@@ -125,7 +129,8 @@ export async function openEditor(page, name = 'Edit text…') {
 export async function broken(page, name, is) {
   await page.route('**/graphql', (route) => {
     if (!is() || route.request().postDataJSON().operationName !== name) return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
 }
 
@@ -180,7 +185,8 @@ export async function drafts({ api, openAs }) {
   await button(ann, 'Discard draft').click();
   await confirm(ann, 'Discard your draft?', 'Discard');
   await says(ann, 'Draft discarded.');
-  expect([await draftsOf(api, 'Ann', id), (await textOf(api, id)).revision.body], [[], 'Boil *water*. Add salt.'], 'what is left after discarding');
+  expect([await draftsOf(api, 'Ann', id), (await textOf(api, id)).revision.body], [[], 'Boil *water*. Add salt.'],
+    'what is left after discarding');
   await ann.context().close();
 
   // A user without the right to edit sees no button for it.
@@ -229,7 +235,8 @@ export async function textConflict({ api, openAs }) {
   await dialog(cleo).evaluate((element) => element.scrollTo(0, element.scrollHeight));
   await button(cleo, 'Publish').click();
   await conflict.and(cleo.locator(':focus')).waitFor();
-  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= document.querySelector('.dialog-head').getBoundingClientRect().bottom && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
+  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= document.querySelector('.dialog-head')
+    .getBoundingClientRect().bottom && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
   await field(cleo, 'Text').fill('one\nTWO of mine\nTHREE of Ann');
   await button(cleo, 'I have merged them').click();
   await conflict.waitFor({ state: 'detached' });
@@ -297,7 +304,8 @@ export async function history({ api, openAs }) {
   await line(1).getByText('Current').waitFor();
   await line(1).getByRole('button', { name: 'Show changes' }).and(ann.locator(':focus')).waitFor();
   if (process.env.PICTURES) await ann.screenshot({ path: `${process.env.PICTURES}/history.png` });
-  expect((await textOf(api, id)).revision, { number: 1, title: 'Pie', body: 'pears\nsugar' }, 'the text after an earlier revision became current');
+  expect((await textOf(api, id)).revision, { number: 1, title: 'Pie', body: 'pears\nsugar' },
+    'the text after an earlier revision became current');
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('pears').waitFor();
   await ann.context().close();
@@ -334,7 +342,8 @@ export async function suggestions({ api, openAs }) {
   await suggestions(ann, 'Suggestions (1 open)…');
   await card(ann).getByText('Salt is not healthy.').waitFor();
   await card(ann).locator('ins').waitFor();
-  expect([await card(ann).locator('del').allTextContents(), await card(ann).locator('ins').allTextContents()], [['salt'], ['lemon']], 'the differences');
+  expect([await card(ann).locator('del').allTextContents(), await card(ann).locator('ins').allTextContents()],
+    [['salt'], ['lemon']], 'the differences');
   if (process.env.PICTURES) await ann.screenshot({ path: `${process.env.PICTURES}/suggestions.png` });
   await card(ann).getByRole('button', { name: 'Accept' }).click();
   await says(ann, 'Accepted and published.');
@@ -343,7 +352,8 @@ export async function suggestions({ api, openAs }) {
   await noteOf(ann).getByText('lemon').waitFor();
   // The history names who has suggested the text, and who has accepted it.
   await noteOf(ann).getByRole('button', { name: 'History…' }).click();
-  await dialog(ann).getByRole('listitem', { name: 'Version 2' }).getByText('Ann Archer, who has accepted a suggestion by Cleo Carter').waitFor();
+  await dialog(ann).getByRole('listitem', { name: 'Version 2' }).getByText('Ann Archer, who has accepted a suggestion by Cleo Carter')
+    .waitFor();
   await ann.keyboard.press('Escape');
   await suggestions(cleo);
   await card(cleo).getByText('Accepted').waitFor();

@@ -26,7 +26,8 @@ async function createPaste(page, paste) {
   await fillPaste(page, paste);
   await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await created(page).waitFor();
-  return { id: new URL(page.url()).pathname.split('/').at(-1), secret: await created(page).locator('dd').nth(1).locator('code').textContent() };
+  return { id: new URL(page.url()).pathname.split('/').at(-1), secret: await created(page).locator('dd').nth(1)
+    .locator('code').textContent() };
 }
 
 const goProgram = 'package main\n\nfunc main() {\n\tprintln("hello")\n}\n';
@@ -139,11 +140,13 @@ export async function pasteConflict({ openAs, api }) {
   await created(page).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Edit…' }).click();
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill('mine, longer');
-  await api('Anonymous', 'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }', { input: { id, secret, body: 'theirs' } });
+  await api('Anonymous', 'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }',
+    { input: { id, secret, body: 'theirs' } });
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   const conflict = dialog(page).getByText('Somebody else changed this paste while you edited it.');
   await conflict.waitFor();
-  expect(await conflict.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight), true, 'whether the conflict is in view');
+  expect(await conflict.evaluate((element) => element.getBoundingClientRect().bottom < innerHeight), true,
+    'whether the conflict is in view');
   expect(await dialog(page).getByRole('textbox', { name: 'Text' }).inputValue(), 'mine, longer', 'the typed text');
   await dialog(page).getByRole('button', { name: 'Replace their version' }).click();
   await says(page, 'Saved.');

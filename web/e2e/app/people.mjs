@@ -77,7 +77,8 @@ export async function groups({ openAs, base }) {
 
 // largeGroup is a group with more members than a page, which has two here.
 export async function largeGroup({ api, openAs }) {
-  const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
+  const made = await api('Ann',
+    'mutation { createGroup(input: {tenant: "demo", name: "crowd", displayName: "Crowd", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
   const others = ['u:demo:ben', 'u:demo:cleo', 'u:demo:eli'].map((principalId) => ({ principalId, role: 'MEMBER' }));
   await api('Ann', 'mutation ($id: ID!, $others: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $others}) { userErrors { message } } }', { id, others });
@@ -192,7 +193,8 @@ export async function newcomer({ openAs }) {
 export async function rejectedToken({ openAs, faults }) {
   const page = await openAs('Ben');
   await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
-  await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json',
+    body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
   await page.getByRole('link', { name: 'Groups' }).click();
   await page.getByText('Your sign-in has expired. Sign in again', { exact: true }).waitFor();
   await page.unrouteAll();

@@ -191,7 +191,8 @@ export async function phone({ openAs, base }) {
   const page = await openAs('Ann', { viewport: { width: 360, height: 740 }, colorScheme: 'dark', hasTouch: true, isMobile: true });
   await page.locator('[data-entry]').first().waitFor();
   await fits(page, 'a library');
-  const [menu, row] = await page.locator('.ways').evaluate((ways) => [ways.getBoundingClientRect().height, ways.firstElementChild.getBoundingClientRect().height]);
+  const [menu, row] = await page.locator('.ways').evaluate((ways) => [ways.getBoundingClientRect().height,
+    ways.firstElementChild.getBoundingClientRect().height]);
   if (menu > 1.3 * row) throw new Error(`the menu is ${menu} high, one row of it ${row}`);
   const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 

@@ -148,7 +148,8 @@ export async function searchProgress({ openAs }) {
   let broken = true;
   await page.route('**/graphql', (route) => {
     if (!broken || !isSearch(route.request())) return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
   });
   await field(page).fill('json');
   await page.getByRole('heading', { name: 'The search was interrupted' }).waitFor();
@@ -162,7 +163,8 @@ export async function searchProgress({ openAs }) {
 // up to date are not reported as outdated.
 export async function searchAgain({ api, openAs }) {
   const create = async (title) => {
-    const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
+    const { createContent } = await api('Ann',
+      'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
       input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
     });
     expect(createContent.userErrors, [], 'the errors of a new item');
@@ -206,7 +208,8 @@ export async function searchAgain({ api, openAs }) {
   let broken = true;
   await ann.route('**/graphql', (route) => {
     if (!broken || !isSearch(route.request())) return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: JSON.stringify({ errors: [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }] }) });
   });
   await create('The second quokka');
   await ann.getByRole('button', { name: 'Search again' }).press('Enter');
@@ -221,7 +224,8 @@ export async function searchAgain({ api, openAs }) {
 // it.
 export async function searchLive({ api, openAs }) {
   const title = 'Search for the zebra crossing';
-  const { createContent } = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
+  const { createContent } = await api('Ann',
+    'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', {
     input: { kind: 'NOTE', title, visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'EDITOR' }] },
   });
   const { id } = createContent.content;
@@ -240,7 +244,8 @@ export async function searchLive({ api, openAs }) {
   await entry(cleo, title).waitFor();
   await live(cleo);
   const changed = 'Search for the okapi crossing';
-  await api('Cleo', 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }', { input: { id, title: changed } });
+  await api('Cleo', 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }',
+    { input: { id, title: changed } });
   await entry(cleo, changed).waitFor();
   await ann.getByText('The library has changed since this search.').waitFor();
   await ann.getByRole('button', { name: 'Search again' }).click();
@@ -260,7 +265,8 @@ export async function searchLive({ api, openAs }) {
 export async function findItems({ api, openAs }) {
   const make = async (name, title, groups = []) => {
     const input = { kind: 'NOTE', title, visibility: 'PRIVATE', members: groups.map((principalId) => ({ principalId, role: 'VIEWER' })) };
-    const { createContent } = await api(name, 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
+    const { createContent } = await api(name,
+      'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }', { input });
     expect(createContent.userErrors, [], 'errors of a new item');
   };
   await make('Ann', 'Cleo Carter, for everyone', ['g:demo:library-team']);

@@ -1,5 +1,6 @@
 // Sharing: other users see each change at once.
-import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says, scrollTo } from './fixture.mjs';
+import { allOf, choose, confirm, dialog, entriesOf, entry, expect, focused, item, live, offered, openEntry, says,
+  scrollTo } from './fixture.mjs';
 
 // title is the title of an item that only this test uses.
 const title = 'On carrels';
@@ -14,7 +15,8 @@ export async function itemLifecycle(fixture) {
   const id = await create(ann);
   await shareByKeyboard(ann);
   await entry(cleo, title).waitFor();
-  const members = (await fixture.api('Ann', '{ content(id: $id) { members { edges { role node { id } } } } }'.replace('$id', JSON.stringify(id)))).content.members.edges;
+  const members = (await fixture.api('Ann', '{ content(id: $id) { members { edges { role node { id } } } } }'.replace('$id',
+    JSON.stringify(id)))).content.members.edges;
   expect(
     Object.fromEntries(members.map(({ role, node }) => [node.id, role])),
     { 'g:demo:everyone': 'EDITOR', 'u:demo:ann': 'MANAGER', 'u:demo:ben': 'EDITOR', 'u:demo:cleo': 'EDITOR' },
@@ -86,7 +88,8 @@ async function shareByKeyboard(page) {
   await page.keyboard.press('Tab');
   expect(await focused(page), 'Share', 'focus after the roles');
   // What it will do is said before.
-  await dialog(page).getByText('Cleo Carter, the members of Everyone at demo and Ben Baker will be able to see this item, and to change its text.').waitFor();
+  await dialog(page).getByText(
+    'Cleo Carter, the members of Everyone at demo and Ben Baker will be able to see this item, and to change its text.').waitFor();
   await page.keyboard.press('Enter');
   await dialog(page).waitFor({ state: 'detached' });
   await says(page, 'Shared with Cleo Carter, Everyone at demo, Ben Baker.');
@@ -172,7 +175,8 @@ async function remove(ann) {
 // shareSuggestions: the share dialog suggests users of the viewer's tenant by name, any user by id,
 // and none for a text that does not match.
 export async function shareSuggestions({ api, openAs }) {
-  const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
+  const made = await api('Ann',
+    'mutation { createContent(input: {kind: NOTE, title: "For a visitor", visibility: PRIVATE}) { content { id } userErrors { message } } }');
   const { id } = made.createContent.content;
   const ann = await openAs('Ann', { path: `/app/item/${id}` });
   const held = [];
@@ -280,7 +284,8 @@ export async function newEntries({ api, openAs }) {
   await ann.route('**/graphql', (route) => {
     const { operationName, variables } = route.request().postDataJSON();
     if (!broken || operationName !== 'LibraryPage' || variables.after) return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
   await ann.reload();
   await ann.getByText('The previous items could not be loaded.').waitFor();
@@ -324,7 +329,8 @@ export async function latePage({ api, openAs }) {
   await ann.waitForFunction((id) => document.querySelector('[data-entry]').dataset.entry === id, last, { polling: 50 });
   const others = await allOf(api, 'Ann', 'g:demo:standard-library', 'DESC');
   const older = others.slice(others.indexOf(shown.at(-2)) + 1).filter((id) => !before.includes(id));
-  const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }', { ids: older.slice(0, 100) });
+  const { nodes } = await api('Ann', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Content { viewerCanShare } } }',
+    { ids: older.slice(0, 100) });
   const following = nodes.find((node) => node.viewerCanShare).id;
   await api('Ann', 'mutation ($id: ID!, $me: ID!) { shareContent(input: {contentId: $id, principalIds: [$me]}) { userErrors { message } } }', { id: following, me: mine });
   await ann.getByText(`${before.length + 1} items · full access`).waitFor();
@@ -338,7 +344,8 @@ export async function latePage({ api, openAs }) {
 // olderAnswer: an answer that was read before a change, and arrives after it, does not undo the
 // change. Later answers would correct it, so they fail.
 export async function olderAnswer({ api, openAs }) {
-  const made = await api('Ann', 'mutation { createContent(input: {kind: NOTE, visibility: PRIVATE, title: "Overtaken", description: "It was slow."}) { content { id } userErrors { message } } }');
+  const made = await api('Ann',
+    'mutation { createContent(input: {kind: NOTE, visibility: PRIVATE, title: "Overtaken", description: "It was slow."}) { content { id } userErrors { message } } }');
   const ann = await openAs('Ann');
   await live(ann);
   let release;
@@ -346,7 +353,8 @@ export async function olderAnswer({ api, openAs }) {
   let late;
   await ann.route('**/graphql', async (route) => {
     if (route.request().postDataJSON().operationName !== 'Item') return route.fallback();
-    if (late) return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    if (late) return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
     late = route.fetch();
     const response = await late;
     await released;
@@ -356,7 +364,8 @@ export async function olderAnswer({ api, openAs }) {
   await entry(ann, 'Overtaken').getByRole('link').click();
   await asked;
   await late;
-  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Up to date"}) { userErrors { message } } }', { id: made.createContent.content.id });
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Up to date"}) { userErrors { message } } }',
+    { id: made.createContent.content.id });
   await entry(ann, 'Up to date').waitFor();
   release();
   // Only the answer knows with whom the item is shared.
@@ -427,7 +436,8 @@ export async function whoSees({ api, openAs }) {
   await says(ann, 'Cleo Carter is now Manager.');
   await dialog(ann).getByRole('button', { name: 'Undo' }).click();
   await says(ann, 'Undone.');
-  expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR', 'the role after the change was undone');
+  expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR',
+    'the role after the change was undone');
   // An own role is given up only after a question.
   await dialog(ann).getByRole('combobox', { name: 'Role of Ann Archer' }).selectOption('VIEWER');
   await ann.getByRole('dialog', { name: 'Change your own role?' }).getByRole('button', { name: 'Cancel' }).click();
@@ -469,7 +479,9 @@ export async function whoSees({ api, openAs }) {
 // undoneRemoval: a user who has removed a public item from the own library adds it again from the
 // notice. A private item cannot be added again by its viewer, so its notice has no such button.
 export async function undoneRemoval({ api, openAs }) {
-  const make = (title, visibility) => api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }', { input: { kind: 'NOTE', title, visibility, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] } });
+  const make = (title, visibility) => api('Ann',
+    'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }',
+      { input: { kind: 'NOTE', title, visibility, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] } });
   await make('Removed by mistake', 'PUBLIC');
   await make('Removed for good', 'PRIVATE');
   const cleo = await openAs('Cleo');

@@ -15,7 +15,8 @@ async function create(api, title, input = {}) {
 function down(page, name, broken) {
   return page.route('**/graphql', (route) => {
     if (!broken() || route.request().postDataJSON().operationName !== name) return route.fallback();
-    return route.fulfill({ contentType: 'application/graphql-response+json', body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
+    return route.fulfill({ contentType: 'application/graphql-response+json',
+      body: '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}' });
   });
 }
 
@@ -92,7 +93,8 @@ export async function textKeptAfterDeletion({ api, openAs }) {
   const text = dialog(ann).getByRole('textbox', { name: 'Description' });
   await text.fill('An hour of work.');
   // Changes of others to a field that the reader has not touched are shown and announced.
-  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Doomed all the same"}) { userErrors { message } } }', { id });
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Doomed all the same"}) { userErrors { message } } }',
+    { id });
   await dialog(ann).getByRole('status').getByText('Somebody else has changed the title meanwhile.').waitFor();
   expect(await dialog(ann).getByRole('textbox', { name: 'Title' }).inputValue(), 'Doomed all the same', 'the title in the form');
   await api('Ann', drop, { id });
@@ -134,9 +136,11 @@ export async function textKeptAfterDeletion({ api, openAs }) {
 
 // removedFromGroup: a user who is removed from a group loses its library, but not the typed text.
 export async function removedFromGroup({ api, openAs }) {
-  const made = await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "brief", displayName: "Brief", visibility: PRIVATE}) { group { id } userErrors { message } } }');
+  const made = await api('Ann',
+    'mutation { createGroup(input: {tenant: "demo", name: "brief", displayName: "Brief", visibility: PRIVATE}) { group { id } userErrors { message } } }');
   const { id } = made.createGroup.group;
-  const change = (role) => api('Ann', 'mutation ($id: ID!, $members: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $members}) { userErrors { message } } }', { id, members: [{ principalId: 'u:demo:cleo', role }] });
+  const change = (role) =>
+    api('Ann', 'mutation ($id: ID!, $members: [GroupMemberChange!]!) { setGroupMembers(input: {groupId: $id, members: $members}) { userErrors { message } } }', { id, members: [{ principalId: 'u:demo:cleo', role }] });
   await change('MEMBER');
   const content = await create(api, 'Of the group', { members: [{ principalId: id, role: 'EDITOR' }] });
   const cleo = await openAs('Cleo', { path: `/app/library/${id}` });
@@ -145,10 +149,12 @@ export async function removedFromGroup({ api, openAs }) {
   await item(cleo).getByRole('button', { name: 'Edit…' }).click();
   await dialog(cleo).getByRole('textbox', { name: 'Description' }).fill('By a member.');
   await change(null);
-  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Of the group alone"}) { userErrors { message } } }', { id: content });
+  await api('Ann', 'mutation ($id: ID!) { updateContent(input: {id: $id, title: "Of the group alone"}) { userErrors { message } } }',
+    { id: content });
   await cleo.getByText('There is no such library').waitFor();
   await dialog(cleo).getByText('This item was deleted, or you no longer have access to it.').waitFor();
-  expect(await dialog(cleo).getByRole('textbox', { name: 'Description' }).inputValue(), 'By a member.', 'what was typed by a removed member');
+  expect(await dialog(cleo).getByRole('textbox', { name: 'Description' }).inputValue(), 'By a member.',
+    'what was typed by a removed member');
   await dialog(cleo).getByRole('button', { name: 'Create as new item' }).click();
   await says(cleo, '“Of the group” was created in your library.');
   await cleo.context().close();
@@ -186,7 +192,8 @@ export async function expiredToken({ api, openAs, faults }) {
   const text = edit.getByRole('textbox', { name: 'Description' });
   await text.fill('Typed for an hour.');
   await ann.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
-  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json',
+    body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
   await edit.getByRole('button', { name: 'Save' }).click();
   await edit.getByRole('button', { name: 'Sign in again' }).click();
   await ann.unrouteAll();
@@ -215,7 +222,8 @@ export async function signedInAgain({ openAs, faults }) {
   await live(ann);
   await scrollTo(ann, 'bottom');
   await ann.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
-  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json', body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  await ann.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json',
+    body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
   const ids = await entriesOf(ann);
   const chosen = ann.locator('[data-entry]').last();
   await chosen.getByRole('link').click();
@@ -332,8 +340,10 @@ export async function itemForGroup({ api, openAs }) {
   await says(ann, '“For me” is in your library.');
   await ann.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
   await entry(ann, 'For me').waitFor();
-  const { group } = await api('Ann', '{ group(id: "g:demo:library-team") { library(first: 5, orderBy: {field: LAST_MODIFIED, direction: DESC}) { nodes { title } } } }');
-  expect(group.library.nodes.map(({ title }) => title).filter((title) => /^For (me|the team)$/.test(title)), ['For the team'], 'the items of the group');
+  const { group } = await api('Ann',
+    '{ group(id: "g:demo:library-team") { library(first: 5, orderBy: {field: LAST_MODIFIED, direction: DESC}) { nodes { title } } } }');
+  expect(group.library.nodes.map(({ title }) => title).filter((title) => /^For (me|the team)$/.test(title)),
+    ['For the team'], 'the items of the group');
 
   await ann.goto(new URL('/app/find', ann.url()).href);
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();

@@ -20,7 +20,8 @@ export async function links(page, base) {
   expect([...new URL(link).searchParams.keys()], ['query', 'variables'], 'the parameters of a link');
 
   await page.getByRole('button', { name: 'New tab' }).click();
-  await paste(page, query, 'query One { viewer { id } } query Two($token: String = "hush", $id: ID!) { lease(id: $id, token: $token) { id } }');
+  await paste(page, query,
+    'query One { viewer { id } } query Two($token: String = "hush", $id: ID!) { lease(id: $id, token: $token) { id } }');
   await page.getByRole('button', { name: 'Variables', exact: true }).waitFor();
   await paste(page, variables, '{"id": "l:00000000000000000000000000000000"}');
   // If there are several operations, a link names the one that was run last.

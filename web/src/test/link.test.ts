@@ -42,11 +42,13 @@ test('an address without an operation opens nothing', () => {
 test('secrets in variables are removed, wherever they are', () => {
   const { link, leftOut, read } = made({
     query: 'mutation ($input: ConfirmLeaseInput!) { confirmLease(input: $input) { lease { id } } }',
-    variables: JSON.stringify({ input: { id: 'l:1', token: 'hush-1', nested: [{ clientSecret: 'hush-2' }] }, other: `Bearer ${jwt}`, password: '' }),
+    variables: JSON.stringify({ input: { id: 'l:1', token: 'hush-1', nested: [{ clientSecret: 'hush-2' }] },
+      other: `Bearer ${jwt}`, password: '' }),
   });
   assert.ok(!/hush|eyJ/.test(decodeURIComponent(link)), link);
   assert.deepEqual(leftOut.toSorted(), ['clientSecret', 'other', 'token']);
-  assert.deepEqual(JSON.parse(read!.variables), { input: { id: 'l:1', token: '', nested: [{ clientSecret: '' }] }, other: '', password: '' });
+  assert.deepEqual(JSON.parse(read!.variables), { input: { id: 'l:1', token: '', nested: [{ clientSecret: '' }] },
+    other: '', password: '' });
 });
 
 test('secrets in the document are removed, and the rest is unchanged', () => {

@@ -75,7 +75,8 @@ const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text'
 
 // sharingWill says what people gain when an item is shared with them in a role.
 export function sharingWill({ visibility }: Pick<Access, 'visibility'>, people: readonly Member[], role: ContentRole): string {
-  const who = firstUpper(list(people.length > mostNamed ? [...people.slice(0, mostNamed - 1).map(nameOf), `${people.length - mostNamed + 1} others`] : people.map(nameOf)));
+  const who = firstUpper(list(people.length > mostNamed ? [...people.slice(0, mostNamed - 1).map(nameOf),
+    `${people.length - mostNamed + 1} others`] : people.map(nameOf)));
   const gains = may[role];
   const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
   if (visibility === 'PRIVATE') return `${who} will be able to see this item${gains && `, and to ${gains}`}. It appears in ${where}.`;

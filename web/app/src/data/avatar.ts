@@ -17,7 +17,8 @@ export function toneOf(id: string): number {
 // initialsOf returns the initials of the first and the last word of a name, or
 // the first two letters of a single word. Words without a letter do not count.
 export function initialsOf(name: string): string {
-  const words = name.split(/[\s/._-]+/).map((word) => [...word.matchAll(/\p{L}\p{M}*/gu)].map(([letter]) => letter)).filter((letters) => letters.length > 0);
+  const words = name.split(/[\s/._-]+/).map((word) => [...word.matchAll(/\p{L}\p{M}*/gu)].map(([letter]) => letter))
+    .filter((letters) => letters.length > 0);
   const [first] = words;
   const last = words.at(-1);
   if (!first || !last) return '·';

@@ -3,11 +3,13 @@
 // viewer has read is shown to another.
 import { ApolloClient, ApolloLink, Observable, type DocumentNode, type TypedDocumentNode } from '@apollo/client';
 import { getMainDefinition, print } from '@apollo/client/utilities';
-import { CarrelClient, LiveLibrary, NetworkError, RequestError, UnauthenticatedError, type GraphQLError, type RequestOptions, type SubscribeOptions, type TypedDocument } from 'carrel-client';
+import { CarrelClient, LiveLibrary, NetworkError, RequestError, UnauthenticatedError, type GraphQLError,
+  type RequestOptions, type SubscribeOptions, type TypedDocument } from 'carrel-client';
 import { createClient as createSocket } from 'graphql-ws';
 import { createCache, keepItems } from './cache.ts';
 import { holdsPosition, type LibraryEdge, type View } from './entries.ts';
-import { LibraryChangedDocument, LibraryPageDocument, PasteCreatedDocument, type LibraryChangedSubscription, type PasteCreatedSubscription } from '../generated/operations.ts';
+import { LibraryChangedDocument, LibraryPageDocument, PasteCreatedDocument, type LibraryChangedSubscription,
+  type PasteCreatedSubscription } from '../generated/operations.ts';
 import { answered } from './network.ts';
 
 // The close codes of a socket whose token is missing or no longer accepted.
@@ -51,7 +53,8 @@ export function connect(access: Access): Connection {
   const gateway = new Gateway(access);
   const cache = createCache();
   const client = new ApolloClient({ cache, link: linkTo(gateway) });
-  const typed = <Result, Variables>(document: TypedDocumentNode<Result, Variables>) => documentOf<Result, Variables>(cache.transformDocument(document));
+  const typed = <Result, Variables>(document: TypedDocumentNode<Result, Variables>) => documentOf<Result,
+    Variables>(cache.transformDocument(document));
   const documents = { page: typed(LibraryPageDocument), changes: typed(LibraryChangedDocument) };
   const pastes = typed(PasteCreatedDocument);
   const libraries = new Map<string, LiveLibrary<LibraryEdge>>();
@@ -111,7 +114,8 @@ class Gateway extends CarrelClient {
     this.#socket = openSocket(access.token);
   }
 
-  override async execute<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>, options?: RequestOptions): Promise<Result> {
+  override async execute<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>,
+    options?: RequestOptions): Promise<Result> {
     try {
       return await super.execute(document, variables, options);
     } catch (error) {
@@ -120,10 +124,12 @@ class Gateway extends CarrelClient {
     }
   }
 
-  override async *subscribe<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>, { signal, onOpen }: SubscribeOptions = {}): AsyncGenerator<Result> {
+  override async *subscribe<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>,
+    { signal, onOpen }: SubscribeOptions = {}): AsyncGenerator<Result> {
     const socket = this.#socket;
     const forget = onOpen && socket.onceConnected(onOpen);
-    const results = socket.client.iterate<Result>({ query: document.text, operationName: document.name, variables: variables as Record<string, unknown> });
+    const results = socket.client.iterate<Result>({ query: document.text, operationName: document.name,
+      variables: variables as Record<string, unknown> });
     const abort = () => void results.throw?.(signal?.reason);
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
@@ -135,7 +141,8 @@ class Gateway extends CarrelClient {
     } catch (error) {
       if (signal?.aborted || error instanceof RequestError) throw error;
       if (Array.isArray(error)) throw new RequestError(200, errorsOf(error));
-      if (!refusedToken.has(closeCode(error)) || (await this.#access.renew())) throw new NetworkError('The socket was closed.', { cause: error });
+      if (!refusedToken.has(closeCode(error)) || (await this.#access.renew())) throw new NetworkError('The socket was closed.',
+        { cause: error });
       this.#access.expired();
       throw new UnauthenticatedError(401, []);
     } finally {

@@ -32,7 +32,8 @@ import { longestColoured } from './languages.ts';
 // A token is a text, or tokens in an element whose class sets the colour.
 export type ColourToken = string | { className: string; children: ColourToken[] };
 
-const grammars = { bash, c, cpp, csharp, css, diff, dockerfile, go, graphql, ini, java, javascript, json, kotlin, makefile, markdown, php, python, ruby, rust, sql, swift, typescript, xml, yaml };
+const grammars = { bash, c, cpp, csharp, css, diff, dockerfile, go, graphql, ini, java, javascript, json, kotlin,
+  makefile, markdown, php, python, ruby, rust, sql, swift, typescript, xml, yaml };
 const lowlight = createLowlight(grammars);
 
 // sampled is the number of characters that are read to guess the language of a

@@ -15,7 +15,8 @@ export function hasNone({ edges, pageInfo }: Connection<unknown>): boolean {
 // someEdge walks through a connection, page by page, until isWanted accepts an edge.
 // read(after) returns a promise of the page after a cursor, and of the first one for null; its
 // errors end the walk.
-export async function someEdge<Edge>(read: (after: string | null) => Promise<Connection<Edge>>, isWanted: (edge: Edge) => boolean): Promise<boolean> {
+export async function someEdge<Edge>(read: (after: string | null) => Promise<Connection<Edge>>, isWanted: (edge: Edge) =>
+  boolean): Promise<boolean> {
   let after: string | null = null;
   do {
     const { edges, pageInfo }: Connection<Edge> = await read(after);

@@ -28,7 +28,8 @@ export function compare(before: string, after: string): Row[] {
   let end = 0;
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
   const same = (line: string): Row => ({ before: line, after: line });
-  return [...a.slice(0, start).map(same), ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end)), ...a.slice(a.length - end).map(same)];
+  return [...a.slice(0, start).map(same), ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end)),
+    ...a.slice(a.length - end).map(same)];
 }
 
 function linesOf(text: string): string[] {
@@ -61,7 +62,8 @@ function common(a: string[], b: string[]): [number, number][] {
   const length = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number) => length[i * width + j] ?? 0;
   for (let i = a.length - 1; i >= 0; i -= 1) {
-    for (let j = b.length - 1; j >= 0; j -= 1) length[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    for (let j = b.length - 1; j >= 0; j -= 1) length[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1
+      : Math.max(at(i + 1, j), at(i, j + 1));
   }
   const pairs: [number, number][] = [];
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {

@@ -24,7 +24,8 @@ export interface DraftSaving {
 }
 
 // draftSaving returns the saving of a store's text. later schedules the saves.
-export function draftSaving<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>, later: Later): DraftSaving {
+export function draftSaving<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>,
+  later: Later): DraftSaving {
   let unschedule = () => {};
   let running: Promise<boolean> | null = null;
   const flush = () => {

@@ -28,7 +28,8 @@ export interface DraftSession<Revision> {
 
 // draftSession returns a session that has not been opened. emptyTitle is the title of a text that
 // does not exist yet.
-export function draftSession<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string, later: Later): DraftSession<Revision> {
+export function draftSession<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string,
+  later: Later): DraftSession<Revision> {
   const store = draftStore(gateway, emptyTitle);
   const saving = draftSaving(store, gateway, later);
   const { state, subscribe, stored } = store;

@@ -53,7 +53,8 @@ export function draftStore<Revision extends Published>(gateway: DraftGateway<Rev
   const empty = { title: emptyTitle, body: '' };
   const stored: StoredText = { text: null, unanswered: null, version: 0, base: null };
   const listeners = new Set<() => void>();
-  let state: DraftState<Revision> = { ready: false, text: empty, saving: 'unchanged', busy: false, faults: [], error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
+  let state: DraftState<Revision> = { ready: false, text: empty, saving: 'unchanged', busy: false, faults: [],
+    error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
   const set = (change: Partial<DraftState<Revision>>) => {
     state = { ...state, ...change };
     for (const notify of [...listeners]) notify();
@@ -72,7 +73,8 @@ export function draftStore<Revision extends Published>(gateway: DraftGateway<Rev
       stored.text = { title, body };
       stored.version = draft?.version ?? 0;
       stored.base = draft ? draft.baseRevision : (current?.number ?? null);
-      set({ ready: true, text: stored.text, saving: draft ? 'saved' : 'unchanged', faults: [], error: null, hasDraft: draft !== null, current, elsewhere: null });
+      set({ ready: true, text: stored.text, saving: draft ? 'saved' : 'unchanged', faults: [], error: null,
+        hasDraft: draft !== null, current, elsewhere: null });
     },
     async compareWith(current) {
       const base = stored.base === null ? null : await gateway.revision(stored.base);

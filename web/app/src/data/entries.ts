@@ -52,7 +52,8 @@ export function outcomeOf(change: LibraryChange<LibraryEdge>, before: readonly L
 
 // byDay groups edges by the days on which their items were changed, in their order. dayOf
 // returns the day of an item's time.
-export function byDay<E extends { node: { lastModified: string } }>(edges: readonly E[], dayOf: (time: string) => string): { day: string; edges: E[] }[] {
+export function byDay<E extends { node: { lastModified: string } }>(edges: readonly E[], dayOf: (time: string) =>
+  string): { day: string; edges: E[] }[] {
   const days: { day: string; edges: E[] }[] = [];
   for (const edge of edges) {
     const day = dayOf(edge.node.lastModified);

@@ -69,7 +69,8 @@ interface Failure {
 export function explain(error: unknown, { online = true } = {}): Explanation {
   const { errors = [], status = 0 } = (error ?? {}) as Failure;
   const [first] = errors;
-  if (!first && !status) return online ? { kind: 'temporary', text: 'The server could not be reached.' } : { kind: 'offline', text: 'You are offline.' };
+  if (!first && !status) return online ? { kind: 'temporary', text: 'The server could not be reached.' }
+    : { kind: 'offline', text: 'You are offline.' };
   const request = error instanceof RequestError ? error : new RequestError(status, errors);
   const text = texts[request.code] ?? (first && sentence(first.message));
   if (!text) return answered(status);

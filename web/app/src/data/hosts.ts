@@ -3,9 +3,12 @@
 
 // The combinations of scripts in which a label of a host is shown in its own letters, those that
 // Unicode (UTS 39) calls highly restrictive. A label of other combinations is shown as xn--.
-const scripts = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Hebrew', 'Arabic', 'Devanagari', 'Bengali', 'Tamil', 'Thai', 'Han', 'Hangul'];
-const combinations = [...scripts.map((one) => [one]), ['Latin', 'Han', 'Hiragana', 'Katakana'], ['Latin', 'Han', 'Bopomofo'], ['Latin', 'Han', 'Hangul']];
-const oneWriting = new RegExp(`^(?:${combinations.map((names) => `[-\\d${names.map((name) => `\\p{Script=${name}}`).join('')}]+`).join('|')})$`, 'u');
+const scripts = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Hebrew', 'Arabic', 'Devanagari', 'Bengali',
+  'Tamil', 'Thai', 'Han', 'Hangul'];
+const combinations = [...scripts.map((one) => [one]), ['Latin', 'Han', 'Hiragana', 'Katakana'], ['Latin', 'Han', 'Bopomofo'],
+  ['Latin', 'Han', 'Hangul']];
+const oneWriting = new RegExp(`^(?:${combinations.map((names) => `[-\\d${names.map((name) => `\\p{Script=${name}}`)
+  .join('')}]+`).join('|')})$`, 'u');
 
 // shownHost returns a host as it is shown: in xn-- form if a label of it mixes scripts.
 export function shownHost(host: string): string {

@@ -34,9 +34,12 @@ export const languageNames: Readonly<Record<string, string>> = {
 };
 
 const byExtension = new Map(Object.entries({
-  sh: 'bash', bash: 'bash', zsh: 'bash', c: 'c', h: 'c', cc: 'cpp', cpp: 'cpp', hpp: 'cpp', cs: 'csharp', css: 'css', diff: 'diff', patch: 'diff',
-  go: 'go', graphql: 'graphql', graphqls: 'graphql', gql: 'graphql', ini: 'ini', toml: 'ini', java: 'java', js: 'javascript', jsx: 'javascript', mjs: 'javascript',
-  json: 'json', kt: 'kotlin', kts: 'kotlin', mk: 'makefile', md: 'markdown', php: 'php', py: 'python', rb: 'ruby', rs: 'rust', sql: 'sql', cql: 'sql',
+  sh: 'bash', bash: 'bash', zsh: 'bash', c: 'c', h: 'c', cc: 'cpp', cpp: 'cpp', hpp: 'cpp', cs: 'csharp', css: 'css',
+    diff: 'diff', patch: 'diff',
+  go: 'go', graphql: 'graphql', graphqls: 'graphql', gql: 'graphql', ini: 'ini', toml: 'ini', java: 'java',
+    js: 'javascript', jsx: 'javascript', mjs: 'javascript',
+  json: 'json', kt: 'kotlin', kts: 'kotlin', mk: 'makefile', md: 'markdown', php: 'php', py: 'python', rb: 'ruby',
+    rs: 'rust', sql: 'sql', cql: 'sql',
   swift: 'swift', ts: 'typescript', tsx: 'typescript', html: 'xml', xml: 'xml', svg: 'xml', yaml: 'yaml', yml: 'yaml',
 }));
 

@@ -20,7 +20,8 @@ export interface MarkdownElement {
 export type MarkdownNode = string | MarkdownElement;
 
 // ParserToken has the fields of the parser's tokens that are read here.
-export type ParserToken = Pick<Token, 'type' | 'tag' | 'nesting' | 'content' | 'attrGet'> & { hidden?: boolean; children?: ParserToken[] | null };
+export type ParserToken = Pick<Token, 'type' | 'tag' | 'nesting' | 'content' | 'attrGet'> & {
+  hidden?: boolean; children?: ParserToken[] | null };
 
 // attributeOf returns an attribute of a token as text, or null.
 function attributeOf(token: ParserToken, name: string): string | null {
@@ -41,7 +42,8 @@ markdown.normalizeLinkText = (address) => {
   return start ? start + shownHost(host) + rest : text;
 };
 
-const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead', 'tbody', 'tr', 'th', 'td']);
+const blocks = new Set(['p', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'li', 'blockquote', 'pre', 'hr', 'table', 'thead',
+  'tbody', 'tr', 'th', 'td']);
 const elements = new Set([...blocks, 'a', 'br', 'code', 'em', 's', 'strong']);
 // Headings of a text are below those of the page.
 const headings: Record<string, string> = { h1: 'h3', h2: 'h4', h3: 'h5', h4: 'h6', h5: 'h6', h6: 'h6' };
@@ -131,5 +133,6 @@ function linkTo(address: string | null, children: MarkdownNode[]): MarkdownEleme
 }
 
 function flatten(nodes: readonly MarkdownNode[]): string {
-  return nodes.map((node) => (typeof node === 'string' ? node : flatten(node.children) + (node.tag && (blocks.has(node.tag) || node.tag === 'br') ? ' ' : ''))).join('');
+  return nodes.map((node) => (typeof node === 'string' ? node : flatten(node.children) +
+    (node.tag && (blocks.has(node.tag) || node.tag === 'br') ? ' ' : ''))).join('');
 }

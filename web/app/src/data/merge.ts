@@ -36,7 +36,8 @@ export function merge<Values extends object>(edits: Edits<Values>, stored: Value
 }
 
 // type returns the edits after a text was typed into a field.
-export function type<Values extends object, Field extends keyof Values>(edits: Edits<Values>, stored: Values, field: Field, text: Values[Field]): Edits<Values> {
+export function type<Values extends object, Field extends keyof Values>(edits: Edits<Values>, stored: Values,
+  field: Field, text: Values[Field]): Edits<Values> {
   if (text === stored[field]) return takeTheirs(edits, field);
   const earlier = edits[field];
   return { ...edits, [field]: { text, base: earlier ? earlier.base : stored[field] } };
@@ -73,7 +74,8 @@ interface Saving<Item extends Versioned, Changes extends object, Reply extends P
 }
 
 // Saved is the result of saveMerged.
-export type Saved<Reply> = (Reply & { conflicts?: undefined; unchanged?: undefined }) | { userErrors: []; conflicts: PropertyKey[]; unchanged?: undefined } | { userErrors: []; conflicts?: undefined; unchanged: true };
+export type Saved<Reply> = (Reply & { conflicts?: undefined; unchanged?: undefined }) | {
+  userErrors: []; conflicts: PropertyKey[]; unchanged?: undefined } | { userErrors: []; conflicts?: undefined; unchanged: true };
 
 // maxAttempts is how often a change is sent while others change the item.
 export const maxAttempts = 4;
@@ -89,7 +91,8 @@ const outdated = new Set<string>(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN']);
 //   mergeWith(item)  the merge of the edits with an item
 //   send(input)      sends the mutation and returns its payload
 //   reread()         reads the item again: null if it is gone
-export async function saveMerged<Item extends Versioned, Changes extends object, Reply extends Payload>({ item, mergeWith, send, reread }: Saving<Item, Changes, Reply>): Promise<Saved<Reply>> {
+export async function saveMerged<Item extends Versioned, Changes extends object,
+  Reply extends Payload>({ item, mergeWith, send, reread }: Saving<Item, Changes, Reply>): Promise<Saved<Reply>> {
   let current = item;
   for (let attempt = 1; ; attempt += 1) {
     const { changes, conflicts } = mergeWith(current);

@@ -14,7 +14,8 @@ function isItem(value: object): value is ReadItem {
 
 // NewestItemsCache is an InMemoryCache that never replaces an item by an older version of it.
 export class NewestItemsCache extends InMemoryCache {
-  override write<Data = unknown, Variables extends OperationVariables = OperationVariables>(options: Cache.WriteOptions<Data, Variables>): Reference | undefined {
+  override write<Data = unknown, Variables extends OperationVariables = OperationVariables>(options: Cache.WriteOptions<Data,
+    Variables>): Reference | undefined {
     return super.write({ ...options, result: this.#newest(options.result) });
   }
 

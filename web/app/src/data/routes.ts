@@ -8,7 +8,8 @@ import { pasteId } from './pastes.ts';
 export type Place = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | LibraryPlace;
 
 // Destination is a place to go to. What a library's destination omits has its default.
-export type Destination = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | (Pick<LibraryPlace, 'name' | 'id'> & Partial<LibraryPlace>);
+export type Destination = PlainPlace | FindPlace | OpenPlace | NewestPlace | OfId | (Pick<LibraryPlace,
+  'name' | 'id'> & Partial<LibraryPlace>);
 
 interface PlainPlace {
   name: 'home' | 'groups' | 'pastes' | 'unknown';

@@ -37,14 +37,17 @@ export function Branches({ contentId, version, shown, onClose, onShow, onChanged
   return (
     <Dialog title="Branches" onClose={onClose} wide>
       <div className="dialog-text">
-        <p>Each branch has its own texts and history. Visitors see the current branch. Editors prepare new texts in the working branch, and set it as current when it is ready.</p>
-        {!nodes && (error === undefined ? <Loading what="Loading the branches..." /> : <Failed error={error} onRetry={reread} heading="Could not load the branches" />)}
+        <p>Each branch has its own texts and history. Visitors see the current branch. Editors prepare new texts in the working branch,
+          and set it as current when it is ready.</p>
+        {!nodes && (error === undefined ? <Loading what="Loading the branches..." />
+          : <Failed error={error} onRetry={reread} heading="Could not load the branches" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         {nodes && (
           <>
             <ul className="branches" ref={list} aria-label="Branches">
               {nodes.map((branch) => (
-                <BranchLine key={branch.number} contentId={contentId} branch={branch} isShown={branch.number === shown} onShow={onShow} onChanged={changed} />
+                <BranchLine key={branch.number} contentId={contentId} branch={branch}
+                  isShown={branch.number === shown} onShow={onShow} onChanged={changed} />
               ))}
             </ul>
             {hasMore && <ShowMore list={list} onMore={more} />}
@@ -93,7 +96,8 @@ function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLin
     });
   };
   const button = (name: string, working: boolean, done: string) => (
-    <button type="button" className="button" aria-disabled={submission.busy} aria-describedby={`${id}-fault`} onClick={(event) => act(event, working, done)}>
+    <button type="button" className="button" aria-disabled={submission.busy} aria-describedby={`${id}-fault`}
+      onClick={(event) => act(event, working, done)}>
       {name}
     </button>
   );

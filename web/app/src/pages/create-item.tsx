@@ -2,7 +2,8 @@
 import { useState, type ChangeEvent } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { withScheme } from '../data/hosts.ts';
-import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery, type LibraryVisibility } from '../generated/operations.ts';
+import { CreateContentDocument, GroupNameDocument, type ContentKind, type EntryFragment, type GroupNameQuery,
+  type LibraryVisibility } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
 import { kindName } from '../ui/words.ts';
@@ -30,7 +31,8 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
   const [chosen, setChosen] = useState<boolean | null>(null);
   // Members of the group share with it by default; others have to choose to.
   const shared = group !== null && (chosen ?? Boolean(group.viewerRole));
-  const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setText({ ...text, [name]: event.target.value });
+  const edit = (name: keyof typeof empty) => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+    setText({ ...text, [name]: event.target.value });
 
   const save = async () => {
     const { title, link, description, body } = text;
@@ -62,11 +64,15 @@ export function CreateItem({ tenant, groupId, onClose, onDone }: CreateItemProps
         />
         <TextField label="Title" value={text.title} onChange={edit('title')} faults={submission.faults.title} autoFocus />
         {kind === 'LINK' && (
-          <TextField label="Link" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')} faults={submission.faults.link} />
+          <TextField label="Link" inputMode="url" placeholder="https://" value={text.link} onChange={edit('link')}
+            faults={submission.faults.link} />
         )}
-        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item" faults={submission.faults.visibility} compact />
-        {kind === 'NOTE' && <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={6} value={text.body} onChange={edit('body')} faults={submission.faults.body} />}
-        <TextField label="Description" rows={2} value={text.description} onChange={edit('description')} faults={submission.faults.description} />
+        <VisibilityChoice value={visibility} onChange={setVisibility} tenant={tenant} what="item"
+          faults={submission.faults.visibility} compact />
+        {kind === 'NOTE' && <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={
+          6} value={text.body} onChange={edit('body')} faults={submission.faults.body} />}
+        <TextField label="Description" rows={2} value={text.description} onChange={edit('description')}
+          faults={submission.faults.description} />
       </Form>
     </Dialog>
   );

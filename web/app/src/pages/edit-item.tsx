@@ -61,13 +61,16 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
   };
   const field = (name: keyof Texts, label: string, more: Partial<TextFieldProps>) => (
     <>
-      <TextField label={label} value={shown[name]} onChange={(event) => edit(name, event.target.value)} faults={submission.faults[name]} {...more} />
-      {!lost && conflicts.includes(name) && <FieldConflict label={label} theirs={textOf(item)[name]} onKeep={() => keep(name)} onTake={() => take(name)} />}
+      <TextField label={label} value={shown[name]} onChange={(event) => edit(name, event.target.value)}
+        faults={submission.faults[name]} {...more} />
+      {!lost && conflicts.includes(name) && <FieldConflict label={label} theirs={textOf(item)[name]} onKeep={() =>
+        keep(name)} onTake={() => take(name)} />}
     </>
   );
   return (
     <Dialog title={lost ? 'Your text is still here' : 'Edit'} onClose={onClose} unsaved={typed}>
-      <Form onSubmit={lost ? createNew : saveChanges} submission={submission} actions={<Actions submission={submission} verb={lost ? 'Create as new item' : 'Save'} />}>
+      <Form onSubmit={lost ? createNew : saveChanges} submission={submission}
+        actions={<Actions submission={submission} verb={lost ? 'Create as new item' : 'Save'} />}>
         <Lost text={lost} />
         <Overtaken fields={lost ? [] : form.theirs} />
         {field('title', 'Title', { autoFocus: true })}
@@ -131,7 +134,8 @@ export function useMergedForm<Values extends EditableValues>(
   const merged = merge(edits, stored);
   const before = valuesOf(opened);
 
-  const reread = async () => (await client.query({ query: ItemDocument, variables: { id: item.id }, fetchPolicy: 'network-only' })).data?.content ?? null;
+  const reread = async () => (await client.query({ query: ItemDocument, variables: { id: item.id }, fetchPolicy: 'network-only' }))
+    .data?.content ?? null;
   const mergeWith = (current: ItemFragment) => {
     const { changes, conflicts } = merge(edits, valuesOf(current));
     return { changes: sent(changes), conflicts };
@@ -155,7 +159,8 @@ export function useMergedForm<Values extends EditableValues>(
     form: {
       ...merged,
       // Fields that others have changed since the form was opened, and the reader has not.
-      theirs: (Object.keys(stored) as (keyof Values)[]).filter((name) => stored[name] !== before[name] && merged.shown[name] === stored[name]),
+      theirs: (Object.keys(stored) as (keyof Values)[]).filter((name) => stored[name] !== before[name] &&
+        merged.shown[name] === stored[name]),
       edit: (name, value) => setEdits((all) => type(all, stored, name, value)),
       keep: (name) => setEdits((all) => keepMine(all, stored, name)),
       take: (name) => setEdits((all) => takeTheirs(all, name)),
@@ -167,7 +172,8 @@ export function useMergedForm<Values extends EditableValues>(
 function Overtaken({ fields: names }: { fields: (keyof Texts)[] }) {
   return (
     <div role="status" className="overtaken-status">
-      {names.length > 0 && <p className="overtaken">Somebody else has changed the {names.join(' and the ')} meanwhile. The form shows the new version.</p>}
+      {names.length > 0 && <p className="overtaken">Somebody else has changed the {
+        names.join(' and the ')} meanwhile. The form shows the new version.</p>}
     </div>
   );
 }

@@ -61,8 +61,10 @@ export function EditNote({ item, textId, userId, hidden, onClose, onPublished, o
     else setDiscarding(false);
   };
   return (
-    <Dialog title={textHeading('Edit the text', textId)} onClose={state.saving === 'failed' ? onClose : () => leave()} unsaved={state.saving === 'failed'} wide>
-      {!state.ready && (error === undefined ? <Loading what="Loading the text..." /> : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
+    <Dialog title={textHeading('Edit the text', textId)} onClose={state.saving === 'failed' ? onClose : () => leave()}
+      unsaved={state.saving === 'failed'} wide>
+      {!state.ready && (error === undefined ? <Loading what="Loading the text..." />
+        : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
       {state.ready && (
         <Form
           // Enter in the title saves the draft: nothing is published by accident.
@@ -79,7 +81,8 @@ export function EditNote({ item, textId, userId, hidden, onClose, onPublished, o
         </Form>
       )}
       {discarding && (
-        <Confirm title="Discard your draft?" verb="Discard" submission={{ busy: state.busy, faults: {} }} onConfirm={() => void discard()} onClose={() => setDiscarding(false)}>
+        <Confirm title="Discard your draft?" verb="Discard" submission={{ busy: state.busy, faults: {} }}
+          onConfirm={() => void discard()} onClose={() => setDiscarding(false)}>
           <p>Your draft is removed. The published text stays as it is.</p>
         </Confirm>
       )}
@@ -94,7 +97,8 @@ function Fields({ state, session }: { state: State; session: Session }) {
   return (
     <>
       <TextField label="Title" value={text.title} onChange={(event) => session.edit({ title: event.target.value })} faults={found.title} />
-      <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={16} value={text.body} onChange={(event) => session.edit({ body: event.target.value })} faults={found.body} autoFocus />
+      <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={16}
+        value={text.body} onChange={(event) => session.edit({ body: event.target.value })} faults={found.body} autoFocus />
       <details className="preview" onToggle={(event) => setPreview(event.currentTarget.open)}>
         <summary>Preview</summary>
         {preview && <Markdown text={text.body} />}
@@ -109,14 +113,16 @@ function EditorActions({ state, onDiscard, onPublish }: { state: State; onDiscar
   return (
     <>
       {state.hasDraft && (
-        <button type="button" className="button button-quiet button-danger" aria-disabled={state.busy} onClick={() => !state.busy && onDiscard()}>
+        <button type="button" className="button button-quiet button-danger" aria-disabled={state.busy}
+          onClick={() => !state.busy && onDiscard()}>
           Discard draft
         </button>
       )}
       <button type="button" className="button" onClick={leave}>
         Close
       </button>
-      <button type="button" className="button button-main" aria-disabled={state.busy || nothing} title={nothing ? 'Nothing has changed yet.' : undefined} onClick={() => !state.busy && !nothing && onPublish()}>
+      <button type="button" className="button button-main" aria-disabled={state.busy || nothing}
+        title={nothing ? 'Nothing has changed yet.' : undefined} onClick={() => !state.busy && !nothing && onPublish()}>
         {state.busy ? 'Please wait...' : 'Publish'}
       </button>
     </>
@@ -196,7 +202,8 @@ function Stale({ state, session }: { state: State; session: Session }) {
   return (
     <div className="overtaken" role="group" aria-label="The text has changed" tabIndex={-1}>
       <p role="alert">
-        <b>{current.author ? `${current.author.displayName} has published another text` : 'Another text was published'}</b> since you started ({dateOf(current.createdAt)}). Merge both in the editor below, then publish.
+        <b>{current.author ? `${current.author.displayName} has published another text`
+          : 'Another text was published'}</b> since you started ({dateOf(current.createdAt)}). Merge both in the editor below, then publish.
       </p>
       {base && (
         <label className="note-language">
@@ -213,7 +220,8 @@ function Stale({ state, session }: { state: State; session: Session }) {
         {missing.length > 0 && (
           <>
             <p>
-              <b>{current.author ? `Your text does not have these parts of ${current.author.displayName}.` : 'Your text does not have these parts of the current one.'}</b> Add them below, or leave them out.
+              <b>{current.author ? `Your text does not have these parts of ${current.author.displayName}.`
+                : 'Your text does not have these parts of the current one.'}</b> Add them below, or leave them out.
             </p>
             <blockquote>{missing.join('\n')}</blockquote>
           </>

@@ -3,7 +3,8 @@ import { useMemo, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { expiryAfter, lifetimes } from '../data/pastes.ts';
 import type { Faults } from '../data/faults.ts';
-import { DeletePasteDocument, PasteDocument, UpdatePasteDocument, type FaultsFragment, type UpdatePasteInput, type WholePasteFragment } from '../generated/operations.ts';
+import { DeletePasteDocument, PasteDocument, UpdatePasteDocument, type FaultsFragment, type UpdatePasteInput,
+  type WholePasteFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, SelectField, TextField, useSubmit } from '../ui/forms.tsx';
 import { usePasteSecrets } from '../ui/paste-secrets.tsx';
@@ -20,7 +21,8 @@ interface EditPasteProps {
   onDone: () => void;
 }
 
-const overtakenText = 'Somebody else changed this paste while you edited it. Your text is still here. Save again to replace their version, or cancel to see it.';
+const overtakenText =
+  'Somebody else changed this paste while you edited it. Your text is still here. Save again to replace their version, or cancel to see it.';
 
 export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const submission = useSubmit(UpdatePasteDocument, ['title', 'body', 'isPrivate', 'expiresAt', 'secret'], { keyed: false });
@@ -64,7 +66,8 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const shown = useMemo(() => (overtaken && !wrong ? { form: [overtakenText] } : faults), [overtaken, wrong, submission.faults]);
   return (
     <Dialog title="Edit paste" onClose={onClose} unsaved={Object.keys(change).length > 0} wide>
-      <Form onSubmit={save} submission={{ ...submission, faults: shown }} actions={<Actions submission={submission} verb={overtaken ? 'Replace their version' : 'Save'} />}>
+      <Form onSubmit={save} submission={{ ...submission, faults: shown }}
+        actions={<Actions submission={submission} verb={overtaken ? 'Replace their version' : 'Save'} />}>
         <SecretField value={secret} onChange={setSecret} faults={faults.secret} autoFocus={secret === ''} />
         <PasteFields text={text} faults={faults} onChange={setText} autoFocus={secret !== ''} />
         <SelectField label="Expires" value={lifetime} onChange={setLifetime} faults={faults.expiresAt}>
@@ -83,7 +86,8 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
 }
 
 // changeOf returns the part of an input that differs from the form's initial values.
-function changeOf(before: WholePasteFragment, text: { title: string; body: string; isPrivate: boolean }, lifetime: string): Partial<UpdatePasteInput> {
+function changeOf(before: WholePasteFragment, text: { title: string; body: string; isPrivate: boolean },
+  lifetime: string): Partial<UpdatePasteInput> {
   const expiresAt = lifetime === kept ? null : expiryAfter(lifetime, Date.now());
   return {
     ...(text.title !== (before.title ?? '') && { title: text.title || null }),

@@ -110,7 +110,8 @@ function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighli
         </time>
         <div className="entry-text">
           <h3>
-            <To place={place} opened replace={replace} tabIndex={tabbable ? 0 : -1} aria-current={open ? 'true' : undefined} onFocus={onChoose}>
+            <To place={place} opened replace={replace} tabIndex={tabbable ? 0 : -1}
+              aria-current={open ? 'true' : undefined} onFocus={onChoose}>
               <bdi>{item.title}</bdi>
             </To>
           </h3>

@@ -33,7 +33,9 @@ export function ChangeExpiry({ item, onClose, onDone }: ChangeExpiryProps) {
   };
   return (
     <Dialog title="Expiry" onClose={onClose} unsaved={after !== before}>
-      <Form onSubmit={save} submission={{ ...submission, faults: missing ? { expiresAt: faults } : submission.faults }} actions={<Actions submission={submission} verb="Save" />}>
+      <Form onSubmit={save}
+        submission={{ ...submission, faults: missing ? { expiresAt: faults } : submission.faults }} actions={
+          <Actions submission={submission} verb="Save" />}>
         <p className="about">
           <bdi>{item.title}</bdi>
         </p>
@@ -48,7 +50,8 @@ export function ChangeExpiry({ item, onClose, onDone }: ChangeExpiryProps) {
           ]}
           autoFocus
         />
-        {expires && <TextField label="Date and time" type="datetime-local" value={local} onChange={(event) => (setLocal(event.target.value), setMissing(false))} faults={faults} />}
+        {expires && <TextField label="Date and time" type="datetime-local" value={local} onChange={(event) =>
+          (setLocal(event.target.value), setMissing(false))} faults={faults} />}
       </Form>
     </Dialog>
   );

@@ -140,7 +140,8 @@ function FoundItems({ viewerId, text }: { viewerId: string; text: string }) {
             </To>
             {item.description && <p>{excerpt(item.description, 160)}</p>}
             <small>
-              {kindName[item.kind]} · <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility, item.tenant)} · in <bdi>{library.name}</bdi> · <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>
+              {kindName[item.kind]} · <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility,
+                item.tenant)} · in <bdi>{library.name}</bdi> · <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>
             </small>
           </li>
         ))}
@@ -159,7 +160,8 @@ function FoundItems({ viewerId, text }: { viewerId: string; text: string }) {
           .
         </p>
       )}
-      {error !== null && (isBadInput(error) ? <p className="hint">A search for items has at most {mostWords} words.</p> : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
+      {error !== null && (isBadInput(error) ? <p className="hint">A search for items has at most {mostWords} words.</p>
+        : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
       {!busy && error === null && unread > 0 && (
         <button type="button" className="button" onClick={goOn}>
           Search {unread} more {unread === 1 ? 'library' : 'libraries'}
@@ -205,13 +207,15 @@ function Found({ tenant, prefix }: { tenant: string; prefix: string }) {
                 <bdi>{node.displayName}</bdi>
               </To>
               <small>
-                {handleOf(node.id, tenant)} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, tenant, kindOfPrincipal(node.id))}
+                {handleOf(node.id, tenant)} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility,
+                  tenant, kindOfPrincipal(node.id))}
               </small>
             </span>
           </li>
         ))}
       </ul>
-      {data && found.pageInfo.hasNextPage && <ShowMore list={list} onMore={() => fetchMore({ variables: { after: found.pageInfo.endCursor } })} />}
+      {data && found.pageInfo.hasNextPage && <ShowMore list={list} onMore={() =>
+        fetchMore({ variables: { after: found.pageInfo.endCursor } })} />}
     </>
   );
 }

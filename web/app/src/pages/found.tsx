@@ -54,7 +54,8 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
           busy={state === 'searching'}
         />
       )}
-      {state === 'failed' && (isBadInput(error) ? <TooLong /> : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
+      {state === 'failed' && (isBadInput(error) ? <TooLong />
+        : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
       {state === 'done' && found.edges.length === 0 && <NoMatches place={place} field={field} />}
       {state !== 'failed' && search.outdated && (
         <p className="outdated" role="status">

@@ -35,7 +35,8 @@ import { LibraryTabs } from './library-head.tsx';
 
 type MyGroups = NonNullable<MyGroupsQuery['viewer']>['groups'];
 
-const nowhere: Pick<MyGroups, 'edges' | 'pageInfo'> = { edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false, endCursor: null } };
+const nowhere: Pick<MyGroups, 'edges' | 'pageInfo'> =
+  { edges: [], pageInfo: { __typename: 'PageInfo', hasNextPage: false, endCursor: null } };
 
 export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
   const { claims } = useSession();
@@ -44,7 +45,8 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
   const say = useSay();
   const { open, show, close } = useOpening<'create'>();
   const list = useRef<HTMLUListElement>(null);
-  const { data, previousData, error, refetch, fetchMore } = useQuery(MyGroupsDocument, { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+  const { data, previousData, error, refetch, fetchMore } = useQuery(MyGroupsDocument,
+    { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
   useTitle('My groups');
   if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
 
@@ -83,7 +85,8 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
           </li>
         ))}
       </ul>
-      {groups?.pageInfo.hasNextPage && <ShowMore list={list} onMore={() => fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
+      {groups?.pageInfo.hasNextPage && <ShowMore list={list} onMore={() =>
+        fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
       {open === 'create' && (
         <CreateGroup
           tenant={claims.tenant}
@@ -122,7 +125,8 @@ function CreateGroup({ tenant, onClose, onDone }: CreateGroupProps) {
   return (
     <Dialog title="New group" onClose={onClose} unsaved={displayName.trim() !== '' || typed !== null}>
       <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Create" />}>
-        <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)} faults={submission.faults.displayName} autoFocus />
+        <TextField label="Name" value={displayName} onChange={(event) => setDisplayName(event.target.value)}
+          faults={submission.faults.displayName} autoFocus />
         <TextField
           label="Short name"
           hint={`The id will be g:${tenant}:${name || '...'}. It cannot be changed later.`}
@@ -151,7 +155,8 @@ function shortName(name: string): string {
 // MembersPage shows the members of a group.
 export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void }) {
   const { claims } = useSession();
-  const { data, previousData, error, refetch } = useQuery(GroupDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
+  const { data, previousData, error, refetch } = useQuery(GroupDocument,
+    { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first', returnPartialData: true });
   // What was read before is still shown if it cannot be read again.
   const group = (data ?? previousData)?.group;
   const lost = !isWhole(group) && error && 'Could not load the group';
@@ -194,10 +199,12 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
   const { open, show, close } = useOpening<'add' | 'edit' | 'leave' | 'delete'>();
   const submission = useSubmit(SetGroupMembersDocument);
   const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
-  const more = (signal?: AbortSignal) => client.query({ query: MoreGroupMembersDocument, variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
+  const more = (signal?: AbortSignal) => client.query({ query: MoreGroupMembersDocument,
+    variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
-  const removal = ({ displayName }: Person) => `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`;
+  const removal = ({ displayName }: Person) =>
+    `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`;
   const leave = async () => {
     if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
     close();
@@ -212,7 +219,8 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
   };
   return (
     <>
-      <Members heading="Members" none="No members that you can see." connection={group.members} roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}>
+      <Members heading="Members" none="No members that you can see." connection={group.members}
+        roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}>
         <div className="actions">
           {mayManage && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
@@ -252,7 +260,8 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
           }}
         />
       )}
-      {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) => done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
+      {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) =>
+        done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
       {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}
     </>
   );
@@ -271,7 +280,8 @@ function useAmIn(group: GroupWithMembersFragment): boolean {
   useEffect(() => {
     if (!unclear) return undefined;
     let over = false;
-    const read = async (after: string | null) => (await client.query({ query: MyGroupsDocument, variables: { after }, fetchPolicy: 'no-cache' })).data?.viewer?.groups ?? nowhere;
+    const read = async (after: string | null) => (await client.query({ query: MyGroupsDocument, variables: { after },
+      fetchPolicy: 'no-cache' })).data?.viewer?.groups ?? nowhere;
     someEdge(read, ({ node }) => node.id === group.id).then(
       (is) => over || setFound(is),
       () => {},
@@ -333,7 +343,8 @@ function EditGroup({ group, onClose, onDone }: EditGroupProps) {
   const [edits, setEdits] = useState<Edits<GroupFields>>({});
   const stored: GroupFields = { displayName: group.displayName, visibility: group.visibility };
   const { shown, changes } = merge(edits, stored);
-  const edit = <Field extends keyof GroupFields>(name: Field, value: GroupFields[Field]) => setEdits((all) => type(all, stored, name, value));
+  const edit = <Field extends keyof GroupFields>(name: Field, value: GroupFields[Field]) =>
+    setEdits((all) => type(all, stored, name, value));
   const save = async () => {
     if (Object.keys(changes).length === 0) onClose();
     else if (await submission.send({ id: group.id, ...changes })) onDone();
@@ -341,8 +352,10 @@ function EditGroup({ group, onClose, onDone }: EditGroupProps) {
   return (
     <Dialog title="Edit group" onClose={onClose} unsaved={Object.keys(changes).length > 0}>
       <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Save" />}>
-        <TextField label="Name" value={shown.displayName} onChange={(event) => edit('displayName', event.target.value)} faults={submission.faults.displayName} autoFocus />
-        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={group.tenant} what="group" faults={submission.faults.visibility} />
+        <TextField label="Name" value={shown.displayName}
+          onChange={(event) => edit('displayName', event.target.value)} faults={submission.faults.displayName} autoFocus />
+        <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)}
+          tenant={group.tenant} what="group" faults={submission.faults.visibility} />
       </Form>
     </Dialog>
   );

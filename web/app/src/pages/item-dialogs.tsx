@@ -62,7 +62,8 @@ type NewValue = [name: string, value: string | null];
 
 // changesOf returns the values of an item that differ from an earlier version, with their names.
 function changesOf(before: ItemFragment, now: ItemFragment): NewValue[] {
-  const of = ({ title, link, description, visibility, tenant }: ItemFragment): Record<string, string | null> => ({ title, link, description, visibility: visibilityName(visibility, tenant) });
+  const of = ({ title, link, description, visibility, tenant }: ItemFragment): Record<string, string | null> =>
+    ({ title, link, description, visibility: visibilityName(visibility, tenant) });
   const [old, values] = [of(before), of(now)];
   return Object.entries(values).filter(([name, value]) => value !== old[name]);
 }
@@ -109,7 +110,8 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
     if (await submission.send({ principalId: library.id, contentId: item.id })) onDone();
   };
   return (
-    <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove" submission={submission} onConfirm={remove} onClose={onClose}>
+    <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove"
+      submission={submission} onConfirm={remove} onClose={onClose}>
       <p className="about">
         <bdi>{item.title}</bdi>
       </p>

@@ -143,7 +143,8 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
           <Facts item={item} />
         </>
       )}
-      {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={onChanged} onGone={onGone} />}
+      {whole.current && <ItemDialogs item={whole.current} gone={gone} library={library} opening={opening} onChanged={
+        onChanged} onGone={onGone} />}
     </>
   );
 }
@@ -254,7 +255,8 @@ function ItemActions({ item, library, show, onChanged }: ItemActionsProps) {
         {me && item.viewerCanShare && !mine && <Action onClick={takeForMe} name="Add to my library" />}
       </div>
       <div className="actions actions-quiet">
-        {library?.mayRemove && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…' : 'Remove from this library…'} look="button-quiet" />}
+        {library?.mayRemove && <Action onClick={() => show('remove')} name={library.id === me?.id ? 'Remove from my library…'
+          : 'Remove from this library…'} look="button-quiet" />}
         <Action onClick={copyLink} name="Copy link" look="button-quiet" />
         {url && <Action onClick={() => copy('Canonical link', url)} name="Copy canonical link" look="button-quiet" />}
         {item.viewerCanManage && <Action onClick={() => show('delete')} name="Delete…" look="button-quiet button-danger" />}
@@ -309,7 +311,8 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     const shares = role === 'VIEWER' && item.viewerCanShare && (!mine || item.visibility !== 'PRIVATE');
     if (!role || !(manages || shares)) return undefined;
     return async () => {
-      const sent = manages ? await again.send({ contentId: item.id, members: [{ principalId, role }] }) : await shareAgain.send({ contentId: item.id, principalIds: [principalId], role });
+      const sent = manages ? await again.send({ contentId: item.id, members: [{ principalId, role }] })
+        : await shareAgain.send({ contentId: item.id, principalIds: [principalId], role });
       if (sent) onChanged();
       return sent !== null;
     };

@@ -96,7 +96,8 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
           <legend className="hidden">Order</legend>
           {orders.map(([oldestFirst, label]) => (
             <label key={label}>
-              <input type="radio" name="order" checked={place.oldestFirst === oldestFirst} onChange={() => go(fromTheStart(place, { oldestFirst }), { replace: true })} />
+              <input type="radio" name="order" checked={place.oldestFirst === oldestFirst}
+                onChange={() => go(fromTheStart(place, { oldestFirst }), { replace: true })} />
               <span>{label}</span>
             </label>
           ))}
@@ -141,7 +142,8 @@ function useScrolledPast(element: RefObject<Element | null>): boolean {
   const [past, setPast] = useState(false);
   useEffect(() => {
     if (!element.current) return undefined;
-    const observer = new IntersectionObserver(([entry]) => setPast(entry !== undefined && !entry.isIntersecting && entry.boundingClientRect.top < 0));
+    const observer = new IntersectionObserver(([entry]) => setPast(entry !== undefined && !entry.isIntersecting &&
+      entry.boundingClientRect.top < 0));
     observer.observe(element.current);
     return () => observer.disconnect();
   }, [element]);

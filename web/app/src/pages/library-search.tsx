@@ -24,7 +24,8 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const { filter } = place;
   const [text, setText] = useState(filter.text);
   const debounced = useDebounced(text.trim());
-  const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } }, { replace: isNarrow(filter) });
+  const change = (next: Partial<Filter>) => go({ ...place, at: null, filter: { ...filter, text: text.trim(), ...next } },
+    { replace: isNarrow(filter) });
 
   // clear changes a filter by a button that disappears with it.
   const clear = (next: Partial<Filter>) => {
@@ -47,7 +48,8 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   }, [debounced, text]);
 
   const { bucket } = principal.library;
-  const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' || bucket === 'PRIVATE' || place.shared);
+  const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' ||
+    bucket === 'PRIVATE' || place.shared);
   // A filter from the address can be switched off, even if it matches nothing here.
   const visibilities = allVisibilities.filter((visibility) => possible.includes(visibility) || filter.visibilities.includes(visibility));
   const creator = filter.createdBy;
@@ -91,7 +93,8 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
       </div>
       <div className="chips" id="filters" role="group" aria-label="Filters" hidden={!unfolded && active === 0 && !isNarrow(filter)}>
         {kinds.map((kind) => (
-          <Chip key={kind} label={kindsName[kind]} on={filter.kinds.includes(kind)} onToggle={() => change({ kinds: toggle(filter.kinds, kind) })} />
+          <Chip key={kind} label={kindsName[kind]} on={filter.kinds.includes(kind)}
+            onToggle={() => change({ kinds: toggle(filter.kinds, kind) })} />
         ))}
         {visibilities
           .filter((visibility) => unfolded || filter.visibilities.includes(visibility))
@@ -113,9 +116,11 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
             onToggle={() => change({ roles: toggle(filter.roles, role) })}
           />
         ))}
-        {me && (unfolded || mineOnly) && <Chip label="Created by me" on={mineOnly} onToggle={() => change({ createdBy: mineOnly ? null : me.id })} />}
+        {me && (unfolded || mineOnly) && <Chip label="Created by me" on={mineOnly} onToggle={() =>
+          change({ createdBy: mineOnly ? null : me.id })} />}
         {creator && !mineOnly && <Chip label={`Created by ${creatorName}`} on onToggle={() => clear({ createdBy: null })} />}
-        {mayInclude && (unfolded || place.shared) && <Chip label="Private items shared with me" on={place.shared} onToggle={() => go({ ...place, at: null, shared: !place.shared }, { replace: true })} />}
+        {mayInclude && (unfolded || place.shared) && <Chip label="Private items shared with me" on={place.shared} onToggle={() =>
+          go({ ...place, at: null, shared: !place.shared }, { replace: true })} />}
         {isNarrow(filter) && (
           <button
             type="button"

@@ -1,5 +1,6 @@
 // A library, and the open item next to it.
-import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref, type RefObject } from 'react';
+import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref,
+  type RefObject } from 'react';
 import type { Outcome, View } from '../data/entries.ts';
 import { isNarrow } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
@@ -44,7 +45,8 @@ export function LibraryPage({ place, createdId, onSignIn, onCreate }: LibraryPag
   if (unseen && !(place.item && seen.current)) return unseen;
   if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
   if (!seen.current) return <Loading what="Loading..." lines={6} />;
-  return <Library place={place} principal={seen.current} unseen={unseen} createdId={createdId} error={error} refetchHead={refetch} onCreate={onCreate} />;
+  return <Library place={place} principal={seen.current} unseen={unseen} createdId={createdId} error={error}
+    refetchHead={refetch} onCreate={onCreate} />;
 }
 
 interface LibraryProps {
@@ -79,9 +81,11 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
         {unseen || (
           <>
             <LibraryHead principal={principal} live={live} />
-            {(searching || place.shared || principal.library.count.value > 0 || (me && principal.library.bucket !== 'PRIVATE')) && <LibrarySearch field={field} principal={principal} place={place} />}
+            {(searching || place.shared || principal.library.count.value > 0 || (me && principal.library.bucket !== 'PRIVATE')) &&
+              <LibrarySearch field={field} principal={principal} place={place} />}
             {error !== undefined && <Outdated error={error} onRetry={() => refetchHead()} />}
-            <LibraryBar principal={principal} place={place} jump={{ ...(searching ? noJump : newest), toNewest: () => liveEntries.current?.toNewest() }} />
+            <LibraryBar principal={principal} place={place}
+              jump={{ ...(searching ? noJump : newest), toNewest: () => liveEntries.current?.toNewest() }} />
             {searching ? (
               <FoundEntries
                 key={JSON.stringify([place.oldestFirst, place.shared, place.filter])}
@@ -110,7 +114,8 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
           </>
         )}
       </div>
-      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) => (liveEntries.current ?? results.current)?.changed(gone)} />}
+      {place.item && <OpenItem key={place.item} id={place.item} place={place} principal={principal} list={list} onChanged={(gone) =>
+        (liveEntries.current ?? results.current)?.changed(gone)} />}
     </div>
   );
 }
@@ -175,7 +180,8 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
       {!listed && error !== null && <Failed error={error} onRetry={() => library.reload()} heading="Could not load the items" />}
       {!listed && error === null && <Loading what="Loading..." lines={8} />}
       {none && <NoEntries principal={principal} onCreate={onCreate} />}
-      {listed && !none && <Entries place={place} listed={listed} ends={ends} extend={extend} fresh={updates.fresh} onHighlightEnd={updates.highlightEnded} busy={ends.next === 'loading'} />}
+      {listed && !none && <Entries place={place} listed={listed} ends={ends} extend={extend} fresh={
+        updates.fresh} onHighlightEnd={updates.highlightEnded} busy={ends.next === 'loading'} />}
     </>
   );
 }

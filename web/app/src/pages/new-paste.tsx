@@ -31,7 +31,8 @@ export function NewPaste({ onClose, onDone }: NewPasteProps) {
     if (body) return;
     const kept = submission.error && expiry?.lifetime === lifetime ? expiry : { lifetime, at: expiryAfter(lifetime, Date.now()) };
     setExpiry(kept);
-    const payload = await submission.send({ body: text.body, isPrivate: text.isPrivate, ...(text.title && { title: text.title }), ...(kept.at && { expiresAt: kept.at }) });
+    const payload = await submission.send({ body: text.body, isPrivate: text.isPrivate, ...(text.title && { title: text.title }),
+      ...(kept.at && { expiresAt: kept.at }) });
     if (payload?.paste) onDone(payload.paste, payload.secret ?? '');
   };
   const faults: Partial<Record<PasteField | 'form', string[]>> = wrong ?? submission.faults;

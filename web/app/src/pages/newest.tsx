@@ -41,7 +41,8 @@ function AskTenant() {
   return (
     <section className="open-url">
       <Form onSubmit={show} submission={{ busy: false, faults }} actions={<Submit>Show</Submit>}>
-        <TextField label="Tenant" hint="The organisation whose public items to show." autoCapitalize="none" spellCheck={false} value={tenant} onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
+        <TextField label="Tenant" hint="The organisation whose public items to show." autoCapitalize="none"
+          spellCheck={false} value={tenant} onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
       </Form>
     </section>
   );
@@ -53,7 +54,8 @@ function Newest({ tenant }: { tenant: string }) {
   const client = useApolloClient();
   const list = useRef<HTMLUListElement>(null);
   const { nodes, error, hasMore, more, reread } = usePages<NewItem>(tenant, async (after) => {
-    const { data } = await client.query({ query: LatestContentDocument, variables: { tenant, first: pageSize, after }, fetchPolicy: 'no-cache' });
+    const { data } = await client.query({ query: LatestContentDocument, variables: { tenant, first: pageSize, after },
+      fetchPolicy: 'no-cache' });
     if (!data) throw new Error('The answer has no data.');
     const { pageInfo, nodes } = data.latestContent;
     return { nodes, after: pageInfo.hasNextPage ? pageInfo.endCursor : null };
@@ -66,7 +68,8 @@ function Newest({ tenant }: { tenant: string }) {
       </Empty>
     );
   }
-  if (!nodes) return error ? <Failed error={error} onRetry={reread} heading="Could not load the items" /> : <Loading what="Loading..." lines={6} />;
+  if (!nodes) return error ? <Failed error={error} onRetry={reread} heading="Could not load the items" />
+    : <Loading what="Loading..." lines={6} />;
   if (nodes.length === 0 && !hasMore) {
     return (
       <Empty heading="Nothing here yet">
@@ -85,7 +88,8 @@ function Newest({ tenant }: { tenant: string }) {
             </To>
             {item.description && <p>{excerpt(item.description, 160)}</p>}
             <small>
-              {kindName[item.kind]} · {item.createdBy && <To place={{ name: 'library', id: item.createdBy.id }}><bdi>{item.createdBy.displayName}</bdi></To>}
+              {kindName[item.kind]} · {item.createdBy && <To place={{ name: 'library', id: item.createdBy.id }}><bdi>{
+                item.createdBy.displayName}</bdi></To>}
               {item.createdBy && ' · '}
               <time dateTime={item.createdAt}>{dateOf(item.createdAt)}</time>
             </small>

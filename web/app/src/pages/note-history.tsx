@@ -2,7 +2,8 @@
 // between two of them.
 import { useRef, useState, type MouseEvent } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
-import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocument, RevisionDocument, type RevisionHeadFragment } from '../generated/operations.ts';
+import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocument, RevisionDocument,
+  type RevisionHeadFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
@@ -40,19 +41,24 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
   return (
     <Dialog title={textHeading('History', textId)} onClose={onClose} wide>
       <div className="dialog-text">
-        {!nodes && (error === undefined ? <Loading what="Loading the history..." /> : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
+        {!nodes && (error === undefined ? <Loading what="Loading the history..." />
+          : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         {nodes?.length === 0 && <p>There are no versions yet. Publishing a text creates the first one.</p>}
         {nodes && nodes.length > 0 && (
           <>
             <ol className="revisions" ref={list} aria-label="Versions">
               {nodes.map((revision) => (
-                <RevisionLine key={revision.number} revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} suggestedBy={suggested.get(revision.key)} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
+                <RevisionLine key={revision.number}
+                  revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} suggestedBy={
+                    suggested.get(revision.key)} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit
+                      ? makeCurrent : undefined} />
               ))}
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}
             <ActionFaults submission={submission} />
-            <Comparison textId={textId} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair} onChoose={setChosen} />
+            <Comparison textId={textId} numbers={Array.from({ length: newest + 1 }, (_, n) => newest - n)} pair={pair}
+              onChoose={setChosen} />
           </>
         )}
       </div>
@@ -65,7 +71,8 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
 function useHistory({ contentId, branch, locale }: TextId) {
   const client = useApolloClient();
   return usePages(`${contentId} ${branch} ${locale}`, async (after) => {
-    const { data } = await client.query({ query: NoteHistoryDocument, variables: { id: contentId, branch, locale, after }, fetchPolicy: 'no-cache' });
+    const { data } = await client.query({ query: NoteHistoryDocument, variables: { id: contentId, branch, locale, after },
+      fetchPolicy: 'no-cache' });
     const page = data?.content?.branch?.revisions;
     const nodes = page?.nodes.filter((node) => node.locale === locale) ?? [];
     const whole = nodes.length === page?.nodes.length;
@@ -77,7 +84,8 @@ function useHistory({ contentId, branch, locale }: TextId) {
 function useSuggested(id: string): Map<string, string> {
   const { data } = useQuery(AcceptedSuggestionsDocument, { variables: { id }, fetchPolicy: 'no-cache' });
   const nodes = data?.content?.suggestions.nodes ?? [];
-  return new Map(nodes.flatMap(({ author, resultingRevision }) => (author && resultingRevision ? [[resultingRevision.key, author.displayName]] : [])));
+  return new Map(nodes.flatMap(({ author, resultingRevision }) =>
+    (author && resultingRevision ? [[resultingRevision.key, author.displayName]] : [])));
 }
 
 interface RevisionLineProps {
@@ -161,6 +169,7 @@ function Comparison({ textId, numbers, pair, onChoose }: ComparisonProps) {
 
 // useRevision reads a revision by its number, and the current one for null.
 export function useRevision({ contentId, branch, locale }: TextId, number: number | null) {
-  const { data, loading, error, refetch } = useQuery(RevisionDocument, { variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
+  const { data, loading, error, refetch } = useQuery(RevisionDocument,
+    { variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
   return { revision: data?.content?.revision ?? null, loading, error, refetch };
 }

@@ -2,7 +2,8 @@
 // was chosen.
 import { useEffect, useId, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
-import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery, type RevisionTextFragment } from '../generated/operations.ts';
+import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery,
+  type RevisionTextFragment } from '../generated/operations.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
 import { useOpening } from '../ui/dialog.tsx';
@@ -65,12 +66,15 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
           {error === undefined && !content && <Loading what="Loading the text..." />}
           {content && <BranchBar content={content} onShow={(branch) => choose({ ...byDefault, branch })} />}
-          {content && (revision ? <Text revision={revision} itemTitle={item.title} /> : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
-          {content && <Drafts id={item.id} shown={{ branch: content.branch?.number ?? 1, locale: chosen.locale === undefined ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} />}
+          {content && (revision ? <Text revision={revision} itemTitle={item.title} />
+            : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
+          {content && <Drafts id={item.id} shown={{ branch: content.branch?.number ?? 1, locale: chosen.locale === undefined
+            ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} />}
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
+      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} open={open} close={
+        close} reread={reread} onChoose={choose} onWrite={write} />}
     </>
   );
 }
@@ -119,7 +123,9 @@ function Drafts({ id, shown, dialog, onWrite }: DraftsProps) {
     <>
       {[...mine].sort((a, b) => Number(isShown(b)) - Number(isShown(a))).map(({ key, branch, locale }) => (
         <p key={key} className="draft-bar">
-          {isShown({ branch, locale }) ? 'You have a draft that is not published.' : `You have a draft that is not published: ${[locale !== null && languageName(locale), branch > 1 && `branch ${branch}`].filter(Boolean).join(', ') || 'all languages'}.`}
+          {isShown({ branch, locale }) ? 'You have a draft that is not published.'
+            : `You have a draft that is not published: ${[locale !== null && languageName(locale), branch > 1 && `branch ${
+              branch}`].filter(Boolean).join(', ') || 'all languages'}.`}
           <Action name="Continue the draft" onClick={() => onWrite({ contentId: id, branch, locale })} />
         </p>
       ))}
@@ -167,14 +173,16 @@ function NoteDialog({ item, opened: { textId, locales }, current, open, close, r
       return <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'branches': {
       const show = (branch: number | null) => (close(), onChoose({ ...byDefault, branch }));
-      return <Branches contentId={item.id} version={item.version} shown={textId.branch} onClose={close} onShow={show} onChanged={changed} />;
+      return <Branches contentId={item.id} version={item.version} shown={textId.branch} onClose={close} onShow={show}
+        onChanged={changed} />;
     }
     case 'language': {
       const write = (locale: string) => (onChoose({ branch: hidden ? textId.branch : null, locale }), onWrite({ ...textId, locale }));
       return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
+      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} onClose={close} onPublished={() =>
+        done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;
   }
@@ -194,7 +202,8 @@ function BranchBar({ content, onShow }: { content: NoteContent; onShow: (branch:
   if (!current || !working || (hidden === null && working.number === current.number)) return null;
   return (
     <div className="branch-bar">
-      <p>{hidden === null ? `Editors work on branch ${working.number}.` : `This is branch ${hidden}. Visitors see branch ${current.number}.`}</p>
+      <p>{hidden === null ? `Editors work on branch ${working.number}.`
+        : `This is branch ${hidden}. Visitors see branch ${current.number}.`}</p>
       {hidden === null ? (
         <Action name={`Show branch ${working.number}`} onClick={() => onShow(working.number)} />
       ) : (
@@ -288,7 +297,8 @@ function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTit
       </div>
       <p className="note-about">
         {locale !== null && `${languageName(locale)}. `}
-        {versionOf(revision.number)}, {author && <>by <To place={{ name: 'library', id: author.id }}><bdi>{author.displayName}</bdi></To>, </>}
+        {versionOf(revision.number)}, {author && <>by <To place={{ name: 'library', id: author.id }}><bdi>{author.displayName}</bdi></To>,
+          </>}
         <time dateTime={createdAt}>{dateOf(createdAt)}</time>
       </p>
     </>

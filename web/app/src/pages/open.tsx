@@ -108,7 +108,8 @@ function NotFound({ url, tenant, onSignIn }: { url: string; tenant: string; onSi
     <div role="status">
       <Empty heading="No item found">
         <p>
-          No item of {tenant || claims?.tenant} has the URL <b className="open-url-form">{url}</b>, or {signedIn ? 'you do not have access to it' : 'you need to sign in to see it'}.
+          No item of {tenant || claims?.tenant} has the URL <b className="open-url-form">{url}</b>,
+            or {signedIn ? 'you do not have access to it' : 'you need to sign in to see it'}.
         </p>
         {!signedIn && (
           <button type="button" className="button button-main" onClick={onSignIn}>

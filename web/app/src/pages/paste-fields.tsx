@@ -20,12 +20,15 @@ interface PasteFieldsProps {
 }
 
 export function PasteFields({ text, faults, onChange, autoFocus = false }: PasteFieldsProps) {
-  const edit = (name: 'title' | 'body') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange({ ...text, [name]: event.target.value });
+  const edit = (name: 'title' | 'body') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+    onChange({ ...text, [name]: event.target.value });
   return (
     <>
-      <TextField label="Title" hint="Optional. A file name, such as main.go, also selects the syntax highlighting." value={text.title} onChange={edit('title')} faults={faults.title} />
+      <TextField label="Title" hint="Optional. A file name, such as main.go, also selects the syntax highlighting."
+        value={text.title} onChange={edit('title')} faults={faults.title} />
       <div className="paste-body">
-        <TextField label="Text" rows={14} spellCheck={false} autoCapitalize="none" value={text.body} onChange={edit('body')} faults={faults.body} autoFocus={autoFocus} />
+        <TextField label="Text" rows={14} spellCheck={false} autoCapitalize="none" value={text.body}
+          onChange={edit('body')} faults={faults.body} autoFocus={autoFocus} />
       </div>
       <Choice
         label="Visibility"

@@ -19,14 +19,17 @@ import { DeletePaste, EditPaste } from './edit-paste.tsx';
 import { useNow } from './use-pastes.ts';
 
 export function PastePage({ id }: { id: string }) {
-  const { data, error, refetch } = useQuery(PasteDocument, { variables: { id }, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
+  const { data, error, refetch } = useQuery(PasteDocument, { variables: { id }, fetchPolicy: 'cache-and-network',
+    nextFetchPolicy: 'cache-first' });
   const paste = data?.paste;
   const now = useNow(paste ? [paste] : []);
   const gone = data !== undefined && (!paste || hasExpired(paste, now));
   useTitle(gone ? 'Not found' : paste ? pasteTitle(paste.title) : undefined);
   if (gone) return <Gone />;
   if (paste) return <Shown paste={paste} error={error} reread={refetch} />;
-  return <article className="page">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load the paste" /> : <Loading what="Loading..." lines={8} />}</article>;
+  return <article
+    className="page">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load the paste" />
+      : <Loading what="Loading..." lines={8} />}</article>;
 }
 
 function Gone() {
@@ -158,7 +161,8 @@ function Created({ id }: { id: string }) {
             <dt>Secret</dt>
             <dd>
               <code>{secret}</code>
-              <button type="button" className="button" aria-label="Copy the secret" onClick={() => copy('Secret', secret, () => setCopied(true))}>
+              <button type="button" className="button" aria-label="Copy the secret"
+                onClick={() => copy('Secret', secret, () => setCopied(true))}>
                 Copy
               </button>
             </dd>

@@ -60,7 +60,8 @@ export function PastesPage() {
 
 function PasteList({ list: { pastes, waiting, error, reread, more }, onShow }: { list: ReturnType<typeof usePastes>; onShow: () => void }) {
   const list = useRef<HTMLUListElement>(null);
-  if (!pastes) return error ? <Failed error={error} onRetry={reread} heading="Could not load the pastes" /> : <Loading what="Loading..." lines={6} />;
+  if (!pastes) return error ? <Failed error={error} onRetry={reread} heading="Could not load the pastes" />
+    : <Loading what="Loading..." lines={6} />;
   return (
     <>
       {error !== undefined && <Outdated error={error} onRetry={reread} />}

@@ -21,11 +21,13 @@ interface Profile {
 }
 
 export function EditProfile({ id, onClose, onDone, onDelete }: Closing & { id: string }) {
-  const { data, error, refetch } = useQuery(ProfileDocument, { variables: { id }, fetchPolicy: 'network-only', nextFetchPolicy: 'cache-first' });
+  const { data, error, refetch } = useQuery(ProfileDocument, { variables: { id }, fetchPolicy: 'network-only',
+    nextFetchPolicy: 'cache-first' });
   if (data?.user) return <ProfileForm user={data.user} onClose={onClose} onDone={onDone} onDelete={onDelete} />;
   return (
     <Dialog title="Edit profile" onClose={onClose}>
-      <div className="sign-in">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load your profile" /> : <Loading />}</div>
+      <div className="sign-in">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load your profile" />
+        : <Loading />}</div>
     </Dialog>
   );
 }
@@ -35,8 +37,10 @@ function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonN
   // The initial values: changes by others do not change the form.
   const [before] = useState((): Profile => ({ displayName: user.displayName, email: user.email ?? '', visibility: user.visibility }));
   const [after, setAfter] = useState(before);
-  const edit = (name: 'displayName' | 'email') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setAfter({ ...after, [name]: event.target.value });
-  const changed: Partial<Profile> = Object.fromEntries(fields.filter((name) => after[name] !== before[name]).map((name) => [name, after[name]]));
+  const edit = (name: 'displayName' | 'email') => (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+    setAfter({ ...after, [name]: event.target.value });
+  const changed: Partial<Profile> = Object.fromEntries(fields.filter((name) => after[name] !== before[name])
+    .map((name) => [name, after[name]]));
   const unsaved = Object.keys(changed).length > 0;
 
   const save = async () => {
@@ -55,7 +59,8 @@ function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonN
           onChange={edit('email')}
           faults={submission.faults.email}
         />
-        <VisibilityChoice value={after.visibility} onChange={(visibility) => setAfter({ ...after, visibility })} tenant={user.tenant} what="user" faults={submission.faults.visibility} />
+        <VisibilityChoice value={after.visibility} onChange={(visibility) => setAfter({ ...after, visibility })}
+          tenant={user.tenant} what="user" faults={submission.faults.visibility} />
         <p>
           <button type="button" className="button button-quiet button-danger" onClick={onDelete}>
             Delete account…

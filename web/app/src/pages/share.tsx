@@ -35,7 +35,8 @@ export function useAccess(item: ItemFragment): Access {
   const me = useMe();
   const { visibility, tenant, members, viewerCanManage } = item;
   // Those who manage an item see all of its members.
-  return { visibility, tenant, members: members.edges.map(({ node }) => node), isPartial: members.pageInfo.hasNextPage || !viewerCanManage, viewerId: me?.id ?? null };
+  return { visibility, tenant, members: members.edges.map(({ node }) => node), isPartial: members.pageInfo.hasNextPage ||
+    !viewerCanManage, viewerId: me?.id ?? null };
 }
 
 // WhoSees says in one sentence who can see an item.
@@ -137,11 +138,13 @@ function ItemMembers({ item }: { item: ItemFragment }) {
   const me = useMe();
   const submission = useSubmit(SetContentMembersDocument);
   const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
-  const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument, variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
+  const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument,
+    variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const removal = ({ id, displayName }: Person) => {
     if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
     const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
-    const still = item.visibility === 'PRIVATE' ? 'can no longer open it, unless they have access in another way' : 'can still open it, because it is not private';
+    const still = item.visibility === 'PRIVATE' ? 'can no longer open it, unless they have access in another way'
+      : 'can still open it, because it is not private';
     return `The item is removed from the library of ${displayName}, who loses this role on it. ${who} ${still}.`;
   };
   return (
@@ -178,9 +181,11 @@ function Visibility({ item, merged: { form, save }, submission, onDone }: Visibi
   const changed = changes.visibility !== undefined || conflicts.length > 0;
   return (
     <Form onSubmit={change} submission={submission} actions={changed && <Submit busy={submission.busy}>Change</Submit>}>
-      <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant} what="item" faults={submission.faults.visibility} />
+      <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant}
+        what="item" faults={submission.faults.visibility} />
       <Preview text={changes.visibility === undefined ? '' : visibilityWill(access, changes.visibility)} />
-      {conflicts.length > 0 && <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() => keep('visibility')} onTake={() => take('visibility')} />}
+      {conflicts.length > 0 && <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() =>
+        keep('visibility')} onTake={() => take('visibility')} />}
     </Form>
   );
 }

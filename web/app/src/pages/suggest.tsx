@@ -44,11 +44,15 @@ export function Suggest({ textId, itemTitle, onClose, onSuggested }: SuggestProp
       {error && !start && <Failed error={error} onRetry={() => refetch()} heading="Could not load the text" />}
       {!error && !start && <Loading what="Loading the text..." />}
       {start && (
-        <Form onSubmit={send} submission={{ ...submission, faults: same ?? submission.faults }} actions={<Actions submission={submission} verb="Send suggestion" />}>
+        <Form onSubmit={send} submission={{ ...submission, faults: same ?? submission.faults }}
+          actions={<Actions submission={submission} verb="Send suggestion" />}>
           <p>The editors see your suggestion and can accept or reject it. The text stays as it is until then.</p>
-          <TextField label="Title" value={text.title} onChange={(event) => edit({ title: event.target.value })} faults={submission.faults.title} />
-          <TextField label="Text" rows={14} value={text.body} onChange={(event) => edit({ body: event.target.value })} faults={(same ?? submission.faults).body} autoFocus />
-          <TextField label="Note to the editors" hint="Optional: why you suggest this." rows={2} value={text.note} onChange={(event) => edit({ note: event.target.value })} faults={submission.faults.note} />
+          <TextField label="Title" value={text.title} onChange={(event) => edit({ title: event.target.value })}
+            faults={submission.faults.title} />
+          <TextField label="Text" rows={14} value={text.body} onChange={(event) => edit({ body: event.target.value })}
+            faults={(same ?? submission.faults).body} autoFocus />
+          <TextField label="Note to the editors" hint="Optional: why you suggest this." rows={2} value={text.note}
+            onChange={(event) => edit({ note: event.target.value })} faults={submission.faults.note} />
         </Form>
       )}
     </Dialog>

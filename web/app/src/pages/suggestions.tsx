@@ -2,7 +2,8 @@
 // their own, and can withdraw them.
 import { useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState, type SuggestionTextFragment } from '../generated/operations.ts';
+import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState,
+  type SuggestionTextFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
@@ -30,7 +31,8 @@ export function Suggestions({ contentId, mayEdit, onClose, onChanged }: Suggesti
   const list = useRef<HTMLUListElement>(null);
   const heading = useRef<HTMLParagraphElement>(null);
   const { nodes, error, hasMore, more, reread } = usePages(`${state}`, async (after) => {
-    const { data } = await client.query({ query: NoteSuggestionsDocument, variables: { id: contentId, state, after }, fetchPolicy: 'no-cache' });
+    const { data } = await client.query({ query: NoteSuggestionsDocument, variables: { id: contentId, state, after },
+      fetchPolicy: 'no-cache' });
     const page = data?.content?.suggestions;
     return { nodes: page?.nodes ?? [], after: page?.pageInfo.hasNextPage ? page.pageInfo.endCursor : null };
   });
@@ -55,7 +57,8 @@ export function Suggestions({ contentId, mayEdit, onClose, onChanged }: Suggesti
             </select>
           </label>
         </div>
-        {!nodes && (error === undefined ? <Loading what="Loading the suggestions..." /> : <Failed error={error} onRetry={reread} heading="Could not load the suggestions" />)}
+        {!nodes && (error === undefined ? <Loading what="Loading the suggestions..." />
+          : <Failed error={error} onRetry={reread} heading="Could not load the suggestions" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         <p ref={heading} tabIndex={-1} role="status" className={nodes?.length === 0 ? 'note-empty' : 'hidden'}>
           {nodes?.length === 0 && (state === 'OPEN' ? 'There are no open suggestions.' : 'There are no suggestions here.')}
@@ -122,7 +125,8 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
       ) : current.loading ? (
         <Loading what="Loading the current text..." />
       ) : (
-        <Diff before={{ label: 'Current text', title: current.revision?.title ?? '', body: current.revision?.body ?? '' }} after={{ label: 'Suggested text', title, body: suggestion.body }} />
+        <Diff before={{ label: 'Current text', title: current.revision?.title ?? '', body: current.revision?.body ?? '' }}
+          after={{ label: 'Suggested text', title, body: suggestion.body }} />
       )}
       {open && (
         <div className="actions">

@@ -4,7 +4,8 @@ import type { ApolloClient, TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
 import type { DraftGateway } from '../data/draft-gateway.ts';
 import { draftSession, type DraftSession } from '../data/draft-session.ts';
-import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument, type RevisionTextFragment } from '../generated/operations.ts';
+import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument,
+  type RevisionTextFragment } from '../generated/operations.ts';
 import { isBadInput } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
 
@@ -22,20 +23,24 @@ export function draftKey({ contentId, branch, locale }: TextId, userId: string):
 }
 
 // readRevision reads a revision by its number, without the cache.
-export async function readRevision(client: ApolloClient, { contentId, branch, locale }: TextId, number: number): Promise<RevisionTextFragment | null> {
-  const { data } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number }, fetchPolicy: 'no-cache' });
+export async function readRevision(client: ApolloClient, { contentId, branch, locale }: TextId,
+  number: number): Promise<RevisionTextFragment | null> {
+  const { data } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number },
+    fetchPolicy: 'no-cache' });
   return data?.content?.revision ?? null;
 }
 
 // isKnownLocale asks the gateway whether there is such a language and country: it refuses to
 // read a text in any other one.
 export async function isKnownLocale(client: ApolloClient, { contentId, branch, locale }: TextId): Promise<boolean> {
-  const { error } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number: null }, fetchPolicy: 'no-cache', errorPolicy: 'all' });
+  const { error } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number: null },
+    fetchPolicy: 'no-cache', errorPolicy: 'all' });
   if (error && !isBadInput(error)) throw error;
   return !error;
 }
 
-async function mutate<Input, Payload>(client: ApolloClient, mutation: TypedDocumentNode<Record<string, Payload | null>, { input: Input }>, input: Input): Promise<Payload> {
+async function mutate<Input, Payload>(client: ApolloClient, mutation: TypedDocumentNode<Record<string, Payload | null>,
+  { input: Input }>, input: Input): Promise<Payload> {
   const { data } = await client.mutate({ mutation, variables: { input } });
   const [payload] = Object.values(data ?? {});
   if (!payload) throw new Error('The answer has no payload.');

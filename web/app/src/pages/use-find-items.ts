@@ -66,7 +66,8 @@ export function useFindItems(viewerId: string, text: string): State & { goOn: ()
         pageSize: perLibrary,
         stopped,
         async read(after, first) {
-          const variables = { id: library.id, orderBy: { field: 'LAST_MODIFIED', direction: 'DESC' }, includeShared: false, filter: { text }, after, first } as const;
+          const variables = { id: library.id, orderBy: { field: 'LAST_MODIFIED', direction: 'DESC' }, includeShared: false,
+            filter: { text }, after, first } as const;
           const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
           // The viewer may have left the group meanwhile.
           const page = data?.principal?.library ?? { edges: [], pageInfo: { hasNextPage: false, endCursor: null } };
@@ -94,7 +95,8 @@ export function useFindItems(viewerId: string, text: string): State & { goOn: ()
         if (stopped()) return;
         left.shift();
         const { found, longer, searched } = now.current;
-        show({ found: addFound(found, library, edges.map(({ node }) => node)), longer: more ? [...longer, library] : longer, searched: searched + 1, left: [...left] });
+        show({ found: addFound(found, library, edges.map(({ node }) => node)), longer: more ? [...longer, library]
+          : longer, searched: searched + 1, left: [...left] });
       }
       show({ busy: false });
     } catch (error) {

@@ -50,7 +50,8 @@ function isWhole(node: object | null | undefined): node is EntryFragment {
 
 // useEnds extends a library: extend('next') and extend('previous'). ends.next and ends.previous
 // are 'idle', 'loading', 'failed' or, if there is no more, 'done'.
-function useEnds(library: LiveLibrary<LibraryEdge>, { hasNext, hasPrevious }: LibrarySnapshot<LibraryEdge>): { extend: (side: Side) => Promise<void>; ends: Ends } {
+function useEnds(library: LiveLibrary<LibraryEdge>, { hasNext, hasPrevious }: LibrarySnapshot<LibraryEdge>): { extend: (side: Side) =>
+  Promise<void>; ends: Ends } {
   const [going, setGoing] = useState<Ends>({ next: 'idle', previous: 'idle' });
   const busy = useRef({ next: false, previous: false });
   const extend = useCallback(

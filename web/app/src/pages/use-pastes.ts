@@ -47,7 +47,8 @@ export function usePastes(atTop: () => boolean): Pastes {
       const { data } = await client.query({ query: LatestPastesDocument, variables: { first: pageSize, after }, fetchPolicy: 'no-cache' });
       if (!data) throw new Error('The answer has no data.');
       const { edges, pageInfo } = data.latestPastes;
-      return { pastes: edges.map(({ node }) => node), after: pageInfo.hasNextPage ? pageInfo.endCursor : null, newest: edges[0]?.cursor ?? null };
+      return { pastes: edges.map(({ node }) => node), after: pageInfo.hasNextPage ? pageInfo.endCursor : null,
+        newest: edges[0]?.cursor ?? null };
     },
     [client],
   );

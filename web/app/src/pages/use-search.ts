@@ -80,7 +80,8 @@ export function useSearch(view: View, filter: Filter): Search {
           pageSize,
           stopped,
           async read(after, first) {
-            const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction }, includeShared: shared, filter: JSON.parse(input), after, first } as const;
+            const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction }, includeShared: shared,
+              filter: JSON.parse(input), after, first } as const;
             const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
             if (!data?.principal) throw new Error('the library can no longer be read');
             const { library } = data.principal;

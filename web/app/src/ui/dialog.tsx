@@ -1,6 +1,7 @@
 // Dialogs, as <dialog> elements: the browser keeps focus inside, closes them with
 // Escape, and makes the rest of the page inert.
-import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject, type SyntheticEvent } from 'react';
+import { createContext, use, useEffect, useId, useLayoutEffect, useRef, useState, type ReactNode, type RefObject,
+  type SyntheticEvent } from 'react';
 import { Close } from './icons.tsx';
 import { useNoticesWithin } from './notices.tsx';
 import { Panel } from './panel.tsx';

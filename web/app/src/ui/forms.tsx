@@ -102,7 +102,8 @@ export function Form({ onSubmit, submission, actions, children }: FormProps) {
   const [wrong, setWrong] = useState<WrongField[]>([]);
   const { faults, error } = submission;
   useEffect(() => {
-    const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>('[aria-invalid="true"]') ?? [])];
+    const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>(
+      '[aria-invalid="true"]') ?? [])];
     setWrong(fields.map((field) => ({ field, name: field.labels?.[0]?.textContent ?? '' })));
     fields[0]?.focus();
   }, [faults]);
@@ -180,7 +181,8 @@ export function Actions({ submission, verb, danger = false }: { submission: Form
   );
 }
 
-export interface TextFieldProps extends Pick<InputHTMLAttributes<HTMLElement>, 'type' | 'inputMode' | 'placeholder' | 'autoCapitalize' | 'spellCheck'> {
+export interface TextFieldProps extends Pick<InputHTMLAttributes<HTMLElement>,
+  'type' | 'inputMode' | 'placeholder' | 'autoCapitalize' | 'spellCheck'> {
   label: string;
   hint?: string;
   faults?: string[] | undefined;
@@ -245,7 +247,8 @@ export function SelectField({ label, faults = [], value, onChange, children }: S
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} aria-describedby={wrong ? `${id}-fault` : undefined} aria-invalid={wrong} onChange={(event) => onChange(event.target.value)}>
+      <select id={id} value={value} aria-describedby={wrong ? `${id}-fault` : undefined} aria-invalid={wrong}
+        onChange={(event) => onChange(event.target.value)}>
         {children}
       </select>
       <Faults id={`${id}-fault`} texts={faults} />
@@ -305,14 +308,16 @@ interface ChoiceProps<Value extends string> {
 }
 
 // Choice is a group of radio buttons, each with a description.
-export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false, compact = false }: ChoiceProps<Value>) {
+export function Choice<Value extends string>({ label, name, value, onChange, options, faults = [], autoFocus = false,
+  compact = false }: ChoiceProps<Value>) {
   const id = useId();
   return (
     <fieldset className={compact ? 'choice choice-compact' : 'choice'} aria-describedby={faults.length > 0 ? `${id}-fault` : undefined}>
       <legend>{label}</legend>
       {options.map((option) => (
         <label key={option.value} className="choice-option">
-          <input type="radio" name={`${name}-${id}`} value={option.value} checked={option.value === value} data-autofocus={(autoFocus && option.value === value) || undefined} onChange={() => onChange(option.value)} />
+          <input type="radio" name={`${name}-${id}`} value={option.value} checked={option.value === value}
+            data-autofocus={(autoFocus && option.value === value) || undefined} onChange={() => onChange(option.value)} />
           <span>
             <b>
               {option.drawing}
@@ -346,7 +351,8 @@ export function VisibilityChoice({ value, onChange, tenant, what, faults, autoFo
     meaning: visibilityMeaning(visibility, tenant, what),
     drawing: <VisibilityIcon of={visibility} />,
   }));
-  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options} faults={faults} autoFocus={autoFocus} compact={compact} />;
+  return <Choice label="Visibility" name="visibility" value={value} onChange={onChange} options={options}
+    faults={faults} autoFocus={autoFocus} compact={compact} />;
 }
 
 export function Submit({ busy, children, danger = false }: { busy?: boolean; children: ReactNode; danger?: boolean }) {

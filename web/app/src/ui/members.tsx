@@ -44,7 +44,8 @@ interface MembersProps<Role> {
 // Members lists members and lets managers change them. roles are the roles that can be set,
 // weakest first. onSet(id, role) sets a role, or removes the member for null. onMore(signal) reads
 // the next page, unless a signal aborts it. removal(node) describes the effect of a removal.
-export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet, onMore, submission, removal, children }: MembersProps<Role>) {
+export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet,
+  onMore, submission, removal, children }: MembersProps<Role>) {
   const [changes, setChanges] = useState(0);
   const { shown, more } = useKeptLength(connection, onMore, changes);
   const { edges, pageInfo } = shown;
@@ -96,14 +97,16 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
             </span>
             {editable ? (
               <>
-                <select aria-label={`Role of ${node.displayName}`} value={role} onChange={(event) => give(node, role, roles[event.target.selectedIndex])}>
+                <select aria-label={`Role of ${node.displayName}`} value={role}
+                  onChange={(event) => give(node, role, roles[event.target.selectedIndex])}>
                   {roles.map((name) => (
                     <option key={name} value={name}>
                       {roleName[name]}
                     </option>
                   ))}
                 </select>
-                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`} onClick={() => ask({ node, role: null, before: role })}>
+                <button type="button" className="icon-button" aria-label={`Remove ${node.displayName}…`}
+                  onClick={() => ask({ node, role: null, before: role })}>
                   <Close />
                 </button>
               </>

@@ -1,5 +1,6 @@
 // Navigation. The address bar is the only store of the current place.
-import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent, type ReactNode } from 'react';
+import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent,
+  type ReactNode } from 'react';
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
 import { unsavedGuard } from './unsaved.ts';
@@ -87,7 +88,8 @@ export function useNavigation() {
 
 // To is a link to a place: it can be copied, opened in a new tab, and followed
 // without loading the page again.
-export function To({ place, replace, opened, children, ...rest }: GoOptions & { place: Destination } & AnchorHTMLAttributes<HTMLAnchorElement>) {
+export function To({ place, replace, opened, children,
+  ...rest }: GoOptions & { place: Destination } & AnchorHTMLAttributes<HTMLAnchorElement>) {
   const { go } = useNavigation();
   const follow = (event: MouseEvent) => {
     const asUsual = event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0;

@@ -1,6 +1,7 @@
 // Notices of what happened, shown for a few seconds at the foot of the page, and announced by
 // screen readers. A notice may offer to undo what happened.
-import { createContext, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode, type RefObject } from 'react';
+import { createContext, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore,
+  type ReactNode, type RefObject } from 'react';
 import { createPortal } from 'react-dom';
 import { isOnline, onNetworkChange } from '../data/network.ts';
 
@@ -32,7 +33,8 @@ export function NoticesProvider({ children }: { children: ReactNode }) {
   const [notice, setNotice] = useState<Notice | null>(null);
   const [dialogs, setDialogs] = useState<readonly Element[]>([]);
   const top = useRef<readonly Element[]>([]);
-  const say = useCallback<Say>((text, undo) => setNotice((last) => ({ text, undo, number: (last?.number ?? 0) + 1, dialogs: top.current })), []);
+  const say = useCallback<Say>((text, undo) => setNotice((last) =>
+    ({ text, undo, number: (last?.number ?? 0) + 1, dialogs: top.current })), []);
   const open = useCallback((dialog: Element) => {
     const set = (next: readonly Element[]) => {
       top.current = next;

@@ -72,7 +72,8 @@ export function usePeople<List extends string>(submission: PeopleSubmission<List
     setNobody(people.length === 0);
     return people.length > 0;
   };
-  return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.'] : ofField, faultsOf } };
+  return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.']
+    : ofField, faultsOf } };
 }
 
 // PeoplePicker calls onChange with a function that changes the chosen people, because others may

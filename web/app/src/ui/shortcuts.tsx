@@ -53,7 +53,8 @@ function searchField(): HTMLInputElement | null {
 // step moves focus to the next or previous row of the list, from the row with focus or else the
 // open item. Without either, it moves focus to the first row in view.
 function step(by: number) {
-  const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li, main [data-found]')].filter((row) => !row.closest('[inert]'));
+  const rows = [...document.querySelectorAll<HTMLElement>('main [data-entry], main .principals > li, main [data-found]')].filter((row) =>
+    !row.closest('[inert]'));
   if (rows.length === 0) return;
   const from = rows.findIndex((row) => row.contains(document.activeElement));
   const open = from >= 0 ? from : rows.findIndex((row) => row.querySelector('[aria-current="true"]'));

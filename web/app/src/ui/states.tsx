@@ -153,7 +153,8 @@ export function LeadOn({ asked = false }: { asked?: boolean }) {
   const signIn = useSignIn();
   return (
     <p>
-      {signedIn ? <To place={{ name: 'home' }}>Go to your library</To> : <To place={{ name: 'home' }}>Go to the start page</To>} or <To place={{ name: 'find', q: '' }}>search</To>.{' '}
+      {signedIn ? <To place={{ name: 'home' }}>Go to your library</To>
+        : <To place={{ name: 'home' }}>Go to the start page</To>} or <To place={{ name: 'find', q: '' }}>search</To>.{' '}
       {!signedIn && !asked && (
         <>
           If you have an account,{' '}

@@ -25,7 +25,8 @@ export function visibilityMeaning(visibility: LibraryVisibility, tenant: string,
   }[visibility];
 }
 
-export const roleName: Record<ContentRole | GroupRole, string> = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager', MEMBER: 'Member' };
+export const roleName: Record<ContentRole | GroupRole, string> = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager',
+  MEMBER: 'Member' };
 
 export const roleMeaning: Record<ContentRole, string> = {
   VIEWER: 'Can view the item, even when it is private.',
