@@ -108,15 +108,15 @@ web/dist/index.html: $(WEB_FILES) clients/npm/dist/index.js
 # Both say first what they will run, and install what is missing if they can.
 .PHONY: test test-all test-rest
 test: ## run the tests for a change: all packages, the simulator, the binary and the browser
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(if $(filter file,$(origin SCHEDULES)),20000,$(SCHEDULES)) .ci/test build lint unit simulate browser
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(if $(filter file,$(origin SCHEDULES)),20000,$(SCHEDULES)) .ci/test lint unit simulate -- browser
 
 # What test-all runs in addition to test. The targets after -- mostly wait for Cassandra.
 REST = generated simulate race test-clients -- cluster-tests faults nemesis
 test-all: ## run all tests, also with the race detector, on a real Cassandra, and with third-party clients
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test build lint unit browser $(REST)
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test lint unit $(REST) browser
 
 test-rest: ## run what test-all runs and test does not
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test build $(REST)
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(SCHEDULES) .ci/test $(REST)
 
 # BASE: the commit to compare with; by default the merge base of this branch and origin/main.
 .PHONY: check

@@ -150,11 +150,11 @@ func TestCommit_BaseThatDoesNotMatchIsRefused(t *testing.T) {
 	s := new(Store)
 	c := creation("c:t:x", someTime)
 	c.Base = 5
-	if _, err := s.Contents.Commit(t.Context(), c); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
+	if _, err := (contents{s}).Commit(t.Context(), c); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit: %v", err)
 	}
 	p := &principal.Commit{ID: ann, Base: 3}
-	if _, err := s.Principals.CommitPrincipal(t.Context(), p); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
+	if _, err := (principals{s}).CommitPrincipal(t.Context(), p); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit of a principal: %v", err)
 	}
 }

@@ -21,6 +21,9 @@ import (
 // cache keeps the headers that were used last. It is safe for concurrent use.
 type cache struct {
 	limit int // of bytes
+	// absent reports that items, users and groups that do not exist are kept, too: otherwise a look-up of a hidden
+	// one would take less time than one of a missing one.
+	absent bool
 
 	mu      sync.Mutex
 	entries map[key]*list.Element // of *entry
@@ -98,8 +101,8 @@ func (c *cache) drop(e *list.Element) {
 	c.used.Remove(e)
 }
 
-// items reads the missing ones of the items with the rows of members, and keeps those that exist. at is called before
-// the read; ok reports whether what is read may be kept.
+// items reads the missing ones of the items with the rows of members, and keeps those that exist, or all of them if
+// absent is set. at is called before the read; ok reports whether what is read may be kept.
 func (c *cache) items(ctx context.Context, store library.ContentStore, keyOf func(i int) key, members []principal.ID,
 	rows []*library.ContentRows, missing []int, at func(id string) (m moment, ok bool)) ([]*library.ContentRows, error) {
 	if len(missing) == 0 {
@@ -119,7 +122,7 @@ func (c *cache) items(ctx context.Context, store library.ContentStore, keyOf fun
 	}
 	for n, i := range missing {
 		rows[i] = &read[n]
-		if entries[n] != nil && read[n].Header.State == commit.Live {
+		if entries[n] != nil && (read[n].Header.State == commit.Live || c.absent) {
 			rows[i] = entries[n].setItem(&read[n])
 		}
 	}
@@ -146,7 +149,7 @@ func (c *cache) headers(ctx context.Context, store principal.Store, ids []princi
 	}
 	for n, i := range missing {
 		headers[i] = &read[n]
-		if entries[n] != nil && read[n].State.Used() {
+		if entries[n] != nil && (read[n].State.Used() || c.absent) {
 			headers[i] = entries[n].setHeader(&read[n])
 		}
 	}

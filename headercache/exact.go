@@ -36,7 +36,9 @@ type version struct {
 
 // NewExact returns a header cache of so many bytes over a store.
 func NewExact(contents library.ContentStore, principals principal.Store, bytes int) *Exact {
-	return &Exact{ContentStore: contents, Store: principals, cache: newCache(bytes), seed: maphash.MakeSeed(), changes: make([]changes, slots)}
+	x := &Exact{ContentStore: contents, Store: principals, cache: newCache(bytes), seed: maphash.MakeSeed(), changes: make([]changes, slots)}
+	x.cache.absent = true
+	return x
 }
 
 func (x *Exact) changesOf(id string) *changes { return &x.changes[maphash.String(x.seed, id)%slots] }

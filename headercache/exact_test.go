@@ -143,6 +143,33 @@ func TestExact_ServesUntilAChange(t *testing.T) {
 	}
 }
 
+// TestExact_KeepsWhatIsMissing: a look-up reads the store as often for what does not exist as for what does.
+func TestExact_KeepsWhatIsMissing(t *testing.T) {
+	x := newExact(t, 1<<20)
+	const none, nobody = library.ContentID("c:acme:none"), principal.ID("u:acme:nobody")
+	for n, reads := range []int64{1, 0, 0} {
+		rows, err := x.ReadMany(t.Context(), []library.ContentID{none}, []principal.ID{ann})
+		if err != nil || rows[0].Header.Seq != 0 {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		x.wantReads(fmt.Sprintf("look-up %d of a missing item", n), reads)
+	}
+	for n, reads := range []int64{1, 0} {
+		if headers, err := x.ReadPrincipals(t.Context(), []principal.ID{nobody}); err != nil || headers[0].Seq != 0 {
+			t.Errorf("%+v, %v", headers, err)
+		}
+		x.wantReads(fmt.Sprintf("look-up %d of a missing user", n), reads)
+	}
+	h := library.Header{Seq: 1, MTS: 1, State: commit.Live}
+	h.ID, h.Title, h.Kind = none, "made", library.Note
+	if v, err := x.Commit(t.Context(), &library.ContentCommit{ID: none, Header: h}); err != nil || !v.Applied {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if rows, err := x.ReadMany(t.Context(), []library.ContentID{none}, []principal.ID{ann}); err != nil || rows[0].Header.Title != "made" {
+		t.Errorf("after its creation: %+v, %v", rows, err)
+	}
+}
+
 func TestExact_ServesUsersUntilAChange(t *testing.T) {
 	x := newExact(t, 1<<20)
 	want := func(what, name string, reads int64) {

@@ -213,6 +213,7 @@ func (c *compared) do(t *testing.T, r *request, store *faulty, calls *recorder) 
 		text = before + after[strings.IndexByte(after, '}'):]
 		w.Header().Del("Content-Length")
 	}
+	w.Header().Del("RateLimit")
 	log := strings.Split(stacks.ReplaceAllString(c.log.String(), ""), "\n")
 	// At most one panic a second is logged, so which ones are depends on the time.
 	log = slices.DeleteFunc(log, func(line string) bool { return strings.Contains(line, "panic: ") })
