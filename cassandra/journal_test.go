@@ -54,7 +54,7 @@ func TestInFlightLists_AreRowsOfOnePartition(t *testing.T) {
 		want = append(want, l)
 	}
 	wantLists(t, s, want...)
-	if found, err := s.Journal.InFlight(t.Context()); err != nil || len(found) != len(want) {
+	if found, err := (journalStore{s}).InFlight(t.Context()); err != nil || len(found) != len(want) {
 		t.Errorf("%d lists are in flight, %v; want %d", len(found), err, len(want))
 	}
 	for _, l := range want[1:] {
@@ -148,7 +148,7 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 // TestInFlight_UnknownIfDataCentresDecideApart: one read of the lists may then miss changes.
 func TestInFlight_UnknownIfDataCentresDecideApart(t *testing.T) {
 	s := &Store{apart: true}
-	if _, err := s.Journal.InFlight(t.Context()); !errors.Is(err, errApart) {
+	if _, err := (journalStore{s}).InFlight(t.Context()); !errors.Is(err, errApart) {
 		t.Errorf("it returns %v", err)
 	}
 }

@@ -102,14 +102,15 @@ func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket,
 	return e, e.Position == at.Position && e.Content == at.Content, nil
 }
 
-// dropStray removes the entry with a key from p's library, unless the item's state justifies
-// it.
+// dropStray removes the entry with a key from p's library, unless the item's state justifies it. It reads
+// serially: an entry whose state is accepted, but not known to most replicas yet, would otherwise be removed
+// for good, because the same entry cannot be put again.
 func (s *Service) dropStray(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) error {
 	e, found, err := s.entryAt(ctx, p, b, at)
 	if err != nil || !found {
 		return err
 	}
-	rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}})
+	rows, err := s.contents.Read(ctx, at.Content, library.ContentQuery{Members: []principal.ID{p}, Serial: true})
 	if err != nil || justified(e, b, p, rows) {
 		return err
 	}
