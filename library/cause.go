@@ -104,8 +104,12 @@ func reasonsOfRoles(h *Header, changed []Member) Causes {
 	return Causes{Of: of}
 }
 
-// madeBy sets who makes the change, and its author for each library. It calls authorOf in any order.
+// madeBy sets who makes the change, and its author for each library. It calls authorOf in any order. It writes
+// nothing if there are no causes: nothingToChange is shared.
 func (c *Causes) madeBy(by principal.ID, authorOf func(owner principal.ID) principal.ID) {
+	if c.All.Reason == UnknownReason && len(c.Of) == 0 {
+		return
+	}
 	c.By = by
 	if c.All.Reason != UnknownReason {
 		c.All.By = authorOf("")
