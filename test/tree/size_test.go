@@ -13,9 +13,9 @@ import (
 // maxSize has the most lines of Go, by kind, and the most exported methods of one type, promoted ones
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
-	"product":  69_100,
-	"tests":    83_100,
-	"programs": 27_450,
+	"product":  69_200,
+	"tests":    83_300,
+	"programs": 27_500,
 	"methods":  30,
 }
 
