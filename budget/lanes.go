@@ -6,7 +6,7 @@ import (
 )
 
 // Lanes limits how many goroutines do the work of one account at once. The others of the account wait in line,
-// so that they do not stand in the scheduler's queues before those of other accounts. It is safe for concurrent
+// so that the scheduler does not run them before those of other accounts. It is safe for concurrent
 // use.
 type Lanes struct {
 	width int

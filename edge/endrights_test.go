@@ -10,7 +10,7 @@ import (
 	"carrel/principal"
 )
 
-// TestEndRights_OfEachOperation: a viewer who has lost rights has none of them in the next operation over a
+// TestEndRights_OfEachOperation: the next operation of a viewer that lost rights runs without them, over a
 // socket, and in the next event. Without the store that knows, nothing is answered.
 func TestEndRights_OfEachOperation(t *testing.T) {
 	var lost, failing atomic.Bool

@@ -280,7 +280,7 @@ func TestDeleteUser_GoesOnEndingLeases(t *testing.T) {
 	h.wantAvailable(h.Leases, map[string]bool{"k0": true, "k1": true, "k2": true})
 }
 
-// While a deletion goes on, the leases of the user are CANCELLED for whoever reads them, and none can be confirmed.
+// While a deletion goes on, the leases of the user are CANCELLED when read, and none can be confirmed.
 func TestDeleteUser_ItsLeasesEndAtOnce(t *testing.T) {
 	h, f := newFaulty(t)
 	kept, err := h.confirm(h.Leases, h.ann, "a")

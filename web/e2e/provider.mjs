@@ -1,5 +1,5 @@
 // An OpenID Connect provider for the tests of signing in, on this machine only: oidc-provider with one public client,
-// and the simplest pages. Whoever enters a name is the user of that id. It is set up as docs/authentication.md says.
+// and the simplest pages. The entered name becomes the id of the user. It is set up as docs/authentication.md says.
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -98,7 +98,7 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
   #reads: Promise<unknown> = Promise.resolve();
   #meanwhile: LibraryChange<E>[] | null = null;
   #isStale = false;
-  // A timer while changes arrive together, and whether listeners were not told of the last ones.
+  // A timer while changes arrive together, and whether the last ones were not passed to listeners.
   #burst: ReturnType<typeof setTimeout> | undefined;
   #isWaiting = false;
 

@@ -76,7 +76,7 @@ test('every text of the client uses the same vocabulary', () => {
         // A button that opens a dialog ends with an ellipsis.
         if (pattern.source === '…$' &&
           /^(Add|Branches|History|Suggest|Suggestions|Write|Delete|Edit|Expiry|Leave|Remove|Share|Visibility)\b/.test(text)) continue;
-        // Whoever pastes a token develops for the gateway.
+        // Tokens are pasted by developers of the gateway.
         if (pattern.source.includes('gateway') && name === 'ui/session.tsx') continue;
         assert.doesNotMatch(text, pattern, `${name}: “${text}”: say ${say}`);
       }

@@ -350,7 +350,7 @@ export async function suggestions({ api, openAs }) {
   await dialog(ann).getByText('There are no open suggestions.').waitFor();
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('lemon').waitFor();
-  // The history names who has suggested the text, and who has accepted it.
+  // The history names the author of the suggestion, and the editor that accepted it.
   await noteOf(ann).getByRole('button', { name: 'History…' }).click();
   await dialog(ann).getByRole('listitem', { name: 'Version 2' }).getByText('Ann Archer, who has accepted a suggestion by Cleo Carter')
     .waitFor();

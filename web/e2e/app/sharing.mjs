@@ -455,7 +455,7 @@ export async function whoSees({ api, openAs }) {
   await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
   expect(await visible(), 'PRIVATE', 'the visibility after the change was undone');
 
-  // An editor reads who can see it, and is told that there may be others.
+  // An editor reads who can see it, and that there may be others.
   await openEntry(cleo, 'Seen by whom');
   await item(cleo).getByText(/^Only you(, Ann Archer)? and others it is shared with can see this item\./).waitFor();
   await item(cleo).getByRole('button', { name: 'Share…' }).click();
@@ -476,7 +476,7 @@ export async function whoSees({ api, openAs }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// undoneRemoval: a user who has removed a public item from the own library adds it again from the
+// undoneRemoval: a user removes a public item from its library, and adds it again from the
 // notice. A private item cannot be added again by its viewer, so its notice has no such button.
 export async function undoneRemoval({ api, openAs }) {
   const make = (title, visibility) => api('Ann',

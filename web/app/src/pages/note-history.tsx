@@ -80,7 +80,7 @@ function useHistory({ contentId, branch, locale }: TextId) {
   });
 }
 
-// useSuggested returns who has suggested the revisions that were accepted, by their keys.
+// useSuggested returns the authors of accepted suggestions, by the keys of their revisions.
 function useSuggested(id: string): Map<string, string> {
   const { data } = useQuery(AcceptedSuggestionsDocument, { variables: { id }, fetchPolicy: 'no-cache' });
   const nodes = data?.content?.suggestions.nodes ?? [];

@@ -67,7 +67,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   const change = async ({ node, role, before }: Asked<Role>) => {
     if (!(await set(node.id, role))) return;
     setAsked(null);
-    // Who has given up an own role cannot take it back.
+    // A viewer that gives up its own role cannot take it back.
     const undo: Undo | undefined = node.id === me?.id ? undefined : async () => (await set(node.id, before)) !== null;
     say(role ? `${node.displayName} is now ${roleName[role]}.` : `${node.displayName} was removed.`, undo);
   };
