@@ -373,7 +373,7 @@ func TestPages_WithoutACacheReadHeaders(t *testing.T) {
 // TestSamples_WrongCopySwitchesCopiesOff: a header that was changed outside the protocol is found
 // by a sample, and copies are not used any more.
 func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
-	h := newCopying(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 2})
+	h := newCopying(t, headercache.Config{Bytes: 100 << 10, AlwaysOn: true, SampleEvery: 50})
 	id := h.Note("a", principal.Public, "u:acme:ann=MANAGER")
 	title := h.Content(id).Title
 	h.want("the first page", []library.ContentID{id}, title)
@@ -384,14 +384,12 @@ func TestSamples_WrongCopySwitchesCopiesOff(t *testing.T) {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	h.want("a page that is not sampled", nil, title)
-	h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 	deadline := time.Now().Add(20 * time.Second)
-	for time.Now().Before(deadline) && t.Context().Err() == nil {
-		if st := h.svc.Headers.Stats(); !st.InUse {
-			break
-		}
+	for h.svc.Headers.Stats().InUse && time.Now().Before(deadline) && t.Context().Err() == nil {
+		h.page(domaintest.Anonymous(), library.LibraryQuery{Descending: true})
 		_ = h.Runtime.After(t.Context(), time.Millisecond)
 	}
+	h.reads.take()
 	h.want("after a sample has found it", []library.ContentID{id}, "damaged")
 	h.counts.mu.Lock()
 	defer h.counts.mu.Unlock()
