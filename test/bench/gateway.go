@@ -46,10 +46,14 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 	return assemble(ctx, pebble, domain.Config{Store: pebble.Store, Tuning: tuning})
 }
 
+// headerCache is the default of --header-cache, in bytes.
+const headerCache = 64 << 20
+
 // assemble assembles the domain on a store. Closing the gateway also closes the store. c contains
 // the store and the settings that differ from the defaults.
 func assemble(ctx context.Context, store opened, c domain.Config) (*gateway, error) {
 	ctx, stop := context.WithCancel(ctx)
+	c.HeaderCache.Bytes = headerCache
 	g := &gateway{store: c.Store, opened: store, runtime: sched.NewReal(), stop: stop}
 	if err := g.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, g.close())
