@@ -62,7 +62,7 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 		want := config.Config{Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:0",
 			StoreFlag:     config.StoreFlag{Store: "pebble:data/store", Cassandra: config.ClusterFlags{Timeout: 6 * time.Second}},
 			AuthJWKSEvery: 10 * time.Minute, AuthIssuer: "carrel", AuthAudience: "carrel", App: true,
-			AppOIDCScope: "openid offline_access", HeaderCache: 64 << 20, RateLimit: 30000, HTTPProfile: "default",
+			AppOIDCScope: "openid offline_access", HeaderCache: 32 << 20, RateLimit: 30000, HTTPProfile: "default",
 			TelemetryFlags: config.TelemetryFlags{OTLPMetricsEvery: time.Minute, TraceRatio: 0.01}}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Error(err, diff)

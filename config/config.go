@@ -38,7 +38,7 @@ type Config struct {
 	AppOIDCClientID string        `name:"app-oidc-client-id" env:"CARREL_APP_OIDC_CLIENT_ID" help:"Id of the reference client at the OpenID Connect provider --auth-issuer; its users then sign in there." placeholder:"ID"`
 	AppOIDCScope    string        `name:"app-oidc-scope" env:"CARREL_APP_OIDC_SCOPE" help:"Scopes that the reference client asks that provider for." default:"openid offline_access" placeholder:"SCOPES"`
 	DrainDelay      time.Duration `help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
-	HeaderCache     int           `help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"67108864" placeholder:"BYTES"`
+	HeaderCache     int           `help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"33554432" placeholder:"BYTES"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string        `name:"host-id" help:"First part of generated ids, and the name of the gateway for operators. By default, the former is random, and the latter the name of the machine." placeholder:"ID"`

@@ -71,7 +71,8 @@ func TestFanOut_WaitsForNoOtherAccount(t *testing.T) {
 	door.shut.Store(true)
 	rename := func(user string, id library.ContentID) {
 		title := "new"
-		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As(user), library.UpdateContent{ID: string(id), Title: input.Some(&title)}); err != nil {
+		in := library.UpdateContent{ID: string(id), Title: input.Some(&title)}
+		if _, err := h.Library.UpdateContent(t.Context(), domaintest.As(user), in); err != nil {
 			t.Error(err)
 		}
 	}

@@ -47,7 +47,7 @@ func open(ctx context.Context, dir string, tuning library.Tuning) (*gateway, err
 }
 
 // headerCache is the default of --header-cache, in bytes.
-const headerCache = 64 << 20
+const headerCache = 32 << 20
 
 // assemble assembles the domain on a store. Closing the gateway also closes the store. c contains
 // the store and the settings that differ from the defaults.
