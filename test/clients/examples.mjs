@@ -24,10 +24,13 @@ export async function buildExamples() {
     order: await load('order'),
     resume: await load('resume'),
     retry: await load('retry'),
+    scroll: await load('scroll'),
+    signIn: await load('sign-in'),
     apollo: { ...(await load('apollo/client')), ...(await load('apollo/library')) },
     urql: { ...(await load('urql/client')), ...(await load('urql/library')) },
     relay: { ...(await load('relay/environment')), ...(await load('relay/library')), ...(await load('relay/operations')) },
-    fetch: { ...(await load('fetch/gateway')), ...(await load('fetch/library')), ...(await load('fetch/search')) },
+    fetch: { ...(await load('fetch/gateway')), ...(await load('fetch/library')), ...(await load('fetch/search')),
+      ...(await load('fetch/share')) },
   };
 }
 

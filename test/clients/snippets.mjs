@@ -1,7 +1,8 @@
-// Copies the code in documentation from tested files. In a page, a comment has the names of the
-// file and the region, and the code follows it:
+// Copies the code in documentation from tested files. In a page, a comment has the name of the file,
+// and that of the region if it is not the whole file. The code follows it:
 //
-//   <!-- test/clients/examples/order.ts place -->
+//   <!-- test/clients/examples/order.ts -->
+//   <!-- test/clients/consumer/reader.ts connect -->
 //
 // `node snippets.mjs` writes the code into the pages.
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,10 +15,11 @@ export function read(page) {
   return readFileSync(new URL(page, root), 'utf8');
 }
 
-const fence = /(?:<!-- (\S+) (\S+) -->\n)?```(ts|js)\n([\s\S]*?)```/g;
+const fence = /(?:<!-- (\S+)(?: (\S+))? -->\n)?```(ts|js)\n([\s\S]*?)```/g;
 
-// regionOf returns the lines of a file between //#region name and //#endregion.
-function regionOf(file, name) {
+// codeOf returns the lines of a file, or those between //#region name and //#endregion.
+function codeOf(file, name) {
+  if (!name) return read(file);
   const [, code] = new RegExp(`//#region ${name}\n([\\s\\S]*?)\n//#endregion`).exec(read(file)) ?? [];
   if (code === undefined) throw new Error(`${file} has no region ${name}`);
   return `${code}\n`;
@@ -27,8 +29,21 @@ function regionOf(file, name) {
 export function filled(page) {
   return read(page).replaceAll(fence, (_, file, region, language) => {
     if (!file) throw new Error(`${page}: code without the name of its file`);
-    return `<!-- ${file} ${region} -->\n\`\`\`${language}\n${regionOf(file, region)}\`\`\``;
+    const names = region ? `${file} ${region}` : file;
+    return `<!-- ${names} -->\n\`\`\`${language}\n${codeOf(file, region)}\`\`\``;
   });
+}
+
+// blocks returns the blocks of TypeScript of a page, each a whole file, by the name in its first line.
+export function blocks(page) {
+  const files = {};
+  for (const [, , , language, code] of read(page).matchAll(fence)) {
+    if (language !== 'ts') continue;
+    const [, name] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+    if (!name || files[name]) throw new Error(`${page}: a block without a name of its own:\n${code.slice(0, 80)}`);
+    files[name] = code;
+  }
+  return files;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

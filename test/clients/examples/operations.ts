@@ -1,7 +1,7 @@
+// operations.ts
 // The operations of the examples. In an application, GraphQL Code Generator makes the types.
 import type { LibraryChange, LibraryConnection, Order, UserError } from './order.ts';
 
-//#region library
 export const LIBRARY = `
   query Library(
     $id: ID!
@@ -54,7 +54,6 @@ export const LIBRARY_CHANGED = `
     }
   }
 `;
-//#endregion
 
 export const CREATE = `
   mutation Create($input: CreateContentInput!) {
@@ -64,6 +63,7 @@ export const CREATE = `
       }
       userErrors {
         code
+        reason
         field
         message
       }
@@ -71,7 +71,6 @@ export const CREATE = `
   }
 `;
 
-//#region update
 export const UPDATE = `
   mutation Update($input: UpdateContentInput!) {
     updateContent(input: $input) {
@@ -83,6 +82,7 @@ export const UPDATE = `
       }
       userErrors {
         code
+        reason
         field
         message
         currentVersion
@@ -90,7 +90,6 @@ export const UPDATE = `
     }
   }
 `;
-//#endregion
 
 export interface LibraryData {
   principal: { __typename?: string; id: string; library: LibraryConnection } | null;

@@ -1,3 +1,4 @@
+// order.ts
 // Where an entry belongs in the loaded part of a library.
 
 export type Order = 'ASC' | 'DESC';
@@ -29,14 +30,24 @@ export interface PageInfo {
 export type LibraryChange =
   { edge: LibraryEdge; contentId?: undefined } | { contentId: string; edge?: undefined };
 
+// LibraryState is what a component shows of a library.
+export interface LibraryState {
+  // The loaded entries: undefined until they were read, null if there is no such library or the
+  // viewer may not see it.
+  library: LibraryConnection | null | undefined;
+  // Why the library could not be read; undefined if it could.
+  error?: unknown;
+}
+
 export interface UserError {
   code: string;
+  // What is wrong, if the code is INVALID: EMPTY, TOO_LONG, ...
+  reason?: string | null;
   field: string[] | null;
   message: string;
   currentVersion?: number | null;
 }
 
-//#region place
 type Position = Pick<Item, 'id' | 'lastModified'>;
 
 function isNewer(a: Position, b: Position): boolean {
@@ -69,9 +80,7 @@ export function placeFor(
     return { index, beyond: order === 'ASC' ? 'newest' : 'oldest' };
   return { index, beyond: null };
 }
-//#endregion
 
-//#region change
 // withChange returns the loaded part of a library after a change. An entry that may belong beyond
 // an end is left out, and that end moves to the last entry before it: the next load at that end
 // returns it. An entry that already is the last one stays: either it has not moved, or the next
@@ -109,4 +118,3 @@ export function withChange(
     : { endCursor: edges.at(-1)?.cursor ?? pageInfo.endCursor };
   return { ...library, edges, pageInfo: { ...pageInfo, ...end } };
 }
-//#endregion

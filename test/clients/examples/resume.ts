@@ -1,3 +1,4 @@
+// resume.ts
 // Subscriptions that continue after a lost connection.
 import { createClient as createEventClient } from 'graphql-sse';
 import { createClient as createSocketClient } from 'graphql-ws';
@@ -20,7 +21,6 @@ export interface Sink {
   complete(): void;
 }
 
-//#region transports
 export type Transport = (request: Request, signal: AbortSignal) => AsyncIterable<Result>;
 
 // overEvents subscribes by server-sent events, with a connection for each subscription.
@@ -43,9 +43,7 @@ export function overSocket(url: string, session: Session, webSocketImpl?: unknow
   });
   return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
 }
-//#endregion
 
-//#region resume
 // Failures that end a subscription: either the request is wrong, or the library must be read again
 // before another subscription.
 const final = new Set([
@@ -113,4 +111,3 @@ function isRefusedToken(error: unknown): boolean {
     (error as { code?: unknown }).code === 4403 || failureOf(error).code === 'UNAUTHENTICATED'
   );
 }
-//#endregion

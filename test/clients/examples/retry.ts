@@ -1,6 +1,6 @@
+// retry.ts
 // Which errors are temporary, and how an action is repeated.
 
-//#region failure
 export interface Failure {
   // extensions.code of the gateway, or NETWORK if the gateway did not answer.
   code: string;
@@ -41,9 +41,7 @@ export function failureOf(error: unknown): Failure {
   const { retryAfter, cursor } = first?.extensions ?? {};
   return { code: String(code), retryAfter, cursor };
 }
-//#endregion
 
-//#region repeat
 const temporary = new Set([
   'NETWORK',
   'RATE_LIMITED',
@@ -74,12 +72,9 @@ export async function repeat<Result>(run: () => Promise<Result>): Promise<Result
     }
   }
 }
-//#endregion
 
-//#region key
 // newKey returns 128 random bits. crypto.randomUUID would require HTTPS.
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
-//#endregion

@@ -1,6 +1,6 @@
+// session.ts
 // The token of the viewer, and requests with it.
 
-//#region session
 export interface Session {
   // The current token; null for an anonymous viewer.
   token(): string | null;
@@ -30,4 +30,3 @@ export function authorizedFetch(session: Session): typeof fetch {
     return renewed ? send(address, options, renewed) : response;
   };
 }
-//#endregion

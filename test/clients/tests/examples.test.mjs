@@ -41,8 +41,8 @@ const clients = {
     });
     await shown;
     return {
-      edges: () => view.library().edges,
-      pageInfo: () => view.library().pageInfo,
+      edges: () => view.state().library.edges,
+      pageInfo: () => view.state().library.pageInfo,
       load: (side) => view.load(side),
       follow: (onError) => view.follow(onError),
       save: (input) => examples.apollo.save(client, input),
@@ -54,9 +54,11 @@ const clients = {
     const view = new examples.urql.LibraryView(client, id, order, pageSize);
     let library;
     let close;
-    await new Promise((resolve) => {
+    await new Promise((resolve, reject) => {
       close = view.open((next) => {
-        library = next;
+        if (next.error) reject(next.error);
+        if (!next.library) return;
+        library = next.library;
         resolve();
         changed();
       });
@@ -100,7 +102,8 @@ const clients = {
   async fetch({ url, session, id, order, changed }) {
     let library;
     const view = new examples.fetch.LibraryView(url, session, id, order, (next) => {
-      library = next;
+      if (!next.library) return;
+      library = next.library;
       changed();
     }, pageSize);
     await view.open();
@@ -115,15 +118,127 @@ const clients = {
   },
 };
 
-test('a view of Apollo Client tells a library that does not exist from one that was not read yet', async (t) => {
-  const session = signedIn();
-  const client = examples.apollo.createApolloClient(endpoint, session, transports.events(endpoint, session));
-  t.after(() => client.stop());
-  const view = new examples.apollo.LibraryView(client, 'g:demo:there-is-none', 'DESC', pageSize);
-  const read = new Promise((resolve) => view.query.subscribe(({ loading }) => loading || resolve()));
-  assert.equal(view.library(), undefined);
-  await read;
-  assert.equal(view.library(), null);
+// Each function opens a view, and calls show with each state that a component would show.
+const views = {
+  'Apollo Client'(t, id, url, show) {
+    const client = examples.apollo.createApolloClient(url, signedIn(), transports.events(url, signedIn()));
+    t.after(() => client.stop());
+    const view = new examples.apollo.LibraryView(client, id, 'DESC', pageSize);
+    view.query.subscribe(() => show(view.state()));
+    show(view.state());
+  },
+  urql(t, id, url, show) {
+    const client = examples.urql.createUrqlClient(url, signedIn(), transports.events(url, signedIn()), schema);
+    t.after(new examples.urql.LibraryView(client, id, 'DESC', pageSize).open(show));
+  },
+  async fetch(t, id, url, show) {
+    await new examples.fetch.LibraryView(url, signedIn(), id, 'DESC', show, pageSize).open();
+  },
+};
+
+for (const [client, open] of Object.entries(views)) {
+  const firstAndLast = (t, id, url = endpoint) => new Promise((resolve) => {
+    let first;
+    open(t, id, url, (state) => {
+      first ??= state;
+      if (state.library !== undefined || state.error) resolve([first, state]);
+    });
+  });
+
+  test(`a view of ${client} tells a library that is missing, empty or cannot be read from one that is loading`, { timeout }, async (t) => {
+    const [first, missing] = await firstAndLast(t, 'g:demo:there-is-none');
+    assert.deepEqual([first.library, first.error], [undefined, undefined]);
+    assert.deepEqual([missing.library, missing.error], [null, undefined]);
+
+    const { id } = await groupOf([]);
+    const [, empty] = await firstAndLast(t, id);
+    assert.deepEqual([empty.library.edges, empty.error], [[], undefined]);
+
+    const { fetch } = globalThis;
+    t.mock.method(globalThis, 'fetch', async (address, options) => {
+      const response = await fetch(address, options);
+      if (!String(options?.body).includes('query Library(')) return response;
+      const errors = [{ message: 'failed', extensions: { code: 'INTERNAL_SERVER_ERROR' } }];
+      return new Response(JSON.stringify({ data: { principal: null }, errors }), response);
+    });
+    const [, failed] = await firstAndLast(t, id);
+    assert.equal(failed.library, undefined);
+    assert.ok(failed.error);
+  });
+}
+
+test('a view that could not be read shows the library after another attempt', { timeout }, async (t) => {
+  const { id } = await groupOf(['a']);
+  const states = [];
+  const view = new examples.fetch.LibraryView(endpoint, signedIn(), id, 'DESC', (state) => states.push(state));
+  const refused = { errors: [{ message: 'failed', extensions: { code: 'INTERNAL_SERVER_ERROR' } }] };
+  t.mock.method(globalThis, 'fetch', async () => new Response(JSON.stringify(refused)));
+  await view.open();
+  t.mock.restoreAll();
+  await view.open();
+  assert.deepEqual(states.map(({ library, error }) => [library?.edges.length, error?.message]),
+    [[undefined, undefined], [undefined, 'failed'], [undefined, undefined], [1, undefined]]);
+});
+
+test('infinite scroll loads pages while the end is in view, and goes on after a failure', { timeout }, async (t) => {
+  const { id } = await groupOf(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
+  let state;
+  const view = new examples.fetch.LibraryView(endpoint, signedIn(), id, 'DESC', (next) => (state = next), pageSize);
+  await view.open();
+  // The end is in view until five entries are shown.
+  let report;
+  let isConnected = true;
+  globalThis.IntersectionObserver = class {
+    constructor(callback) {
+      report = () => isConnected && callback([{ isIntersecting: state.library.edges.length < 5 }]);
+    }
+    observe() {
+      setImmediate(report);
+    }
+    unobserve() {}
+    disconnect() {
+      isConnected = false;
+    }
+  };
+  t.after(() => delete globalThis.IntersectionObserver);
+  let failed = signal();
+  let isBroken = true;
+  let loads = 0;
+  const loaded = signal();
+  const broken = {
+    async load(side) {
+      if (isBroken) throw new Error('broken');
+      loads += 1;
+      await view.load(side);
+      if (state.library.edges.length >= 5) loaded.send();
+    },
+  };
+  const stop = examples.scroll.loadBeforeEnd({}, broken, () => state, () => failed.send());
+  await failed.sent;
+  assert.equal(loads, 0);
+  isBroken = false;
+  report();
+  report(); // while it is loading
+  await loaded.sent;
+  assert.equal(state.library.edges.map(({ node }) => node.title).join(' '), 'g f e d c b');
+  assert.equal(loads, 2);
+  stop();
+});
+
+test('sharing says what is wrong with whom, and shares with nobody', { timeout }, async () => {
+  const { items: [contentId] } = await groupOf(['a']);
+  const share = (...principalIds) => examples.fetch.share(endpoint, signedIn(),
+    { contentId, principalIds, role: 'VIEWER', idempotencyKey: examples.retry.newKey() });
+  const refused = await share('u:demo:cleo', 'u:demo:there-is-none');
+  assert.deepEqual(refused, new Map([['u:demo:there-is-none', 'Unknown, or not visible to you.']]));
+  assert.deepEqual(await share(), new Map([['', 'Choose somebody.']]));
+  const members = async () => {
+    const { content } = await ask('query ($id: ID!) { content(id: $id) { members { nodes { id } } } }', { id: contentId });
+    return content.members.nodes.map(({ id }) => id);
+  };
+  assert.ok(!(await members()).includes('u:demo:cleo'));
+  assert.deepEqual(await share('u:demo:cleo'), new Map());
+  assert.ok((await members()).includes('u:demo:cleo'));
 });
 
 // opened opens a library and closes it at the end of the test.

@@ -1,7 +1,7 @@
+// apollo/cache.ts
 import { InMemoryCache, type FieldPolicy } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 
-//#region cache
 // One list for each order and filter. The number of entries, read with first: 0, is kept apart.
 const keyArgs: FieldPolicy['keyArgs'] = (args) => {
   if (args?.['first'] === 0) return 'library:count';
@@ -52,4 +52,3 @@ export function createCache(): InMemoryCache {
     },
   });
 }
-//#endregion

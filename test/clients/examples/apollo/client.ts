@@ -1,10 +1,10 @@
+// apollo/client.ts
 import { ApolloClient, ApolloLink, HttpLink, Observable } from '@apollo/client';
 import { print } from 'graphql';
 import { resume, type Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 import { createCache } from './cache.ts';
 
-//#region client
 export function createApolloClient(
   url: string,
   session: Session,
@@ -22,4 +22,3 @@ export function createApolloClient(
     link: ApolloLink.split(({ operationType }) => operationType === 'subscription', live, http),
   });
 }
-//#endregion

@@ -1,3 +1,4 @@
+// apollo/library.ts
 import {
   gql,
   type ApolloClient,
@@ -12,7 +13,13 @@ import type {
   UpdateData,
   UpdateVariables,
 } from '../operations.ts';
-import { withChange, type LibraryChange, type LibraryConnection, type Order } from '../order.ts';
+import {
+  withChange,
+  type LibraryChange,
+  type LibraryConnection,
+  type LibraryState,
+  type Order,
+} from '../order.ts';
 import { repeat } from '../retry.ts';
 
 const LIBRARY: TypedDocumentNode<LibraryData, LibraryVariables> = gql(operations.LIBRARY);
@@ -21,8 +28,8 @@ const LIBRARY_CHANGED: TypedDocumentNode<ChangedData, { id: string; after: strin
 );
 const UPDATE: TypedDocumentNode<UpdateData, UpdateVariables> = gql(operations.UPDATE);
 
-//#region library
-// LibraryView is a library as a component shows it. `query` tells the component what to show.
+// LibraryView is a library as a component shows it: `query` tells the component when to show the
+// state again.
 export class LibraryView {
   readonly query: ObservableQuery<LibraryData, LibraryVariables>;
   readonly #id: string;
@@ -40,18 +47,17 @@ export class LibraryView {
     });
   }
 
-  // library returns the loaded entries: undefined until they were read, null if there is no such
-  // library or the viewer may not see it.
-  library(): LibraryConnection | null | undefined {
-    const { data } = this.query.getCurrentResult();
-    return data && ((data.principal?.library ?? null) as LibraryConnection | null);
+  state(): LibraryState {
+    const { data, error } = this.query.getCurrentResult();
+    const library = data && ((data.principal?.library ?? null) as LibraryConnection | null);
+    return { library, error };
   }
 
   // follow applies the changes since the first page was read. It returns a function that stops it.
   follow(onError: (error: unknown) => void): () => void {
     return this.query.subscribeToMore({
       document: LIBRARY_CHANGED,
-      variables: { id: this.#id, after: this.library()?.pageInfo.endCursor ?? null },
+      variables: { id: this.#id, after: this.state().library?.pageInfo.endCursor ?? null },
       updateQuery: (_, { complete, previousData, subscriptionData }) => {
         if (!complete) return undefined;
         const { libraryChanged } = subscriptionData.data as ChangedData;
@@ -67,7 +73,7 @@ export class LibraryView {
   async load(side: 'next' | 'previous'): Promise<void> {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     for (;;) {
-      const pageInfo = this.library()?.pageInfo;
+      const pageInfo = this.state().library?.pageInfo;
       const variables =
         side === 'next'
           ? { first: this.#pageSize, after: pageInfo?.endCursor ?? null }
@@ -94,9 +100,7 @@ export class LibraryView {
     return { principal: { ...principal, library } };
   }
 }
-//#endregion
 
-//#region save
 // save returns the userErrors of an update. The idempotencyKey of the input stays the same while the
 // user repeats the action.
 export async function save(
@@ -106,4 +110,3 @@ export async function save(
   const { data } = await repeat(() => client.mutate({ mutation: UPDATE, variables: { input } }));
   return data?.updateContent.userErrors ?? [];
 }
-//#endregion

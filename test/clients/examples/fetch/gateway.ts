@@ -1,7 +1,7 @@
+// fetch/gateway.ts
 import type { Request, Result, Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 
-//#region post
 export class GatewayError extends Error {
   constructor(readonly errors: readonly { message: string; extensions?: { code?: string } }[]) {
     super(errors[0]?.message ?? 'The gateway failed.');
@@ -22,9 +22,7 @@ export async function post<Data>(url: string, session: Session, request: Request
   if (errors || !data) throw new GatewayError(errors ?? []);
   return data;
 }
-//#endregion
 
-//#region events
 // overFetch subscribes by server-sent events. An EventSource cannot send a token.
 export function overFetch(url: string, session: Session): Transport {
   return async function* (request, signal) {
@@ -53,4 +51,3 @@ export function overFetch(url: string, session: Session): Transport {
     throw new Error('The stream ended before it was complete.');
   };
 }
-//#endregion

@@ -1,3 +1,4 @@
+// fetch/library.ts
 import {
   LIBRARY,
   LIBRARY_CHANGED,
@@ -7,16 +8,22 @@ import {
   type UpdateData,
   type UpdateVariables,
 } from '../operations.ts';
-import { withChange, type LibraryChange, type LibraryConnection, type Order } from '../order.ts';
+import {
+  withChange,
+  type LibraryChange,
+  type LibraryConnection,
+  type LibraryState,
+  type Order,
+} from '../order.ts';
 import { resume } from '../resume.ts';
 import { repeat } from '../retry.ts';
 import type { Session } from '../session.ts';
 import { overFetch, post } from './gateway.ts';
 
-//#region library
-// LibraryView is a library as a component shows it: `show` gets all loaded entries.
+// LibraryView is a library as a component shows it: `show` gets all loaded entries, null for a
+// library that is missing, or why it cannot be read.
 export class LibraryView {
-  #library: LibraryConnection | undefined;
+  #library: LibraryConnection | null | undefined;
   #meanwhile: LibraryChange[] = [];
 
   constructor(
@@ -24,12 +31,18 @@ export class LibraryView {
     readonly session: Session,
     readonly id: string,
     readonly order: Order,
-    readonly show: (library: LibraryConnection) => void,
+    readonly show: (state: LibraryState) => void,
     readonly pageSize = 20,
   ) {}
 
+  // open shows the first page. After a failure, the same again is another attempt.
   async open(): Promise<void> {
-    this.#set(await this.#read({ first: this.pageSize }));
+    this.show({ library: this.#library });
+    try {
+      this.#set(await this.#read({ first: this.pageSize }));
+    } catch (error) {
+      this.show({ library: this.#library, error });
+    }
   }
 
   follow(onError: (error: unknown) => void): () => void {
@@ -52,19 +65,19 @@ export class LibraryView {
   // the page may be older than they are.
   async load(side: 'next' | 'previous'): Promise<void> {
     const isNewestSide = (side === 'next') === (this.order === 'ASC');
-    for (;;) {
-      const pageInfo = this.#library?.pageInfo;
+    while (this.#library) {
+      const { pageInfo } = this.#library;
       this.#meanwhile = [];
       const part =
         side === 'next'
-          ? { first: this.pageSize, after: pageInfo?.endCursor }
-          : { last: this.pageSize, before: pageInfo?.startCursor };
+          ? { first: this.pageSize, after: pageInfo.endCursor }
+          : { last: this.pageSize, before: pageInfo.startCursor };
       const page = await this.#read(part);
-      const joined = join(this.#library ?? page, page, side, this.order);
+      if (!page || !this.#library) return this.#set(null);
       this.#set(
         this.#meanwhile.reduce(
           (library, change) => withChange(library, change, this.order),
-          joined,
+          join(this.#library, page, side, this.order),
         ),
       );
       // A walk to the newest end omits entries that moved there since it began: read on until a
@@ -74,7 +87,8 @@ export class LibraryView {
     }
   }
 
-  async #read(part: object): Promise<LibraryConnection> {
+  // read returns a page; null if there is no such library, or the viewer may not see it.
+  async #read(part: object): Promise<LibraryConnection | null> {
     const variables = {
       id: this.id,
       orderBy: { field: 'LAST_MODIFIED', direction: this.order },
@@ -83,13 +97,12 @@ export class LibraryView {
     const { principal } = await repeat(() =>
       post<LibraryData>(this.url, this.session, { query: LIBRARY, variables }),
     );
-    if (!principal) throw new Error('There is no such library, or you may not see it.');
-    return principal.library;
+    return principal && principal.library;
   }
 
-  #set(library: LibraryConnection): void {
+  #set(library: LibraryConnection | null): void {
     this.#library = library;
-    this.show(library);
+    this.show({ library });
   }
 }
 
@@ -113,9 +126,7 @@ function join(
     pageInfo: { ...library.pageInfo, ...end },
   };
 }
-//#endregion
 
-//#region save
 export async function save(
   url: string,
   session: Session,
@@ -126,4 +137,3 @@ export async function save(
   );
   return updateContent.userErrors;
 }
-//#endregion

@@ -1,9 +1,9 @@
+// fetch/search.ts
 import type { LibraryConnection } from '../order.ts';
 import { repeat } from '../retry.ts';
 import type { Session } from '../session.ts';
 import { post } from './gateway.ts';
 
-//#region search
 const SEARCH = `
   query Search($id: ID!, $filter: LibraryFilter!, $first: Int!, $after: Cursor) {
     principal(id: $id) {
@@ -54,4 +54,3 @@ export async function search(
     after = library.pageInfo.endCursor;
   }
 }
-//#endregion

@@ -1,3 +1,4 @@
+// relay/environment.ts
 import {
   Environment,
   Network,
@@ -9,7 +10,6 @@ import {
 import { resume, type Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 
-//#region environment
 export function createRelayEnvironment(
   url: string,
   session: Session,
@@ -44,4 +44,3 @@ export function createRelayEnvironment(
   );
   return new Environment({ network, store: new Store(new RecordSource()) });
 }
-//#endregion

@@ -1,3 +1,4 @@
+// relay/library.ts
 import {
   commitMutation,
   ConnectionHandler,
@@ -13,7 +14,6 @@ import { placeFor, type Order, type PageInfo, type UserError } from '../order.ts
 import { repeat } from '../retry.ts';
 import { Library, LibraryChanged, LibraryQuery, Update } from './operations.ts';
 
-//#region follow
 // follow keeps a connection up to date, from the cursor of the page that was read first. A
 // component calls it in an effect.
 export function follow(
@@ -82,9 +82,9 @@ function positionOf(edge: RecordProxy): { id: string; lastModified: string } {
     lastModified: String(node?.getValue('lastModified') ?? ''),
   };
 }
-//#endregion
 
-//#region pages
+// open reads the first page. Then a component reads the fragment of `principal`: it is null if there
+// is no such library, or the viewer may not see it.
 export function open(
   environment: Environment,
   id: string,
@@ -130,9 +130,7 @@ export async function load(
     if (!isNewestSide || more || loaded().edges.length === edges.length) return;
   }
 }
-//#endregion
 
-//#region save
 interface Updated {
   updateContent: { userErrors: UserError[] };
 }
@@ -154,4 +152,3 @@ export async function save(
   );
   return updateContent.userErrors;
 }
-//#endregion

@@ -1,6 +1,6 @@
+// relay/operations.ts
 import { graphql } from 'relay-runtime';
 
-//#region operations
 export const Item = graphql`
   fragment operations_item on Content {
     id
@@ -75,6 +75,7 @@ export const Update = graphql`
       }
       userErrors {
         code
+        reason
         field
         message
         currentVersion
@@ -82,4 +83,3 @@ export const Update = graphql`
     }
   }
 `;
-//#endregion

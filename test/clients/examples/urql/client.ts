@@ -1,3 +1,4 @@
+// urql/client.ts
 import { Client, fetchExchange, subscriptionExchange } from '@urql/core';
 import {
   cacheExchange,
@@ -11,7 +12,6 @@ import { placeFor, type Order } from '../order.ts';
 import { resume, type Request, type Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 
-//#region pages
 // A page of a library in the cache: each request has its own connection, and relayPagination joins
 // them.
 interface Page {
@@ -93,9 +93,7 @@ const libraryChanged: UpdateResolver = (result, { principalId }, cache) => {
   for (const order of ['ASC', 'DESC'] as const)
     applyChange(cache, principal, result['libraryChanged'] as DataFields, order);
 };
-//#endregion
 
-//#region client
 // schema is the introspection of clients/schema.graphql, so that the cache knows which types
 // implement an interface.
 export function createUrqlClient(
@@ -135,4 +133,3 @@ export function createUrqlClient(
     ],
   });
 }
-//#endregion

@@ -1,3 +1,4 @@
+// urql/library.ts
 import { gql, type Client } from '@urql/core';
 import * as operations from '../operations.ts';
 import type {
@@ -7,7 +8,7 @@ import type {
   UpdateData,
   UpdateVariables,
 } from '../operations.ts';
-import type { LibraryConnection, Order } from '../order.ts';
+import type { LibraryConnection, LibraryState, Order } from '../order.ts';
 import { repeat } from '../retry.ts';
 
 const LIBRARY = gql<LibraryData, LibraryVariables>(operations.LIBRARY);
@@ -16,8 +17,8 @@ const LIBRARY_CHANGED = gql<ChangedData, { id: string; after: string | null }>(
 );
 const UPDATE = gql<UpdateData, UpdateVariables>(operations.UPDATE);
 
-//#region library
-// LibraryView is a library as a component shows it: `show` gets the joined pages.
+// LibraryView is a library as a component shows it: `show` gets the joined pages, null for a
+// library that is missing, or why it cannot be read.
 export class LibraryView {
   readonly #client: Client;
   readonly #first: LibraryVariables;
@@ -30,11 +31,15 @@ export class LibraryView {
     this.#first = { id, orderBy: { field: 'LAST_MODIFIED', direction: order }, first: pageSize };
   }
 
-  open(show: (library: LibraryConnection) => void): () => void {
-    const { unsubscribe } = this.#client.query(LIBRARY, this.#first).subscribe(({ data }) => {
-      const library = data?.principal?.library;
+  // open returns a function that stops showing. After a failure, another open is another attempt.
+  open(show: (state: LibraryState) => void): () => void {
+    show({ library: undefined });
+    const results = this.#client.query(LIBRARY, this.#first);
+    const { unsubscribe } = results.subscribe(({ data, error }) => {
+      if (error) return show({ library: data?.principal?.library, error });
+      const library = data?.principal?.library ?? null;
       this.#after ??= library?.pageInfo.endCursor ?? null; // of the page that was read first
-      if (library) show(library);
+      show({ library });
     });
     return unsubscribe;
   }
@@ -81,9 +86,7 @@ export class LibraryView {
     return principal.library;
   }
 }
-//#endregion
 
-//#region save
 export async function save(
   client: Client,
   input: UpdateVariables['input'],
@@ -95,4 +98,3 @@ export async function save(
   });
   return updateContent.userErrors;
 }
-//#endregion

@@ -1,0 +1,92 @@
+// Tests of the example of signing in, at a provider that checks what PKCE demands.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { after, before, beforeEach, test } from 'node:test';
+import { buildExamples } from '../examples.mjs';
+
+const redirectUri = 'http://127.0.0.1:1/signed-in';
+const { signIn: { SignIn } } = await buildExamples();
+
+// The provider answers the last request for a code with that code, once. ended: it refuses renewals.
+let provider;
+let issuer;
+const state = {};
+before(async () => {
+  const json = (response, body, status = 200) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  provider = createServer(async (request, response) => {
+    if (request.url === '/.well-known/openid-configuration') {
+      return json(response, { issuer, authorization_endpoint: `${issuer}/authorize?tenant=demo`, token_endpoint: `${issuer}/token` });
+    }
+    let body = '';
+    for await (const part of request) body += part;
+    const form = new URLSearchParams(body);
+    const digest = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
+    const isGranted = form.get('grant_type') === 'refresh_token'
+      ? !state.ended && form.get('refresh_token') === 'refresh'
+      : form.get('code') === state.code && digest === state.challenge && form.get('redirect_uri') === redirectUri;
+    if (!isGranted || form.get('client_id') !== 'app') return json(response, { error: 'invalid_grant' }, 400);
+    state.code = '';
+    state.tokens += 1;
+    const refresh = state.tokens === 1 ? { refresh_token: 'refresh' } : {};
+    json(response, { access_token: `token ${state.tokens}`, token_type: 'Bearer', ...refresh });
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  issuer = `http://127.0.0.1:${provider.address().port}`;
+});
+after(() => provider.close());
+
+beforeEach(() => {
+  Object.assign(state, { tokens: 0, ended: false });
+  const items = new Map();
+  globalThis.sessionStorage = {
+    getItem: (name) => items.get(name) ?? null,
+    setItem: (name, value) => items.set(name, value),
+    removeItem: (name) => items.delete(name),
+  };
+});
+after(() => delete globalThis.sessionStorage);
+
+// signedInAt is the page of the application to which the provider sends the user.
+function signedInAt(address, answer = {}) {
+  const { searchParams } = new URL(address);
+  assert.equal(searchParams.get('code_challenge_method'), 'S256');
+  assert.equal(searchParams.get('tenant'), 'demo');
+  assert.equal(searchParams.get('scope'), 'openid offline_access');
+  state.challenge = searchParams.get('code_challenge');
+  state.code = 'code';
+  return `${redirectUri}?${new URLSearchParams({ code: 'code', state: searchParams.get('state'), ...answer })}`;
+}
+
+test('a code is exchanged for a token, which is renewed', async () => {
+  const address = signedInAt(await new SignIn(issuer, 'app', redirectUri).begin());
+  const session = new SignIn(issuer, 'app', redirectUri); // the page was loaded again
+  assert.equal(session.token(), null);
+  await session.finish(address);
+  assert.equal(session.token(), 'token 1');
+  assert.equal(await session.renew(), 'token 2');
+  assert.equal(await session.renew(), 'token 3'); // the provider has kept the refresh token
+  state.ended = true;
+  assert.equal(await session.renew(), null);
+  assert.equal(session.token(), null);
+});
+
+test('an answer to another attempt is refused, and so is the same answer again', async () => {
+  const session = new SignIn(issuer, 'app', redirectUri);
+  const address = signedInAt(await session.begin());
+  await assert.rejects(session.finish(signedInAt(await session.begin(), { state: 'of an attacker' })));
+  await assert.rejects(session.finish(address), /not begun in this tab/);
+  assert.equal(state.tokens, 0);
+  await session.finish(signedInAt(await session.begin()));
+  await assert.rejects(session.finish(address), /not begun in this tab/);
+});
+
+test('what begun in another tab cannot be finished: the verifier is missing', async () => {
+  const session = new SignIn(issuer, 'app', redirectUri);
+  const address = signedInAt(await session.begin());
+  await session.begin(); // another verifier
+  await assert.rejects(session.finish(address));
+  assert.equal(session.token(), null);
+});
