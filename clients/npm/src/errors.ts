@@ -11,6 +11,8 @@ export interface GraphQLError {
 // UserError is an error in the input of a mutation, which a person can correct.
 export interface UserError {
   readonly code: string;
+  // For INVALID, what is wrong with the value, for applications in other languages; null for other codes.
+  readonly reason?: string | null;
   readonly field: readonly string[] | null;
   readonly message: string;
   readonly currentVersion?: number | null;

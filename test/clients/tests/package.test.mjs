@@ -91,6 +91,12 @@ test('the possible types are those of the schema', async () => {
   assert.deepEqual(Object.fromEntries(Object.entries(carrel.possibleTypes).map(([name, types]) => [name, types.toSorted()])), served);
 });
 
+test('a refused input has its reason', async () => {
+  const { createContent } = await app.connect(session()).execute(carrel.CreateContentDocument, { input: { kind: 'NOTE', title: ' ' } });
+  assert.deepEqual(createContent.userErrors.map(({ code, reason, field }) => ({ code, reason, field })),
+    [{ code: 'INVALID', reason: 'EMPTY', field: ['title'] }]);
+});
+
 test('a subscription has typed results', async () => {
   const client = app.connect(session());
   const { latestPastes } = await client.execute(carrel.LatestPastesDocument, { first: 1 });

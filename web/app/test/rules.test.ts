@@ -104,6 +104,13 @@ test('faults are shown at the fields they name', () => {
   assert.deepEqual([...faultsByIndex([{ message: 'm', field: ['members'] }], 'members')], []);
 });
 
+test('a reason is shown in the words of the client, at a field', () => {
+  const of = (reason: string, ...field: string[]) => ({ message: 'of the API', field, reason });
+  const faults = [of('EMPTY', 'link'), of('TOO_LONG', 'title'), of('EMPTY', 'branch')];
+  assert.deepEqual(faultsByField(faults, ['title', 'link']), { link: ['Fill this in.'], title: ['Of the API.'], form: ['Of the API.'] });
+  assert.deepEqual([...faultsByIndex([of('REPEATED', 'members', '1', 'principalId')], 'members')], [[1, 'This is in the list twice.']]);
+});
+
 test('errors become texts', () => {
   const of = (code: string, more?: object) => ({ errors: [{ message: 'm', extensions: { code, ...more } }] });
   assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'temporary', text: 'The service is temporarily unavailable.' });

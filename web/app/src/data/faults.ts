@@ -6,6 +6,7 @@ import { RequestError, type GraphQLError } from 'carrel-client';
 export interface UserFault {
   message: string;
   field: readonly string[] | null;
+  reason?: string | null;
 }
 
 // Faults are the sentences about each field of a form, and about the form itself.
@@ -16,8 +17,8 @@ export type Faults<Field extends string = never> = { [name in Field | 'form']?: 
 export function faultsByField<Field extends string>(userErrors: readonly UserFault[], fields: readonly Field[]): Faults<Field> {
   const found: Faults<Field> = {};
   for (const fault of userErrors) {
-    const name = fields.find((field) => field === fault.field?.[0]) ?? 'form';
-    (found[name] ??= []).push(sentence(fault.message));
+    const name = fields.find((field) => field === fault.field?.[0]);
+    (found[name ?? 'form'] ??= []).push(name ? aboutField(fault) : sentence(fault.message));
   }
   return found;
 }
@@ -28,9 +29,16 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
   const found = new Map<number, string>();
   for (const fault of userErrors) {
     const [name, index] = fault.field ?? [];
-    if (name === list && /^\d+$/.test(index ?? '')) found.set(Number(index), sentence(fault.message));
+    if (name === list && /^\d+$/.test(index ?? '')) found.set(Number(index), aboutField(fault));
   }
   return found;
+}
+
+// aboutField is what a person reads at a field. For some reasons the messages have words of the API.
+function aboutField({ reason, message }: UserFault): string {
+  if (reason === 'EMPTY') return 'Fill this in.';
+  if (reason === 'REPEATED') return 'This is in the list twice.';
+  return sentence(message);
 }
 
 // sentence adds a capital letter and a full stop to a message.

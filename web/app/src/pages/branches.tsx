@@ -79,7 +79,7 @@ interface BranchLineProps {
 function BranchLine({ contentId, branch, isShown, onShow, onChanged }: BranchLineProps) {
   const id = useId();
   const say = useSay();
-  const submission = useSubmit(SetCurrentBranchDocument, ['branch'], { keyed: false });
+  const submission = useSubmit(SetCurrentBranchDocument, [], { keyed: false });
   const { number, isCurrent, isWorking } = branch;
   const set = async (working: boolean, done: string) => {
     if (!(await submission.send({ contentId, branch: number, working }))) return false;
