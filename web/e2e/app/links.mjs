@@ -93,21 +93,21 @@ export async function openByUrl({ api, openAs }) {
     await faultAt(ann, 'URL of an item', why);
     expect(await ann.getByText('No item found').count(), 0, `found for ${text}`);
   }
-  // Typing a tenant does not move focus back to the URL.
-  await field(ann, 'Tenant').fill('Not a tenant');
-  expect((await focused(ann)).trim(), 'Tenant', 'what has focus while a tenant is typed');
+  // Typing an organisation does not move focus back to the URL.
+  await field(ann, 'Organisation').fill('Not one');
+  expect((await focused(ann)).trim(), 'Organisation', 'what has focus while an organisation is typed');
   await ann.getByRole('button', { name: 'Keyboard shortcuts' }).click();
   await dialog(ann).getByText('Show this list').waitFor();
   await ann.keyboard.press('Escape');
   await dialog(ann).waitFor({ state: 'detached' });
   await ann.getByRole('button', { name: 'Keyboard shortcuts' }).and(ann.locator(':focus')).waitFor();
   await open(ann, 'https://kitchen.example/ramen');
-  await field(ann, 'Tenant').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
-  expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL when the tenant is malformed');
-  await field(ann, 'Tenant').fill('acme');
+  await field(ann, 'Organisation').and(ann.locator('[aria-invalid="true"]')).and(ann.locator(':focus')).waitFor();
+  expect(await field(ann, 'URL of an item').getAttribute('aria-invalid'), 'false', 'the URL when the organisation is malformed');
+  await field(ann, 'Organisation').fill('acme');
   await open(ann, 'https://Kitchen.example/ramen/');
   await ann.getByText('No item of acme has the URL https://kitchen.example/ramen, or you do not have access to it.').waitFor();
-  await field(ann, 'Tenant').fill('');
+  await field(ann, 'Organisation').fill('');
   await open(ann, 'https://kitchen.example/udon');
   await ann.getByText('No item of demo has the URL https://kitchen.example/udon').waitFor();
   // It exists now: the same URL is requested again.
@@ -135,9 +135,9 @@ async function unseen({ openAs, place, open, field, faultAt, isThere }) {
 
   const page = await openAs(null, { path: '/app/open', viewport: { width: 360, height: 740 } });
   await open(page, place);
-  await field(page, 'Tenant').and(page.locator('[aria-invalid="true"]')).and(page.locator(':focus')).waitFor();
-  await faultAt(page, 'Tenant', 'Name the tenant: you are not signed in.');
-  await field(page, 'Tenant').fill('demo');
+  await field(page, 'Organisation').and(page.locator('[aria-invalid="true"]')).and(page.locator(':focus')).waitFor();
+  await faultAt(page, 'Organisation', 'Enter an organisation, because you are not signed in.');
+  await field(page, 'Organisation').fill('demo');
   await page.keyboard.press('Enter');
   await page.getByText('or you need to sign in to see it.').waitFor();
   await fits(page, 'opening by URL');

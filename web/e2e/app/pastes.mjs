@@ -222,13 +222,13 @@ export async function newestItems({ openAs, api }) {
 
   // Visitors choose a tenant.
   const visitor = await openAs(null, { path: '/app/newest' });
-  await visitor.getByRole('textbox', { name: 'Tenant' }).fill('demo');
+  await visitor.getByRole('textbox', { name: 'Organisation' }).fill('demo');
   await visitor.getByRole('button', { name: 'Show' }).click();
   await visitor.getByRole('link', { name: title }).waitFor();
   expect(new URL(visitor.url()).search, '?tenant=demo', 'the address');
   await visitor.goto(visitor.url().replace('demo', 'nobody-here'));
   await visitor.getByText('nobody-here has no public items.').waitFor();
   await visitor.goto(visitor.url().replace('nobody-here', 'not a tenant'));
-  await visitor.getByText('is not a valid name of a tenant').waitFor();
+  await visitor.getByText('is not the short name of an organisation').waitFor();
   await visitor.context().close();
 }

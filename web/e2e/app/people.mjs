@@ -129,8 +129,20 @@ export async function largeGroup({ api, openAs }) {
 }
 
 // find: users and groups are found by name and opened by id.
-export async function find({ openAs }) {
-  const page = await openAs('Ben');
+export async function find({ api, openAs }) {
+  // Ben belongs to a private group through another one. It is not among his groups; search finds it.
+  await api('Ann', `mutation {
+    createGroup(input: {tenant: "demo", name: "outer-ring", displayName: "Outer ring", visibility: PRIVATE}) { userErrors { message } }
+    setGroupMembers(input: {groupId: "g:demo:outer-ring", members: [{principalId: "g:demo:library-team", role: MEMBER}]}) {
+      userErrors { message } } }`);
+  const page = await openAs('Ben', { path: '/app/groups' });
+  await page.getByText('through another group').getByRole('link', { name: 'find them by name' }).click();
+  await page.getByRole('searchbox').fill('outer');
+  const outer = page.getByRole('region', { name: 'People and groups' }).getByRole('listitem').filter({ hasText: 'Outer ring' });
+  await outer.getByText('Group · Member').waitFor();
+  await outer.getByRole('link', { name: 'Outer ring' }).click();
+  await page.getByText('Items that are shared with this group appear here').waitFor();
+  await page.getByRole('button', { name: 'Create the first item' }).waitFor();
   await page.getByRole('link', { name: 'Search' }).click();
   await page.getByRole('searchbox').fill('cart');
   await page.getByRole('link', { name: 'Cleo Carter' }).waitFor();
@@ -261,6 +273,6 @@ export async function signingInAndOut({ openAs, base, viewers }) {
   await page.goto(`${base}/app`);
   await page.getByLabel('Open a library by its id').fill('dora');
   await page.getByRole('button', { name: 'Open' }).click();
-  await page.getByText('Enter an id such as u:tenant:name').waitFor();
+  await page.getByText('Enter an id such as u:demo:ann').waitFor();
   await page.context().close();
 }

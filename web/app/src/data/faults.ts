@@ -58,6 +58,9 @@ const texts: Record<string, string> = {
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
 
+// shortNames says what the short name of an organisation looks like: people call a tenant an organisation.
+export const shortNames = 'Short names have lower-case letters, digits and hyphens.';
+
 // Explanation is the kind of an error, and a sentence about it.
 export interface Explanation {
   kind: 'offline' | 'signedOut' | 'cursor' | 'temporary' | 'other';

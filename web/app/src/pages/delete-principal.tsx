@@ -25,7 +25,7 @@ export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displa
         <li>Your profile, email address, library, drafts and memberships are removed.</li>
         <li>You lose access to everything that was shared with you or with your groups.</li>
         <li>Items that you created stay in the libraries of others, without your name. If you do not want that, delete them first.</li>
-        <li>Items and groups that only you manage are managed by the administrators of your tenant.</li>
+        <li>Items and groups that only you manage are managed by the administrators of your organisation.</li>
       </ul>
       <NameField name={name} />
     </Confirm>
@@ -49,7 +49,7 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
         <li>The group, its library and its memberships are removed.</li>
         <li>Its members lose access to everything that is shared only with this group.</li>
         <li>The items in its library stay in other libraries. Items that only this group manages are managed by the
-          administrators of their tenant.</li>
+          administrators of their organisation.</li>
       </ul>
       <NameField name={name} />
     </Confirm>

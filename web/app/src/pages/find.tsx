@@ -13,7 +13,7 @@ import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useDebounced } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.tsx';
-import { dateOf, foundOf, handleOf, kindName, kindOfPrincipal, matchesOf, visibilityName } from '../ui/words.ts';
+import { dateOf, foundOf, handleOf, kindName, kindOfPrincipal, matchesOf, roleName, visibilityName } from '../ui/words.ts';
 import { useFindItems } from './use-find-items.ts';
 
 const atOnce = 25;
@@ -207,7 +207,8 @@ function Found({ tenant, prefix }: { tenant: string; prefix: string }) {
                 <bdi>{node.displayName}</bdi>
               </To>
               <small>
-                {handleOf(node.id, tenant)} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility,
+                {handleOf(node.id, tenant)} · {node.__typename === 'Group' && node.viewerRole && `${roleName[node.viewerRole]} · `}
+                <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility,
                   tenant, kindOfPrincipal(node.id))}
               </small>
             </span>

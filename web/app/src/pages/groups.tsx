@@ -66,7 +66,10 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
       {!error && !groups && <Loading what="Loading..." />}
       {groups && hasNone(groups) && (
         <Empty heading="No groups yet">
-          <p>A group has its own library, which all its members can see. Create a group, or ask to be added to one.</p>
+          <p>
+            A group has its own library, which all its members can see. Create a group, ask a manager to add you to one, or{' '}
+            <To place={{ name: 'find', q: '' }}>search for groups</To> by name.
+          </p>
         </Empty>
       )}
       <ul className="principals" ref={list}>
@@ -87,6 +90,12 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
       </ul>
       {groups?.pageInfo.hasNextPage && <ShowMore list={list} onMore={() =>
         fetchMore({ variables: { after: groups.pageInfo.endCursor } })} />}
+      {groups && !hasNone(groups) && (
+        <p className="hint">
+          Groups that you belong to through another group are not listed here: <To place={{ name: 'find', q: '' }}>find them by
+          name</To>.
+        </p>
+      )}
       {open === 'create' && (
         <CreateGroup
           tenant={claims.tenant}

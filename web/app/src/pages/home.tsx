@@ -51,14 +51,15 @@ function OpenById() {
   const [faults, setFaults] = useState<Faults<'id'>>({});
   const open = () => {
     if (principalId.test(id.trim())) go({ name: 'library', id: id.trim() });
-    else setFaults({ id: ['Enter an id such as u:tenant:name, or g:tenant:name for a group.'] });
+    else setFaults({ id: ['Enter an id such as u:demo:ann, or g:demo:team for a group.'] });
   };
   return (
     <section className="entrance-open">
       <Form onSubmit={open} submission={{ busy: false, faults }} actions={<Submit>Open</Submit>}>
         <TextField
           label="Open a library by its id"
-          placeholder="g:tenant:name"
+          hint="Ids name the organisation and then the user or the group: u:demo:ann, g:demo:team."
+          placeholder="g:demo:team"
           autoCapitalize="none"
           spellCheck={false}
           value={id}

@@ -10,7 +10,7 @@ import { Close } from '../ui/icons.tsx';
 import { useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useOnline, useSay } from '../ui/notices.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
-import { Empty, Failed, Loading, Outdated, Unseen } from '../ui/states.tsx';
+import { Empty, Failed, LeadOn, Loading, Outdated, Unseen } from '../ui/states.tsx';
 import { useWide } from '../ui/wide.ts';
 import { Entries } from './entries.tsx';
 import { FoundEntries, type FoundHandle } from './found.tsx';
@@ -189,13 +189,18 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
 function NoEntries({ principal, onCreate }: { principal: Owner; onCreate: () => void }) {
   const me = useMe();
   const mine = me?.id === principal.id;
+  const ours = principal.__typename === 'Group' && principal.viewerRole !== null && me !== null;
   return (
     <Empty heading="Nothing here yet">
-      <p>{mine ? 'Items that you create or that are shared with you appear here.' : 'This library has no items that you can see.'}</p>
-      {mine && (
+      {mine && <p>Items that you create or that are shared with you appear here.</p>}
+      {ours && <p>Items that are shared with this group appear here, for all its members.</p>}
+      {!mine && !ours && <p>This library has no items that you can see.</p>}
+      {mine || ours ? (
         <button type="button" className="button button-main" onClick={onCreate}>
           Create the first item
         </button>
+      ) : (
+        <LeadOn />
       )}
     </Empty>
   );

@@ -1,14 +1,14 @@
 // The newest public items of a tenant.
 import { useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { isBadInput, type Faults } from '../data/faults.ts';
+import { isBadInput, shortNames, type Faults } from '../data/faults.ts';
 import { excerpt } from '../data/markdown.ts';
 import type { NewestPlace } from '../data/routes.ts';
 import { LatestContentDocument, type LatestContentQuery } from '../generated/operations.ts';
 import { Form, Submit, TextField } from '../ui/forms.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSession } from '../ui/session.tsx';
-import { Empty, Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
+import { Empty, Failed, LeadOn, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, kindName } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
 
@@ -36,13 +36,14 @@ function AskTenant() {
   const [faults, setFaults] = useState<Faults<'tenant'>>({});
   const show = () => {
     if (tenant.trim()) go({ name: 'newest', tenant: tenant.trim() });
-    else setFaults({ tenant: ['Enter a tenant, such as demo.'] });
+    else setFaults({ tenant: ['Enter an organisation, such as demo.'] });
   };
   return (
     <section className="open-url">
       <Form onSubmit={show} submission={{ busy: false, faults }} actions={<Submit>Show</Submit>}>
-        <TextField label="Tenant" hint="The organisation whose public items to show." autoCapitalize="none"
-          spellCheck={false} value={tenant} onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
+        <TextField label="Organisation" hint="The short name of the organisation whose public items to show, such as demo."
+          autoCapitalize="none" spellCheck={false} value={tenant}
+          onChange={(event) => setTenant(event.target.value)} faults={faults.tenant} autoFocus />
       </Form>
     </section>
   );
@@ -62,8 +63,8 @@ function Newest({ tenant }: { tenant: string }) {
   });
   if (!nodes && isBadInput(error)) {
     return (
-      <Empty heading="No such tenant">
-        <p>“{tenant}” is not a valid name of a tenant. Names contain letters, digits and hyphens.</p>
+      <Empty heading="No such organisation">
+        <p>“{tenant}” is not the short name of an organisation. {shortNames}</p>
         <AskTenant />
       </Empty>
     );
@@ -73,7 +74,8 @@ function Newest({ tenant }: { tenant: string }) {
   if (nodes.length === 0 && !hasMore) {
     return (
       <Empty heading="Nothing here yet">
-        <p>{tenant} has no public items.</p>
+        <p>{tenant} has no public items. Items are public if their visibility is Public.</p>
+        <LeadOn />
       </Empty>
     );
   }

@@ -32,7 +32,7 @@ export function OpenPage({ place, onSignIn }: OpenPageProps) {
   }, [found, go]);
 
   // The form moves focus to a field with an error once for each answer, not with each keystroke.
-  const faults = useMemo(() => faultsOfLookup(error), [error]);
+  const faults = useMemo(() => faultsOfLookup(error, place.tenant), [error, place.tenant]);
   const open = (url: string, tenant: string) => {
     // The same request is repeated: the item may exist by now.
     if (url === place.url && tenant === place.tenant) void refetch().catch(() => {});
@@ -87,8 +87,12 @@ function OpenForm({ place, busy, found, onOpen }: OpenFormProps) {
           autoFocus
         />
         <TextField
-          label="Tenant"
-          hint={claims ? `Optional. The default is ${claims.tenant}.` : 'The organisation that the item belongs to.'}
+          label="Organisation"
+          hint={
+            claims
+              ? `Optional: the short name of the organisation that the item belongs to, if it is not ${claims.tenant}.`
+              : 'The short name of the organisation that the item belongs to, such as demo.'
+          }
           autoCapitalize="none"
           spellCheck={false}
           value={tenant}

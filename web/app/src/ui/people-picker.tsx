@@ -191,7 +191,7 @@ export function PeoplePicker({ tenant, chosen, onChange, faults = [], faultsOf, 
         {shown ? (options.length > 0 && !waiting ? foundOf(options.length, found.more) : state) : ''}
       </span>
       <p id={`${id}-hint`} className="hint">
-        Search by name in {tenant}. Add others by their id, such as <code>u:tenant:name</code>.
+        Search by name in {tenant}. Add people of other organisations by their id, such as <code>u:acme:zed</code>.
       </p>
       <Faults id={`${id}-fault`} texts={wrong} />
       {[...faultsOf].map(([i, fault]) => (
@@ -223,7 +223,9 @@ function useOptions(tenant: string, text: string, chosen: Person[]) {
   const waiting = !principalId.test(typed) && (loading || prefix !== text.trim());
   // A page that was cut short may be empty while more follows.
   const more = data?.principals.pageInfo.hasNextPage ?? false;
-  const none = more ? 'No matches so far. Type more of the name.' : `No matches in ${tenant}. For other tenants, enter the whole id.`;
+  const none = more
+    ? 'No matches so far. Type more of the name.'
+    : `No matches in ${tenant}. For people of other organisations, enter the whole id.`;
   const state = error ? explain(error, { online }).text : waiting ? looking : none;
   return { options: error ? [] : left, state, waiting, more };
 }
