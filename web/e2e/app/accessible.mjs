@@ -1,0 +1,94 @@
+// What axe-core finds in the main views: wide and narrow, light and dark.
+import { readFile } from 'node:fs/promises';
+import { dialog, item, offered, openEntry, signIn } from './fixture.mjs';
+
+const axe = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+// Rules that depend on colours. Nothing else of a page differs between light and dark.
+const ofColours = ['color-contrast', 'link-in-text-block'];
+
+// check runs axe-core in each width and colour scheme, without the rules that are off. Violations of
+// minor and moderate impact are recommendations.
+async function check(page, what, { colorSchemes = ['light', 'dark'], off = [] } = {}) {
+  const faults = [];
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 860 });
+    for (const colorScheme of colorSchemes) {
+      await page.emulateMedia({ colorScheme });
+      const violations = await page.evaluate(async ([only, without]) => {
+        const runOnly = only && { type: 'rule', values: only };
+        const rules = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
+        const { violations } = await globalThis.axe.run({ resultTypes: ['violations'], ...(runOnly ? { runOnly } : { rules }) });
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target}: ${failureSummary}`));
+      }, [colorScheme === 'dark' ? ofColours : null, off]);
+      faults.push(...violations.map((text) => `${what}, ${width} px, ${colorScheme}: ${text}`));
+    }
+  }
+  return faults;
+}
+
+const report = (faults) => {
+  if (faults.length > 0) throw new Error(`${faults.length} violations:\n${faults.join('\n')}`);
+};
+
+export async function accessible({ api, openAs }) {
+  const faults = [];
+  const page = await openAs(null);
+  await page.evaluate(axe);
+  const view = async (what) => {
+    faults.push(...(await check(page, what)));
+    await page.setViewportSize({ width: 1280, height: 860 });
+  };
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await view('the start page');
+  await page.getByRole('banner').getByRole('button', { name: 'Sign in' }).click();
+  await dialog(page).waitFor();
+  await view('signing in');
+  await page.keyboard.press('Escape');
+  await signIn(page, 'Ann');
+  await page.locator('[data-entry]').first().waitFor();
+  await page.getByRole('button', { name: 'Filters' }).click();
+  await view('a library');
+  const title = await page.getByRole('article').getByRole('heading', { level: 3 }).first().textContent();
+  await openEntry(page, title);
+  await view('an item');
+  await item(page).getByRole('button', { name: 'Share…' }).click();
+  await dialog(page).getByRole('combobox', { name: 'People and groups' }).fill('cleo');
+  await offered(page, 'Cleo Carter').waitFor();
+  await view('sharing');
+  await dialog(page).getByRole('combobox', { name: 'People and groups' }).fill('');
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'detached' });
+  await page.getByRole('banner').getByRole('link', { name: 'Groups' }).click();
+  await page.getByRole('link', { name: 'Library team', exact: true }).waitFor();
+  await view('groups');
+  await page.getByRole('link', { name: 'Members of Library team' }).click();
+  await page.getByRole('heading', { level: 2, name: 'Members' }).waitFor();
+  await view('the members of a group');
+  await page.getByRole('banner').getByRole('link', { name: 'Pastes' }).click();
+  await page.locator('.pastes li').first().waitFor();
+  await view('pastes');
+  await page.locator('.pastes li a').first().click();
+  await page.locator('.code').waitFor();
+  await view('a paste');
+  report(faults);
+  await page.context().close();
+}
+
+// accessibleGraphiql opens it anew for each colour scheme, which the editors read once. In GraphiQL's
+// own tabs, the button that closes a tab is within it.
+export async function accessibleGraphiql({ openAs }) {
+  const faults = [];
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await openAs(null, { path: '/', colorScheme });
+    await page.evaluate(axe);
+    // The colours of the words follow later than the words.
+    await page.waitForFunction(() => new Set([...document.querySelectorAll('.graphiql-query-editor .view-line span span')]
+      .map(({ className }) => className)).size > 3, null, { polling: 100 });
+    faults.push(...(await check(page, 'GraphiQL', { colorSchemes: [colorScheme], off: ['nested-interactive'] })));
+    await page.context().close();
+  }
+  report(faults);
+}
