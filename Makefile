@@ -42,7 +42,8 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # the race detector. Without debugging information (-w), linking takes half the time.
 GO_TEST = go test -vet off -ldflags=-w
 # For what computes all the time: with the default GOGC, the garbage collector uses a third of the
-# CPU for a heap of a few megabytes. The limit is for each process.
+# CPU for a heap of a few megabytes, and a seventh of that of compiling everything. The limit is for
+# each process.
 RARE_GC = GOGC=off GOMEMLIMIT=1GiB
 # Packages that run with the race detector: those with concurrency. Tests on a real Cassandra have
 # their own targets.
@@ -81,7 +82,7 @@ $(DATA)/secret:
 
 .PHONY: build
 build: web ## build bin/carrel, web pages included
-	VERSION='$(VERSION)' REVISION="$$(git rev-parse HEAD 2> /dev/null || true)" .ci/compile bin/carrel
+	$(RARE_GC) VERSION='$(VERSION)' REVISION="$$(git rev-parse HEAD 2> /dev/null || true)" .ci/compile bin/carrel
 
 .PHONY: release release-check image-check
 release: ## build static binaries for all platforms, with checksums and SBOMs: make release VERSION=v1.2.3
@@ -105,10 +106,11 @@ web/dist/index.html: $(WEB_FILES) clients/npm/dist/index.js
 		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
 	fi
 
-# Both say first what they will run, and install what is missing if they can.
+# Both say first what they will run, and install what is missing if they can. Many unit tests wait for
+# time to pass: meanwhile the browser, and then the simulator, use the CPU.
 .PHONY: test test-all test-rest
 test: ## run the tests for a change: all packages, the simulator, the binary and the browser
-	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(if $(filter file,$(origin SCHEDULES)),20000,$(SCHEDULES)) .ci/test lint unit simulate -- browser
+	@TESTFLAGS='$(TESTFLAGS)' SCHEDULES=$(if $(filter file,$(origin SCHEDULES)),20000,$(SCHEDULES)) .ci/test lint unit -- browser simulate
 
 # What test-all runs in addition to test. The targets after -- mostly wait for Cassandra.
 REST = generated simulate race test-clients -- cluster-tests faults nemesis
@@ -127,7 +129,7 @@ check: ## check what was changed since BASE, in two minutes: format, vet, static
 lint: types ## check formatting, run go vet and staticcheck, and check the types of the web pages
 	@unformatted=$$(gofmt -l $(GO_FILES)); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; fi
-	go vet ./...
+	$(RARE_GC) go vet ./...
 	$(RARE_GC) go tool -modfile=tools/go.mod staticcheck ./...
 
 # The types of the operations are generated first; an operation that does not match the schema
@@ -173,7 +175,7 @@ cluster-tests: ## run the store's tests, and scenarios, on a real Cassandra (nee
 
 .PHONY: simulate
 simulate: ## run SCHEDULES schedules of the write protocol, every ablation and every crash point
-	$(RARE_GC) $(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/simulator -args -count $$(( $(SCHEDULES) * 3 / 4 )) -copies $$(( $(SCHEDULES) / 4 ))
+	$(RARE_GC) nice -n 10 $(GO_TEST) -count 1 -timeout 25m $(TESTFLAGS) ./test/simulator -args -count $$(( $(SCHEDULES) * 3 / 4 )) -copies $$(( $(SCHEDULES) / 4 ))
 
 .PHONY: sim
 sim: ## replay one schedule of the simulator, step by step: make sim SEED=n, and WITHOUT=name with an ablation
