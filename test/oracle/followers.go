@@ -217,7 +217,11 @@ func (g *game) drain(f *follower) {
 		f.f, f.cursor = nil, nil
 		if fault.ReasonOf(err) != fault.ReasonResync {
 			g.agrees("following", f.owner, f.v, faults{"NOT_FOUND"}, err)
-			if g.w.sees(f.v, f.owner) {
+			v := f.v
+			if g.w.gone[v.user] { // its rights as an administrator have ended
+				v.admin, v.global = false, false
+			}
+			if g.w.sees(v, f.owner) {
 				g.Fatalf("%+v receives no more events of %s, although it may see it: %v", f.v, f.owner, err)
 			}
 			return
