@@ -253,7 +253,7 @@ bench-cassandra: ## measure pages, a feed, updates and a node that hangs on a re
 	go run ./test/bench -cluster
 
 .PHONY: bench-peers
-bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare pages with Mercurius, GraphQL Yoga, Apollo Server and gqlgen (needs npm, taskset and two idle cores; three minutes)
+bench-peers: build test/bench/peers/node_modules/.package-lock.json ## compare Carrel with Mercurius, GraphQL Yoga, Apollo Server, gqlgen, and PostGraphile on PostgreSQL (needs npm, taskset and two idle cores, and PostgreSQL 15 for the last; five minutes)
 	go run ./test/bench -peers
 
 .PHONY: clean

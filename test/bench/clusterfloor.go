@@ -2,8 +2,7 @@ package main
 
 import (
 	"context"
-	"net/http"
-	"strconv"
+	"errors"
 	"strings"
 	"sync"
 
@@ -19,10 +18,7 @@ import (
 // statements that the page needs, in parallel where possible, by the same driver with the same
 // settings. It has no authentication, visibility, GraphQL, sealed cursors, limits on requests in
 // flight, or retries.
-type clusterFloor struct {
-	session *gocql.Session
-	pool    sync.Pool // of *[]byte
-}
+type clusterFloor struct{ session *gocql.Session }
 
 // The statements of the page: its owner, the slice, the newest entry, the headers with
 // the owner's member rows, and their creators.
@@ -44,24 +40,10 @@ func newClusterFloor(hosts, keyspace string) (*clusterFloor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clusterFloor{session: session, pool: sync.Pool{New: func() any { return new([]byte) }}}, nil
+	return &clusterFloor{session}, nil
 }
 
-// ServeHTTP answers GET ?owner=ID.
-func (f *clusterFloor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := f.pool.Get().(*[]byte)
-	defer f.pool.Put(out)
-	var err error
-	if *out, err = f.page(r.Context(), r.URL.Query().Get("owner"), (*out)[:0]); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	w.Header()["Content-Length"] = []string{strconv.Itoa(len(*out))}
-	_, _ = w.Write(*out)
-}
-
-// together calls do for 0 to n-1 in parallel and returns one of the errors.
+// together calls do for 0 to n-1 in parallel and returns the errors.
 func together(n int, do func(i int) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)
@@ -69,12 +51,7 @@ func together(n int, do func(i int) error) error {
 		wg.Go(func() { errs[i] = do(i) })
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // page sends the statements in four rounds: for the owner; for the slice and the newest entry; for
@@ -121,7 +98,7 @@ func (f *clusterFloor) page(ctx context.Context, owner string, out []byte) ([]by
 	if err != nil {
 		return out, err
 	}
-	return appendPage(out, items, entries, people, more), nil
+	return appendPage(out, entries, more, func(i int) (*library.Content, *principal.Header) { return &items[i], people[i] }), nil
 }
 
 // creators returns the creators of the items. It reads each creator only once.
@@ -190,21 +167,4 @@ func (f *clusterFloor) item(ctx context.Context, owner string, c *library.Conten
 		c.LastModified = clock.Instant(lastModified)
 	}
 	return live && member, iter.Close()
-}
-
-func appendPage(out []byte, items []library.Content, entries []library.Entry, people []*principal.Header, more bool) []byte {
-	out = append(out, `{"data":{"user":{"library":{"edges":[`...)
-	for i := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendEdge(out, entries[i], &items[i], people[i])
-	}
-	out = append(out, `],"pageInfo":{"hasNextPage":`...)
-	out = strconv.AppendBool(out, more)
-	out = append(out, `,"endCursor":"`...)
-	if n := len(entries); n > 0 {
-		out = appendCursor(out, entries[n-1])
-	}
-	return append(out, `"}}}}}`...)
 }

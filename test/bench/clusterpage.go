@@ -119,7 +119,7 @@ func serveCluster(ctx context.Context, o *options) error {
 	}
 	defer floor.session.Close()
 	mux := http.NewServeMux()
-	mux.Handle("/floor", floor)
+	mux.Handle("/floor", pageHandler(floor.page))
 	mux.Handle("/graphql", h)
 	return g.listen(ctx, mux, tokens...)
 }
@@ -149,12 +149,12 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 		var cpu [2]time.Duration
 		for round := range clusterTurn + 1 {
 			for i, request := range asks {
-				rate, each, err := p.pagesPerSecond(ctx, connections, request)
+				each, err := p.load(ctx, connections, request, clusterFor) // without its cluster
 				if err != nil {
 					return err
 				}
-				if round > 0 && rate > best[i] { // the first one warms up
-					best[i], cpu[i] = rate, each
+				if rate := 1 / each.wall.Seconds(); round > 0 && rate > best[i] { // the first one warms up
+					best[i], cpu[i] = rate, each.cpu
 				}
 			}
 		}
@@ -173,24 +173,4 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 	t.line(fmt.Sprintf("  at the highest throughput of the handler, %d connections", width), "", fmt.Sprintf("%.2f x", ratioThere),
 		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
 	return nil
-}
-
-// pagesPerSecond requests pages over so many connections for a round. It also returns the
-// CPU that a page costs this process, without its cluster.
-func (p *process) pagesPerSecond(ctx context.Context, connections int, request func() (*http.Request, error)) (float64,
-	time.Duration, error) {
-	transport := &http.Transport{MaxIdleConnsPerHost: connections}
-	defer transport.CloseIdleConnections()
-	before, err := cpuOf(p.command.Process.Pid)
-	if err != nil {
-		return 0, 0, err
-	}
-	begin := time.Now()
-	n, err := ask(ctx, &http.Client{Transport: transport}, connections, request, clusterFor)
-	if err != nil {
-		return 0, 0, err
-	}
-	took := time.Since(begin)
-	after, err := cpuOf(p.command.Process.Pid)
-	return float64(n) / took.Seconds(), (after - before) / time.Duration(n), err
 }

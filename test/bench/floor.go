@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -17,36 +18,33 @@ import (
 // store. It is written by hand for this page, without authentication, visibility,
 // GraphQL, cursor keys or limits. Whatever the gateway costs beyond it is the price of
 // those.
-type floor struct {
-	store domain.Store
-	pool  sync.Pool // of *[]byte
-}
+type floor struct{ store domain.Store }
 
 const pageSize = 20
 
-func newFloor(store domain.Store) *floor {
-	return &floor{store: store, pool: sync.Pool{New: func() any { return new([]byte) }}}
-}
+func newFloor(store domain.Store) http.Handler { return pageHandler((&floor{store}).page) }
 
-// ServeHTTP answers GET ?owner=ID.
-func (f *floor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := f.pool.Get().(*[]byte)
-	defer f.pool.Put(out)
-	var err error
-	if *out, err = f.page(r, (*out)[:0]); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header()["Content-Type"] = []string{"application/json"}
-	w.Header()["Content-Length"] = []string{strconv.Itoa(len(*out))}
-	_, _ = w.Write(*out)
+// pageHandler returns a handler of GET ?owner=ID. page appends the answer.
+func pageHandler(page func(ctx context.Context, owner string, out []byte) ([]byte, error)) http.Handler {
+	pool := sync.Pool{New: func() any { return new([]byte) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out := pool.Get().(*[]byte)
+		defer pool.Put(out)
+		var err error
+		if *out, err = page(r.Context(), r.URL.Query().Get("owner"), (*out)[:0]); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header()["Content-Type"] = []string{"application/json"}
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(*out))}
+		_, _ = w.Write(*out)
+	})
 }
 
 // page reads a slice, its headers and their creators, and appends the answer.
-func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
-	owner := principal.ID(r.URL.Query().Get("owner"))
-	entries, err := f.store.Libraries.PageLibrary(r.Context(), library.Slice{
-		Owner: owner, Bucket: principal.Private, Newer: true, Limit: pageSize + 1,
+func (f *floor) page(ctx context.Context, owner string, out []byte) ([]byte, error) {
+	entries, err := f.store.Libraries.PageLibrary(ctx, library.Slice{
+		Owner: principal.ID(owner), Bucket: principal.Private, Newer: true, Limit: pageSize + 1,
 	})
 	if err != nil {
 		return out, err
@@ -59,7 +57,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	for i, e := range entries {
 		ids[i] = e.Content
 	}
-	items, err := f.store.Contents.ReadMany(r.Context(), ids, nil)
+	items, err := f.store.Contents.ReadMany(ctx, ids, nil)
 	if err != nil {
 		return out, err
 	}
@@ -67,16 +65,24 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	for i := range items {
 		authors[i] = items[i].Header.Creator
 	}
-	people, err := f.store.Principals.ReadPrincipals(r.Context(), authors)
+	people, err := f.store.Principals.ReadPrincipals(ctx, authors)
 	if err != nil {
 		return out, err
 	}
+	return appendPage(out, entries, more, func(i int) (*library.Content, *principal.Header) {
+		return &items[i].Header.Content, &people[i]
+	}), nil
+}
+
+// appendPage writes a page. of returns the item of an entry, and its creator.
+func appendPage(out []byte, entries []library.Entry, more bool, of func(i int) (*library.Content, *principal.Header)) []byte {
 	out = append(out, `{"data":{"user":{"library":{"edges":[`...)
-	for i := range items {
+	for i, e := range entries {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendEdge(out, entries[i], &items[i].Header.Content, &people[i])
+		item, by := of(i)
+		out = appendEdge(out, e, item, by)
 	}
 	out = append(out, `],"pageInfo":{"hasNextPage":`...)
 	out = strconv.AppendBool(out, more)
@@ -84,7 +90,7 @@ func (f *floor) page(r *http.Request, out []byte) ([]byte, error) {
 	if n := len(entries); n > 0 {
 		out = appendCursor(out, entries[n-1])
 	}
-	return append(out, `"}}}}}`...), nil
+	return append(out, `"}}}}}`...)
 }
 
 func appendEdge(out []byte, e library.Entry, c *library.Content, by *principal.Header) []byte {

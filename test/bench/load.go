@@ -81,7 +81,7 @@ func measureOverHTTP(ctx context.Context, o *options, t *table) error {
 		func() (*http.Request, error) { return http.NewRequestWithContext(ctx, http.MethodGet, floorURL, nil) },
 		func() (*http.Request, error) { return newPageRequest(ctx, "http://"+address+"/graphql", token, body) },
 	}
-	all, err := inTurns(rounds, len(requests), func(i int) (cost, error) { return child.load(ctx, requests[i]) })
+	all, err := inTurns(rounds, len(requests), func(i int) (cost, error) { return child.load(ctx, clients, requests[i], loadFor) })
 	if err != nil {
 		return err
 	}
@@ -133,24 +133,14 @@ func (p *process) stop() {
 	_ = p.command.Wait()
 }
 
-// load sends requests over several connections for a round, and returns the cost of a response
+// load sends requests over so many connections for a while, and returns the cost of a response
 // for the process.
-func (p *process) load(ctx context.Context, request func() (*http.Request, error)) (cost, error) {
-	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+func (p *process) load(ctx context.Context, connections int, request func() (*http.Request, error), long time.Duration) (cost, error) {
+	transport := &http.Transport{MaxIdleConnsPerHost: connections}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
-	before, err := cpuOf(p.command.Process.Pid)
-	if err != nil {
-		return cost{}, err
-	}
-	begin := time.Now()
-	n, err := ask(ctx, client, clients, request, loadFor)
-	if err != nil {
-		return cost{}, err
-	}
-	took := time.Since(begin)
-	after, err := cpuOf(p.command.Process.Pid)
-	return cost{cpu: (after - before) / time.Duration(n), wall: took / time.Duration(n)}, err
+	return costOf(p.command.Process.Pid, func() (int64, error) {
+		return ask(ctx, &http.Client{Transport: transport}, connections, request, long)
+	})
 }
 
 // ask sends requests for a while, so many in parallel, and counts the responses.
@@ -165,7 +155,7 @@ func ask(ctx context.Context, client *http.Client, width int, request func() (*h
 	for range width {
 		wg.Go(func() {
 			for time.Now().Before(over) && ctx.Err() == nil {
-				if err := askOnce(client, request, nil); err != nil {
+				if err := askOnce(client, request); err != nil {
 					cancel(err)
 				}
 				n.Add(1)
@@ -176,23 +166,29 @@ func ask(ctx context.Context, client *http.Client, width int, request func() (*h
 	return n.Load(), context.Cause(ctx)
 }
 
-// askOnce requests one page, and stores the response in got unless that is nil.
-func askOnce(client *http.Client, request func() (*http.Request, error), got *[]byte) error {
+// askOnce requests one page.
+func askOnce(client *http.Client, request func() (*http.Request, error)) error {
 	r, err := request()
 	if err != nil {
 		return err
 	}
-	answer, err := client.Do(r)
+	body, err := answerTo(client, r)
 	if err != nil {
 		return err
+	}
+	return whole(http.StatusOK, body)
+}
+
+// answerTo sends a request and returns the body of the response, whose status must be 200.
+func answerTo(client *http.Client, r *http.Request) ([]byte, error) {
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, err
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d: %.300s", answer.StatusCode, body)
 	}
-	if got != nil {
-		*got = body
-	}
-	return whole(answer.StatusCode, body)
+	return body, err
 }

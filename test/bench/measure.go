@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ const (
 type cost struct {
 	cpu  time.Duration // of the process, garbage collection included
 	wall time.Duration
+	// p50 and p99 are how long clients wait for the answer, where that is measured.
+	p50, p99 time.Duration
 	// allocs and bytes are what the process allocates for it.
 	allocs, bytes int64
 }
@@ -81,14 +84,40 @@ func processCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// costOf returns what each of some operations costs a process. do waits for them and counts them.
+func costOf(pid int, do func() (int64, error)) (cost, error) {
+	before, err := cpuOf(pid)
+	if err != nil {
+		return cost{}, err
+	}
+	begin := time.Now()
+	n, err := do()
+	if err != nil {
+		return cost{}, err
+	}
+	took := time.Since(begin)
+	after, err := cpuOf(pid)
+	return cost{cpu: (after - before) / time.Duration(n), wall: took / time.Duration(n)}, err
+}
+
 // clockTick is the unit of /proc/PID/stat, the same on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// cpuOf returns the CPU time that another process has used so far.
+// cpuOf returns the CPU time that another process and those that it started have used so far.
 func cpuOf(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
+	}
+	var sum time.Duration
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, name := range threads {
+		children, _ := os.ReadFile(name) // the thread may have ended since
+		for child := range strings.FieldsSeq(string(children)) {
+			n, _ := strconv.Atoi(child) // always a number
+			used, _ := cpuOf(n)         // the process may have ended since
+			sum += used
+		}
 	}
 	// The name of the program, in parentheses, may contain blanks.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
@@ -100,7 +129,7 @@ func cpuOf(pid int) (time.Duration, error) {
 		}
 		ticks += time.Duration(n)
 	}
-	return ticks * clockTick, nil
+	return sum + ticks*clockTick, err
 }
 
 // residentOf returns the resident memory of a process, now and at its peak, in bytes.

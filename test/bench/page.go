@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,7 @@ const pageQuery = `query Page($owner: ID!, $after: Cursor, $order: LibraryOrder)
 
 // A pageSpec says which page of which library to read.
 type pageSpec struct {
+	query      string // pageQuery by default
 	owner      principal.ID
 	after      string // a cursor; empty for the first page
 	descending bool
@@ -128,11 +130,25 @@ func (g *gateway) viaFloor(ctx context.Context, owner principal.ID) func() error
 
 // viaEdge posts the query through the package edge.
 func (g *gateway) viaEdge(ctx context.Context, p pageSpec) (func() error, error) {
-	h, token, err := g.handler(p.owner)
+	return g.via(ctx, p.owner, pageBody(p), whole)
+}
+
+// viaQuery sends a query through the package edge as the viewer; the response must contain want.
+func (g *gateway) viaQuery(ctx context.Context, viewer principal.ID, query, want string) (func() error, error) {
+	return g.via(ctx, viewer, string(body(query, nil)), func(status int, got []byte) error {
+		if status != http.StatusOK || !bytes.Contains(got, []byte(want)) || bytes.Contains(got, []byte(`"errors"`)) {
+			return fmt.Errorf("status %d, not %s: %.300s", status, want, got)
+		}
+		return nil
+	})
+}
+
+// via returns a function that posts a body through the package edge as the viewer, and checks the response.
+func (g *gateway) via(ctx context.Context, viewer principal.ID, body string, check func(int, []byte) error) (func() error, error) {
+	h, token, err := g.handler(viewer)
 	if err != nil {
 		return nil, err
 	}
-	body := pageBody(p)
 	w := newSink()
 	return func() error {
 		r, err := newPageRequest(ctx, "http://gateway/graphql", token, body)
@@ -141,28 +157,7 @@ func (g *gateway) viaEdge(ctx context.Context, p pageSpec) (func() error, error)
 		}
 		w.reset()
 		h.ServeHTTP(w, r)
-		return whole(w.status, w.body.Bytes())
-	}, nil
-}
-
-// viaQuery sends a query through the package edge as the viewer; the response must contain want.
-func (g *gateway) viaQuery(ctx context.Context, viewer principal.ID, query, want string) (func() error, error) {
-	h, token, err := g.handler(viewer)
-	if err != nil {
-		return nil, err
-	}
-	text, w := string(body(query, nil)), newSink()
-	return func() error {
-		r, err := newPageRequest(ctx, "http://gateway/graphql", token, text)
-		if err != nil {
-			return err
-		}
-		w.reset()
-		h.ServeHTTP(w, r)
-		if got := w.body.Bytes(); w.status != http.StatusOK || !bytes.Contains(got, []byte(want)) || bytes.Contains(got, []byte(`"errors"`)) {
-			return fmt.Errorf("status %d, not %s: %.300s", w.status, want, got)
-		}
-		return nil
+		return check(w.status, w.body.Bytes())
 	}, nil
 }
 
@@ -202,7 +197,7 @@ func pageBody(p pageSpec) string {
 	if p.descending {
 		variables["order"] = map[string]string{"field": "LAST_MODIFIED", "direction": "DESC"}
 	}
-	return string(body(pageQuery, variables))
+	return string(body(cmp.Or(p.query, pageQuery), variables))
 }
 
 func newPageRequest(ctx context.Context, url, token, body string) (*http.Request, error) {

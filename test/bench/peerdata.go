@@ -54,7 +54,6 @@ type shownPage struct {
 // the requests for their first pages.
 func exportForPeers(ctx context.Context, url string, owners []principal.ID, tokens []string, file string) ([]*pageRequest, error) {
 	client := &http.Client{Timeout: peerTimeout}
-	defer client.CloseIdleConnections()
 	libraries, pages := make([]peerLibrary, len(owners)), make([]*pageRequest, len(owners))
 	for i, owner := range owners {
 		libraries[i].Owner = peerUser{ID: owner, DisplayName: displayName(owner)}

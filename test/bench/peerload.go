@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -25,20 +24,11 @@ type peerPlan struct {
 	most   int64         // requests in it
 }
 
-func defaultPeerPlan() peerPlan { return peerPlan{rounds: 5, long: 5 * time.Second, most: 500_000} }
-
-// A peerRound contains the figures of a peer in one round.
-type peerRound struct {
-	cpu      time.Duration // user and system time of the server, a page
-	p50, p99 time.Duration // until the answer was read
-	rate     float64       // pages a second
-}
-
-// A peerResult contains the figures of a peer.
+// A peerResult contains what a page costs a peer in each round.
 type peerResult struct {
-	name   string
-	rounds []peerRound
-	peak   int64 // of its resident memory, in bytes
+	name string
+	series
+	peak int64 // of its resident memory, in bytes
 }
 
 // send sends the request and returns the response without surrounding white space.
@@ -47,15 +37,7 @@ func (p *pageRequest) send(ctx context.Context, client *http.Client, url string)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %d: %.300s", answer.StatusCode, body)
-	}
+	body, err := answerTo(client, r)
 	return bytes.TrimSpace(body), err
 }
 
@@ -69,10 +51,9 @@ func (p *peer) ask(ctx context.Context, client *http.Client, page *pageRequest) 
 }
 
 // checkPeer requests every page from the peer once.
-func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
+func checkPeer(ctx context.Context, p *peer) error {
 	client := &http.Client{Timeout: peerTimeout}
-	defer client.CloseIdleConnections()
-	for _, page := range pages {
+	for _, page := range p.pages {
 		if err := whole(http.StatusOK, page.want); err != nil {
 			return err
 		}
@@ -84,53 +65,34 @@ func checkPeer(ctx context.Context, p *peer, pages []*pageRequest) error {
 }
 
 // measureInTurns measures the peers round by round, after a round that is not counted.
-func measureInTurns(ctx context.Context, peers []*peer, pages []*pageRequest, plan peerPlan) ([]peerResult, error) {
-	results := make([]peerResult, len(peers))
-	for round := range plan.rounds + 1 {
-		for i, p := range peers {
-			r, err := p.measure(ctx, pages, plan)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.name, err)
-			}
-			if round > 0 {
-				results[i].rounds = append(results[i].rounds, r)
-			}
-		}
-		note("round %d of %d is over", round, plan.rounds)
-	}
-	for i, p := range peers {
-		_, peak, err := residentOf(p.command.Process.Pid)
+func measureInTurns(ctx context.Context, peers []*peer, plan peerPlan) ([]peerResult, error) {
+	all, err := inTurns(plan.rounds, len(peers), func(i int) (cost, error) {
+		c, err := peers[i].measure(ctx, plan)
 		if err != nil {
-			return nil, err
+			err = fmt.Errorf("%s: %w", peers[i].name, err)
 		}
-		results[i].name, results[i].peak = p.name, peak
+		return c, err
+	})
+	results := make([]peerResult, len(peers))
+	for i := 0; i < len(peers) && err == nil; i++ {
+		results[i].name, results[i].series = peers[i].name, all[i]
+		_, results[i].peak, err = residentOf(peers[i].command.Process.Pid)
 	}
-	return results, nil
+	return results, err
 }
 
 // measure requests pages from the peer for a while.
-func (p *peer) measure(ctx context.Context, pages []*pageRequest, plan peerPlan) (peerRound, error) {
-	pid := p.command.Process.Pid
-	before, err := cpuOf(pid)
-	if err != nil {
-		return peerRound{}, err
+func (p *peer) measure(ctx context.Context, plan peerPlan) (cost, error) {
+	var took []time.Duration
+	c, err := costOf(p.command.Process.Pid, func() (_ int64, err error) {
+		took, err = p.askAll(ctx, plan)
+		return int64(len(took)), err
+	})
+	if err == nil {
+		slices.Sort(took)
+		c.p50, c.p99 = quantile(took, 50), quantile(took, 99)
 	}
-	began := time.Now()
-	took, err := p.askAll(ctx, pages, plan)
-	if err != nil {
-		return peerRound{}, err
-	}
-	elapsed := time.Since(began)
-	after, err := cpuOf(pid)
-	if err != nil {
-		return peerRound{}, err
-	}
-	n := len(took)
-	slices.Sort(took)
-	return peerRound{
-		cpu: (after - before) / time.Duration(n), rate: float64(n) / elapsed.Seconds(),
-		p50: quantile(took, 50), p99: quantile(took, 99),
-	}, nil
+	return c, err
 }
 
 // quantile returns the smallest of the sorted durations that at least the given
@@ -141,7 +103,7 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 
 // askAll requests one page after another over all connections as long as the plan says,
 // or until a response is wrong. It returns the latency of each response.
-func (p *peer) askAll(ctx context.Context, pages []*pageRequest, plan peerPlan) ([]time.Duration, error) {
+func (p *peer) askAll(ctx context.Context, plan peerPlan) ([]time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	client := &http.Client{Timeout: peerTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: peerClients}}
@@ -160,7 +122,7 @@ func (p *peer) askAll(ctx context.Context, pages []*pageRequest, plan peerPlan) 
 					return
 				}
 				began := time.Now()
-				if err := p.ask(ctx, client, pages[int(n)%len(pages)]); err != nil {
+				if err := p.ask(ctx, client, p.pages[int(n)%len(p.pages)]); err != nil {
 					cancel(err)
 					return
 				}

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -33,8 +33,10 @@ const (
 type peer struct {
 	name string
 	*process
-	url  string
-	same func(got, want []byte) bool // reports whether a response is right
+	url          string
+	same         func(got, want []byte) bool // reports whether a response is right
+	pages        []*pageRequest              // to be measured, in turn
+	page, change string                      // pageQuery and updateQuery in its schema
 }
 
 // measurePeers compares the built gateway with other GraphQL servers, which serve the
@@ -51,11 +53,7 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 	if err := buildGqlgenPeer(ctx, o.peersDir, o.dir, server); err != nil {
 		return err
 	}
-	dir := filepath.Join(o.dir, "carrel-peer")
-	if err := o.seedPeerLibraries(ctx, dir); err != nil {
-		return err
-	}
-	peers, pages, err := o.startPeers(ctx, dir, server)
+	s, peers, err := o.startPeers(ctx, server)
 	defer func() {
 		for _, p := range peers {
 			p.stop()
@@ -68,16 +66,21 @@ func measurePeers(ctx context.Context, o *options, t *table) error {
 		return err
 	}
 	for _, p := range peers {
-		if err := checkPeer(ctx, p, pages); err != nil {
+		if err := checkPeer(ctx, p); err != nil {
 			return err
 		}
 	}
-	results, err := measureInTurns(ctx, peers, pages, defaultPeerPlan())
+	results, err := measureInTurns(ctx, peers, peerPlan{rounds: 5, long: 4 * time.Second, most: 500_000})
 	if err != nil {
 		return err
 	}
-	if err := printPeers(t.out, results); err != nil {
+	if err := printPeers(t.out, "The first page of the viewer's library", results); err != nil {
 		return err
+	}
+	if last := peers[len(peers)-1]; last.change != "" {
+		if err := compareWithPostgres(ctx, t.out, s, []*peer{peers[0], last}); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(t.out, "\nload of the machine in the minute before the start, including the build of the gateway: %.2f\n", before)
 	return err
@@ -119,66 +122,73 @@ func pin(ctx context.Context, pid, core int) error {
 
 func peerOwner(n int) principal.ID { return principal.UserID("bench", fmt.Sprintf("peer%02d", n)) }
 
-// seedPeerLibraries creates a store with the libraries in the directory.
-func (o *options) seedPeerLibraries(ctx context.Context, dir string) error {
-	g, err := o.fresh(ctx, storeIn(dir), library.Tuning{})
-	if err != nil {
-		return err
-	}
-	for n := range peerLibraries {
-		if err := g.createLibrary(ctx, peerOwner(n), peerEntries); err != nil {
-			return errors.Join(err, g.close())
+// seedPeers writes the lines of data.mjs into the file, and imports them into a store in the directory.
+func (o *options) seedPeers(ctx context.Context, dir, file string) error {
+	for _, args := range [][]string{
+		{"node", filepath.Join(o.peersDir, "data.mjs"), file}, {o.binary, "import", "--store", "pebble:" + storeIn(dir), file},
+	} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w: %s", args, err, out)
 		}
 	}
-	return g.close()
+	return nil
 }
 
-// startPeers starts Carrel on the store in dir, and the peers on the data that Carrel
-// exports. If it fails, it also returns the peers that it has started.
-func (o *options) startPeers(ctx context.Context, dir, gqlgenServer string) ([]*peer, []*pageRequest, error) {
-	if err := pin(ctx, os.Getpid(), serverCore); err != nil {
+// startPeers starts Carrel, and the peers on what it serves. If it fails, it also returns the peers that
+// it has started.
+func (o *options) startPeers(ctx context.Context, gqlgenServer string) (s *served, peers []*peer, err error) {
+	dir, lines, data := filepath.Join(o.dir, "carrel-peer"), filepath.Join(o.dir, "lines.jsonl"), filepath.Join(o.dir, "libraries.json")
+	// The variables are for the processes to be started.
+	if err := errors.Join(o.seedPeers(ctx, dir, lines), pin(ctx, os.Getpid(), serverCore), os.Setenv("NODE_ENV", "production"),
+		os.Setenv("GRAPHILE_ENV", "production"), os.Setenv("GOMAXPROCS", "1")); err != nil {
 		return nil, nil, err
 	}
 	runtime.GOMAXPROCS(1)
-	for name, value := range map[string]string{"NODE_ENV": "production", "GOMAXPROCS": "1"} {
-		if err := os.Setenv(name, value); err != nil { // for the processes to be started
-			return nil, nil, err
-		}
-	}
-	s, err := o.serve(ctx, dir)
-	if err != nil {
+	if s, err = o.serve(ctx, dir); err != nil {
 		return nil, nil, err
 	}
-	peers := []*peer{{"Carrel (Pebble)", s.process, "http://" + s.address + "/graphql", sameButCursors}}
+	carrel := &peer{name: "Carrel (Pebble)", process: s.process, url: "http://" + s.address + "/graphql", same: sameButCursors,
+		page: pageQuery, change: updateQuery}
+	peers = []*peer{carrel}
 	owners := make([]principal.ID, peerLibraries)
 	for n := range owners {
 		owners[n] = peerOwner(n)
 	}
 	tokens, err := s.tokens(owners)
 	if err != nil {
-		return peers, nil, err
+		return s, peers, err
 	}
-	data := filepath.Join(o.dir, "libraries.json")
-	pages, err := exportForPeers(ctx, peers[0].url, owners, tokens, data)
-	if err != nil {
-		return peers, nil, err
+	if carrel.pages, err = exportForPeers(ctx, carrel.url, owners, tokens, data); err != nil {
+		return s, peers, err
+	}
+	node := func(name string, args ...string) []string {
+		return append([]string{"node", filepath.Join(o.peersDir, name)}, args...)
 	}
 	for _, c := range []struct {
 		name    string
 		command []string
 	}{
-		{"Mercurius with JIT", []string{"node", filepath.Join(o.peersDir, "mercurius.mjs")}},
-		{"GraphQL Yoga", []string{"node", filepath.Join(o.peersDir, "yoga.mjs")}},
-		{"Apollo Server", []string{"node", filepath.Join(o.peersDir, "apollo.mjs")}},
-		{"gqlgen with a data loader", []string{gqlgenServer}},
+		{"Mercurius with JIT", node("mercurius.mjs", data)},
+		{"GraphQL Yoga", node("yoga.mjs", data)},
+		{"Apollo Server", node("apollo.mjs", data)},
+		{"gqlgen with a data loader", []string{gqlgenServer, data}},
+		{postgraphileName, node("postgraphile.mjs", s.secret, lines)},
 	} {
-		p, err := start(ctx, c.command[0], append(c.command[1:], data)...)
+		p, err := start(ctx, c.command[0], c.command[1:]...)
 		if err != nil {
-			return peers, nil, fmt.Errorf("%s: %w (npm ci in %s installs the servers for Node)", c.name, err, o.peersDir)
+			return s, peers, fmt.Errorf("%s: %w (npm ci in %s installs the servers for Node)", c.name, err, o.peersDir)
 		}
-		peers = append(peers, &peer{c.name, p, p.first, bytes.Equal})
+		next := &peer{name: c.name, process: p, url: p.first, same: bytes.Equal, pages: carrel.pages}
+		if c.name == postgraphileName {
+			next.speakPostgraphile(owners)
+		}
+		if peers = append(peers, next); !strings.HasPrefix(p.first, "http://") {
+			p.stop()
+			peers = peers[:len(peers)-1]
+			note("%s is left out: %s", c.name, p.first)
+		}
 	}
-	return peers, pages, nil
+	return s, peers, nil
 }
 
 // buildGqlgenPeer generates and builds the gqlgen server. It works on a copy in the

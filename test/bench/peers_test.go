@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -32,11 +33,7 @@ func peersSchema(t *testing.T) *ast.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := gqlparser.LoadSchema(&ast.Source{Name: "peers/schema.graphqls", Input: string(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
+	return gqlparser.MustLoadSchema(&ast.Source{Name: "peers/schema.graphqls", Input: string(text)})
 }
 
 // TestPeersSchema_IsPartOfCarrelsSchema checks that the peers serve what Carrel serves;
@@ -102,7 +99,7 @@ func TestPageQuery_IsValidForPeersAndCarrel(t *testing.T) {
 }
 
 // carrelForPeers serves libraries over HTTP, and exports them for the peers into the file.
-func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageRequest) {
+func carrelForPeers(t *testing.T, file string, libraries int) *peer {
 	t.Helper()
 	g, err := open(t.Context(), t.TempDir(), library.Tuning{})
 	if err != nil {
@@ -130,7 +127,7 @@ func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageReq
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &peer{name: "Carrel", url: server.URL, same: sameButCursors}, pages
+	return &peer{name: "Carrel", url: server.URL, same: sameButCursors, pages: pages, page: pageQuery, change: updateQuery}
 }
 
 // TestGqlgenPeer_AnswersAsCarrel generates and builds the gqlgen server, and reads the
@@ -139,10 +136,7 @@ func carrelForPeers(t *testing.T, file string, libraries int) (*peer, []*pageReq
 func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "libraries.json")
-	carrel, pages := carrelForPeers(t, data, 3)
-	if err := checkPeer(t.Context(), carrel, pages); err != nil {
-		t.Error(err)
-	}
+	carrel := carrelForPeers(t, data, 3)
 	program := filepath.Join(dir, "gqlgen-peer")
 	if err := buildGqlgenPeer(t.Context(), "peers", dir, program); err != nil {
 		t.Fatal(err)
@@ -152,13 +146,13 @@ func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.stop()
-	gqlgen := &peer{"gqlgen", p, p.first, bytes.Equal}
-	if err := checkPeer(t.Context(), gqlgen, pages); err != nil {
+	gqlgen := &peer{name: "gqlgen", process: p, url: p.first, same: bytes.Equal, pages: carrel.pages}
+	if err := errors.Join(checkPeer(t.Context(), carrel), checkPeer(t.Context(), gqlgen)); err != nil {
 		t.Error(err)
 	}
 	checkPinned(t, p.command.Process.Pid)
 	for _, descending := range []bool{false, true} {
-		walkBoth(t, carrel, gqlgen, pages[1].token, pageSpec{owner: peerOwner(1), descending: descending})
+		walkBoth(t, carrel, gqlgen, carrel.pages[1].token, pageSpec{owner: peerOwner(1), descending: descending})
 	}
 }
 
@@ -166,7 +160,7 @@ func TestGqlgenPeer_AnswersAsCarrel(t *testing.T) {
 func walkBoth(t *testing.T, carrel, other *peer, token string, at pageSpec) {
 	t.Helper()
 	after := map[*peer]string{}
-	for edges := 0; edges < peerEntries; {
+	for edges := 0; edges < 2*peerEntries; { // of both
 		answers := map[*peer][]byte{}
 		for _, p := range []*peer{carrel, other} {
 			at.after = after[p]
@@ -179,9 +173,7 @@ func walkBoth(t *testing.T, carrel, other *peer, token string, at pageSpec) {
 				t.Fatalf("%s: after %d edges: %s (%v)", p.name, edges, answer, err)
 			}
 			answers[p], after[p] = answer, shown.PageInfo.EndCursor
-			if p == other {
-				edges += len(shown.Edges)
-			}
+			edges += len(shown.Edges)
 		}
 		if !sameButCursors(answers[other], answers[carrel]) {
 			t.Fatalf("after %d edges, descending %t: %s, want %s", edges, at.descending, answers[other], answers[carrel])
@@ -210,7 +202,7 @@ func answering(t *testing.T, name string, pages []*pageRequest, rightFor int64, 
 	}))
 	t.Cleanup(server.Close)
 	self := &process{command: &exec.Cmd{Process: &os.Process{Pid: os.Getpid()}}}
-	return &peer{name, self, server.URL, bytes.Equal}
+	return &peer{name: name, process: self, url: server.URL, same: bytes.Equal, pages: pages}
 }
 
 func fullPage(title string) string {
@@ -221,22 +213,18 @@ func TestMeasureInTurns_MeasuresEveryPeerInEveryRound(t *testing.T) {
 	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}, {body: "2", want: []byte(fullPage("2"))}}
 	const most = 1500
 	peers := []*peer{answering(t, "a", pages, 3*most, ""), answering(t, "b", pages, 3*most, "")}
-	results, err := measureInTurns(t.Context(), peers, pages, peerPlan{rounds: 2, long: time.Minute, most: most})
+	results, err := measureInTurns(t.Context(), peers, peerPlan{rounds: 2, long: time.Minute, most: most})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range results {
-		if r.name != peers[i].name || len(r.rounds) != 2 || r.peak < 1<<20 {
+		if r.name != peers[i].name || len(r.series) != 2 || r.peak < 1<<20 {
 			t.Errorf("%+v", r)
 		}
-		for _, round := range r.rounds {
-			if round.p50 <= 0 || round.p99 < round.p50 || round.rate <= 0 {
-				t.Errorf("%+v", round)
-			}
-			// The process cannot use more than all cores; the factor 2 allows for the coarse unit
-			// of the clock.
-			if used := round.cpu.Seconds() * round.rate; round.cpu <= 0 || used > float64(2*runtime.NumCPU()) {
-				t.Errorf("%+v: %.1f cores", round, used)
+		for _, c := range r.series {
+			// The process cannot use more than all cores; the factor 2 allows for the coarse unit of the clock.
+			if c.p50 <= 0 || c.p99 < c.p50 || c.cpu <= 0 || c.cpu > 2*c.wall*time.Duration(runtime.NumCPU()) {
+				t.Errorf("%+v", c)
 			}
 		}
 	}
@@ -247,17 +235,17 @@ func TestPeer_OtherAnswerIsAnError(t *testing.T) {
 	for name, wrong := range map[string]string{
 		"another title": fullPage("2"), "another cursor": strings.Replace(fullPage("1"), `"a"`, `"b"`, 1), "another status": "", "nothing": " ",
 	} {
-		if err := checkPeer(t.Context(), answering(t, "new", pages, 0, wrong), pages); err == nil {
+		if err := checkPeer(t.Context(), answering(t, "new", pages, 0, wrong)); err == nil {
 			t.Errorf("%s: checkPeer accepts it", name)
 		}
-		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)}, pages,
+		_, err := measureInTurns(t.Context(), []*peer{answering(t, "drifting", pages, 40, wrong)},
 			peerPlan{rounds: 1, long: time.Minute, most: 100_000})
 		if err == nil || !strings.HasPrefix(err.Error(), "drifting: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	short := []*pageRequest{{body: "1", want: []byte(`{"data":null}`)}}
-	if err := checkPeer(t.Context(), answering(t, "short", short, 1, ""), short); err == nil {
+	if err := checkPeer(t.Context(), answering(t, "short", short, 1, "")); err == nil {
 		t.Error("a page without 20 edges is measured")
 	}
 }
@@ -287,7 +275,7 @@ func TestSameButCursors_OtherDifferencesAreFound(t *testing.T) {
 func TestAskAll_EndsInTime(t *testing.T) {
 	pages := []*pageRequest{{body: "1", want: []byte(fullPage("1"))}}
 	const most = 20_000
-	took, err := answering(t, "a", pages, most, "").askAll(t.Context(), pages, peerPlan{long: time.Millisecond, most: most})
+	took, err := answering(t, "a", pages, most, "").askAll(t.Context(), peerPlan{long: time.Millisecond, most: most})
 	if err != nil || len(took) == 0 || len(took) == most {
 		t.Errorf("%d answers, %v", len(took), err)
 	}
@@ -333,12 +321,9 @@ func TestQuantile_IsTheSmallestThatCoversThePercentage(t *testing.T) {
 		sorted = append(sorted, time.Duration(n+1))
 	}
 	for percent, want := range map[int]time.Duration{50: 100, 99: 198, 100: 200} {
-		if got := quantile(sorted, percent); got != want {
+		if got := quantile(sorted, percent); got != want || quantile(sorted[:1], percent) != 1 {
 			t.Errorf("%d %%: %d, want %d", percent, got, want)
 		}
-	}
-	if got := quantile(sorted[:1], 50); got != 1 {
-		t.Errorf("of one: %d", got)
 	}
 }
 
@@ -362,25 +347,90 @@ func TestMedianOf_ReportsTheFurthestRound(t *testing.T) {
 // TestPrintPeers_ComparesWithinRounds checks that the ratio is computed within each
 // round, so that a slow round changes it little.
 func TestPrintPeers_ComparesWithinRounds(t *testing.T) {
-	rounds := func(cpu ...time.Duration) (all []peerRound) {
-		for _, c := range cpu {
-			all = append(all, peerRound{cpu: c * time.Microsecond, p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond, rate: 1000})
-		}
-		return all
-	}
 	var out bytes.Buffer
-	if err := printPeers(&out, []peerResult{
-		{"Carrel", rounds(100, 200, 400), 64 << 20}, {"Other", rounds(200, 400, 840), 100 << 20},
-	}); err != nil {
+	carrel, other := peerResult{"Carrel", costs(100, 200, 400), 64 << 20}, peerResult{"Other", costs(200, 400, 840), 100 << 20}
+	if err := printPeers(&out, "A page", []peerResult{carrel, other}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"20 edges with creator, 16 connections", "median of 3 rounds",
-		"200 us ± 100 %    1.00 x ± 0 %   1.5 ms ± 0 %   2.0 ms ± 0 %   1000 ± 0 %     64 MiB Carrel\n",
-		"400 us ± 110 %    2.00 x ± 5 %   1.5 ms ± 0 %   2.0 ms ± 0 %   1000 ± 0 %    100 MiB Other\n",
+		"A page:\n20 edges with creator, 16 connections", "median of 3 rounds",
+		"200 us ± 100 %    1.00 x ± 0 %   1.5 ms ± 0 %   2.0 ms ± 0 %   2500 ± 100 %     64 MiB Carrel\n",
+		"400 us ± 110 %    2.00 x ± 5 %   1.5 ms ± 0 %   2.0 ms ± 0 %   1250 ± 100 %    100 MiB Other\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+func TestPostgraphilePage_IsPageQuery(t *testing.T) {
+	_, got, _ := strings.Cut(strings.NewReplacer("id: rowId", "id", "createdBy: creator", "createdBy").Replace(postgraphilePage), "edges")
+	if _, want, _ := strings.Cut(pageQuery, "edges"); got != want || !strings.Contains(postgraphilePage, "first: 20,") {
+		t.Errorf("%s, want %s", got, want)
+	}
+	const page = `{"cursor":"a","lastModified":"2026-01-01T00:00:00.000001Z"}`
+	for got, want := range map[string]bool{"0.000001+00:00": true, "0.000001+01:00": false, "0.000002+00:00": false} {
+		if sameAsPostGraphile([]byte(strings.Replace(page, "0.000001Z", got, 1)), []byte(page)) != want {
+			t.Errorf("%s: %t", got, !want)
+		}
+	}
+}
+
+// speaking returns a peer that speaks as PostGraphile, with the page of peerOwner(0).
+func speaking(t *testing.T, answer func(body string) string) *peer {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, answer(string(body))) // the test fails without the answer
+	}))
+	t.Cleanup(server.Close)
+	p := &peer{url: server.URL, pages: []*pageRequest{{token: "t"}}}
+	p.speakPostgraphile([]principal.ID{peerOwner(0)})
+	return p
+}
+
+func TestGoTo_StopsAtTheDepth(t *testing.T) {
+	read := 0 // edges
+	p := speaking(t, func(body string) string {
+		read += peerWalk * strings.Count(body, "first: 100,")
+		return fmt.Sprintf(`{"endCursor":"%d",%s}`, read, fullPage("p"))
+	})
+	err := p.goTo(t.Context(), "t", peerOwner(0), 300)
+	if got := p.pages[0].body; err != nil || read != 300 || !strings.Contains(got, `"after":"300"`) || !strings.Contains(got, "first: 20,") {
+		t.Errorf("%s, %d edges were read (%v)", got, read, err)
+	}
+}
+
+func TestUpdate_EndsWhenAllLibrariesShowIt(t *testing.T) {
+	const lag = 20 * time.Millisecond
+	stale, state := true, ""
+	p := speaking(t, func(body string) string {
+		if strings.Contains(body, string(reader(2))) {
+			if stale = !stale; !stale {
+				return "{}"
+			}
+			<-time.After(lag)
+		}
+		return `{"title":"New","state":"` + state + `"}`
+	})
+	for _, state = range []string{"COMPLETE", "RUNNING"} {
+		took, err := p.update(t.Context(), "t", 3, "New")
+		if (err == nil) != (state == "COMPLETE") || err == nil && took < inUnits(lag, time.Millisecond) {
+			t.Errorf("%s: %g ms, %v", state, took, err)
+		}
+	}
+}
+
+func TestCPUOf_IncludesChildren(t *testing.T) {
+	p, err := start(t.Context(), "sh", "-c", `sh -c 'while kill -0 $PPID; do :; done' & echo; wait`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.stop() // ends the child, too
+	used := time.Duration(0)
+	for until := time.Now().Add(20 * time.Second); err == nil && used < 5*clockTick && time.Now().Before(until); {
+		used, err = cpuOf(p.command.Process.Pid)
+	}
+	if err != nil || used < 5*clockTick {
+		t.Errorf("%s, %v", used, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -54,9 +55,8 @@ func readPages(ctx context.Context, address, token string) error {
 	return parallel(clients, func(n int) error {
 		at := pageSpec{owner: largeOwner, descending: n%2 == 1}
 		for range pagesRead / clients {
-			body := pageBody(at)
-			answer, err := post(ctx, "http://"+address+"/graphql", token, body)
-			if err != nil {
+			answer, err := (&pageRequest{token: token, body: pageBody(at)}).send(ctx, http.DefaultClient, "http://"+address+"/graphql")
+			if err = errors.Join(err, whole(http.StatusOK, answer)); err != nil {
 				return err
 			}
 			if !bytes.Contains(answer, []byte(`"hasNextPage":true`)) {
@@ -66,13 +66,6 @@ func readPages(ctx context.Context, address, token string) error {
 		}
 		return nil
 	})
-}
-
-// post requests a page and returns the response.
-func post(ctx context.Context, url, token, body string) ([]byte, error) {
-	var got []byte
-	err := askOnce(http.DefaultClient, func() (*http.Request, error) { return newPageRequest(ctx, url, token, body) }, &got)
-	return got, err
 }
 
 // endCursor returns the end cursor of a page.

@@ -39,16 +39,19 @@ func TestInTurns_StopsAtAnError(t *testing.T) {
 	}
 }
 
+// costs returns a series with these CPU times, in microseconds; the wall time is twice as long.
+func costs(micros ...time.Duration) (s series) {
+	for _, m := range micros {
+		m *= time.Microsecond
+		s = append(s, cost{cpu: m, wall: 2 * m, p50: 1500 * time.Microsecond, p99: 2 * time.Millisecond})
+	}
+	return s
+}
+
 // TestSeries_ComparesWithinRounds checks that a ratio is computed within each round, so that a
 // round in which the machine was slow changes it little.
 func TestSeries_ComparesWithinRounds(t *testing.T) {
-	of := func(micros ...time.Duration) (s series) {
-		for _, m := range micros {
-			s = append(s, cost{cpu: m * time.Microsecond, wall: 2 * m * time.Microsecond})
-		}
-		return s
-	}
-	floor, page := of(100, 500, 110, 90, 200), of(150, 750, 220, 135, 300)
+	floor, page := costs(100, 500, 110, 90, 200), costs(150, 750, 220, 135, 300)
 	if got := page.times(floor, cpu); math.Abs(got-1.5) > 1e-9 {
 		t.Errorf("%.3f times, want 1.5", got)
 	}
