@@ -349,16 +349,6 @@ func TestVerified_CacheIsLimited(t *testing.T) {
 	}
 }
 
-func TestViewerFrom_NoViewerIsAnonymous(t *testing.T) {
-	if v := ViewerFrom(context.Background()); v == nil || v.SignedIn() {
-		t.Errorf("without a viewer: %v", v)
-	}
-	ann := &principal.Viewer{User: "u:acme:ann"}
-	if v := ViewerFrom(WithViewer(context.Background(), ann)); v != ann {
-		t.Errorf("got %v", v)
-	}
-}
-
 func TestToken_BadAlgorithmSaysWhatIsAccepted(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	keys, _ := setFile(t, c, s.set(t))

@@ -7,7 +7,6 @@
 package auth
 
 import (
-	"context"
 	"time"
 
 	"carrel/principal"
@@ -29,20 +28,4 @@ func (c Caller) SignedIn() bool { return c.User != "" }
 // its resolved groups.
 func (c Caller) Viewer() *principal.Viewer {
 	return &principal.Viewer{User: c.User, Admin: c.Admin, GlobalAdmin: c.GlobalAdmin}
-}
-
-type viewerKey struct{}
-
-// WithViewer returns a context that carries v.
-func WithViewer(ctx context.Context, v *principal.Viewer) context.Context {
-	return context.WithValue(ctx, viewerKey{}, v)
-}
-
-// ViewerFrom returns the viewer of the request. If there is none, it returns an anonymous viewer,
-// so that code that forgets to authenticate shows less, never more.
-func ViewerFrom(ctx context.Context) *principal.Viewer {
-	if v, ok := ctx.Value(viewerKey{}).(*principal.Viewer); ok {
-		return v
-	}
-	return &principal.Viewer{}
 }

@@ -111,20 +111,3 @@ func (l *Loaders) Items(items ...*library.Content) {
 	l.Permissions.Expect(ids)
 	l.texts.expect(ids)
 }
-
-type contextKey struct{}
-
-// With returns ctx with the loaders of its operation.
-func With(ctx context.Context, l *Loaders) context.Context {
-	return context.WithValue(ctx, contextKey{}, l)
-}
-
-// From returns the loaders of the operation. It panics if there are none, because running a
-// resolver without them is a programming error.
-func From(ctx context.Context) *Loaders {
-	l, ok := ctx.Value(contextKey{}).(*Loaders)
-	if !ok {
-		panic("dataloader: the context has no loaders; run operations by resolvers.NewSchema")
-	}
-	return l
-}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/budget"
 	"carrel/core/fault"
@@ -235,11 +235,9 @@ func noise(n int) string {
 }
 
 // panicking is a schema that panics before it resolves a field.
-type panicking struct{ graph.ExecutableSchema }
+type panicking struct{ graph.Executor }
 
-func (panicking) Exec(context.Context) graphql.ResponseHandler { panic("boom") }
-
-func (panicking) Answer(context.Context, *graph.Request) (bool, context.Context) { return false, nil }
+func (panicking) Execute(context.Context, *graph.Execution) gqlerror.List { panic("boom") }
 
 func TestAnswerMemory_IsReleasedHoweverARequestEnds(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql"
-
 	"carrel/graph"
 	"carrel/principal"
 )
@@ -67,7 +65,7 @@ func TestDocument_ItsRequestsGetItsPlans(t *testing.T) {
 		t.Fatal(r.errs)
 	}
 	e.onUser = func(ctx context.Context, id string) (*principal.User, error) {
-		if graph.PagesOf(graphql.GetOperationContext(ctx)) != doc.pages {
+		if graph.ExecutionOf(ctx).Plans != doc.pages {
 			t.Error("the request has its own plans")
 		}
 		return user(id), nil

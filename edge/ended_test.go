@@ -14,6 +14,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/graph"
 	"carrel/library"
@@ -80,20 +81,18 @@ func TestHandler_AMutationShowsItsResultAfterTheEnd(t *testing.T) {
 
 // leavingEvent is a subscription whose client leaves while its event is resolved.
 type leavingEvent struct {
-	graph.Subscription
+	graph.Executor
 	op     *operation
 	leave  func()
 	called int // fields that were resolved
 }
 
-func (l *leavingEvent) Await(context.Context) {}
-
-func (l *leavingEvent) Next(ctx context.Context, _ func() bool) *graphql.Response {
+func (l *leavingEvent) Execute(ctx context.Context, _ *graph.Execution) gqlerror.List {
 	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Field: graphql.CollectedField{Field: &ast.Field{Alias: "ticks"}}})
 	for range 100 {
 		_, _ = l.op.resolve(ctx, func(context.Context) (any, error) { l.called++; l.leave(); return 1, nil })
 	}
-	return &graphql.Response{}
+	return nil
 }
 
 // TestResults_AnEventThatEndsIsNotSent: a subscription that ends while its event is resolved resolves
@@ -103,8 +102,9 @@ func TestResults_AnEventThatEndsIsNotSent(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	r := e.startResults(ctx, t)
 	defer func() { r.end(); <-s.ended }()
-	event := &leavingEvent{Subscription: r.subscription, op: r.op, leave: leave}
-	r.subscription = event
+	event := &leavingEvent{op: r.op, leave: leave}
+	e.handler.graph = event
+	go func() { s.events <- 1 }()
 	if done := r.next(); done != nil || event.called != 1 {
 		t.Errorf("%d fields were resolved; the result is %+v", event.called, done)
 	}

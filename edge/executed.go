@@ -36,18 +36,18 @@ const readBytes = 8 << 10
 // answer cannot be sent, to end the work for it.
 func (h *Handler) begin(op *operation, stop func()) {
 	op.release()
-	op.body = answer.New(h.limits.AnswerBytes, h.memory, op.account.holder(), stop)
+	op.Body = answer.New(h.limits.AnswerBytes, h.memory, op.account.holder(), stop)
 }
 
 // reserve reserves the memory for what the operation, or its event, reads at most. It returns the error
 // of the answer if it is not free.
 func (h *Handler) reserve(op *operation) error {
-	op.body.Reserve(min(times(readBytes, max(1, op.cost)), h.limits.AnswerBytes))
-	return op.body.Err()
+	op.Body.Reserve(min(times(readBytes, max(1, op.cost)), h.limits.AnswerBytes))
+	return op.Body.Err()
 }
 
 // release frees the memory of the answer. It may be called several times.
-func (op *operation) release() { op.body.Release() }
+func (op *operation) release() { op.Body.Release() }
 
 // ended reports whether an operation has run out of time, or its client has left, so that no more
 // fields are to be resolved. What a mutation has changed is answered nevertheless.
@@ -60,9 +60,9 @@ func (op *operation) ended() bool {
 // does not observe its context goes on for more than the fields that have begun.
 func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
 	if op.ended() {
-		op.body.End()
+		op.Body.End()
 	}
-	if op.body.Err() != nil {
+	if op.Body.Err() != nil {
 		return graphql.Null, nil
 	}
 	field := graphql.GetFieldContext(ctx)
@@ -86,9 +86,9 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 	} else if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = op.count(ctx, next) }); ended != nil {
 		err = ended
 	}
-	op.body.Hold(fieldBytes)
-	op.body.Count(len(field.Field.Alias) + minBytes(res))
-	if op.body.Err() != nil && err == nil {
+	op.Body.Hold(fieldBytes)
+	op.Body.Count(len(field.Field.Alias) + minBytes(res))
+	if op.Body.Err() != nil && err == nil {
 		return graphql.Null, nil
 	}
 	return res, err
@@ -123,16 +123,12 @@ func argumentBytes(arg any) int {
 }
 
 // outcome returns the result of an operation, or the reason why its answer cannot be sent.
-func (h *Handler) outcome(op *operation, resp *graphql.Response) (*executed, error) {
-	if resp.Data != nil { // the schema did not write to the Body
-		_, _ = op.body.Write(resp.Data)
-		op.body.Finish()
-	}
-	done := &executed{errors: h.firstErrors(resp.Errors)}
-	if err := op.body.Err(); err != nil {
+func (h *Handler) outcome(op *operation, errs gqlerror.List) (*executed, error) {
+	done := &executed{errors: h.firstErrors(errs)}
+	if err := op.Body.Err(); err != nil {
 		return done, err
 	}
-	done.data = op.body.Chunks()
+	done.data = op.Body.Chunks()
 	for _, chunk := range done.data {
 		done.size += len(chunk)
 	}

@@ -63,7 +63,7 @@ func (r *root) User() graph.UserResolver         { return users{root: r} }
 
 func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
 	q.calls.Add(1)
-	v := auth.ViewerFrom(ctx)
+	v := graph.ExecutionOf(ctx).Viewer
 	if !v.SignedIn() {
 		return nil, nil
 	}
@@ -155,7 +155,7 @@ func newEdge(t testing.TB, change func(*Config)) *edgeUnderTest {
 	t.Helper()
 	e := &edgeUnderTest{root: &root{}}
 	c := Config{
-		Schema:       graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: e.root}),
+		Schema:       graph.NewGenerated(e.root),
 		Authenticate: authenticate,
 		Limits:       DefaultLimits(),
 		Log:          slog.New(slog.NewJSONHandler(&e.log, nil)),

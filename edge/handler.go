@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -27,7 +26,8 @@ import (
 
 // Config configures a Handler.
 type Config struct {
-	Schema graph.ExecutableSchema
+	// Schema executes operations.
+	Schema graph.Executor
 	// Authenticate returns the caller for the values of an Authorization header. Its errors are
 	// fault.Errors, with code Unauthenticated for an invalid token.
 	Authenticate Authenticate
@@ -73,12 +73,11 @@ type Handler struct {
 	introspects  bool // introspection is enabled
 	profile      Profile
 	sites        *CrossOrigin
-	graph        graph.ExecutableSchema
+	graph        graph.Executor
 	schema       *ast.Schema // of graph
 	compiler     *compiler
 	persisted    *persisted
 	rates        *rates
-	executor     *executor.Executor
 	presenter    *presenter
 	observe      func(operation, code string, took time.Duration)
 	closed       func(code string)
@@ -102,7 +101,6 @@ func New(c Config) (*Handler, error) {
 	h := &Handler{
 		authenticate: c.Authenticate, endRights: c.EndRights, limits: c.Limits, introspects: c.Development || c.Introspection, profile: c.Profile,
 		sites: c.CrossOrigin, graph: c.Schema, schema: c.Schema.Schema(),
-		executor:  executor.New(c.Schema),
 		presenter: &presenter{log: c.Log, random: c.Random},
 		observe:   c.Observe, closed: c.Closed, tracing: c.Tracing,
 		zipper:     newZipper(),
@@ -129,8 +127,6 @@ func New(c Config) (*Handler, error) {
 	h.bodies = newBodies(&h.limits)
 	h.connections = connection.NewLimit(h.limits.Connections, h.rates.connectionAccount)
 	h.streams = newStreams(&h.limits)
-	h.executor.SetErrorPresenter(h.presenter.present)
-	h.executor.SetRecoverFunc(recovered)
 	h.exchanges.New = func() any { return new(exchange) }
 	h.intakes.New = func() any { return new(intake) }
 	for id, text := range c.Documents {

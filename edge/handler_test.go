@@ -303,7 +303,7 @@ func TestResolvers_GetTheViewer(t *testing.T) {
 	e := newEdge(t, nil)
 	var got principal.ID
 	e.onUser = func(ctx context.Context, _ string) (*principal.User, error) {
-		got = auth.ViewerFrom(ctx).User
+		got = graph.ExecutionOf(ctx).Viewer.User
 		return nil, nil
 	}
 	e.query(t, `{user(id:"x"){id}}`, nil, "Authorization: Bearer ann")

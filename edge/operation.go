@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -9,11 +10,11 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"carrel/answer"
 	"carrel/auth"
 	"carrel/budget"
 	"carrel/core/input"
 	"carrel/graph"
+	"carrel/note"
 	"carrel/principal"
 )
 
@@ -23,7 +24,7 @@ const usualDocument = 64 << 10
 
 // operation is a validated operation that can be run once.
 type operation struct {
-	*graphql.OperationContext
+	graph.Execution
 	account   account
 	lanes     *budget.Lanes
 	cost      int // of its document with these variables, see cost.go
@@ -39,12 +40,8 @@ type operation struct {
 	texts atomic.Int64
 	// started lists the mutations that were executed, by their response names.
 	started []string
-	// pages holds the plans of the document. If nil, each operation has its own.
-	pages *graph.Pages
-	// body is the answer, or the event, that is being built or sent. ctx ends with the time for it, or
-	// when the client leaves.
-	body *answer.Body
-	ctx  context.Context
+	// ctx ends with the time for the answer, or the event, that is being built, or when the client leaves.
+	ctx context.Context
 	// keeps is the memory of its variables, and of a document that is longer than usual.
 	keeps int
 	// resolving is the price of the groups that were resolved for the viewer.
@@ -88,7 +85,7 @@ func (h *Handler) operation(ctx context.Context, p params, a account) (*operatio
 	if refused != nil {
 		return nil, refused
 	}
-	op := &operation{account: a, lanes: h.lanes, wantsCost: p.cost, cost: doc.cost(def, asked), pages: doc.pages, received: priceOf(p.size),
+	op := &operation{account: a, lanes: h.lanes, wantsCost: p.cost, cost: doc.cost(def, asked), received: priceOf(p.size),
 		keeps: sizeOf(values) + max(0, doc.weight()-usualDocument)}
 	if refused := overCost(op.cost, h.limits.Cost); refused != nil {
 		return nil, refused
@@ -100,10 +97,10 @@ func (h *Handler) operation(ctx context.Context, p params, a account) (*operatio
 		RecoverFunc:            recovered,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	}
-	if doc.texts && p.language != nil {
-		graph.SetLanguages(op.OperationContext, p.language)
+	op.ResolverMiddleware, op.Plans, op.Present = op.resolve, doc.pages, h.presenter.present
+	if doc.texts && p.language != nil { // parsed once, and not for each text
+		op.Locales = note.AcceptedLocales(strings.Join(p.language, ","))
 	}
-	op.ResolverMiddleware = op.resolve
 	op.price = max(minPrice, op.cost*costPrice)
 	switch def.Operation {
 	case ast.Mutation:
@@ -243,20 +240,18 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 	if err := h.reserve(op); err != nil { // nothing was executed yet
 		return nil, h.unsent(err)
 	}
-	viewer := caller.Viewer()
-	if err := h.endRights(ctx, viewer); err != nil {
+	op.Viewer = caller.Viewer()
+	if err := h.endRights(ctx, op.Viewer); err != nil {
 		return nil, h.unauthenticated(ctx, err)
 	}
-	ctx = auth.WithViewer(ctx, viewer)
 	defer func() {
-		op.resolving = resolvingPrice(viewer)
+		op.resolving = resolvingPrice(op.Viewer)
 		op.account.bill(op.afterwards())
 	}()
-	resp := h.execute(ctx, op)
-	if resp == nil { // ctx ended before it was run
+	if ctx.Err() != nil {
 		return nil, timedOut()
 	}
-	done, err := h.outcome(op, resp)
+	done, err := h.outcome(op, h.graph.Execute(ctx, &op.Execution))
 	switch {
 	case err == nil:
 		return done, nil
@@ -273,7 +268,7 @@ func (op *operation) afterwards() int {
 }
 
 // bytes returns the price of the texts in its arguments and of its answer, or of its last event.
-func (op *operation) bytes() int { return priceOf(int(op.texts.Load()) + op.body.Size()) }
+func (op *operation) bytes() int { return priceOf(int(op.texts.Load()) + op.Body.Size()) }
 
 // resolvingPrice returns the price of the groups that were resolved for a viewer, and of the libraries of
 // its groups.

@@ -11,31 +11,29 @@ import (
 	"carrel/auth"
 	"carrel/graph"
 	"carrel/observe"
-	"carrel/principal"
 )
 
 // results are the results of a subscription until it or its context ends. Each is written for a new
 // Viewer, so that access rights are current.
 type results struct {
-	handler      *Handler
-	caller       auth.Caller
-	op           *operation
-	ctx          context.Context
-	cancel       context.CancelFunc
-	subscription graph.Subscription
-	refused      gqlerror.List // why the subscription did not start
-	unbegun      *refusal      // why the last event was not begun
-	ended        bool
+	handler *Handler
+	caller  auth.Caller
+	op      *operation
+	ctx     context.Context
+	cancel  context.CancelFunc
+	source  graph.Source
+	refused gqlerror.List // why the subscription did not start
+	unbegun *refusal      // why the last event was not begun
+	ended   bool
 }
 
 // results starts the subscription. The caller ends it.
 func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation) *results {
 	ctx, cancel := context.WithCancel(observe.WithoutCallSpans(ctx))
-	viewer := caller.Viewer()
-	ctx = graphql.WithOperationContext(auth.WithViewer(ctx, viewer), op.OperationContext)
-	op.ctx = ctx
+	ctx = graphql.WithOperationContext(ctx, op.OperationContext) // for the log of errors
+	op.ctx, op.Viewer = ctx, caller.Viewer()
 	r := &results{handler: h, caller: caller, op: op, ctx: ctx, cancel: cancel}
-	if err := h.endRights(ctx, viewer); err != nil {
+	if err := h.endRights(ctx, op.Viewer); err != nil {
 		op.keeps, r.refused = 0, h.unauthenticated(ctx, err).errs
 		return r
 	}
@@ -43,9 +41,8 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 		op.keeps, r.refused = 0, noRoom().errs
 		return r
 	}
-	op.share()
-	r.subscription, r.refused = h.graph.Subscribe(h.collectErrors(ctx))
-	op.account.bill(resolvingPrice(viewer))
+	r.source, r.refused = h.graph.Subscribe(ctx, &op.Execution)
+	op.account.bill(resolvingPrice(op.Viewer))
 	return r
 }
 
@@ -55,6 +52,7 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 // charged afterwards, so the balance may become negative.
 func (r *results) next() *executed {
 	r.op.release()
+	r.op.Event, r.op.Loaders = nil, nil // a subscription that waits keeps nothing of its last event
 	switch {
 	case r.ended:
 		return nil
@@ -62,29 +60,32 @@ func (r *results) next() *executed {
 		r.ended = true
 		return &executed{errors: r.handler.firstErrors(r.refused)}
 	}
-	r.subscription.Await(r.ctx)
+	r.source.Await(r.ctx)
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	if ctx.Err() != nil {
 		return nil
 	}
-	r.op.ctx = ctx
+	r.op.ctx, r.op.Viewer = ctx, r.caller.Viewer()
 	r.handler.begin(r.op, stop)
-	r.op.share()
-	viewer := r.caller.Viewer()
-	ctx = r.handler.collectErrors(auth.WithViewer(ctx, viewer))
 	r.op.texts.Store(0)
-	resp := r.subscription.Next(ctx, func() bool { return r.begin(viewer) })
-	defer func() { r.op.account.bill(resolvingPrice(viewer) + r.op.bytes()) }()
+	defer func() { r.op.account.bill(resolvingPrice(r.op.Viewer) + r.op.bytes()) }()
+	event, err := r.source.Next(ctx, r.begin)
 	switch {
 	case r.unbegun != nil:
 		r.ended = true
 		return r.resumable()
-	case resp == nil:
+	case err != nil:
+		r.ended = true
+		if ctx.Err() != nil {
+			return nil
+		}
+		return &executed{errors: gqlerror.List{r.handler.presenter.present(ctx, err)}}
+	case event == nil:
 		return nil
 	}
-	resp.Errors = append(resp.Errors, graphql.GetErrors(ctx)...)
-	done, err := r.handler.outcome(r.op, resp)
+	r.op.Event = event
+	done, err := r.handler.outcome(r.op, r.handler.graph.Execute(ctx, &r.op.Execution))
 	switch {
 	case errors.Is(err, answer.ErrEnded): // nobody waits for the event
 		return nil
@@ -98,11 +99,11 @@ func (r *results) next() *executed {
 // begin begins an event that has arrived: it reserves the memory for it, charges as much as for the same
 // query, and takes the rights from the viewer that it has lost. It returns false if there is no memory, if
 // the account has too few points, or if the rights cannot be read.
-func (r *results) begin(v *principal.Viewer) bool {
+func (r *results) begin() bool {
 	if err := r.handler.reserve(r.op); err != nil {
 		r.unbegun = r.handler.unsent(err)
 	} else if r.unbegun = r.op.account.event(r.op.price); r.unbegun == nil {
-		if err := r.handler.endRights(r.op.ctx, v); err != nil {
+		if err := r.handler.endRights(r.op.ctx, r.op.Viewer); err != nil {
 			r.unbegun = r.handler.unauthenticated(r.op.ctx, err)
 		}
 	}
@@ -112,16 +113,10 @@ func (r *results) begin(v *principal.Viewer) bool {
 // resumable returns the last result of a subscription that ends because an event was not begun. It has a
 // cursor after which another subscription continues.
 func (r *results) resumable() *executed {
-	if after := r.subscription.Cursor(); after != "" {
+	if after := r.source.Cursor(); after != "" {
 		r.unbegun.errs[0].Extensions["cursor"] = after
 	}
 	return &executed{errors: r.unbegun.errs}
-}
-
-// collectErrors returns a context that collects the errors of resolvers, as the executor's context
-// does for a query.
-func (h *Handler) collectErrors(ctx context.Context) context.Context {
-	return graphql.WithResponseContext(ctx, h.presenter.present, recovered)
 }
 
 // end ends the subscription and its source.

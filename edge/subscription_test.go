@@ -10,7 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -25,7 +24,8 @@ import (
 type ticking struct {
 	schema *ast.Schema
 	events chan int
-	blank  int // bytes of white space in each event
+	blank  int   // bytes of white space in each event
+	fails  error // the error of Next
 	// refuses is the number of errors with which a subscription is refused.
 	refuses int
 
@@ -47,29 +47,32 @@ func newTicking() *ticking {
 
 func (s *ticking) Schema() *ast.Schema { return s.schema }
 
-func (s *ticking) Complexity(context.Context, string, string, int, map[string]any) (int, bool) {
-	return 0, false
-}
-
-func (s *ticking) Exec(ctx context.Context) graphql.ResponseHandler {
-	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Query {
-		return graphql.OneShot(&graphql.Response{Data: []byte(`{"now":7}`)})
+// Execute implements graph.Executor.
+func (s *ticking) Execute(ctx context.Context, e *graph.Execution) (errs gqlerror.List) {
+	data := `{"set":8}`
+	switch e.Operation.Operation {
+	case ast.Query:
+		data = `{"now":7}`
+	case ast.Subscription:
+		s.note(e)
+		n := e.Event.(int)
+		if n < 0 {
+			errs = gqlerror.List{e.Present(ctx, &fault.Error{Code: fault.NotFound, Msg: "it is gone"})}
+		}
+		data = fmt.Sprintf(`{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)
 	}
-	return graphql.OneShot(&graphql.Response{Data: []byte(`{"set":8}`)})
+	_, _ = e.Body.WriteString(data)
+	e.Body.Finish()
+	return errs
 }
 
-// Answer implements graph.ExecutableSchema.
-func (s *ticking) Answer(context.Context, *graph.Request) (bool, context.Context) {
-	return false, nil
-}
-
-// Subscribe implements graph.ExecutableSchema.
-func (s *ticking) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.List) {
+// Subscribe implements graph.Executor.
+func (s *ticking) Subscribe(ctx context.Context, e *graph.Execution) (_ graph.Source, errs gqlerror.List) {
 	if s.refuses > 0 {
 		for n := range s.refuses {
-			graphql.AddError(ctx, fmt.Errorf("refusal %d", n))
+			errs = append(errs, e.Present(ctx, fmt.Errorf("refusal %d", n)))
 		}
-		return nil, graphql.GetErrors(ctx)
+		return nil, errs
 	}
 	s.mu.Lock()
 	s.started++
@@ -85,17 +88,20 @@ type ticks struct {
 	awaited bool
 }
 
-// Await implements graph.Subscription. An event cannot be awaited without taking it, so Await
+// Await implements graph.Source. An event cannot be awaited without taking it, so Await
 // returns early.
 func (s *ticks) Await(context.Context) { s.awaited = true }
 
-// Cursor implements graph.Subscription.
+// Cursor implements graph.Source.
 func (s *ticks) Cursor() string { return "resume" }
 
-// Next implements graph.Subscription.
-func (s *ticks) Next(ctx context.Context, pay func() bool) *graphql.Response {
+// Next implements graph.Source.
+func (s *ticks) Next(_ context.Context, pay func() bool) (any, error) {
 	if !s.awaited {
-		graphql.AddError(ctx, errors.New("the event was not awaited"))
+		return nil, errors.New("the event was not awaited")
+	}
+	if s.fails != nil {
+		return nil, s.fails
 	}
 	s.awaited = false
 	s.mu.Lock()
@@ -103,25 +109,18 @@ func (s *ticks) Next(ctx context.Context, pay func() bool) *graphql.Response {
 	s.mu.Unlock()
 	select {
 	case n, ok := <-s.events:
-		if !ok {
-			return nil
+		if !ok || !pay() {
+			return nil, nil
 		}
-		if !pay() {
-			return nil
-		}
-		s.note(ctx)
-		if n < 0 {
-			graphql.AddError(ctx, &fault.Error{Code: fault.NotFound, Msg: "it is gone"})
-		}
-		return &graphql.Response{Data: fmt.Appendf(nil, `{"ticks":%s%d}`, strings.Repeat(" ", s.blank), n)}
+		return n, nil
 	case <-s.source:
-		return nil
+		return nil, nil
 	}
 }
 
 // note records the viewer of an event.
-func (s *ticking) note(ctx context.Context) {
-	v := auth.ViewerFrom(ctx)
+func (s *ticking) note(e *graph.Execution) {
+	v := e.Viewer
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.viewers = append(s.viewers, string(v.User))
@@ -191,6 +190,38 @@ func TestResults_EachEventIsPaid(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestResults_AnErrorOfTheSourceIsTheLast, unless nobody waits for it.
+func TestResults_AnErrorOfTheSourceIsTheLast(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	s.fails = &fault.Error{Code: fault.Conflict, Reason: fault.ReasonResync, Msg: "read it again"}
+	r := e.startResults(t.Context(), t)
+	defer func() { r.end(); <-s.ended }()
+	if done := r.next(); done == nil || len(done.errors) != 1 || firstCode(done.errors) != codeResync || !done.isNull() {
+		t.Errorf("got %+v", done)
+	}
+	if done := r.next(); done != nil {
+		t.Errorf("after the error: %+v", done)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	left := e.startResults(ctx, t)
+	defer func() { left.end(); <-s.ended }()
+	left.source = &leavingSource{left.source, leave}
+	if done := left.next(); done != nil {
+		t.Errorf("after the client has left: %+v", done)
+	}
+}
+
+// leavingSource is a source whose client leaves while it reads the next event.
+type leavingSource struct {
+	graph.Source
+	leave func()
+}
+
+func (s *leavingSource) Next(ctx context.Context, pay func() bool) (any, error) {
+	s.leave()
+	return s.Source.Next(ctx, pay)
 }
 
 // TestSubscription_EndsWithoutPoints: over either transport the last result has the error.

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -9,148 +8,159 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/answer"
+	"carrel/dataloader"
+	"carrel/library"
+	"carrel/paste"
+	"carrel/principal"
 )
 
-// bodyExtension is the name of the extension of an operation that stores the Body of its next
-// answer.
-const bodyExtension = "carrel.body"
-
-// SetBody sets the Body to which the next answer of op is written. Without a Body, the answer is in
-// the Response and has no size limit.
-func SetBody(op *graphql.OperationContext, body *answer.Body) {
-	op.Stats.SetExtension(bodyExtension, body)
+// Execution is one operation to execute, with all that its resolvers may need. A subscription has one
+// Execution, in which Viewer, Body and Event are new for each event.
+type Execution struct {
+	*graphql.OperationContext
+	Viewer  *principal.Viewer
+	Locales []string // that the request accepts, the preferred one first
+	// Plans are those of the document. If it is nil, there is no plan of the whole operation, and each of
+	// its pages is planned anew.
+	Plans *Pages
+	// Body is what the data is written to.
+	Body    *answer.Body
+	Event   any                        // of a subscription, as its Source has returned it
+	Present graphql.ErrorPresenterFunc // returns errors as clients see them
+	Loaders *dataloader.Loaders        // set by Execute
 }
 
-// BodyOf returns the Body that SetBody has set for op, or nil.
-func BodyOf(op *graphql.OperationContext) *answer.Body {
-	body, _ := op.Stats.GetExtension(bodyExtension).(*answer.Body)
-	return body
+// Executor executes operations.
+type Executor interface {
+	// Schema returns the schema that documents are validated against.
+	Schema() *ast.Schema
+	// Execute executes a query or a mutation, or writes the event of a subscription. The data is in the
+	// Body; the errors are those of fields.
+	Execute(ctx context.Context, e *Execution) gqlerror.List
+	// Subscribe starts a subscription, which lasts until ctx ends. The errors say why it did not start.
+	Subscribe(ctx context.Context, e *Execution) (Source, gqlerror.List)
 }
 
-// ExecutableSchema is a schema whose subscriptions are read event by event. Exec only runs queries
-// and mutations.
-type ExecutableSchema interface {
-	graphql.ExecutableSchema
-	// Subscribe starts the subscription that is the operation of ctx. It lasts until ctx ends. The
-	// errors say why it did not start.
-	Subscribe(ctx context.Context) (Subscription, gqlerror.List)
-	// Answer answers an operation by its plan, if it has one, and writes the data to the Body. It
-	// reports whether it did; then there are no errors. If it has read something but did not
-	// answer, Exec must be called with started, which contains what was read. Otherwise started is
-	// nil.
-	Answer(ctx context.Context, r *Request) (answered bool, started context.Context)
-}
-
-// Request is an operation to be answered, with the plans of its document and the Body for its
-// answer.
-type Request struct {
-	Op    *graphql.OperationContext
-	Pages *Pages // if nil, there are no plans
-	Body  *answer.Body
-}
-
-// Subscription is a running subscription. It is used by one goroutine at a time.
-type Subscription interface {
+// Source is the source of the events of a subscription. It is used by one goroutine at a time.
+type Source interface {
 	// Await waits until Next has something to return, or until ctx ends. It may return early; then
 	// Next waits for the rest. Thousands of goroutines wait here for hours, so it needs much less
 	// stack than Next.
 	Await(ctx context.Context)
-	// Next waits for the next event and returns its response, or nil at the end. The values of ctx,
-	// such as the viewer, apply to this event only. Next calls pay before it computes the event. If
-	// pay returns false, the subscription ends without the event.
-	Next(ctx context.Context, pay func() bool) *graphql.Response
+	// Next waits for the next event and returns it. It calls pay before it does more work for the
+	// event; if pay returns false, the event is nil. After an error there are no more events.
+	Next(ctx context.Context, pay func() bool) (event any, err error)
 	// Cursor returns a cursor, or "" if there is none. A subscription after it gets all events that
 	// this one did not return, and may get recent ones again. It is called when pay has returned
 	// false.
 	Cursor() string
 }
 
-// NewSchema returns the generated schema, which writes answers to the Body of their operation. The
-// generated Exec writes to a buffer without a limit, which a subscription keeps at the size of its
-// longest event.
-func NewSchema(c Config) ExecutableSchema {
-	return schema{NewExecutableSchema(c).(*executableSchema)}
+type executionKey struct{}
+
+// In returns a context for the resolvers of the operation.
+func (e *Execution) In(ctx context.Context) context.Context {
+	return context.WithValue(ctx, executionKey{}, e)
 }
 
-type schema struct{ *executableSchema }
+// ExecutionOf returns the Execution whose fields ctx resolves.
+func ExecutionOf(ctx context.Context) *Execution { return ctx.Value(executionKey{}).(*Execution) }
 
-// Exec prepares a query or a mutation, which is run once by calling the result.
-func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	op, ec := s.execution(ctx)
-	resolve := ec._Query
-	switch op.Operation.Operation {
+// Resolving returns a context for the generated code, which collects its errors.
+func (e *Execution) Resolving(ctx context.Context) context.Context {
+	return graphql.WithResponseContext(graphql.WithOperationContext(e.In(ctx), e.OperationContext), e.Present, e.RecoverFunc)
+}
+
+// Generated executes operations without plans by the generated code. It writes answers to their Body:
+// the generated Exec would write to a buffer without a limit.
+type Generated struct{ schema *executableSchema }
+
+var _ Executor = Generated{}
+
+// NewGenerated returns the generated code with resolvers.
+func NewGenerated(r ResolverRoot) Generated {
+	return Generated{NewExecutableSchema(Config{Schema: Served(), Resolvers: r}).(*executableSchema)}
+}
+
+// Schema implements Executor.
+func (g Generated) Schema() *ast.Schema { return g.schema.Schema() }
+
+// Execute implements Executor.
+func (g Generated) Execute(ctx context.Context, e *Execution) gqlerror.List {
+	ctx, ec := g.prepare(ctx, e)
+	var data graphql.Marshaler
+	switch e.Operation.Operation {
 	case ast.Mutation:
-		resolve = ec._Mutation
+		data = ec._Mutation(ctx, e.Operation.SelectionSet)
 	case ast.Subscription:
-		return graphql.OneShot(graphql.ErrorResponse(ctx, "a subscription is started by Subscribe"))
+		data = ec.event(ctx, e.Event)
+	default:
+		data = ec._Query(ctx, e.Operation.SelectionSet)
 	}
-	done := false
-	return func(ctx context.Context) *graphql.Response {
-		if done {
-			return nil
+	data.MarshalGQL(e.Body)
+	e.Body.Finish()
+	return graphql.GetErrors(ctx)
+}
+
+func (g Generated) prepare(ctx context.Context, e *Execution) (context.Context, *executionContext) {
+	if e.Plans == nil {
+		e.Plans = NewPages(e.RawQuery)
+	}
+	return e.Resolving(ctx), newExecutionContext(e.OperationContext, g.schema, nil)
+}
+
+// Page resolves a page that was read for the field of ctx, a context for the generated code. If an
+// error makes it null, it is graphql.Null.
+func (g Generated) Page(ctx context.Context, e *Execution, conn *library.LibraryConnection) graphql.Marshaler {
+	ec := newExecutionContext(e.OperationContext, g.schema, nil)
+	return ec._LibraryConnection(ctx, graphql.GetFieldContext(ctx).Field.Selections, conn)
+}
+
+// SourceResolver must be implemented by a ResolverRoot with subscriptions. The generated
+// SubscriptionResolver, which has to return a channel for each subscription, is not used.
+type SourceResolver interface {
+	// LibraryChanged returns library.LibraryChange events.
+	LibraryChanged(ctx context.Context, principalID string, after *string) (Source, error)
+	// PasteCreated returns *paste.Paste events.
+	PasteCreated(ctx context.Context, after *string) (Source, error)
+}
+
+// Subscribe implements Executor. The operation has one field.
+func (g Generated) Subscribe(ctx context.Context, e *Execution) (source Source, errs gqlerror.List) {
+	ctx, ec := g.prepare(ctx, e)
+	field, resolve := ec.subscribed(), ec.Resolvers.(SourceResolver)
+	prepare, start := ec.fieldContext_Subscription_libraryChanged, func(ctx context.Context) (any, error) {
+		args := graphql.GetFieldContext(ctx).Args
+		return resolve.LibraryChanged(ctx, args["principalId"].(string), args["after"].(*string))
+	}
+	if field.Name == "pasteCreated" {
+		prepare, start = ec.fieldContext_Subscription_pasteCreated, func(ctx context.Context) (any, error) {
+			return resolve.PasteCreated(ctx, graphql.GetFieldContext(ctx).Args["after"].(*string))
 		}
-		done = true
-		return respond(op, resolve(ctx, op.Operation.SelectionSet))
 	}
+	graphql.ResolveField(ctx, e.OperationContext, field, prepare, start, nil,
+		func(_ context.Context, _ ast.SelectionSet, started Source) graphql.Marshaler {
+			source = started
+			return graphql.Null
+		}, true, true)
+	return source, graphql.GetErrors(ctx)
 }
 
-// Answer implements ExecutableSchema. Plans are executed by package resolvers.
-func (s schema) Answer(context.Context, *Request) (bool, context.Context) {
-	return false, nil
+// subscribed returns the field of a subscription.
+func (ec *executionContext) subscribed() graphql.CollectedField {
+	return graphql.CollectFields(ec.OperationContext, ec.Operation.SelectionSet, subscriptionImplementors)[0]
 }
 
-// Subscribe implements ExecutableSchema.
-func (s schema) Subscribe(ctx context.Context) (Subscription, gqlerror.List) {
-	op, ec := s.execution(ctx)
-	next := ec._Subscription(ctx, op.Operation.SelectionSet)
-	if errs := graphql.GetErrors(ctx); errs != nil {
-		return nil, errs
+// event resolves an event of a subscription.
+func (ec *executionContext) event(ctx context.Context, event any) graphql.Marshaler {
+	field := ec.subscribed()
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription", Field: field})
+	data := graphql.NewFieldSet([]graphql.CollectedField{field})
+	switch event := event.(type) {
+	case library.LibraryChange:
+		data.Values[0] = ec.marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx, field.Selections, event)
+	case *paste.Paste:
+		data.Values[0] = ec.marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx, field.Selections, event)
 	}
-	return &generated{op, next}, nil
-}
-
-// execution prepares the operation of ctx.
-func (s schema) execution(ctx context.Context) (*graphql.OperationContext, *executionContext) {
-	op := graphql.GetOperationContext(ctx)
-	if PagesOf(op) == nil {
-		SetPages(op, NewPages(op.RawQuery))
-	}
-	return op, newExecutionContext(op, s.executableSchema, nil)
-}
-
-// generated is a subscription that the generated code runs. It takes each event from the channel
-// that its resolver has returned.
-type generated struct {
-	op   *graphql.OperationContext
-	next func(context.Context) graphql.Marshaler
-}
-
-// Await implements Subscription. The generated code waits in Next.
-func (*generated) Await(context.Context) {}
-
-// Next implements Subscription. It pays before it waits, because the generated code computes an event
-// as soon as it arrives.
-func (g *generated) Next(ctx context.Context, pay func() bool) *graphql.Response {
-	if !pay() {
-		return nil
-	}
-	return respond(g.op, g.next(ctx))
-}
-
-// Cursor implements Subscription. The generated code knows no positions.
-func (*generated) Cursor() string { return "" }
-
-// respond writes the answer. It returns nil if data is nil.
-func respond(op *graphql.OperationContext, data graphql.Marshaler) *graphql.Response {
-	if data == nil {
-		return nil
-	}
-	if body := BodyOf(op); body != nil {
-		data.MarshalGQL(body)
-		body.Finish()
-		return &graphql.Response{}
-	}
-	var buf bytes.Buffer
-	data.MarshalGQL(&buf)
-	return &graphql.Response{Data: buf.Bytes()}
+	return data
 }

@@ -18,7 +18,7 @@ func TestLibraryArguments_AreDecodedTheSameWay(t *testing.T) {
 	}
 	const query = `{ viewer { library { nodes { id } } } }`
 	op, fields := libraries(t, query)
-	SetPages(op, NewPages(query))
+	e := &Execution{OperationContext: op, Plans: NewPages(query)}
 	ec := newExecutionContext(op, nil, nil)
 	var none library.LibraryQuery
 	for _, arg := range parsedSchema.Types["User"].Fields.ForName("library").Arguments {
@@ -31,7 +31,7 @@ func TestLibraryArguments_AreDecodedTheSameWay(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", arg.Name, err)
 		}
-		request := newPageRequest(op, fields[0], args).Query
+		request := e.pageRequest(fields[0], args).Query
 		var planned library.LibraryQuery
 		if err := setArgument(t.Context(), op, &planned, arg.Name, value); err != nil {
 			t.Errorf("%s: %v", arg.Name, err)

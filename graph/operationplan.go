@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -13,13 +14,13 @@ import (
 	"carrel/principal"
 )
 
-// OperationPlan is a query that is compiled as a whole, so that it can be answered without gqlgen's
-// executor. It has one field that reads a user, a group or an item, and below it only fields that
+// OperationPlan is a query that is compiled as a whole, so that it is executed without the generated
+// code. It has one field that reads a user, a group or an item, and below it only fields that
 // need no further read, except one page of a library. ADR 36 says why. It is immutable and may be
 // shared by operations.
 type OperationPlan struct {
 	// Field is the field of Query that reads the object.
-	Field string
+	Field graphql.CollectedField
 	// id is the argument that identifies the object, and tenant the tenant in which a URL is looked
 	// up.
 	id, tenant  argument
@@ -37,7 +38,8 @@ type principalPlan struct {
 // Object is the input of an OperationPlan: a user or group, an item, or nothing.
 type Object struct {
 	Principal *principal.Header
-	Page      *Page // of its library, if the plan needs it
+	Page      *Page             // of its library, if the plan needs it
+	Resolved  graphql.Marshaler // the page, if the generated code has resolved it
 	Item      *Row
 }
 
@@ -45,7 +47,7 @@ type Object struct {
 var readsOf = map[string][]string{
 	"viewer": {"User"}, "user": {"User"}, "group": {"Group"}, "principal": {"User", "Group"},
 	"content": {"Content"}, "node": {"User", "Group", "Content"}, "contentByUrl": {"Content"},
-	// byKey may return other types too, which the executor answers.
+	// byKey may return other types too, for which the plan is not used.
 	"byKey": {"Content"},
 }
 
@@ -55,8 +57,8 @@ var idsOf = map[string]string{"contentByUrl": "url", "byKey": "key"}
 // IsPlanned reports whether a plan can start with a field of Query.
 func IsPlanned(field string) bool { return readsOf[field] != nil }
 
-// ID returns the argument that identifies the object to read. ok is false if only the executor can
-// evaluate it.
+// ID returns the argument that identifies the object to read. ok is false if only the generated code
+// can evaluate it.
 func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
 	value, _, err := p.id.of(variables)
 	id, ok = value.(string)
@@ -64,7 +66,7 @@ func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
 }
 
 // Tenant returns the argument tenant of the field that reads, or nil if it is null or missing. ok is
-// false if only the executor can evaluate it.
+// false if only the generated code can evaluate it.
 func (p *OperationPlan) Tenant(variables map[string]any) (tenant *string, ok bool) {
 	value, _, err := p.tenant.of(variables)
 	if value == nil || err != nil {
@@ -82,8 +84,8 @@ func (p *OperationPlan) PageOf(id principal.ID) *PageField {
 	return p.user.page
 }
 
-// Write writes the answer to body. If ok is false, nothing was written, and the generated code must
-// report a value that is not in the schema.
+// Write writes the answer to body. If ok is false, nothing was written, because a value is not in the
+// schema.
 func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 	if !o.known() {
 		return false
@@ -106,7 +108,7 @@ func (o *Object) known() bool {
 		(o.Item == nil || o.Item.knownItem())
 }
 
-// planOperation compiles an operation. It returns nil if the executor must run it.
+// planOperation compiles an operation. It returns nil if the generated code must execute it.
 func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pages) *OperationPlan {
 	if op.Operation.Operation != ast.Query {
 		return nil
@@ -115,7 +117,7 @@ func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pag
 	p := c.plan
 	p.query = compile(&c.compiler, op.Operation.SelectionSet, c.field, queryImplementors)
 	p.steps = c.want.steps
-	if w := &c.want; w.Unplanned || p.Field == "" || w.Creators || w.Permissions || len(w.Texts) > 0 {
+	if w := &c.want; w.Unplanned || p.Field.Field == nil || w.Creators || w.Permissions || len(w.Texts) > 0 {
 		return nil
 	}
 	return p
@@ -128,14 +130,14 @@ type operationCompiler struct {
 	plan  *OperationPlan
 }
 
-// field compiles a field of Query. Only one field may read, because the executor reads several
+// field compiles a field of Query. Only one field may read, because the generated code reads several
 // concurrently.
 func (c *operationCompiler) field(f graphql.CollectedField) writer[*Object] {
 	types := readsOf[f.Name]
-	if types == nil || c.plan.Field != "" {
+	if types == nil || c.plan.Field.Field != nil {
 		return nil
 	}
-	c.plan.Field = f.Name
+	c.plan.Field = f
 	c.plan.id = argumentOf(f, cmp.Or(idsOf[f.Name], "id"))
 	c.plan.tenant = argumentOf(f, "tenant")
 	if slices.Contains(types, "User") {
@@ -169,7 +171,14 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 				return nil
 			}
 			page := p.page.plan.below
-			return func(b []byte, o *Object) []byte { return page.append(b, o.Page) }
+			return func(b []byte, o *Object) []byte {
+				if o.Resolved != nil {
+					written := bytes.NewBuffer(b)
+					o.Resolved.MarshalGQL(written)
+					return written.Bytes()
+				}
+				return page.append(b, o.Page)
+			}
 		}
 		write := principalFields[f.Name]
 		if write == nil {
@@ -181,7 +190,7 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 
 // page compiles a field with the name library. It returns nil if the field cannot be planned.
 func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
-	p := &PageField{field: f, plan: c.pages.plan(c.op, f)}
+	p := &PageField{Field: f, plan: c.pages.plan(c.op, f)}
 	if p.plan.Unplanned || !p.bind(c.ctx, c.op) {
 		return nil
 	}

@@ -20,24 +20,24 @@ type PageRequest struct {
 // CurrentPage returns the request of the field that ctx resolves.
 func CurrentPage(ctx context.Context) PageRequest {
 	field := graphql.GetFieldContext(ctx)
-	return newPageRequest(graphql.GetOperationContext(ctx), field.Field, field.Args)
+	return ExecutionOf(ctx).pageRequest(field.Field, field.Args)
 }
 
 // PageBelow returns the request of a field of the operation that is resolved later. The error is
 // the one that the field will report.
 func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, error) {
-	op := graphql.GetOperationContext(ctx)
-	args, err := newExecutionContext(op, nil, nil).field_User_library_args(ctx, field.ArgumentMap(op.Variables))
+	e := ExecutionOf(ctx)
+	args, err := newExecutionContext(e.OperationContext, nil, nil).field_User_library_args(ctx, field.ArgumentMap(e.Variables))
 	if err != nil {
 		return PageRequest{}, err
 	}
-	return newPageRequest(op, field, args), nil
+	return e.pageRequest(field, args), nil
 }
 
-// newPageRequest returns the request of a field with decoded arguments. It requests only what is
+// pageRequest returns the request of a field with decoded arguments. It requests only what is
 // selected.
-func newPageRequest(op *graphql.OperationContext, field graphql.CollectedField, args map[string]any) PageRequest {
-	p := PagesOf(op).plan(op, field)
+func (e *Execution) pageRequest(field graphql.CollectedField, args map[string]any) PageRequest {
+	p := e.Plans.plan(e.OperationContext, field)
 	var q library.LibraryQuery
 	q.First, _ = args["first"].(*int)
 	q.After, _ = args["after"].(*string)
@@ -68,7 +68,7 @@ func (p *PagePlan) setReads(q *library.LibraryQuery) {
 type Pages struct {
 	mu    sync.Mutex
 	plans map[*ast.Field]*PagePlan
-	// operations maps operations to their plans, or to nil if the executor must run them.
+	// operations maps operations to their plans, or to nil if the generated code must execute them.
 	operations map[*ast.OperationDefinition]*OperationPlan
 	capacity   int // the number of steps that may still be cached
 }
@@ -109,8 +109,8 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 	return p
 }
 
-// Operation returns the plan of the operation, or nil if the executor must run it. A plan that does
-// not fit is not used: compiling it for each operation would cost as much as the executor.
+// Operation returns the plan of the operation, or nil if the generated code must execute it. A plan that does
+// not fit is not used: compiling it for each operation would cost as much as the generated code.
 func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *OperationPlan {
 	if ps == nil {
 		return nil
@@ -135,19 +135,4 @@ func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *O
 	}
 	ps.operations[op.Operation] = p
 	return p
-}
-
-// pagesExtension is the name of the extension of an operation that stores its Pages.
-const pagesExtension = "carrel.pages"
-
-// SetPages makes the operation share the Pages of its document. Without it, each operation compiles
-// its own.
-func SetPages(op *graphql.OperationContext, pages *Pages) {
-	op.Stats.SetExtension(pagesExtension, pages)
-}
-
-// PagesOf returns the Pages of the operation, which Exec and Subscribe have set.
-func PagesOf(op *graphql.OperationContext) *Pages {
-	pages, _ := op.Stats.GetExtension(pagesExtension).(*Pages)
-	return pages
 }

@@ -124,8 +124,8 @@ func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			query := `{ viewer { library { pageInfo { ` + c.flag + ` } } } }`
 			op, fields := libraries(t, query)
-			SetPages(op, NewPages(query))
-			if diff := cmp.Diff(c.want, newPageRequest(op, fields[0], c.args).Query); diff != "" {
+			e := &Execution{OperationContext: op, Plans: NewPages(query)}
+			if diff := cmp.Diff(c.want, e.pageRequest(fields[0], c.args).Query); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
 			}
 		})

@@ -85,8 +85,8 @@ func planPage(op *graphql.OperationContext, below ast.SelectionSet) *PagePlan {
 	return &c.want
 }
 
-// Write writes the page as a part of body, which may be nil. If ok is false, the generated code
-// must report a value that is not in the schema.
+// Write writes the page as a part of body. If ok is false, the generated code must report a value
+// that is not in the schema.
 func (p *PagePlan) Write(page *Page, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	if !page.known() {
 		return nil, false

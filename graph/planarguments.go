@@ -65,17 +65,17 @@ func (a *argument) of(variables map[string]any) (value any, given bool, err erro
 
 // PageField is a field of an OperationPlan that has the name library, and so returns a page.
 type PageField struct {
-	field     graphql.CollectedField
+	Field     graphql.CollectedField
 	plan      *PagePlan
 	query     library.LibraryQuery // with the arguments that the document fixes
 	variables []argument           // the other arguments
 }
 
 // bind reads the arguments that the document fixes. It reports whether they are valid; otherwise
-// the executor reports the errors.
+// the generated code reports the errors.
 func (p *PageField) bind(ctx context.Context, op *graphql.OperationContext) bool {
-	for _, def := range p.field.Definition.Arguments {
-		a := argumentOf(p.field, def.Name)
+	for _, def := range p.Field.Definition.Arguments {
+		a := argumentOf(p.Field, def.Name)
 		if a.value != nil {
 			p.variables = append(p.variables, a)
 		}
@@ -87,7 +87,7 @@ func (p *PageField) bind(ctx context.Context, op *graphql.OperationContext) bool
 }
 
 // Request returns the request of the field for the variables of an operation. If ok is false, the
-// executor must report the error.
+// generated code must report the error.
 func (p *PageField) Request(ctx context.Context, op *graphql.OperationContext) (r PageRequest, ok bool) {
 	r = PageRequest{p.query, p.plan}
 	for i := range p.variables {

@@ -25,8 +25,8 @@ type pastesPage struct {
 }
 
 // WritePastes writes a page of pastes, the result of the field that ctx resolves, as a part of
-// body, which may be nil. If ok is false, the generated code must write it, because something is
-// selected that only a resolver can answer. If SelectsBodies, all bodies must be loaded.
+// body. If ok is false, the generated code must write it, because something is selected that only a
+// resolver can answer. If SelectsBodies, all bodies must be loaded.
 func WritePastes(ctx context.Context, conn *paste.Connection, body *answer.Body) (m graphql.Marshaler, ok bool) {
 	p := planPastes(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx).Field.Selections)
 	if p.want.Unplanned {

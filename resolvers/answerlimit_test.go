@@ -5,34 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-
 	answers "carrel/answer"
-	"carrel/auth"
 	"carrel/graph"
 	"carrel/principal"
 )
 
 // bounded runs a query whose answer may have at most limit bytes.
-func (g *gateway) bounded(exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
+func (g *gateway) bounded(exec graph.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
 	return g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, v, query, limit)
 }
 
 // boundedIn is bounded with the memory for answers.
-func (g *gateway) boundedIn(memory *answers.Memory, exec *executor.Executor, v *principal.Viewer, query string, limit int) (string, error) {
+func (g *gateway) boundedIn(memory *answers.Memory, exec graph.Executor, v *principal.Viewer, query string, limit int) (string, error) {
 	g.t.Helper()
-	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
-	op, errs := exec.CreateOperationContext(ctx, &graphql.RawParams{Query: query})
-	if errs != nil {
-		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
-	}
-	body := answers.New(limit, memory, "", nil)
-	graph.SetBody(op, body)
-	respond, ctx := exec.DispatchOperation(ctx, op)
-	if resp := respond(ctx); body.Err() == nil && (len(resp.Data) > 0 || len(resp.Errors) > 0) {
-		g.t.Fatalf("%v: %s", resp.Errors, resp.Data)
+	e, body := g.execution(v, query, nil), answers.New(limit, memory, "", nil)
+	e.Body = body
+	if errs := exec.Execute(g.t.Context(), e); body.Err() == nil && len(errs) > 0 {
+		g.t.Fatal(errs)
 	}
 	text := string(bytes.Join(body.Chunks(), nil))
 	body.Release()
@@ -61,7 +51,7 @@ func TestAnswerLimit_PlannedAndUnplannedPagesCountTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := g.must(as("u:acme:eve"), query).raw
-			for way, exec := range map[string]*executor.Executor{"planned": g.exec, "unplanned": g.slow} {
+			for way, exec := range map[string]graph.Executor{"planned": g.exec, "unplanned": g.slow} {
 				if got, err := g.bounded(exec, as("u:acme:eve"), query, len(want)); err != nil || got != want {
 					t.Errorf("%s: %v, %d bytes of %d", way, err, len(got), len(want))
 				}

@@ -1,14 +1,13 @@
 package resolvers_test
 
 import (
-	"context"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/auth"
+	answers "carrel/answer"
 	"carrel/core/cursor"
 	"carrel/graph"
 	"carrel/library"
@@ -24,25 +23,19 @@ const pageQuery = `query($id: ID!) { user(id: $id) { library(first: 20) {
 func BenchmarkPage(b *testing.B) {
 	g := newGateway(b)
 	g.fillLibrary(40)
-	doc, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(b.Context()),
-		&graphql.RawParams{Query: pageQuery, Variables: map[string]any{"id": "u:acme:eve"}})
-	if errs != nil {
-		b.Fatal(errs)
-	}
-	pages := graph.NewPages(pageQuery) // the edge caches it with the document
+	parsed := g.execution(nil, pageQuery, map[string]any{"id": "u:acme:eve"})
+	plans := graph.NewPages(pageQuery) // the edge caches it with the document
+	memory := answers.NewMemory(1<<30, 1<<30)
 	defer reportCPU(b)()
 	for b.Loop() {
-		op := &graphql.OperationContext{
-			RawQuery: pageQuery, Variables: doc.Variables, Doc: doc.Doc, Operation: doc.Operation,
-			RecoverFunc:            graphql.DefaultRecover,
-			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
-			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+		e := &graph.Execution{OperationContext: &graphql.OperationContext{RawQuery: pageQuery, Variables: parsed.Variables,
+			Doc: parsed.Doc, Operation: parsed.Operation, RecoverFunc: graphql.DefaultRecover},
+			Viewer: as("u:acme:eve"), Plans: plans, Present: parsed.Present, Body: answers.New(1<<20, memory, "", nil)}
+		errs := g.exec.Execute(b.Context(), e)
+		if len(errs) > 0 || e.Body.Size() < 2000 {
+			b.Fatalf("%v %s", errs, written(e))
 		}
-		graph.SetPages(op, pages)
-		respond, ctx := g.exec.DispatchOperation(auth.WithViewer(b.Context(), as("u:acme:eve")), op)
-		if resp := respond(ctx); len(resp.Errors) > 0 || len(resp.Data) < 2000 {
-			b.Fatalf("%v %s", resp.Errors, resp.Data)
-		}
+		e.Body.Release()
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (g *gateway) served(spent func(signedIn bool, points float64)) http.Handler {
 	g.t.Helper()
 	h, err := edge.New(edge.Config{
-		Schema:       g.executable,
+		Schema:       g.exec,
 		Authenticate: func(context.Context, []string) (auth.Caller, error) { return auth.Caller{User: "u:acme:eve"}, nil },
 		Limits:       edge.DefaultLimits(),
 		Log:          slog.New(slog.DiscardHandler),

@@ -3,9 +3,7 @@ package resolvers
 import (
 	"context"
 
-	"carrel/auth"
 	"carrel/core/cursor"
-	"carrel/dataloader"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -17,7 +15,7 @@ func (r contents) CreatedBy(ctx context.Context, c *library.Content) (*principal
 
 // Members returns a page of the item's members.
 func (r contents) Members(ctx context.Context, c *library.Content, first *int, after *string) (*library.ContentMemberConnection, error) {
-	return r.Library.Members(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
+	return r.Library.Members(ctx, viewer(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // ViewerRole returns the viewer's role on the item, or nil if the viewer has none.
@@ -56,7 +54,7 @@ func (r contents) ViewerCanDelete(ctx context.Context, c *library.Content) (bool
 // permissions returns the viewer's permissions on an item. It never returns nil without an error:
 // if the item has just become invisible, the viewer has no permissions on it.
 func permissions(ctx context.Context, c *library.Content) (*library.Permissions, error) {
-	s, err := dataloader.From(ctx).Permissions.Load(ctx, c.ID)
+	s, err := loaders(ctx).Permissions.Load(ctx, c.ID)
 	if err == nil && s == nil {
 		s = &library.Permissions{}
 	}

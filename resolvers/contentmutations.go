@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 )
@@ -27,7 +26,7 @@ func outcomeOf(ctx context.Context, out *library.ContentOutcome, err error) (out
 		return outcome{faults: faults}, err
 	}
 	if out.Content != nil {
-		dataloader.From(ctx).Items(out.Content)
+		loaders(ctx).Items(out.Content)
 	}
 	return outcome{id: &out.ID, content: out.Content, edge: out.Edge, edges: out.Edges, fanOut: &out.FanOut}, nil
 }

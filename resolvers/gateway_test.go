@@ -1,6 +1,7 @@
 package resolvers_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,15 +9,19 @@ import (
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 	"go.uber.org/goleak"
 
-	"carrel/auth"
+	answers "carrel/answer"
 	"carrel/core/journal"
 	"carrel/core/naming"
 	"carrel/core/sched"
+	"carrel/dataloader"
 	"carrel/domain"
 	"carrel/domain/domaintest"
 	"carrel/graph"
@@ -35,11 +40,10 @@ type gateway struct {
 	t   testing.TB
 	spy *spy
 	// schema is the schema of its answers.
-	schema     *ast.Schema
-	executable graph.ExecutableSchema
-	exec       *executor.Executor
-	slow       *executor.Executor // the same without plans
-	following  followers
+	schema    *ast.Schema
+	exec      graph.Executor
+	slow      graph.Executor // the same without plans
+	following followers
 }
 
 // followers counts the current followers of libraries.
@@ -218,27 +222,29 @@ func newGatewayOn(t testing.TB, wrap func(*domain.Store)) *gateway {
 	root := &resolvers.Root{Services: watched.services(), Schema: subgraph, Limits: graph.Limits{DefaultPageSize: 20,
 		MaxPageSize: 100, MaxDepth: 12, MaxCost: 5000, MaxShareTargets: 100, MaxBodyBytes: 1 << 20}}
 	schema := resolvers.NewSchema(root)
-	return &gateway{t: t, spy: watched, schema: schema.Schema(), executable: schema, exec: executor.New(schema),
-		slow: executor.New(unplanned{schema}), following: following}
+	return &gateway{t: t, spy: watched, schema: schema.Schema(), exec: schema, slow: unplanned{graph.NewGenerated(root), root},
+		following: following}
 }
 
-// unplanned is the schema without the planning that NewSchema adds.
-type unplanned struct{ graphql.ExecutableSchema }
-
-// executed is the schema whose operations are all run by the executor.
-type executed struct{ graph.ExecutableSchema }
-
-// Answer implements graph.ExecutableSchema.
-func (executed) Answer(context.Context, *graph.Request) (bool, context.Context) {
-	return false, nil
+// unplanned executes operations by the generated code, without plans of pages.
+type unplanned struct {
+	graph.Generated
+	root *resolvers.Root
 }
 
-func (u unplanned) Exec(ctx context.Context) graphql.ResponseHandler {
-	op := graphql.GetOperationContext(ctx)
-	plain := op.ResolverMiddleware
-	handle := u.ExecutableSchema.Exec(ctx)
-	op.ResolverMiddleware = plain
-	return handle
+// Execute implements graph.Executor.
+func (u unplanned) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
+	e.Loaders = dataloader.New(u.root.People, u.root.Library, u.root.Pages, e.Viewer, nil)
+	return u.Generated.Execute(ctx, e)
+}
+
+// executed executes no operation by its plan.
+type executed struct{ graph.Executor }
+
+// Execute implements graph.Executor.
+func (x executed) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
+	e.Plans = nil
+	return x.Executor.Execute(ctx, e)
 }
 
 // answer is a response.
@@ -254,28 +260,49 @@ func (g *gateway) do(v *principal.Viewer, query string, variables ...any) answer
 	return g.doWith(g.exec, v, query, variables...)
 }
 
-func (g *gateway) doWith(exec *executor.Executor, v *principal.Viewer, query string, variables ...any) answer {
+func (g *gateway) doWith(exec graph.Executor, v *principal.Viewer, query string, variables ...any) answer {
 	g.t.Helper()
-	params := &graphql.RawParams{Query: query, Variables: map[string]any{}}
+	given := map[string]any{}
 	for i := 0; i < len(variables); i += 2 {
-		params.Variables[variables[i].(string)] = variables[i+1]
+		given[variables[i].(string)] = variables[i+1]
 	}
-	ctx := graphql.StartOperationTrace(auth.WithViewer(g.t.Context(), v))
-	op, errs := exec.CreateOperationContext(ctx, params)
-	if errs != nil {
-		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
+	e := g.execution(v, query, given)
+	errs := exec.Execute(g.t.Context(), e)
+	a := answer{raw: written(e)}
+	for _, err := range errs {
+		a.errs = append(a.errs, err)
 	}
-	respond, ctx := exec.DispatchOperation(ctx, op)
-	resp := respond(ctx)
-	a := answer{raw: string(resp.Data)}
-	for _, e := range resp.Errors {
-		a.errs = append(a.errs, e)
-	}
-	if err := json.Unmarshal(resp.Data, &a.data); err != nil {
-		g.t.Fatalf("%v in %s", err, resp.Data)
+	if err := json.Unmarshal([]byte(a.raw), &a.data); err != nil {
+		g.t.Fatalf("%v in %s", err, a.raw)
 	}
 	return a
 }
+
+// execution returns the execution of an operation, without plans and with a Body without limits.
+func (g *gateway) execution(v *principal.Viewer, query string, variables map[string]any) *graph.Execution {
+	g.t.Helper()
+	doc, errs := gqlparser.LoadQueryWithRules(g.schema, query, rules.NewDefaultRules())
+	if errs != nil {
+		g.t.Fatalf("the query is refused: %v\n%s", errs, query)
+	}
+	values, err := validator.VariableValues(g.schema, doc.Operations[0], variables)
+	if err != nil {
+		g.t.Fatalf("the variables are refused: %v\n%s", err, query)
+	}
+	return &graph.Execution{
+		OperationContext: &graphql.OperationContext{
+			RawQuery: query, Doc: doc, Operation: doc.Operations[0], Variables: values, RecoverFunc: graphql.DefaultRecover,
+			ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
+			RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
+		},
+		Viewer: v, Present: graphql.DefaultErrorPresenter, Body: unlimited(),
+	}
+}
+
+func unlimited() *answers.Body { return answers.New(1<<30, answers.NewMemory(1<<30, 1<<30), "", nil) }
+
+// written returns the data of an execution.
+func written(e *graph.Execution) string { return string(bytes.Join(e.Body.Chunks(), nil)) }
 
 // must runs an operation that must succeed, without userErrors.
 func (g *gateway) must(v *principal.Viewer, query string, variables ...any) answer {

@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"carrel/auth"
 	"carrel/graph"
 	"carrel/lease"
 )
@@ -15,12 +14,12 @@ func (q queries) Lease(ctx context.Context, id, token string) (*lease.Lease, err
 
 // IsKeyAvailable reports whether a key could be leased.
 func (q queries) IsKeyAvailable(ctx context.Context, key string) (bool, error) {
-	return q.Leases.KeyAvailable(ctx, auth.ViewerFrom(ctx), key)
+	return q.Leases.KeyAvailable(ctx, viewer(ctx), key)
 }
 
 // KeyHolder returns the lease that holds a key to an administrator.
 func (q queries) KeyHolder(ctx context.Context, key string, tenant *string) (*lease.Lease, error) {
-	return q.Leases.KeyHolder(ctx, auth.ViewerFrom(ctx), key, tenant)
+	return q.Leases.KeyHolder(ctx, viewer(ctx), key, tenant)
 }
 
 // AcquireLease leases keys.

@@ -3,10 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"github.com/99designs/gqlgen/graphql"
-
-	"carrel/auth"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -14,19 +10,19 @@ import (
 
 // page returns the page of owner's library for the field being resolved.
 func (r *Root) page(ctx context.Context, owner principal.ID) (*library.LibraryConnection, error) {
-	conn, err := r.Listing.Library(ctx, auth.ViewerFrom(ctx), owner, graph.CurrentPage(ctx).Query)
+	conn, err := r.Listing.Library(ctx, viewer(ctx), owner, graph.CurrentPage(ctx).Query)
 	if err != nil {
 		return nil, err
 	}
 	hold(ctx, conn.Bytes())
-	dataloader.From(ctx).Page(conn.Edges)
+	loaders(ctx).Page(conn.Edges)
 	return conn, nil
 }
 
 // hold reserves memory of the answer for bytes that were read, whether they are selected or not. The
 // answer fails if it is not free.
 func hold(ctx context.Context, bytes int) {
-	graph.BodyOf(graphql.GetOperationContext(ctx)).Hold(bytes)
+	graph.ExecutionOf(ctx).Body.Hold(bytes)
 }
 
 // Count counts the entries of the bucket. It is a resolver, so that they are only counted if the

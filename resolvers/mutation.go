@@ -5,9 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/auth"
 	"carrel/core/input"
-	"carrel/dataloader"
 	"carrel/principal"
 )
 
@@ -15,8 +13,8 @@ import (
 // begin forgets what was loaded for the previous one, so that each returns things as they are after
 // it.
 func (m mutations) begin(ctx context.Context) *principal.Viewer {
-	dataloader.From(ctx).Forget()
-	return auth.ViewerFrom(ctx)
+	loaders(ctx).Forget()
+	return viewer(ctx)
 }
 
 // optional converts an input field for the domain.

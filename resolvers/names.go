@@ -3,11 +3,9 @@ package resolvers
 import (
 	"context"
 
-	"carrel/auth"
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/urlname"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/note"
@@ -15,11 +13,11 @@ import (
 
 // ContentByURL returns the item with a URL.
 func (q queries) ContentByURL(ctx context.Context, url string, tenant *string) (*library.Content, error) {
-	item, err := q.Library.ContentByURL(ctx, auth.ViewerFrom(ctx), url, tenant)
+	item, err := q.Library.ContentByURL(ctx, viewer(ctx), url, tenant)
 	if err != nil || item == nil {
 		return nil, err
 	}
-	dataloader.From(ctx).Items(item)
+	loaders(ctx).Items(item)
 	return item, nil
 }
 
@@ -51,7 +49,7 @@ func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.K
 	if err != nil || item == nil {
 		return nil, err
 	}
-	v := auth.ViewerFrom(ctx)
+	v := viewer(ctx)
 	switch parsed.Kind {
 	case urlname.Branch:
 		return keyed(q.Pages.Branch(ctx, v, item.ID, &parsed.Branch, false))
@@ -78,7 +76,7 @@ func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
 
 // suggestionOf returns the suggestion of a key, if its other parts match.
 func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*note.Suggestion, error) {
-	s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), k.Suggestion)
+	s, err := q.Pages.Suggestion(ctx, viewer(ctx), k.Suggestion)
 	if err != nil || s == nil || s.Content.ID != item.ID || s.Branch != k.Branch || s.Locale != k.Locale {
 		return nil, err
 	}

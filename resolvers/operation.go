@@ -2,69 +2,59 @@ package resolvers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"carrel/answer"
-	"carrel/auth"
 	"carrel/core/id"
-	"carrel/dataloader"
+	"carrel/core/urlname"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
 )
 
-// Answer answers an operation by its plan. If anything is unexpected, the executor must answer it,
-// with the results of what was already read.
-func (s schema) Answer(ctx context.Context, req *graph.Request) (answered bool, started context.Context) {
-	p := req.Pages.Operation(ctx, req.Op)
-	if p == nil || ctx.Err() != nil {
-		return false, nil
+// planned returns the reading of an operation with a plan. It returns nil if the generated code must
+// execute the operation: there is no plan, or the id or the arguments have an error.
+func (s schema) planned(ctx context.Context, e *graph.Execution) *reading {
+	p := e.Plans.Operation(ctx, e.OperationContext)
+	if p == nil {
+		return nil
 	}
-	r := &reading{Root: s.root, op: req.Op, body: req.Body, plan: p, viewer: auth.ViewerFrom(ctx)}
+	r := &reading{schema: s, Execution: e, plan: p}
 	if !r.begin(ctx) {
-		return false, nil
+		return nil
 	}
-	ctx = s.root.withLoaders(ctx)
-	if r.read(ctx) && (req.Body.Err() != nil || p.Write(&r.found, req.Body)) {
-		return true, nil
-	}
-	if conn, ok := r.outcomes.page.value.(*library.LibraryConnection); ok {
-		dataloader.From(ctx).Page(conn.Edges) // the generated code loads fields of them
-	}
-	return false, context.WithValue(ctx, outcomesKey{}, &r.outcomes)
+	return r
 }
 
 // reading is the execution of an OperationPlan.
 type reading struct {
-	*Root
-	op     *graphql.OperationContext
-	body   *answer.Body
-	plan   *graph.OperationPlan
-	viewer *principal.Viewer
+	schema
+	*graph.Execution
+	plan *graph.OperationPlan
 	// What is read: the object with an id, and a page of its library.
-	id       string
-	tenant   *string          // in which a URL is looked up, or nil
-	page     *graph.PageField // or nil
-	request  graph.PageRequest
-	outcomes outcomes
-	found    graph.Object
+	id      string
+	tenant  *string          // in which a URL is looked up, or nil
+	page    *graph.PageField // or nil
+	request graph.PageRequest
+	found   graph.Object
+	errs    gqlerror.List
 }
 
-// begin determines what to read. It reports false if the executor must report an error in the id or
-// the arguments.
+// begin determines what to read. It reports false if the generated code must execute the operation.
 func (r *reading) begin(ctx context.Context) bool {
-	if r.plan.Field == "viewer" {
-		r.id = string(r.viewer.User)
-		return !r.viewer.SignedIn() || r.preparePage(ctx)
+	if r.plan.Field.Name == "viewer" {
+		r.id = string(r.Viewer.User)
+		return !r.Viewer.SignedIn() || r.preparePage(ctx)
 	}
 	var ok bool
-	if r.id, ok = r.plan.ID(r.op.Variables); !ok {
+	if r.id, ok = r.plan.ID(r.Variables); !ok {
 		return false
 	}
-	if r.plan.Field == "contentByUrl" || r.plan.Field == "byKey" {
-		r.tenant, ok = r.plan.Tenant(r.op.Variables)
-		return ok
+	if key := r.plan.Field.Name == "byKey"; key || r.plan.Field.Name == "contentByUrl" {
+		r.tenant, ok = r.plan.Tenant(r.Variables)
+		return ok && (!key || isItemKey(r.id))
 	}
 	switch kind := id.KindOf(r.id); {
 	case kind == id.Malformed:
@@ -75,7 +65,13 @@ func (r *reading) begin(ctx context.Context) bool {
 	// The id is that of an item, a lease, a paste or a suggestion. Of these, the plan of the field
 	// node can write only items. The fields user, group and principal are null for all of them, and
 	// content for all but items.
-	return r.plan.Field != "node" || id.KindOf(r.id) == id.Content
+	return r.plan.Field.Name != "node" || id.KindOf(r.id) == id.Content
+}
+
+// isItemKey reports whether a key is that of an item. No plan can write what others name.
+func isItemKey(text string) bool {
+	key, err := parseKey(text)
+	return err == nil && key.Kind == urlname.Content
 }
 
 // preparePage determines which page to read of the library of the user or group with the id.
@@ -88,45 +84,88 @@ func (r *reading) preparePage(ctx context.Context) bool {
 		return true
 	}
 	var ok bool
-	r.request, ok = r.page.Request(ctx, r.op)
+	r.request, ok = r.page.Request(ctx, r.OperationContext)
 	return ok
 }
 
-// read reads the object and the page of its library. It reports whether that succeeded.
-func (r *reading) read(ctx context.Context) bool {
-	var object any
-	if !r.outcomes.object.run(ctx, r.op, func() (err error) {
-		object, err = r.object(ctx)
-		r.outcomes.object.value = object
-		return err
-	}) {
-		return false
+var errUnknownValue = errors.New("a value that was read is not in the schema")
+
+// execute reads the object and the page of its library, and writes them. An error of either makes the
+// object null, because a page is not nullable.
+func (r *reading) execute(ctx context.Context) gqlerror.List {
+	ctx = r.In(ctx)
+	field := r.plan.Field
+	if !r.try(ctx, r.object, field) || r.page != nil && r.found.Principal != nil && !r.try(ctx, r.readPage, field, r.page.Field) {
+		r.found = graph.Object{}
 	}
-	switch o := object.(type) {
-	case *principal.User:
-		return r.principal(ctx, &o.Header)
-	case *principal.Group:
-		return r.principal(ctx, &o.Header)
-	case *library.Content:
-		r.found.Item = graph.RowOf(o)
-	case nil:
-	default: // byKey has found a branch, a revision, a draft or a suggestion
-		return false
+	if !r.plan.Write(&r.found, r.Body) {
+		r.try(ctx, func(context.Context) error { return errUnknownValue }, field)
+		r.plan.Write(&graph.Object{}, r.Body)
 	}
-	return true
+	return r.errs
 }
 
-// object reads the object of the field of Query with the method that resolves it. It returns nil if
-// there is no object that the viewer may see.
-func (r *reading) object(ctx context.Context) (any, error) {
-	q := queries{r.Root}
-	switch r.plan.Field {
+// try calls read, and reports whether it succeeded. An error or a panic is one of the last field, which
+// the first fields contain. After the end of the operation it is none: the answer has failed.
+func (r *reading) try(ctx context.Context, read func(context.Context) error, path ...graphql.CollectedField) (ok bool) {
+	fail := func(problem func(ctx context.Context) error) {
+		if ctx.Err() != nil {
+			r.Body.End()
+			return
+		}
+		at := r.at(ctx, path...)
+		r.Error(at, problem(at))
+		r.errs = graphql.GetErrors(at)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			fail(func(at context.Context) error { return r.Recover(at, v) })
+		}
+	}()
+	err := read(ctx)
+	if err != nil {
+		fail(func(at context.Context) error { return graphql.AddFieldLocationToError(at, err) })
+	}
+	return err == nil
+}
+
+// at returns a context for the generated code, of a field of Query or of one below it.
+func (r *reading) at(ctx context.Context, path ...graphql.CollectedField) context.Context {
+	ctx = graphql.WithFieldContext(r.Resolving(ctx), &graphql.FieldContext{Object: "Query"})
+	for _, field := range path {
+		ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Field: field})
+	}
+	return ctx
+}
+
+// object reads the object of the field of Query.
+func (r *reading) object(ctx context.Context) error {
+	found, err := r.lookUp(ctx)
+	switch o := found.(type) {
+	case *principal.User:
+		if o != nil {
+			r.found.Principal = &o.Header
+		}
+	case *principal.Group:
+		r.found.Principal = &o.Header
+	case *library.Content:
+		if o != nil {
+			r.found.Item = graph.RowOf(o)
+		}
+	}
+	return err
+}
+
+// lookUp calls the method that resolves the field of Query.
+func (r *reading) lookUp(ctx context.Context) (any, error) {
+	q := queries{r.root}
+	switch field := r.plan.Field.Name; field {
 	case "viewer":
-		return untyped(q.viewerUser(ctx, r.prefetchPage))
+		return q.viewerUser(ctx, r.prefetchPage)
 	case "content":
-		return untyped(q.Content(ctx, r.id))
+		return q.Content(ctx, r.id)
 	case "contentByUrl":
-		return untyped(q.ContentByURL(ctx, r.id, r.tenant))
+		return q.ContentByURL(ctx, r.id, r.tenant)
 	case "byKey":
 		return q.ByKey(ctx, r.id, r.tenant)
 	case "node":
@@ -136,51 +175,42 @@ func (r *reading) object(ctx context.Context) (any, error) {
 		}
 		return nodes[0], nil
 	case "user":
-		return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User)
+		return q.principal(ctx, r.prefetchPage, field, r.id, id.User)
 	case "group":
-		return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.Group)
+		return q.principal(ctx, r.prefetchPage, field, r.id, id.Group)
+	default:
+		return q.principal(ctx, r.prefetchPage, field, r.id, id.User, id.Group)
 	}
-	return q.principal(ctx, r.prefetchPage, r.plan.Field, r.id, id.User, id.Group)
-}
-
-// untyped converts a nil pointer to a nil interface.
-func untyped[T any](found *T, err error) (any, error) {
-	if found == nil {
-		return nil, err
-	}
-	return found, err
 }
 
 // prefetchPage starts to read the page at the same time as its owner.
 func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
-	if r.page != nil && r.Listing.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
-		r.Listing.Prefetch(ctx, r.viewer, owner, r.request.Query)
+	if r.page != nil && r.root.Listing.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
+		r.root.Listing.Prefetch(ctx, r.Viewer, owner, r.request.Query)
 	}
 }
 
-// principal reads the page of a user or a group.
-func (r *reading) principal(ctx context.Context, h *principal.Header) bool {
-	r.found.Principal = h
-	if r.page == nil {
-		return true
+// readPage reads the page of a user or a group. If a field of it has an error, the generated code
+// resolves it: it reports the errors, and reads again only what it has to.
+func (r *reading) readPage(ctx context.Context) error {
+	conn, err := r.root.Listing.Library(ctx, r.Viewer, r.found.Principal.ID, r.request.Query)
+	if err != nil {
+		return err
 	}
-	return r.outcomes.page.run(ctx, r.op, func() error {
-		conn, err := r.Listing.Library(ctx, r.viewer, h.ID, r.request.Query)
-		if err != nil {
-			return err
-		}
-		r.outcomes.page.value = conn
-		r.body.Hold(conn.Bytes())
-		if len(r.request.Plan.Texts) > 0 { // their arguments are read from the operation
-			ctx = graphql.WithOperationContext(ctx, r.op)
-			dataloader.From(ctx).Page(conn.Edges)
-		}
-		r.found.Page, err = r.fill(ctx, conn, r.request.Plan, loadCreatorsOnce)
-		if err != nil {
-			r.found.Page = nil
-		}
+	r.Body.Hold(conn.Bytes())
+	if len(r.request.Plan.Texts) > 0 {
+		r.Loaders.Page(conn.Edges)
+	}
+	if r.found.Page, err = r.root.fill(ctx, conn, r.request.Plan, loadCreatorsOnce); err == nil {
 		return nil
-	}) && r.found.Page != nil
+	}
+	r.Loaders.Page(conn.Edges)
+	at := r.at(ctx, r.plan.Field, r.page.Field)
+	r.found.Page, r.found.Resolved = nil, r.Generated.Page(at, r.Execution, conn)
+	if r.errs = graphql.GetErrors(at); r.found.Resolved == graphql.Null {
+		r.found = graph.Object{}
+	}
+	return nil
 }
 
 // loadCreatorsOnce loads the creators of the only page of an operation.
@@ -189,7 +219,7 @@ func loadCreatorsOnce(ctx context.Context, rows []graph.Row) error {
 	for i := range rows {
 		ids[i] = rows[i].Node.Creator
 	}
-	found, err := dataloader.From(ctx).Principals.LoadOnce(ctx, ids)
+	found, err := loaders(ctx).Principals.LoadOnce(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/note"
@@ -13,7 +12,7 @@ import (
 // It returns the item.
 func announce(ctx context.Context, c *library.Content) *library.Content {
 	if c != nil {
-		dataloader.From(ctx).Items(c)
+		loaders(ctx).Items(c)
 	}
 	return c
 }

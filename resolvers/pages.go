@@ -5,9 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/auth"
 	"carrel/core/cursor"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/note"
@@ -16,12 +14,12 @@ import (
 
 // Branch returns a branch of an item.
 func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*note.Branch, error) {
-	return r.Pages.Branch(ctx, auth.ViewerFrom(ctx), c.ID, number, given(working))
+	return r.Pages.Branch(ctx, viewer(ctx), c.ID, number, given(working))
 }
 
 // Branches returns a page of the branches of an item.
 func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*note.BranchConnection, error) {
-	return r.Pages.Branches(ctx, auth.ViewerFrom(ctx), c.ID, cursor.PageArgs{First: first, After: after})
+	return r.Pages.Branches(ctx, viewer(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // Revision returns the text of an item. Its arguments are read from the field in ctx.
@@ -38,23 +36,23 @@ func (r *Root) text(ctx context.Context, c *library.Content, q note.TextQuery) (
 	if text, ok, err := r.Pages.Shown(c, &q); ok {
 		return text, err
 	}
-	return dataloader.From(ctx).Text(ctx, c.ID, q)
+	return loaders(ctx).Text(ctx, c.ID, q)
 }
 
 // Suggestions returns a page of the suggestions for an item.
 func (r contents) Suggestions(ctx context.Context, c *library.Content, state *note.State, first *int,
 	after *string) (*note.SuggestionConnection, error) {
-	return r.Pages.Suggestions(ctx, auth.ViewerFrom(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
+	return r.Pages.Suggestions(ctx, viewer(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
 }
 
 // Drafts returns a page of the drafts of a user.
 func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*note.DraftConnection, error) {
-	found, err := r.Pages.Drafts(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
+	found, err := r.Pages.Drafts(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range found.Nodes() {
-		dataloader.From(ctx).Items(d.Content)
+		loaders(ctx).Items(d.Content)
 	}
 	return found, nil
 }
@@ -75,7 +73,7 @@ func (r branches) Revisions(ctx context.Context, b *note.Branch, locale *string,
 	for i, e := range found.Edges {
 		authors[i] = e.Node.Author
 	}
-	dataloader.From(ctx).Principals.Expect(authors)
+	loaders(ctx).Principals.Expect(authors)
 	return found, nil
 }
 
@@ -121,14 +119,14 @@ func (r suggestions) ResultingRevision(ctx context.Context, s *note.Suggestion) 
 	if s.Resulting == nil {
 		return nil, nil
 	}
-	return r.Pages.Revision(ctx, auth.ViewerFrom(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale,
+	return r.Pages.Revision(ctx, viewer(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale,
 		Number: *s.Resulting})
 }
 
 // body reads a text. It reserves the memory first, because twenty long texts at once take as much
 // as a whole answer.
 func (r *Root) body(ctx context.Context, of note.Bodied) (string, error) {
-	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	answer := graph.ExecutionOf(ctx).Body
 	answer.Hold(of.Size())
 	if err := answer.Err(); err != nil {
 		return "", err
@@ -141,7 +139,7 @@ func user(ctx context.Context, id principal.ID) (*principal.User, error) {
 	if id == "" {
 		return nil, nil
 	}
-	p, err := dataloader.From(ctx).Principals.Load(ctx, id)
+	p, err := loaders(ctx).Principals.Load(ctx, id)
 	u, _ := p.(*principal.User)
 	return u, err
 }

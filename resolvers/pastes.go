@@ -4,13 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/99designs/gqlgen/graphql"
-
-	"carrel/auth"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/paste"
@@ -35,7 +31,7 @@ func (q queries) LatestPastes(ctx context.Context, first *int, after *string, la
 	}
 	// All are read before any is written: a paste that has ended meanwhile is left out, and does not
 	// make the page fail.
-	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	answer := graph.ExecutionOf(ctx).Body
 	for _, e := range found.Edges {
 		if isNotLoaded(e) {
 			answer.Hold(e.Node.Body.Size)
@@ -53,13 +49,13 @@ func isNotLoaded(e *paste.Edge) bool { return !e.Node.Body.Loaded() }
 // LatestContent returns a page of the public content of a tenant.
 func (q queries) LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int,
 	before *string) (*library.FeedConnection, error) {
-	found, err := q.Library.LatestContent(ctx, auth.ViewerFrom(ctx), tenant, cursor.PageArgs{First: first, After: after,
+	found, err := q.Library.LatestContent(ctx, viewer(ctx), tenant, cursor.PageArgs{First: first, After: after,
 		Last: last, Before: before})
 	if err != nil {
 		return nil, err
 	}
 	hold(ctx, found.Bytes())
-	dataloader.From(ctx).Items(found.Nodes()...)
+	loaders(ctx).Items(found.Nodes()...)
 	return found, nil
 }
 
@@ -89,7 +85,7 @@ func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
 	if p.Body.Loaded() {
 		return p.Body.Text, nil
 	}
-	answer := graph.BodyOf(graphql.GetOperationContext(ctx))
+	answer := graph.ExecutionOf(ctx).Body
 	answer.Hold(p.Body.Size)
 	if err := answer.Err(); err != nil {
 		return "", err

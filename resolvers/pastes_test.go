@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql/executor"
 	"github.com/google/go-cmp/cmp"
 
 	answers "carrel/answer"
 	"carrel/domain"
+	"carrel/graph"
 	"carrel/paste"
 	"carrel/principal"
 )
@@ -64,7 +64,7 @@ func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 	store := &steeredBodies{}
 	g := newGatewayOn(t, func(s *domain.Store) { store.Store, s.Pastes = s.Pastes, store })
 	const create = `mutation($t: String, $b: String!) { createPaste(input: {title: $t, body: $b}) { paste { id } secret } }`
-	for _, exec := range []*executor.Executor{g.exec, g.slow} {
+	for _, exec := range []graph.Executor{g.exec, g.slow} {
 		store.before = func() {}
 		long := strings.Repeat("long ", 2000)
 		g.must(&principal.Viewer{}, create, "t", "kept", "b", long)
@@ -97,7 +97,7 @@ func TestLatestPastes_ReserveMemoryBeforeTheyRead(t *testing.T) {
 			strings.Repeat("x", 400_000))
 	}
 	const query = `{ latestPastes { nodes { body } } }`
-	for _, exec := range []*executor.Executor{g.exec, g.slow} {
+	for _, exec := range []graph.Executor{g.exec, g.slow} {
 		if got, err := g.boundedIn(answers.NewMemory(1<<30, 1<<20), exec, &principal.Viewer{}, query, 2<<20); err != nil ||
 			len(got) < 1_200_000 || reads != 1 {
 			t.Errorf("with enough memory: %d bytes by %d reads, %v", len(got), reads, err)

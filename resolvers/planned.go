@@ -3,8 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"github.com/99designs/gqlgen/graphql"
-
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -21,7 +19,7 @@ func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any
 	if err != nil {
 		return conn
 	}
-	if written, ok := plan.Write(page, graph.BodyOf(graphql.GetOperationContext(ctx))); ok {
+	if written, ok := plan.Write(page, graph.ExecutionOf(ctx).Body); ok {
 		return written
 	}
 	return conn

@@ -184,13 +184,16 @@ func TestPlan_OfAPageCallsNoResolversBelowIt(t *testing.T) {
 	} {
 		resolved := 0
 		var mu sync.Mutex
-		g.exec.AroundFields(func(ctx context.Context, next graphql.Resolver) (any, error) {
+		e := g.execution(as("u:acme:eve"), query, map[string]any{"id": "u:acme:eve"})
+		e.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {
 			mu.Lock()
 			resolved++
 			mu.Unlock()
 			return next(ctx)
-		})
-		g.must(as("u:acme:eve"), query, "id", "u:acme:eve")
+		}
+		if errs := g.exec.Execute(t.Context(), e); len(errs) > 0 {
+			t.Error(errs)
+		}
 		if resolved != want {
 			t.Errorf("%d fields went through resolvers, want %d:\n%s", resolved, want, query)
 		}

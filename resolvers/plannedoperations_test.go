@@ -30,10 +30,10 @@ func newRecordedGateway(t *testing.T) (g *gateway, store *faulty, calls *recorde
 func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	g, store, calls := newRecordedGateway(t)
 	g.spy.local = true // prefetching makes its store calls at any time
-	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
+	plans := &answering{Executor: g.exec, counts: map[string]int{}}
 	pairs := []pair{
-		{newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)},
-		{newCompared(t, plans, 700), newCompared(t, executed{g.executable}, 700)},
+		{newCompared(t, plans, 0), newCompared(t, executed{g.exec}, 0)},
+		{newCompared(t, plans, 700), newCompared(t, executed{g.exec}, 700)},
 	}
 	draw := newDrawer(g)
 	seen, german := map[string]int{}, 0
@@ -49,17 +49,17 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 			calls.take()
 			plans.last = "refused"
 			want, got := p.compare(t, r, store, calls)
-			if plans.last == "not planned" {
+			if plans.last == "generated" {
 				want, got = want.data(), got.data()
 			}
-			if plans.last == "not planned" && (r.fails != nil || strings.Contains(want.Body, `"errors"`)) {
+			if plans.last == "generated" && (r.fails != nil || strings.Contains(want.Body, `"errors"`)) {
 				continue // both run the same code, and errors of concurrently resolved fields have no order
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("operation %d, %s: (-executor +plan):\n%s\n%s", n, plans.last, r, diff)
 			}
 			seen[plans.last+" "+outcomeOf(want.Body)]++
-			if plans.last == "answered" && strings.Contains(got.Body, "Notiz") {
+			if plans.last == "planned" && strings.Contains(got.Body, "Notiz") {
 				german++
 			}
 		}
@@ -67,8 +67,8 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 	if german < *operations/1000 {
 		t.Errorf("only %d of %d have a text in the language of the request", german, *operations)
 	}
-	for _, outcome := range []string{"answered DATA", "answered NULL", "started INTERNAL_SERVER_ERROR", "started BAD_USER_INPUT",
-		"started BAD_CURSOR", "started TIMEOUT", "started UNAVAILABLE", "answered ANSWER_TOO_LARGE", "not planned DATA"} {
+	for _, outcome := range []string{"planned DATA", "planned NULL", "planned INTERNAL_SERVER_ERROR", "planned BAD_USER_INPUT",
+		"planned BAD_CURSOR", "planned TIMEOUT", "planned UNAVAILABLE", "planned ANSWER_TOO_LARGE", "generated DATA"} {
 		if seen[outcome] < *operations/1000 {
 			t.Errorf("%s: only %d of %d", outcome, seen[outcome], *operations)
 		}
@@ -82,8 +82,8 @@ func TestOperations_ArePlannedByteForByte(t *testing.T) {
 // same pages together with their owner, and makes the same requests to the domain.
 func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 	g, store, calls := newRecordedGateway(t)
-	plans := &answering{ExecutableSchema: g.executable, counts: map[string]int{}}
-	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.executable}, 0)
+	plans := &answering{Executor: g.exec, counts: map[string]int{}}
+	planned, plain := newCompared(t, plans, 0), newCompared(t, executed{g.exec}, 0)
 	draw := newDrawer(g)
 	prefetched := 0
 	for range 3000 {
@@ -100,7 +100,7 @@ func TestOperations_PrefetchAsTheExecutor(t *testing.T) {
 		minute := time.Now().Truncate(time.Minute)
 		want, wantAsked := ask(plain)
 		got, gotAsked := ask(planned)
-		if plans.last != "answered" || !time.Now().Truncate(time.Minute).Equal(minute) {
+		if plans.last != "planned" || !time.Now().Truncate(time.Minute).Equal(minute) {
 			continue
 		}
 		prefetched += len(gotAsked[0])

@@ -5,7 +5,6 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"carrel/auth"
 	"carrel/graph"
 	"carrel/principal"
 )
@@ -32,7 +31,7 @@ func (r *Root) prefetch(ctx context.Context, id principal.ID) {
 		// A page with shared items reads many libraries. If the principal turned out not to be visible, it
 		// would be abandoned at some point, and what it had read by then would be paid.
 		if page, err := graph.PageBelow(ctx, f); err == nil && !page.Query.IncludeShared {
-			r.Listing.Prefetch(ctx, auth.ViewerFrom(ctx), id, page.Query)
+			r.Listing.Prefetch(ctx, viewer(ctx), id, page.Query)
 		}
 	}
 }

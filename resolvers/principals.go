@@ -3,7 +3,6 @@ package resolvers
 import (
 	"context"
 
-	"carrel/auth"
 	"carrel/core/cursor"
 	"carrel/graph"
 	"carrel/library"
@@ -12,7 +11,7 @@ import (
 
 // Email returns the user's email address, or nil if the viewer may not read it.
 func (r users) Email(ctx context.Context, u *principal.User) (*string, error) {
-	return r.Root.People.Email(auth.ViewerFrom(ctx), u), nil
+	return r.Root.People.Email(viewer(ctx), u), nil
 }
 
 // Library returns a page of the user's library. Its arguments are in the PageRequest of the field.
@@ -23,7 +22,7 @@ func (r users) Library(ctx context.Context, u *principal.User, _ *int, _ *string
 
 // Groups returns a page of the groups that the user is a member of.
 func (r users) Groups(ctx context.Context, u *principal.User, first *int, after *string) (*principal.GroupConnection, error) {
-	return r.Root.People.Groups(ctx, auth.ViewerFrom(ctx), u.ID, cursor.PageArgs{First: first, After: after})
+	return r.Root.People.Groups(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // Library returns a page of the group's library. Its arguments are in the PageRequest of the field.
@@ -34,12 +33,12 @@ func (r groups) Library(ctx context.Context, g *principal.Group, _ *int, _ *stri
 
 // Members returns a page of the group's members.
 func (r groups) Members(ctx context.Context, g *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error) {
-	return r.Root.People.GroupMembers(ctx, auth.ViewerFrom(ctx), g.ID, cursor.PageArgs{First: first, After: after})
+	return r.Root.People.GroupMembers(ctx, viewer(ctx), g.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // ViewerRole returns the viewer's role in the group, or nil if the viewer is not a member.
 func (r groups) ViewerRole(ctx context.Context, g *principal.Group) (*principal.GroupRole, error) {
-	role, err := r.Root.People.GroupRoleOf(ctx, auth.ViewerFrom(ctx), g.ID)
+	role, err := r.Root.People.GroupRoleOf(ctx, viewer(ctx), g.ID)
 	if err != nil || role == principal.NotInGroup {
 		return nil, err
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"carrel/auth"
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
 	"carrel/core/input"
-	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -24,7 +22,7 @@ func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
 type prefetching func(ctx context.Context, id principal.ID)
 
 func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*principal.User, error) {
-	v := auth.ViewerFrom(ctx)
+	v := viewer(ctx)
 	if v.User.IsUser() {
 		prefetch(ctx, v.User)
 	}
@@ -62,14 +60,14 @@ func (q queries) nodes(ctx context.Context, ids []string, prefetch prefetching) 
 			}
 		}
 	}
-	nodes, err := q.Library.Nodes(ctx, auth.ViewerFrom(ctx), ids)
+	nodes, err := q.Library.Nodes(ctx, viewer(ctx), ids)
 	if err == nil {
 		err = q.suggestions(ctx, ids, nodes)
 	}
 	if err == nil {
 		err = q.pastes(ctx, ids, nodes)
 	}
-	loaders := dataloader.From(ctx)
+	loaders := loaders(ctx)
 	for _, n := range nodes {
 		if c, ok := n.(*library.Content); ok && c != nil {
 			loaders.Items(c)
@@ -84,7 +82,7 @@ func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.
 		if id.KindOf(globalID) != id.Suggestion {
 			continue
 		}
-		s, err := q.Pages.Suggestion(ctx, auth.ViewerFrom(ctx), globalID)
+		s, err := q.Pages.Suggestion(ctx, viewer(ctx), globalID)
 		if err != nil {
 			return err
 		}
@@ -117,13 +115,13 @@ func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, 
 // Principals searches users and groups of a tenant. The results need not be read again elsewhere in
 // the operation.
 func (q queries) Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error) {
-	found, err := q.People.FindPrincipals(ctx, auth.ViewerFrom(ctx), principal.Search{
+	found, err := q.People.FindPrincipals(ctx, viewer(ctx), principal.Search{
 		PageArgs: cursor.PageArgs{First: first, After: after}, Tenant: tenant, Prefix: prefix,
 	})
 	if err != nil {
 		return nil, err
 	}
-	loaders := dataloader.From(ctx)
+	loaders := loaders(ctx)
 	for _, p := range found.Nodes() {
 		loaders.Principals.Prime(p.PrincipalID(), p)
 	}
@@ -137,11 +135,11 @@ func (q queries) Content(ctx context.Context, globalID string) (*library.Content
 	} else if kind != id.Content {
 		return nil, nil
 	}
-	items, err := q.Library.Contents(ctx, auth.ViewerFrom(ctx), []library.ContentID{library.ContentID(globalID)})
+	items, err := q.Library.Contents(ctx, viewer(ctx), []library.ContentID{library.ContentID(globalID)})
 	if err != nil || items[0] == nil {
 		return nil, err
 	}
-	dataloader.From(ctx).Items(items[0])
+	loaders(ctx).Items(items[0])
 	return items[0], nil
 }
 
@@ -173,7 +171,7 @@ func (q queries) principalOf(ctx context.Context, prefetch prefetching, id strin
 		return nil, err
 	}
 	prefetch(ctx, parsed)
-	found, err := q.People.Principals(ctx, auth.ViewerFrom(ctx), []principal.ID{parsed})
+	found, err := q.People.Principals(ctx, viewer(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/executor"
-
 	answers "carrel/answer"
-	"carrel/auth"
 	"carrel/graph"
 )
 
@@ -40,7 +36,7 @@ func TestMemory_WhatIsReadCounts(t *testing.T) {
 		"latest pastes":    {`{ latestPastes(first: 100) { nodes { id } } }`, 30_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for way, exec := range map[string]*executor.Executor{"planned": g.exec, "unplanned": g.slow} {
+			for way, exec := range map[string]graph.Executor{"planned": g.exec, "unplanned": g.slow} {
 				if _, err := g.boundedIn(answers.NewMemory(c.read+70_000, 1<<20), exec, as("u:acme:eve"), c.query, 1<<20); err != nil {
 					t.Errorf("%s: with memory for it: %v", way, err)
 				}
@@ -51,17 +47,13 @@ func TestMemory_WhatIsReadCounts(t *testing.T) {
 		})
 	}
 	t.Run("a planned operation", func(t *testing.T) {
-		ctx := graphql.StartOperationTrace(auth.WithViewer(t.Context(), as("u:acme:eve")))
 		text := `{ user(id: "u:acme:eve") { library(first: 100) { nodes { id } } } }`
-		op, errs := g.exec.CreateOperationContext(ctx, &graphql.RawParams{Query: text})
-		if errs != nil {
-			t.Fatal(errs)
-		}
-		memory := answers.NewMemory(items-2_000, 1<<20)
-		body := answers.New(1<<20, memory, "", nil)
-		answered, _ := g.executable.Answer(ctx, &graph.Request{Op: op, Pages: graph.NewPages(text), Body: body})
-		if body.Release(); !answered || body.Err() != answers.ErrNoMemory {
-			t.Errorf("answered %t, %v", answered, body.Err())
+		e := g.execution(as("u:acme:eve"), text, nil)
+		e.Plans, e.Body = graph.NewPages(text), answers.New(1<<20, answers.NewMemory(items-2_000, 1<<20), "", nil)
+		plans := &answering{Executor: g.exec, counts: map[string]int{}}
+		errs := plans.Execute(t.Context(), e)
+		if e.Body.Release(); plans.last != "planned" || len(errs) > 0 || e.Body.Err() != answers.ErrNoMemory {
+			t.Errorf("%s, %v, %v", plans.last, errs, e.Body.Err())
 		}
 	})
 }

@@ -72,6 +72,9 @@ func (r *Root) Paste() graph.PasteResolver { return pastes{r} }
 // LibraryConnection returns the resolver of pages of libraries.
 func (r *Root) LibraryConnection() graph.LibraryConnectionResolver { return connections{r} }
 
+// Subscription returns nil: subscriptions are started by LibraryChanged and PasteCreated.
+func (r *Root) Subscription() graph.SubscriptionResolver { return nil }
+
 // LibraryEntryPlaced returns the resolver of events about placed entries.
 func (r *Root) LibraryEntryPlaced() graph.LibraryEntryPlacedResolver { return placed{r} }
 

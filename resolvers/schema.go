@@ -6,69 +6,43 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"carrel/auth"
 	"carrel/dataloader"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/paste"
+	"carrel/principal"
 )
 
-// NewSchema returns the executable schema. Each operation has its own loaders for the viewer of its
-// context, and planned pages.
-func NewSchema(r *Root) graph.ExecutableSchema {
-	return schema{graph.NewSchema(graph.Config{Schema: graph.Served(), Resolvers: newSubscription(r)}), r}
-}
+// NewSchema returns the executor of operations.
+func NewSchema(r *Root) graph.Executor { return schema{graph.NewGenerated(r), r} }
 
 type schema struct {
-	graph.ExecutableSchema
+	graph.Generated
 	root *Root
 }
 
-// Exec prepares a query or a mutation with its own loaders. An operation that Answer has started
-// keeps its loaders, and its page is not planned again.
-func (s schema) Exec(ctx context.Context) graphql.ResponseHandler {
-	known := outcomesIn(ctx)
-	if known == nil {
-		s.prepare(ctx)
-	} else {
-		op := graphql.GetOperationContext(ctx)
-		op.ResolverMiddleware = known.replay(op.ResolverMiddleware)
+// Execute implements graph.Executor. Each operation, and each event, has its own loaders. An operation
+// with a plan is executed by it, and all others by the generated code, with plans of their pages.
+func (s schema) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
+	e.Loaders = dataloader.New(s.root.People, s.root.Library, s.root.Pages, e.Viewer, s.root.Loaded)
+	if r := s.planned(ctx, e); r != nil {
+		return r.execute(ctx)
 	}
-	handle := s.ExecutableSchema.Exec(ctx)
-	return func(ctx context.Context) *graphql.Response {
-		if known == nil {
-			ctx = s.root.withLoaders(ctx)
-		}
-		return handle(ctx)
-	}
+	resolve := e.ResolverMiddleware
+	defer func() { e.ResolverMiddleware = resolve }()
+	e.ResolverMiddleware = s.root.withPlans(resolve)
+	return s.Generated.Execute(ctx, e)
 }
 
-// Subscribe starts a subscription with its own resolvers, which pass its events to the generated
-// code.
-func (s schema) Subscribe(ctx context.Context) (graph.Subscription, gqlerror.List) {
-	s.prepare(ctx)
-	sub := newSubscription(s.root)
-	writer, errs := graph.NewSchema(graph.Config{Schema: s.Schema(), Resolvers: sub}).Subscribe(ctx)
-	if errs != nil {
-		return nil, errs
-	}
-	sub.writer = writer
-	return sub, nil
-}
+// viewer returns the viewer of the operation whose fields ctx resolves.
+func viewer(ctx context.Context) *principal.Viewer { return graph.ExecutionOf(ctx).Viewer }
 
-// prepare enables the plans of an operation's pages, in its own OperationContext.
-func (s schema) prepare(ctx context.Context) {
-	op := graphql.GetOperationContext(ctx)
-	op.ResolverMiddleware = s.withPlans(op.ResolverMiddleware)
-}
-
-func (r *Root) withLoaders(ctx context.Context) context.Context {
-	return dataloader.With(ctx, dataloader.New(r.People, r.Library, r.Pages, auth.ViewerFrom(ctx), r.Loaded))
-}
+// loaders returns the loaders of the operation whose fields ctx resolves.
+func loaders(ctx context.Context) *dataloader.Loaders { return graph.ExecutionOf(ctx).Loaders }
 
 // withPlans returns a middleware that replaces a page by one that its plan has written. gqlgen
 // writes such a value unchanged, because it is a Marshaler.
-func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
+func (r *Root) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddleware {
 	return func(ctx context.Context, next graphql.Resolver) (any, error) {
 		res, err := resolve(ctx, next)
 		if err != nil {
@@ -76,9 +50,9 @@ func (s schema) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddlewa
 		}
 		switch conn := res.(type) {
 		case *library.LibraryConnection:
-			return s.root.planned(ctx, conn), nil
+			return r.planned(ctx, conn), nil
 		case *paste.Connection:
-			if m, ok := graph.WritePastes(ctx, conn, graph.BodyOf(graphql.GetOperationContext(ctx))); ok {
+			if m, ok := graph.WritePastes(ctx, conn, graph.ExecutionOf(ctx).Body); ok {
 				return m, nil
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
+	"carrel/core/fault"
 	"carrel/edge"
 	"carrel/graph"
 	"carrel/principal"
@@ -28,25 +29,35 @@ import (
 const followQuery = `subscription($id: ID!) { libraryChanged(principalId: $id) {
 	... on LibraryEntryPlaced { edge { node { id createdBy { id } } } } ... on LibraryEntryRemoved { contentId } } }`
 
-// viewing returns the context for one answer to v, as the edge creates it.
-func viewing(ctx context.Context, v *principal.Viewer) context.Context {
-	return graphql.WithResponseContext(auth.WithViewer(ctx, v), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
-}
-
 // paid pays for an event.
 func paid() bool { return true }
 
-// follow starts a subscription of v to the library of owner, until ctx ends.
-func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string) (graph.Subscription, context.Context, gqlerror.List) {
-	g.t.Helper()
-	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(ctx),
-		&graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": owner}})
-	if errs != nil {
-		g.t.Fatal(errs)
+// following is a subscription of a viewer.
+type following struct {
+	graph.Source
+	g         *gateway
+	execution *graph.Execution
+}
+
+// next returns the next event as it is answered to the viewer; "" at the end.
+func (f *following) next(ctx context.Context, pay func() bool) (string, error) {
+	event, err := f.Next(ctx, pay)
+	if event == nil || err != nil {
+		return "", err
 	}
-	ctx = graphql.WithOperationContext(ctx, op)
-	sub, errs := g.executable.Subscribe(viewing(ctx, v))
-	return sub, ctx, errs
+	f.execution.Event, f.execution.Body = event, unlimited()
+	if errs := f.g.exec.Execute(ctx, f.execution); len(errs) > 0 {
+		f.g.t.Error(errs)
+	}
+	return written(f.execution), nil
+}
+
+// follow starts a subscription of v to the library of owner, until ctx ends.
+func (g *gateway) follow(ctx context.Context, v *principal.Viewer, owner string) (*following, gqlerror.List) {
+	g.t.Helper()
+	e := g.execution(v, followQuery, map[string]any{"id": owner})
+	source, errs := g.exec.Subscribe(ctx, e)
+	return &following{source, g, e}, errs
 }
 
 // stream follows the library of owner over HTTP until ctx ends. The caller closes the returned
@@ -74,17 +85,17 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
-	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
+	sub, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
 	if errs != nil {
 		t.Fatal(errs)
 	}
 	for _, item := range []string{"one", "two"} {
 		g.link(as("u:acme:ann"), item, "u:acme:eve")
 		sub.Await(ctx)
-		resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid)
+		got, err := sub.next(ctx, paid)
 		want := `{"libraryChanged":{"edge":{"node":{"id":"c:acme:` + item + `","createdBy":{"id":"u:acme:ann"}}}}}`
-		if resp == nil || string(resp.Data) != want {
-			t.Errorf("got %+v, want %s", resp, want)
+		if got != want || err != nil {
+			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
 	if n := len(g.spy.contents); n != 0 {
@@ -92,8 +103,8 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	}
 	cancel()
 	sub.Await(ctx)
-	if resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid); resp != nil {
-		t.Errorf("after its context has ended: %s", resp.Data)
+	if got, err := sub.next(ctx, paid); got != "" || !errors.Is(err, context.Canceled) {
+		t.Errorf("after its context has ended: %s, %v", got, err)
 	}
 }
 
@@ -104,7 +115,7 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	sub, ctx, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
+	sub, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve")
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -120,8 +131,8 @@ func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {
 	}
 	g.link(as("u:acme:ann"), "one", "u:acme:eve")
 	<-awaited
-	if resp := sub.Next(viewing(ctx, as("u:acme:eve")), paid); resp == nil || !strings.Contains(string(resp.Data), "c:acme:one") {
-		t.Errorf("got %+v", resp)
+	if got, err := sub.next(ctx, paid); !strings.Contains(got, "c:acme:one") {
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
@@ -132,7 +143,7 @@ func TestSubscription_EndsItsFollower(t *testing.T) {
 	g.fillLibrary(0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, _, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve"); errs != nil {
+	if _, errs := g.follow(ctx, as("u:acme:eve"), "u:acme:eve"); errs != nil {
 		t.Fatal(errs)
 	}
 	await(t, g.following.more)
@@ -171,16 +182,16 @@ func TestSubscription_BillsItsViewer(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(0)
 	g.must(as("u:acme:eve"), `mutation { createGroup(input: {tenant: "acme", name: "all", displayName: "all"}) { userErrors { message } } }`)
-	sub, ctx, errs := g.follow(t.Context(), as("u:acme:eve"), "g:acme:all")
+	sub, errs := g.follow(t.Context(), as("u:acme:eve"), "g:acme:all")
 	if errs != nil {
 		t.Fatal(errs)
 	}
 	g.link(as("u:acme:eve"), "one", "g:acme:all")
-	viewer := as("u:acme:eve")
-	if resp := sub.Next(viewing(ctx, viewer), paid); resp == nil {
-		t.Fatal("there is no event")
+	sub.execution.Viewer = as("u:acme:eve")
+	if got, err := sub.next(t.Context(), paid); got == "" {
+		t.Fatalf("there is no event: %v", err)
 	}
-	if resolutions, _ := viewer.Resolved(); resolutions != 1 {
+	if resolutions, _ := sub.execution.Viewer.Resolved(); resolutions != 1 {
 		t.Errorf("charged for resolving groups %d times", resolutions)
 	}
 }
@@ -208,25 +219,19 @@ func TestSubscription_BillsItsStart(t *testing.T) {
 	}
 }
 
-// TestSubscription_ErrorEndsIt: the error is the last event, and later calls of Next return at
-// once.
+// TestSubscription_ErrorEndsIt: one that may not see the owner any more gets an error.
 func TestSubscription_ErrorEndsIt(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(0)
-	sub, ctx, errs := g.follow(t.Context(), as("u:acme:ann"), "u:acme:eve")
+	sub, errs := g.follow(t.Context(), as("u:acme:ann"), "u:acme:eve")
 	if errs != nil {
 		t.Fatal(errs)
 	}
 	g.must(admin(), `mutation { updateUser(input: {id: "u:acme:eve", visibility: PRIVATE}) { userErrors { message } } }`)
 	g.link(as("u:acme:eve"), "one")
-	sub.Await(ctx)
-	event := viewing(ctx, as("u:acme:ann"))
-	if resp := sub.Next(event, paid); resp == nil || string(resp.Data) != "null" || len(graphql.GetErrors(event)) != 1 {
-		t.Errorf("got %+v with %v, want null and one error", resp, graphql.GetErrors(event))
-	}
-	sub.Await(ctx)
-	if resp := sub.Next(viewing(ctx, as("u:acme:ann")), paid); resp != nil {
-		t.Errorf("after the error: %s", resp.Data)
+	sub.Await(t.Context())
+	if got, err := sub.next(t.Context(), paid); got != "" || fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("got %s with %v, want an error", got, err)
 	}
 }
 
@@ -234,35 +239,9 @@ func TestSubscription_RefusedDoesNotStart(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(0)
 	for _, owner := range []string{"u:acme:nobody", "u:acme:ghost", "eve"} {
-		if sub, _, errs := g.follow(t.Context(), as("u:acme:ann"), owner); sub != nil || len(errs) != 1 {
-			t.Errorf("%s: got %v with %v, want one error", owner, sub, errs)
+		if sub, errs := g.follow(t.Context(), as("u:acme:ann"), owner); sub.Source != nil || len(errs) != 1 {
+			t.Errorf("%s: got %v with %v, want one error", owner, sub.Source, errs)
 		}
-	}
-}
-
-func TestExec_AnswersOnce(t *testing.T) {
-	g := newGateway(t)
-	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()), &graphql.RawParams{Query: `{ viewer { id } }`})
-	if errs != nil {
-		t.Fatal(errs)
-	}
-	ctx := viewing(graphql.WithOperationContext(t.Context(), op), as("u:acme:eve"))
-	respond := g.executable.Exec(ctx)
-	if first, second := respond(ctx), respond(ctx); first == nil || second != nil {
-		t.Errorf("got %+v, and then %+v", first, second)
-	}
-}
-
-func TestExec_RefusesASubscription(t *testing.T) {
-	g := newGateway(t)
-	op, errs := g.exec.CreateOperationContext(graphql.StartOperationTrace(t.Context()),
-		&graphql.RawParams{Query: followQuery, Variables: map[string]any{"id": "u:acme:eve"}})
-	if errs != nil {
-		t.Fatal(errs)
-	}
-	ctx := viewing(graphql.WithOperationContext(t.Context(), op), as("u:acme:eve"))
-	if resp := g.executable.Exec(ctx)(ctx); len(resp.Errors) != 1 || resp.Data != nil {
-		t.Errorf("got %+v, want one error", resp)
 	}
 }
 
@@ -273,7 +252,7 @@ func (g *gateway) servedTo(points int) *httptest.Server {
 	limits := edge.DefaultLimits()
 	limits.AddressPoints = points
 	h, err := edge.New(edge.Config{
-		Schema:       g.executable,
+		Schema:       g.exec,
 		Authenticate: func(context.Context, []string) (auth.Caller, error) { return auth.Caller{}, nil },
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),
@@ -378,7 +357,7 @@ func TestSubscription_ReplaysArePaid(t *testing.T) {
 func TestSubscription_HiddenChangesCostNothing(t *testing.T) {
 	g := newGateway(t)
 	g.fillLibrary(0)
-	sub, ctx, errs := g.follow(t.Context(), as("u:acme:bob"), "u:acme:eve")
+	sub, errs := g.follow(t.Context(), as("u:acme:bob"), "u:acme:eve")
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -388,13 +367,13 @@ func TestSubscription_HiddenChangesCostNothing(t *testing.T) {
 	}
 	g.link(as("u:acme:ann"), "shown", "u:acme:eve")
 	payments := 0
-	resp := sub.Next(viewing(ctx, as("u:acme:bob")), func() bool { payments++; return true })
-	if resp == nil || !strings.Contains(string(resp.Data), "c:acme:shown") || payments != 1 {
-		t.Errorf("got %+v for %d payments", resp, payments)
+	got, err := sub.next(t.Context(), func() bool { payments++; return true })
+	if !strings.Contains(got, "c:acme:shown") || payments != 1 {
+		t.Errorf("got %s, %v for %d payments", got, err, payments)
 	}
 	// An event that is not paid for is not computed.
 	g.link(as("u:acme:ann"), "unpaid", "u:acme:eve")
-	if resp := sub.Next(viewing(ctx, as("u:acme:bob")), func() bool { return false }); resp != nil || sub.Cursor() == "" {
-		t.Errorf("without payment: %+v", resp)
+	if got, err := sub.next(t.Context(), func() bool { return false }); got != "" || err != nil || sub.Cursor() == "" {
+		t.Errorf("without payment: %s, %v", got, err)
 	}
 }
