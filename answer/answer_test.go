@@ -67,19 +67,18 @@ func repeat(n, times int) (list []int) {
 
 func TestBody_FailsBeyondItsLimit(t *testing.T) {
 	const limit = 3 * step
-	part := func(n int) *Part {
-		p := &Part{}
-		p.End(bytes.Repeat([]byte("p"), n))
-		return p
-	}
 	for name, build := range map[string]func(b *Body, n int){
-		"written":          func(b *Body, n int) { _, _ = b.Write(make([]byte, n)) },
-		"byte by byte":     func(b *Body, n int) { eachByte(n, func() { _, _ = b.WriteString("x") }) },
-		"a part":           func(b *Body, n int) { _, _ = part(n).WriteTo(b) },
-		"a short part":     func(b *Body, n int) { _, _ = part(n - 10).WriteTo(b); _, _ = part(10).WriteTo(b) },
-		"counted":          func(b *Body, n int) { b.Count(n) },
-		"counted in steps": func(b *Body, n int) { b.Count(n - 1); b.Count(1) },
-		"a counted part":   func(b *Body, n int) { (&Part{Body: b}).End(make([]byte, n)) },
+		"written":      func(b *Body, n int) { _, _ = b.Write(make([]byte, n)) },
+		"byte by byte": func(b *Body, n int) { eachByte(n, func() { _, _ = b.WriteString("x") }) },
+		"a part":       func(b *Body, n int) { (&Part{Body: b}).End(make([]byte, n)) },
+		"two parts":    func(b *Body, n int) { (&Part{Body: b}).End(make([]byte, n-10)); (&Part{Body: b}).End(make([]byte, 10)) },
+		"beside a part": func(b *Body, n int) {
+			p := &Part{Body: b}
+			p.End(make([]byte, n-10))
+			_, _ = b.WriteString("[")
+			p.Join()
+			_, _ = b.Write(make([]byte, 9))
+		},
 		"a cut part": func(b *Body, n int) {
 			p := &Part{Body: b}
 			p.End(p.Cut(make([]byte, n)))
@@ -173,12 +172,12 @@ func TestBody_ConcurrentHoldsAreCounted(t *testing.T) {
 		all.Go(func() {
 			for range 1000 {
 				b.Hold(100)
-				b.Count(1)
+				(&Part{Body: b}).End(make([]byte, 1))
 			}
 		})
 	}
 	all.Wait()
-	if want := roundUp(800_000); m.Used() != want || b.counted.Load() != 8000 {
+	if want := roundUp(800_000); m.Used() != want || b.Size() != 8000 {
 		t.Errorf("%d bytes are reserved, want %d", m.Used(), want)
 	}
 	b.Release()
@@ -197,29 +196,20 @@ func TestPart_IsWrittenInOrder(t *testing.T) {
 	}
 	p.End(append(buf, ']'))
 	_, _ = b.WriteString("{")
-	if _, err := p.WriteTo(b); err != nil {
-		t.Fatal(err)
-	}
+	p.Join()
 	_, _ = b.WriteString("}")
 	b.Finish()
-	var plain bytes.Buffer
-	if _, err := p.WriteTo(&plain); err != nil || "{"+plain.String()+"}" != b.text() || b.text()[:3] != "{[0" || len(b.text()) != 5*step/2+4 {
-		t.Errorf("%v: %d bytes, %.20s", err, len(b.text()), b.text())
+	want := "{["
+	for i := range 5 {
+		want += strings.Repeat(string(rune('0'+i)), step/2)
+	}
+	if want += "]}"; b.text() != want || b.Size() != len(want) {
+		t.Errorf("%d bytes, %.20s", b.Size(), b.text())
 	}
 	if len(b.Chunks()) < 4 {
 		t.Errorf("%d chunks: long parts are copied", len(b.Chunks()))
 	}
 	b.Release()
-}
-
-func TestBody_NilHasNoLimits(t *testing.T) {
-	var b *Body
-	b.Count(1 << 40)
-	b.Hold(1 << 40)
-	b.Release()
-	if b.Err() != nil {
-		t.Error(b.Err())
-	}
 }
 
 // TestBody_BufferIsReused: by a later answer, and not by one in progress.
@@ -229,7 +219,7 @@ func TestBody_BufferIsReused(t *testing.T) {
 	write := func(b *Body, text string) {
 		part := &Part{Body: b}
 		part.End(append(b.Buffer(10_000), strings.Repeat(text, 5000)...))
-		_, _ = part.WriteTo(b)
+		part.Join()
 		b.Finish()
 	}
 	write(first, "a")

@@ -17,9 +17,8 @@ var (
 )
 
 // Body is the data of one answer. It is built in two phases. While fields are being resolved, many
-// goroutines call Count and Hold, which stop the work as soon as the answer is certain to become
-// too large. Then one goroutine writes the result. A nil Body has no limits, and cannot be written
-// to.
+// goroutines write Parts, and call Hold for what they keep. Then one goroutine writes the result. The
+// answer fails as soon as more is written than it may have.
 type Body struct {
 	limit   int64
 	memory  *Memory
@@ -27,7 +26,7 @@ type Body struct {
 	stopped func() // called once, when the answer fails; may be nil
 
 	failed   atomic.Pointer[error]
-	counted  atomic.Int64 // a lower bound of the answer's size
+	size     atomic.Int64 // bytes written, to it and to its Parts
 	held     atomic.Int64 // bytes of memory in use
 	reserved atomic.Int64 // bytes of memory reserved, a multiple of step until Finish
 
@@ -37,7 +36,6 @@ type Body struct {
 	// Only the goroutine that writes uses the fields below.
 	chunks [][]byte
 	last   []byte  // the chunk that is being filled
-	size   int64   // bytes written
 	kept   int64   // the capacity of the chunks, in bytes
 	buffer *[]byte // of the first part; nil if none
 }
@@ -50,9 +48,6 @@ func New(limit int, memory *Memory, account string, stopped func()) *Body {
 
 // Err returns the error with which the answer has failed, or nil.
 func (b *Body) Err() error {
-	if b == nil {
-		return nil
-	}
 	if err := b.failed.Load(); err != nil {
 		return *err
 	}
@@ -66,32 +61,26 @@ func (b *Body) fail(err error) {
 }
 
 // End fails the answer because its operation has run out of time, or its client has left.
-func (b *Body) End() {
-	if b != nil {
-		b.fail(ErrEnded)
-	}
-}
+func (b *Body) End() { b.fail(ErrEnded) }
 
-// Count adds n bytes to the lower bound of the answer's size. The answer fails if the bound exceeds
-// the limit.
-func (b *Body) Count(n int) {
-	if b != nil && b.counted.Add(int64(n)) > b.limit {
+// count adds n bytes to those that were written, and reports whether the answer may have them.
+func (b *Body) count(n int) bool {
+	if b.Err() != nil {
+		return false
+	}
+	if b.size.Add(int64(n)) > b.limit {
 		b.fail(ErrTooLarge)
+		return false
 	}
+	return true
 }
 
-// Size returns the bytes of the answer: those that were written, or the lower bound if that is more,
-// as for an answer that has failed. It is called when nobody writes.
-func (b *Body) Size() int {
-	if b == nil {
-		return 0
-	}
-	return int(max(b.counted.Load(), b.size))
-}
+// Size returns the bytes that were written; of an answer that has failed, until then.
+func (b *Body) Size() int { return int(b.size.Load()) }
 
 // Hold reserves memory for n more bytes. The answer fails if they are not free.
 func (b *Body) Hold(n int) {
-	if b != nil && b.held.Add(int64(n)) > b.reserved.Load() {
+	if b.held.Add(int64(n)) > b.reserved.Load() {
 		b.Reserve(0)
 	}
 }

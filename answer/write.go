@@ -16,7 +16,7 @@ var (
 
 // Write adds p to the answer. It never returns an error: an answer that has failed discards p.
 func (b *Body) Write(p []byte) (int, error) {
-	if b.take(len(p)) {
+	if b.count(len(p)) && b.take(len(p)) {
 		b.last = append(b.last, p...)
 	}
 	return len(p), nil
@@ -24,7 +24,7 @@ func (b *Body) Write(p []byte) (int, error) {
 
 // WriteString is Write for a string.
 func (b *Body) WriteString(s string) (int, error) {
-	if b.take(len(s)) {
+	if b.count(len(s)) && b.take(len(s)) {
 		b.last = append(b.last, s...)
 	}
 	return len(s), nil
@@ -33,15 +33,12 @@ func (b *Body) WriteString(s string) (int, error) {
 // take ensures that the last chunk has capacity for n more bytes. It reports whether they may
 // be written.
 func (b *Body) take(n int) bool {
-	if !b.grow(n) {
-		return false
-	}
 	if n <= cap(b.last)-len(b.last) {
 		return true
 	}
 	size := max(n, firstChunk, min(step, 2*cap(b.last)))
 	if b.Hold(size); b.Err() != nil {
-		return b.drop()
+		return false
 	}
 	b.kept += int64(size)
 	if len(b.last)+n > size { // a full chunk is not copied
@@ -58,24 +55,6 @@ func (b *Body) take(n int) bool {
 // before it is written.
 func (b *Body) AvailableBuffer() []byte { return b.last[len(b.last):] }
 
-// grow counts n more bytes. It reports whether the answer may have them.
-func (b *Body) grow(n int) bool {
-	if b.Err() != nil {
-		return b.drop()
-	}
-	if b.size += int64(n); b.size > b.limit {
-		b.fail(ErrTooLarge)
-		return b.drop()
-	}
-	return true
-}
-
-// drop discards the chunks of an answer that has failed.
-func (b *Body) drop() bool {
-	b.chunks, b.last = nil, nil
-	return false
-}
-
 // push moves the last chunk to the chunks, and begins a new one.
 func (b *Body) push() {
 	if len(b.last) > 0 {
@@ -88,8 +67,7 @@ func (b *Body) push() {
 func (b *Body) Finish() {
 	b.push()
 	if b.Err() != nil {
-		b.drop()
-		b.kept = 0
+		b.chunks, b.kept = nil, 0
 	}
 	b.freeResolved()
 }
@@ -109,8 +87,7 @@ func (b *Body) Buffer(n int) []byte {
 	return (*b.buffer)[:0]
 }
 
-// Part is a piece of an answer that is written while fields are resolved. The
-// zero value has no limits.
+// Part is a piece of an answer that is written while fields are resolved.
 type Part struct {
 	Body   *Body
 	chunks [][]byte
@@ -128,32 +105,22 @@ func (p *Part) Cut(b []byte) []byte {
 
 // End adds the last buffer.
 func (p *Part) End(b []byte) {
-	p.Body.Count(len(b))
+	p.Body.count(len(b))
 	p.Body.Hold(cap(b))
 	p.chunks = append(p.chunks, b)
 }
 
-// WriteTo writes the part to w. A Body uses long chunks without copying, because memory is
-// already reserved for them.
-func (p *Part) WriteTo(w io.Writer) (n int64, err error) {
-	body, ok := w.(*Body)
+// Join adds the part to its Body, at the place that is written next. Long chunks are used without
+// copying, because memory is already reserved for them.
+func (p *Part) Join() {
+	b := p.Body
 	for _, chunk := range p.chunks {
-		n += int64(len(chunk))
-		if ok && len(chunk) >= adoptFrom {
-			body.adopt(chunk)
-			continue
+		if len(chunk) >= adoptFrom {
+			b.push()
+			b.chunks = append(b.chunks, chunk)
+			b.kept += int64(cap(chunk))
+		} else if b.Err() == nil && b.take(len(chunk)) {
+			b.last = append(b.last, chunk...)
 		}
-		if _, err := w.Write(chunk); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-func (b *Body) adopt(chunk []byte) {
-	if b.grow(len(chunk)) {
-		b.push()
-		b.chunks = append(b.chunks, chunk)
-		b.kept += int64(cap(chunk))
 	}
 }

@@ -59,6 +59,9 @@ func (op *operation) ended() bool {
 // become null. The answer fails if a field begins after the end of the operation: then no work that
 // does not observe its context goes on for more than the fields that have begun.
 func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
+	if op.Body == nil { // a subscription starts
+		return op.takeTurn(ctx, next)
+	}
 	if op.ended() {
 		op.Body.End()
 	}
@@ -74,38 +77,28 @@ func (op *operation) resolve(ctx context.Context, next graphql.Resolver) (any, e
 			return nil, nil
 		}
 	}
-	texts := 0
-	for _, arg := range field.Args {
-		texts += argumentBytes(arg)
-	}
-	op.texts.Add(int64(texts))
-	var res any
-	var err error
-	if texts <= laneBytes {
-		res, err = op.count(ctx, next)
-	} else if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = op.count(ctx, next) }); ended != nil {
-		err = ended
-	}
+	res, err := op.takeTurn(ctx, next)
 	op.Body.Hold(fieldBytes)
-	op.Body.Count(len(field.Field.Alias) + minBytes(res))
 	if op.Body.Err() != nil && err == nil {
 		return graphql.Null, nil
 	}
 	return res, err
 }
 
-// minBytes returns a lower bound of the size of a field without its response name: of the quotes,
-// the colon, the comma and the value.
-func minBytes(value any) int {
-	switch v := value.(type) {
-	case string:
-		return len(`"":"",`) + len(v)
-	case *string:
-		if v != nil {
-			return len(`"":"",`) + len(*v)
-		}
+// takeTurn resolves a field. One with long texts in its arguments takes turns with other work of its account.
+func (op *operation) takeTurn(ctx context.Context, next graphql.Resolver) (res any, err error) {
+	texts := 0
+	for _, arg := range graphql.GetFieldContext(ctx).Args {
+		texts += argumentBytes(arg)
 	}
-	return len(`"":0,`)
+	op.texts.Add(int64(texts))
+	if texts <= laneBytes {
+		return op.count(ctx, next)
+	}
+	if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = op.count(ctx, next) }); ended != nil {
+		err = ended
+	}
+	return res, err
 }
 
 // argumentBytes returns the length of an argument that is a text. The texts in the inputs of mutations

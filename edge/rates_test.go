@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"carrel/answer"
 	"carrel/graph"
 	"carrel/lease"
 )
@@ -127,7 +128,7 @@ func TestRates_LeaseIsBilledByKey(t *testing.T) {
 		{"cancelled", &graph.CancelLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 7)}}, 7},
 		{"not cancelled", &graph.CancelLeasePayload{}, 0},
 	} {
-		op := &operation{}
+		op := &operation{Execution: graph.Execution{Body: &answer.Body{}}}
 		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +160,7 @@ func TestRates_GuessCostsTenMutations(t *testing.T) {
 		{"taken keys, which are paid by key", &graph.AcquireLeasePayload{UserErrors: taken, Requested: 3}, 3},
 		{"another fault", &graph.DeletePastePayload{UserErrors: []graph.UserError{{Code: graph.CodeNotFound}}}, 0},
 	} {
-		op := &operation{}
+		op := &operation{Execution: graph.Execution{Body: &answer.Body{}}}
 		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
 			t.Fatal(err)
 		}

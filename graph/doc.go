@@ -3,8 +3,8 @@
 // decision which errors are userErrors, and the plans that write pages of libraries (plan.go).
 //
 // Objects of the schema are the domain's own types, bound by name; there is no model layer in
-// between. The package knows neither the viewer nor the rules: it converts values to their GraphQL
-// form and back.
+// between. The package knows no rules: it converts values to their GraphQL form and back. It carries
+// what resolvers need, the viewer too, from edge to resolvers (execute.go).
 package graph
 
 //go:generate go run carrel/graph/internal/generate ..

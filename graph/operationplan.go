@@ -97,7 +97,7 @@ func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 		capacity += 512 * len(o.Page.Rows)
 	}
 	part.End(p.query.append(body.Buffer(capacity), o))
-	_, _ = part.WriteTo(body) // a Body reports errors by Err
+	part.Join()
 	body.Finish()
 	return true
 }

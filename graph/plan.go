@@ -114,8 +114,8 @@ func (r *Row) knownItem() bool {
 // written is a page that has been written.
 type written struct{ answer.Part }
 
-// MarshalGQL copies it to w.
-func (p *written) MarshalGQL(w io.Writer) { _, _ = p.WriteTo(w) }
+// MarshalGQL joins it to its Body, which is being written.
+func (p *written) MarshalGQL(io.Writer) { p.Join() }
 
 // compiler compiles selections to plans.
 type compiler struct {

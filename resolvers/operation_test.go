@@ -21,6 +21,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	answers "carrel/answer"
 	"carrel/auth"
 	"carrel/domain"
 	"carrel/edge"
@@ -40,6 +41,8 @@ type faulty struct {
 	mu    sync.Mutex
 	left  int   // number of reads before the failing one; negative: none fails
 	fails error // the error; with errPanic it panics
+	// failing, if set, is called before a read fails.
+	failing func()
 }
 
 // on returns s with the changes.
@@ -65,6 +68,9 @@ func (f *faulty) check() error {
 	}
 	if f.left--; f.left >= 0 {
 		return nil
+	}
+	if f.failing != nil {
+		f.failing()
 	}
 	if errors.Is(f.fails, errPanic) {
 		panic("a store that panics")
@@ -317,6 +323,52 @@ func TestOperation_TheUsualPageIsAnsweredByItsPlan(t *testing.T) {
 	if plans.counts["planned"] != 3 {
 		t.Errorf("the results: %v", plans.counts)
 	}
+}
+
+// TestOperation_ThatEndsWhileItReadsHasNoErrors: like an operation of which no more fields are resolved, its
+// answer has failed.
+func TestOperation_ThatEndsWhileItReadsHasNoErrors(t *testing.T) {
+	store := &faulty{}
+	g := newGatewayOn(t, func(s *domain.Store) { *s = store.on(*s) })
+	g.fillLibrary(2)
+	for reads := range 3 { // of the user, the page, and its items
+		ctx, end := context.WithCancel(t.Context())
+		store.set(reads, context.Canceled)
+		store.failing = end
+		e := g.execution(as("u:acme:eve"), pageQuery, map[string]any{"id": "u:acme:eve"})
+		e.Plans = graph.NewPages(pageQuery)
+		plans := &answering{Executor: g.exec, counts: map[string]int{}}
+		errs := plans.Execute(ctx, e)
+		store.set(0, nil)
+		if plans.last != "planned" || len(errs) > 0 || !errors.Is(e.Body.Err(), answers.ErrEnded) {
+			t.Errorf("after %d reads: %s, %v, %v", reads, plans.last, errs, e.Body.Err())
+		}
+	}
+}
+
+// TestOperation_UnknownValueIsAnErrorOfItsObject: a value that is not in the schema is not written.
+func TestOperation_UnknownValueIsAnErrorOfItsObject(t *testing.T) {
+	g := newGatewayOn(t, func(s *domain.Store) { s.Principals = oddPrincipals{s.Principals} })
+	g.fillLibrary(0)
+	e := g.execution(as("u:acme:eve"), `{ me: viewer { id visibility } t: __typename }`, nil)
+	e.Plans = graph.NewPages(e.RawQuery)
+	errs := g.exec.Execute(t.Context(), e)
+	if got := written(e); got != `{"me":null,"t":"Query"}` || len(errs) != 1 || errs[0].Path.String() != "me" || len(errs[0].Locations) != 1 {
+		t.Errorf("got %s with %v", got, errs)
+	}
+}
+
+// oddPrincipals is a store whose eve has a visibility that is not in the schema.
+type oddPrincipals struct{ principal.Store }
+
+func (s oddPrincipals) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
+	found, err := s.Store.ReadPrincipals(ctx, ids)
+	for i := range found {
+		if found[i].ID == "u:acme:eve" {
+			found[i].Visibility = 99
+		}
+	}
+	return found, err
 }
 
 // compare answers the request both ways within the same minute, which is part of cursors.

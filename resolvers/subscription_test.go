@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	if errs != nil {
 		t.Fatal(errs)
 	}
+	middleware := reflect.ValueOf(sub.execution.ResolverMiddleware).Pointer()
 	for _, item := range []string{"one", "two"} {
 		g.link(as("u:acme:ann"), item, "u:acme:eve")
 		sub.Await(ctx)
@@ -100,6 +102,9 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	}
 	if n := len(g.spy.contents); n != 0 {
 		t.Errorf("the item of an event was read %d more times", n)
+	}
+	if reflect.ValueOf(sub.execution.ResolverMiddleware).Pointer() != middleware {
+		t.Error("each event adds a middleware")
 	}
 	cancel()
 	sub.Await(ctx)
