@@ -79,6 +79,12 @@ func TestBody_FailsBeyondItsLimit(t *testing.T) {
 			p.Join()
 			_, _ = b.Write(make([]byte, 9))
 		},
+		"beside a short part": func(b *Body, n int) {
+			p := &Part{Body: b}
+			p.End(make([]byte, 10))
+			p.Join()
+			_, _ = b.Write(make([]byte, n-10))
+		},
 		"a cut part": func(b *Body, n int) {
 			p := &Part{Body: b}
 			p.End(p.Cut(make([]byte, n)))

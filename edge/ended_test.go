@@ -79,6 +79,19 @@ func TestHandler_AMutationShowsItsResultAfterTheEnd(t *testing.T) {
 	})
 }
 
+// TestHandler_AMutationIsNotExecutedAfterTheEnd, if it had not begun.
+func TestHandler_AMutationIsNotExecutedAfterTheEnd(t *testing.T) {
+	e := newEdge(t, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	body := `{"query":"mutation{createUser(input:{tenant:\"acme\",name:\"bo\",displayName:\"Bo\",email:\"b@example.org\"}){user{id}}}"}`
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	if a := e.do(t, r); a.Code != http.StatusGatewayTimeout || a.code() != codeTimeout || e.calls.Load() != 0 {
+		t.Errorf("%d calls: %d %s", e.calls.Load(), a.Code, a.Body)
+	}
+}
+
 // leavingEvent is a subscription whose client leaves while its event is resolved.
 type leavingEvent struct {
 	graph.Executor

@@ -184,8 +184,8 @@ func TestResults_EachEventIsPaid(t *testing.T) {
 				if got["code"] != codeRateLimited || got["cursor"] != "resume" || got["retryAfter"] != c.retryAfter {
 					t.Errorf("got %v, want to retry after %v s", got, c.retryAfter)
 				}
-				if again := r.next(); again != nil {
-					t.Errorf("after the end: %v", again)
+				if again := r.next(); again != nil || r.op.Event != nil {
+					t.Errorf("after the end: %v, and the event %v", again, r.op.Event)
 				}
 			})
 		})

@@ -346,6 +346,23 @@ func TestOperation_ThatEndsWhileItReadsHasNoErrors(t *testing.T) {
 	}
 }
 
+// TestOperation_AFailedPageIsReadInBatches: the generated code resolves it, whose loaders know its items.
+func TestOperation_AFailedPageIsReadInBatches(t *testing.T) {
+	g := newGateway(t)
+	g.fillLibrary(9)
+	g.spy.denies = true
+	const query = `{ user(id: "u:acme:eve") { library { nodes { createdBy { id } } count { value } } } }`
+	e := g.execution(as("u:acme:eve"), query, nil)
+	e.Plans = graph.NewPages(query)
+	errs := g.exec.Execute(t.Context(), e)
+	if got := written(e); got != `{"user":null}` || len(errs) != 1 || errs[0].Path.String() != "user.library.count" {
+		t.Errorf("got %s with %v", got, errs)
+	}
+	if n := len(g.spy.principals); n != 3 || len(g.spy.pages) != 1 { // the owner; the creators, twice
+		t.Errorf("%d calls for principals, %d for pages", n, len(g.spy.pages))
+	}
+}
+
 // TestOperation_UnknownValueIsAnErrorOfItsObject: a value that is not in the schema is not written.
 func TestOperation_UnknownValueIsAnErrorOfItsObject(t *testing.T) {
 	g := newGatewayOn(t, func(s *domain.Store) { s.Principals = oddPrincipals{s.Principals} })
