@@ -23,17 +23,6 @@ func CurrentPage(ctx context.Context) PageRequest {
 	return ExecutionOf(ctx).pageRequest(field.Field, field.Args)
 }
 
-// PageBelow returns the request of a field of the operation that is resolved later. The error is
-// the one that the field will report.
-func PageBelow(ctx context.Context, field graphql.CollectedField) (PageRequest, error) {
-	e := ExecutionOf(ctx)
-	args, err := newExecutionContext(e.OperationContext, nil, nil).field_User_library_args(ctx, field.ArgumentMap(e.Variables))
-	if err != nil {
-		return PageRequest{}, err
-	}
-	return e.pageRequest(field, args), nil
-}
-
 // pageRequest returns the request of a field with decoded arguments. It requests only what is
 // selected.
 func (e *Execution) pageRequest(field graphql.CollectedField, args map[string]any) PageRequest {

@@ -157,7 +157,6 @@ func (m *groupMemo) put(busy sched.Latch, groups *Closure, known bool) {
 // change it.
 func (v *Viewer) Forget() {
 	v.shown.forget()
-	v.kept.forget()
 	v.inFlight.Store(nil) // what the request shows after a mutation must contain that mutation
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()

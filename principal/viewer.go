@@ -18,7 +18,6 @@ type Viewer struct {
 
 	memo  groupMemo
 	shown memo
-	kept  keeper
 	// inFlight is the read of the in-flight lists for this request; nil: none was begun.
 	inFlight atomic.Pointer[commit.InFlightRead]
 	// resolved counts the work for which the caller pays, unless Bill is set: then Bill counts it.

@@ -85,7 +85,7 @@ func (m mutations) RemoveFromLibrary(ctx context.Context, in graph.RemoveFromLib
 	payload := &graph.RemoveFromLibraryPayload{RemovedContentID: out.id, FanOut: out.fanOut, UserErrors: out.faults,
 		ClientMutationID: in.ClientMutationID}
 	if err == nil && out.id != nil {
-		payload.Principal, err = queries(m).principalOf(ctx, queries(m).prefetch, in.PrincipalID)
+		payload.Principal, err = queries(m).principalOf(ctx, in.PrincipalID)
 	}
 	return payload, err
 }

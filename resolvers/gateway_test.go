@@ -71,10 +71,10 @@ type spy struct {
 	*domain.Services
 	// denies replaces the permissions and counts by errors.
 	denies      bool
-	local       bool // reports that the store is in this process
+	local       bool // begins no page before it is read
 	mu          sync.Mutex
 	pages       []requestedPage
-	prefetched  []requestedPage // by Prefetch
+	begun       []requestedPage // by Begin
 	principals  [][]principal.ID
 	permissions [][]library.ContentID
 	contents    [][]library.ContentID
@@ -121,11 +121,23 @@ func (r spiedListing) Library(ctx context.Context, v *principal.Viewer, owner pr
 	return r.Service.Library(ctx, v, owner, q)
 }
 
-func (r spiedListing) Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) {
+func (r spiedListing) Begin(ctx context.Context, v *principal.Viewer, owner principal.ID,
+	q library.LibraryQuery) func(context.Context) (*library.LibraryConnection, error) {
+	if r.s.local {
+		return func(ctx context.Context) (*library.LibraryConnection, error) { return r.Library(ctx, v, owner, q) }
+	}
+	page := requestedPage{owner, q}
 	r.s.mu.Lock()
-	r.s.prefetched = append(r.s.prefetched, requestedPage{owner, q})
+	r.s.begun = append(r.s.begun, page)
 	r.s.mu.Unlock()
-	r.Service.Prefetch(ctx, v, owner, q)
+	q.WithPermissions = q.WithPermissions && !r.s.denies // so that they are loaded
+	read := r.Service.Begin(ctx, v, owner, q)
+	return func(ctx context.Context) (*library.LibraryConnection, error) {
+		r.s.mu.Lock()
+		r.s.pages = append(r.s.pages, page)
+		r.s.mu.Unlock()
+		return read(ctx)
+	}
 }
 
 func (r spiedPeople) Principals(ctx context.Context, v *principal.Viewer, ids []principal.ID) ([]principal.Principal, error) {
@@ -169,19 +181,17 @@ func (r spiedListing) LibraryCount(ctx context.Context, c *library.LibraryConnec
 	return r.Service.LibraryCount(ctx, c)
 }
 
-func (r spiedListing) Prefetches() bool { return !r.s.local && r.Service.Prefetches() }
-
-// pagesPrefetched returns the number of pages that Prefetch has started.
-func (s *spy) pagesPrefetched() int {
+// pagesBegun returns the number of pages that were begun.
+func (s *spy) pagesBegun() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.prefetched)
+	return len(s.begun)
 }
 
 func (s *spy) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.pages, s.prefetched, s.principals, s.permissions, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
+	s.pages, s.begun, s.principals, s.permissions, s.contents, s.nodes, s.counts = nil, nil, nil, nil, nil, nil, 0
 }
 
 func newGateway(t testing.TB) *gateway {

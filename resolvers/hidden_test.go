@@ -240,7 +240,7 @@ func (row unseenRow) compare(t *testing.T, g *gateway, record *recorder) {
 					g.spy.reset()
 					v := as(user)
 					a := g.do(v, fmt.Sprintf(row.ask, id))
-					record.await(t, "OpenLibrary of 0", g.spy.pagesPrefetched())
+					record.await(t, "OpenLibrary of 0", g.spy.pagesBegun())
 					calls[i] = record.take()
 					resolutions, libraries := v.Resolved()
 					answers[i], prices[i] = a.raw+fmt.Sprint(a.errs), fmt.Sprintf("%d resolutions and %d libraries", resolutions, libraries)

@@ -38,6 +38,8 @@ type reading struct {
 	tenant  *string          // in which a URL is looked up, or nil
 	page    *graph.PageField // or nil
 	request graph.PageRequest
+	owner   principal.ID                                              // of the page
+	library func(context.Context) (*library.LibraryConnection, error) // returns the page
 	found   graph.Object
 	errs    gqlerror.List
 }
@@ -80,6 +82,7 @@ func (r *reading) preparePage(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
+	r.owner = owner
 	if r.page = r.plan.PageOf(owner); r.page == nil {
 		return true
 	}
@@ -138,8 +141,11 @@ func (r *reading) at(ctx context.Context, path ...graphql.CollectedField) contex
 	return ctx
 }
 
-// object reads the object of the field of Query.
+// object reads the object of the field of Query. It begins the page, which is read at the same time.
 func (r *reading) object(ctx context.Context) error {
+	if r.page != nil {
+		r.library = r.root.Listing.Begin(ctx, r.Viewer, r.owner, r.request.Query)
+	}
 	found, err := r.lookUp(ctx)
 	switch o := found.(type) {
 	case *principal.User:
@@ -161,7 +167,7 @@ func (r *reading) lookUp(ctx context.Context) (any, error) {
 	q := queries{r.root}
 	switch field := r.plan.Field.Name; field {
 	case "viewer":
-		return q.viewerUser(ctx, r.prefetchPage)
+		return q.Viewer(ctx)
 	case "content":
 		return q.Content(ctx, r.id)
 	case "contentByUrl":
@@ -169,31 +175,24 @@ func (r *reading) lookUp(ctx context.Context) (any, error) {
 	case "byKey":
 		return q.ByKey(ctx, r.id, r.tenant)
 	case "node":
-		nodes, err := q.nodes(ctx, []string{r.id}, r.prefetchPage)
+		nodes, err := q.nodes(ctx, []string{r.id})
 		if err != nil {
 			return nil, err
 		}
 		return nodes[0], nil
 	case "user":
-		return q.principal(ctx, r.prefetchPage, field, r.id, id.User)
+		return q.principal(ctx, field, r.id, id.User)
 	case "group":
-		return q.principal(ctx, r.prefetchPage, field, r.id, id.Group)
+		return q.principal(ctx, field, r.id, id.Group)
 	default:
-		return q.principal(ctx, r.prefetchPage, field, r.id, id.User, id.Group)
-	}
-}
-
-// prefetchPage starts to read the page at the same time as its owner.
-func (r *reading) prefetchPage(ctx context.Context, owner principal.ID) {
-	if r.page != nil && r.root.Listing.Prefetches() && !r.request.Query.IncludeShared { // see Root.prefetch
-		r.root.Listing.Prefetch(ctx, r.Viewer, owner, r.request.Query)
+		return q.principal(ctx, field, r.id, id.User, id.Group)
 	}
 }
 
 // readPage reads the page of a user or a group. If a field of it has an error, the generated code
 // resolves it: it reports the errors, and reads again only what it has to.
 func (r *reading) readPage(ctx context.Context) error {
-	conn, err := r.root.Listing.Library(ctx, r.Viewer, r.found.Principal.ID, r.request.Query)
+	conn, err := r.library(ctx)
 	if err != nil {
 		return err
 	}

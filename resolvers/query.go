@@ -7,7 +7,6 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
-	"carrel/core/input"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -15,18 +14,7 @@ import (
 
 // Viewer returns the user of the signed-in viewer.
 func (q queries) Viewer(ctx context.Context) (*principal.User, error) {
-	return q.viewerUser(ctx, q.prefetch)
-}
-
-// prefetching starts to read the selected pages of a principal's library.
-type prefetching func(ctx context.Context, id principal.ID)
-
-func (q queries) viewerUser(ctx context.Context, prefetch prefetching) (*principal.User, error) {
-	v := viewer(ctx)
-	if v.User.IsUser() {
-		prefetch(ctx, v.User)
-	}
-	return q.People.ViewerUser(ctx, v)
+	return q.People.ViewerUser(ctx, viewer(ctx))
 }
 
 // Node returns the object with an id of any kind.
@@ -34,7 +22,7 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 	if id.KindOf(globalID) == id.Malformed {
 		return nil, malformed("node", globalID)
 	}
-	nodes, err := q.nodes(ctx, []string{globalID}, q.prefetch)
+	nodes, err := q.nodes(ctx, []string{globalID})
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +31,7 @@ func (q queries) Node(ctx context.Context, globalID string) (library.Node, error
 
 // Nodes returns objects in the order of their ids.
 func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error) {
-	nodes, err := q.nodes(ctx, ids, q.prefetch)
+	nodes, err := q.nodes(ctx, ids)
 	for _, n := range nodes {
 		if c, ok := n.(*library.Content); ok && c != nil {
 			hold(ctx, c.Bytes())
@@ -52,14 +40,7 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 	return nodes, err
 }
 
-func (q queries) nodes(ctx context.Context, ids []string, prefetch prefetching) ([]library.Node, error) {
-	if len(ids) <= input.MaxList { // longer lists are refused
-		for _, id := range ids {
-			if p, err := principal.ParseID(id); err == nil {
-				prefetch(ctx, p)
-			}
-		}
-	}
+func (q queries) nodes(ctx context.Context, ids []string) ([]library.Node, error) {
 	nodes, err := q.Library.Nodes(ctx, viewer(ctx), ids)
 	if err == nil {
 		err = q.suggestions(ctx, ids, nodes)
@@ -95,19 +76,19 @@ func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.
 
 // Principal returns a user or a group.
 func (q queries) Principal(ctx context.Context, globalID string) (principal.Principal, error) {
-	return q.principal(ctx, q.prefetch, "principal", globalID, id.User, id.Group)
+	return q.principal(ctx, "principal", globalID, id.User, id.Group)
 }
 
 // User returns a user.
 func (q queries) User(ctx context.Context, globalID string) (*principal.User, error) {
-	p, err := q.principal(ctx, q.prefetch, "user", globalID, id.User)
+	p, err := q.principal(ctx, "user", globalID, id.User)
 	u, _ := p.(*principal.User)
 	return u, err
 }
 
 // Group returns a group.
 func (q queries) Group(ctx context.Context, globalID string) (*principal.Group, error) {
-	p, err := q.principal(ctx, q.prefetch, "group", globalID, id.Group)
+	p, err := q.principal(ctx, "group", globalID, id.Group)
 	g, _ := p.(*principal.Group)
 	return g, err
 }
@@ -151,26 +132,24 @@ func (q queries) Limits(context.Context) (*graph.Limits, error) {
 
 // principal returns the principal with an id. It returns nil for a well-formed id of another kind
 // than kinds.
-func (q queries) principal(ctx context.Context, prefetch prefetching, field, globalID string,
-	kinds ...id.Kind) (principal.Principal, error) {
+func (q queries) principal(ctx context.Context, field, globalID string, kinds ...id.Kind) (principal.Principal, error) {
 	kind := id.KindOf(globalID)
 	if kind == id.Malformed {
 		return nil, malformed(field, globalID)
 	}
 	for _, k := range kinds {
 		if k == kind {
-			return q.principalOf(ctx, prefetch, globalID)
+			return q.principalOf(ctx, globalID)
 		}
 	}
 	return nil, nil
 }
 
-func (q queries) principalOf(ctx context.Context, prefetch prefetching, id string) (principal.Principal, error) {
+func (q queries) principalOf(ctx context.Context, id string) (principal.Principal, error) {
 	parsed, err := principal.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	prefetch(ctx, parsed)
 	found, err := q.People.Principals(ctx, viewer(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func (s *recorder) take() []string {
 	return calls
 }
 
-// await waits until a call was made so many times: pages are prefetched in the background, and no
+// await waits until a call was made so many times: pages are begun in the background, and no
 // request waits for them if their owner is not shown.
 func (s *recorder) await(t *testing.T, call string, times int) {
 	t.Helper()

@@ -2,7 +2,7 @@
 // of the domain and returns its result. There is one file for each noun.
 //
 // The package has no rules of its own: the domain decides who may see or change what, and graph and
-// edge decide how errors are shown. It does decide which pages are prefetched, and which are
+// edge decide how errors are shown. It does decide which pages are begun early, and which are
 // written by their plan.
 package resolvers
 

@@ -81,9 +81,8 @@ type Listing interface {
 	// Library reads a page. Errors: BAD_USER_INPUT, BAD_CURSOR; UNAVAILABLE while a lost
 	// library is being rebuilt.
 	Library(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error)
-	// Prefetch starts to read what Library is about to read in the same operation.
-	Prefetch(ctx context.Context, v *principal.Viewer, owner principal.ID, q library.LibraryQuery)
-	// Prefetches reports whether Prefetch does anything.
-	Prefetches() bool
+	// Begin begins to read a page, and returns the function that returns it as Library does.
+	Begin(ctx context.Context, v *principal.Viewer, owner principal.ID,
+		q library.LibraryQuery) func(context.Context) (*library.LibraryConnection, error)
 	LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error)
 }

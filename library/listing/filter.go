@@ -108,18 +108,19 @@ func descriptionOf(h *library.Header) string {
 // oneOf reports whether v is in the list, or the list is nil.
 func oneOf[T comparable](list []T, v T) bool { return list == nil || slices.Contains(list, v) }
 
-// applyFilter makes the page show what meets the conditions. If they name a creator whom the viewer
-// does not see, no item matches, because the viewer gets null as the createdBy of that creator's
-// items.
-func (r *reading) applyFilter(ctx context.Context, c *conditions) error {
-	r.filter = c
-	if c == nil || c.creator == "" {
+// hideCreator makes nothing match if the filter names a creator whom the viewer does not see: the
+// viewer gets null as the createdBy of that creator's items.
+func (p *page) hideCreator(ctx context.Context) error {
+	c := p.filter
+	if c == nil || c.creator == "" || p.q.NoEntries {
 		return nil
 	}
-	found, err := r.s.people.Principals(ctx, r.v, []principal.ID{c.creator})
+	found, err := p.s.people.Principals(ctx, p.v, []principal.ID{c.creator})
 	if err != nil {
 		return err
 	}
-	c.nothing = found[0] == nil
+	if c.nothing = found[0] == nil; c.nothing && p.w != nil {
+		p.w.pending, p.w.end = nil, p.last(p.w)
+	}
 	return nil
 }

@@ -252,36 +252,31 @@ func TestFilter_IsServedFromCopies(t *testing.T) {
 	}
 }
 
-// TestFilter_Prefetches: a filtered page is prefetched while its owner is read, with the slice that
-// it reads.
-func TestFilter_Prefetches(t *testing.T) {
+// TestFilter_IsOpenedOnce: a filtered page is begun, while its owner is read, with the slice that it
+// shows.
+func TestFilter_IsOpenedOnce(t *testing.T) {
 	r, _ := long(t, 100, linkAt(70))
 	for name, c := range map[string]struct {
-		begun, read *library.LibraryFilter
-		served      bool // by the page that was begun
-		want        string
+		filter *library.LibraryFilter
+		want   string
 	}{
-		"the same filter":    {anyLink(), anyLink(), true, "n0070"},
-		"another filter":     {&library.LibraryFilter{Kinds: []library.ContentKind{library.Note}}, anyLink(), true, "n0070"},
-		"no filter before":   {nil, anyLink(), false, "n0070"},
-		"no filter after":    {anyLink(), nil, false, "n0000"},
-		"an empty one after": {nil, &library.LibraryFilter{}, true, "n0000"},
-		"a bad one before":   {&library.LibraryFilter{Kinds: []library.ContentKind{}}, anyLink(), false, "n0070"},
+		"links": {anyLink(), "n0070"}, "an empty one": {&library.LibraryFilter{}, "n0000"},
+		"a creator":        {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:ann")}, "n0000"},
+		"a hidden creator": {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:nobody")}, ""},
 	} {
 		o := newOpenings()
 		svc := domaintest.Open(t, domain.Config{Store: o.on(r.Store.Store), Runtime: r.Clock, Journal: r.Repairs, Remote: true})
-		v := domaintest.Anonymous()
-		svc.Listing.Prefetch(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.begun})
-		conn, err := svc.Listing.Library(t.Context(), v, "u:acme:ann", library.LibraryQuery{Filter: c.read})
+		read := svc.Listing.Begin(t.Context(), domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{Filter: c.filter})
+		waitFor(t, o.read, "u:acme:ann")
+		conn, err := read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if names := domaintest.NamesOf(conn); len(names) == 0 || names[0] != c.want {
+		if names := append(domaintest.NamesOf(conn), ""); names[0] != c.want {
 			t.Errorf("%s: it shows %v", name, names)
 		}
-		if o.mu.Lock(); c.served && o.n != 1 {
-			t.Errorf("%s: the library was opened %d times", name, o.n)
+		if n := o.take(); n != 1 {
+			t.Errorf("%s: the library was opened %d times", name, n)
 		}
-		o.mu.Unlock()
 	}
 }

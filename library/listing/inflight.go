@@ -9,7 +9,7 @@ import (
 
 // Items reads the items of entries of a library.
 type Items interface {
-	// ReadItems reads the items of entries of r's library, in their order, with the rows of r.Members. It may serve
+	// ReadItems reads the items of entries of r's library, in their order, with the rows of p.Members. It may serve
 	// what was read before, if it is current or set, the changes that were in flight before the entries were read,
 	// shows that it is; set may be nil. Nobody may change what ReadItems returns.
 	ReadItems(ctx context.Context, r *library.Reading, es []library.Entry, set *commit.InFlightSet) ([]*library.ContentRows, error)
@@ -21,26 +21,26 @@ type Items interface {
 // openLibrary reads the first slice of a page. If headers are served that were read before, it first reads the
 // in-flight lists, and before them the newest entry: a served header shows the position that the item had when the
 // lists were read, so with a bound that was read later a walk could return an item twice.
-func (r *reading) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	lists := r.s.items.InFlightLists()
-	if lists == nil || len(r.Members) != 1 { // the entry of the owner's library confirms the owner's role and no other
-		r.inFlightRead.Done(nil)
-		return r.openFirst(ctx, q, newest)
+func (p *page) openLibrary(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+	lists := p.s.items.InFlightLists()
+	if lists == nil || len(p.Members) != 1 { // the entry of the owner's library confirms the owner's role and no other
+		p.inFlightRead.Done(nil)
+		return p.openFirst(ctx, q, newest)
 	}
 	var last []library.Entry
 	if newest {
 		var err error
-		if last, err = r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
+		if last, err = p.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
 			return nil, err
 		}
 	}
-	if r.inFlightRead == nil {
-		r.inFlightRead = r.v.BeginInFlight(r.s.rt)
+	if p.inFlightRead == nil {
+		p.inFlightRead = p.v.BeginInFlight(p.s.rt)
 	}
 	// Without an in-flight set, every header is read.
-	r.inFlight, _ = lists.Read(ctx)
-	r.inFlightRead.Done(r.inFlight)
-	o, err := r.s.libraries.OpenLibrary(ctx, q, false)
+	p.inFlight, _ = lists.Read(ctx)
+	p.inFlightRead.Done(p.inFlight)
+	o, err := p.s.libraries.OpenLibrary(ctx, q, false)
 	if err == nil && len(last) == 1 {
 		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}
 	}

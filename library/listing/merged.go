@@ -17,15 +17,15 @@ const mergeWidth = 16
 // merged reports whether the page merges the viewer's bucket with the libraries of the viewer and of
 // its groups. Entries of the owner's library on which the viewer has no role are not read at all, so
 // nothing depends on how many there are: neither the page and its end, nor its cost, nor its time.
-func (r *reading) merged() bool { return len(r.Libraries) > 0 }
+func (p *page) merged() bool { return len(p.Libraries) > 0 }
 
 // pageLibrary reads a slice of the owner's bucket, and of the other libraries of a merged page.
-func (r *reading) pageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
-	if !r.merged() {
-		return r.s.libraries.PageLibrary(ctx, q)
+func (p *page) pageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
+	if !p.merged() {
+		return p.s.libraries.PageLibrary(ctx, q)
 	}
-	o, err := r.openMerged(ctx, q, func(ctx context.Context, q library.Slice) (*library.Opening, error) {
-		es, err := r.s.libraries.PageLibrary(ctx, q)
+	o, err := p.openMerged(ctx, q, func(ctx context.Context, q library.Slice) (*library.Opening, error) {
+		es, err := p.s.libraries.PageLibrary(ctx, q)
 		return &library.Opening{Entries: es}, err
 	})
 	if err != nil {
@@ -35,28 +35,28 @@ func (r *reading) pageLibrary(ctx context.Context, q library.Slice) ([]library.E
 }
 
 // openFirst is OpenLibrary for the owner's bucket, and for the other libraries of a merged page.
-func (r *reading) openFirst(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
+func (p *page) openFirst(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
 	open := func(ctx context.Context, q library.Slice) (*library.Opening, error) {
-		return r.s.libraries.OpenLibrary(ctx, q, newest)
+		return p.s.libraries.OpenLibrary(ctx, q, newest)
 	}
-	if !r.merged() {
+	if !p.merged() {
 		return open(ctx, q)
 	}
-	return r.openMerged(ctx, q, open)
+	return p.openMerged(ctx, q, open)
 }
 
 // openMerged reads the slice q of the owner's bucket and the same slices of the other libraries, and
 // merges them. Each is as long as the result, so the result is complete.
-func (r *reading) openMerged(ctx context.Context, q library.Slice,
+func (p *page) openMerged(ctx context.Context, q library.Slice,
 	open func(context.Context, library.Slice) (*library.Opening, error)) (*library.Opening, error) {
-	owners := append([]principal.ID{r.Owner}, r.Libraries...)
+	owners := append([]principal.ID{p.Owner}, p.Libraries...)
 	read := make([]*library.Opening, len(owners))
-	r.v.ReadLibraries(len(r.Libraries) - 1)
+	p.v.ReadLibraries(len(p.Libraries) - 1)
 	width := 1
-	if r.s.remote {
+	if p.s.remote {
 		width = mergeWidth
 	}
-	err := sched.ForEach(ctx, r.s.rt, len(owners), width, func(i int) (err error) {
+	err := sched.ForEach(ctx, p.s.rt, len(owners), width, func(i int) (err error) {
 		q := q
 		if q.Owner = owners[i]; i > 0 {
 			q.Bucket = principal.Private

@@ -15,64 +15,6 @@ import (
 	"carrel/principal"
 )
 
-// Library reads a page of the owner's library, with what v may see of it.
-func (s *Service) Library(ctx context.Context, v *principal.Viewer, owner principal.ID,
-	q library.LibraryQuery) (*library.LibraryConnection, error) {
-	args, err := q.Resolve()
-	if err != nil {
-		return nil, err
-	}
-	filter, err := s.conditions(q.Filter)
-	if err != nil {
-		return nil, err
-	}
-	if s.items.InFlightLists() != nil && !s.people.Paging.Shown(v, owner) {
-		// Prefetch reads the in-flight lists before the slice. Once they are read, the owner may be
-		// served from a copy.
-		s.Prefetch(ctx, v, owner, q)
-	}
-	for range commit.MaxTries {
-		conn, asMember, err := s.libraryPage(ctx, v, owner, args, filter, &q)
-		if err != nil || !asMember {
-			return conn, err
-		}
-		// The page was chosen by the viewer's groups, which were read before it.
-		if still, err := s.people.Paging.StillIn(ctx, v, owner); err != nil || still {
-			return conn, err
-		}
-	}
-	return nil, sched.ErrQueueFull
-}
-
-// libraryPage is one try of Library. asMember reports that the viewer reads the library as a member of the
-// owner.
-func (s *Service) libraryPage(ctx context.Context, v *principal.Viewer, owner principal.ID, args cursor.Page,
-	filter *conditions, q *library.LibraryQuery) (conn *library.LibraryConnection, asMember bool, err error) {
-	h, err := s.people.VisiblePrincipal(ctx, v, owner)
-	if err != nil {
-		return nil, false, err
-	}
-	r, err := s.start(ctx, v, h.ID, q)
-	if err != nil {
-		return nil, false, err
-	}
-	if s.remote && !q.NoEntries {
-		r.ahead = prefetchesOf(v).take(pageKeyOf(owner, args, q, filter))
-	}
-	from, err := r.decode(args.Cursor)
-	if err != nil {
-		return nil, false, err
-	}
-	conn = &library.LibraryConnection{Bucket: r.Bucket, Owner: owner}
-	if q.NoEntries {
-		return conn, false, nil
-	}
-	if err := r.applyFilter(ctx, filter); err != nil {
-		return nil, false, err
-	}
-	return conn, r.AsOwner && v.User != owner, r.page(ctx, conn, args, from, q)
-}
-
 // LibraryCount counts the bucket that the connection reads, before the check
 // of each entry.
 func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
@@ -115,20 +57,31 @@ func BeingRebuilt(cause error) *fault.Error {
 		Msg: "this library is being rebuilt; try again in a few seconds"}
 }
 
-// A reading reads one page: who reads which library, and how.
-type reading struct {
-	*library.Reading
+// page is one page that is being read: which one, who reads it, and how far the reading is.
+type page struct {
 	s      *Service
 	v      *principal.Viewer
-	order  cursor.Order
+	owner  principal.ID
+	q      library.LibraryQuery
+	args   cursor.Page
 	filter *conditions // nil: all that the viewer may see is shown
+
+	// If open is called in the background, opened opens when that call is done. It has returned err,
+	// or panicked.
+	opened        sched.Latch
+	err, panicked error
+
+	// What open sets. from is where the page starts; nil: at the end.
+	*library.Reading
+	from *library.EntryKey
 	// until is the newest position of the walk; nil if it has no bound.
 	until *clock.Instant
 	// moved is the time since which deferred moves may bring an item that the walk has shown to a
 	// position within the bound; 0 if the walk has shown no item whose move was deferred.
 	moved clock.Instant
-	// ahead is the prefetch of the first slice; nil: there is none.
-	ahead *prefetch
+	// w is the scan that fills the page, and built whether the library was complete.
+	w     *scan
+	built bool
 	// inFlight is the set of changes that were in flight before the first slice was read. If it is
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
@@ -136,59 +89,51 @@ type reading struct {
 	inFlightRead *commit.InFlightRead
 }
 
-// start determines which part of owner's library the viewer reads, and in which order. It reads no
-// entries.
-func (s *Service) start(ctx context.Context, v *principal.Viewer, owner principal.ID, q *library.LibraryQuery) (*reading, error) {
-	r, err := s.library.StartReading(ctx, v, owner, q)
-	if err != nil {
-		return nil, err
+// order is the order of the page.
+func (p *page) order() cursor.Order {
+	if p.q.Descending {
+		return cursor.Descending
 	}
-	order := cursor.Ascending
-	if q.Descending {
-		order = cursor.Descending
-	}
-	return &reading{Reading: r, s: s, v: v, order: order}, nil
+	return cursor.Ascending
 }
 
-// decode decodes the cursor that the page starts from, with its bound; nil without one.
-func (r *reading) decode(cursor *string) (*library.EntryKey, error) {
-	if cursor == nil {
-		return nil, nil
+// decode decodes the cursor that the page starts from, with its bound.
+func (p *page) decode() error {
+	if p.args.Cursor == nil {
+		return nil
 	}
-	p, err := r.s.library.Seals.Open(r.Binding, r.order, *cursor)
-	if err != nil {
-		return nil, err
-	}
-	if p.Bounded {
-		r.until, r.moved = &p.Bound, p.Moved
-	}
-	return &library.EntryKey{Position: p.At, Content: library.ContentID(p.ID)}, nil
-}
-
-// page reads the page into conn.
-func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, args cursor.Page, from *library.EntryKey,
-	q *library.LibraryQuery) error {
-	w, err := r.read(ctx, args, from, q)
+	c, err := p.s.library.Seals.Open(p.Binding, p.order(), *p.args.Cursor)
 	if err != nil {
 		return err
 	}
-	more := w.end == budget || w.behind() || len(w.found) > args.Size
-	shown := w.found[:min(len(w.found), args.Size)]
-	r.boundWalk(w, shown)
-	other := false
-	if q.OtherSide && from != nil {
-		if other, err = r.otherSide(ctx, w, *from, shown, args.Size); err != nil {
+	if c.Bounded {
+		p.until, p.moved = &c.Bound, c.Moved
+	}
+	p.from = &library.EntryKey{Position: c.At, Content: library.ContentID(c.ID)}
+	return nil
+}
+
+// fill reads the page into conn.
+func (p *page) fill(ctx context.Context, conn *library.LibraryConnection) error {
+	if err := p.scan(ctx); err != nil {
+		return err
+	}
+	w, size := p.w, p.args.Size
+	more := w.end == budget || w.behind() || len(w.found) > size
+	shown := w.found[:min(len(w.found), size)]
+	p.boundWalk(shown)
+	other, err := p.otherSide(ctx, shown)
+	if err != nil {
+		return err
+	}
+	edges := p.edges(shown)
+	if p.q.WithPermissions {
+		if err := p.fillPermissions(ctx, shown, edges); err != nil {
 			return err
 		}
 	}
-	edges := r.edges(w, shown)
-	if q.WithPermissions {
-		if err := r.fillPermissions(ctx, shown, edges); err != nil {
-			return err
-		}
-	}
-	first, last := r.ends(w, from, edges)
-	if args.Backward {
+	first, last := p.ends(edges)
+	if p.args.Backward {
 		slices.Reverse(edges)
 		conn.PageInfo = cursor.PageInfo{HasNextPage: other, HasPreviousPage: more, Start: last, End: first}
 	} else {
@@ -197,81 +142,6 @@ func (r *reading) page(ctx context.Context, conn *library.LibraryConnection, arg
 	conn.Edges = make([]*library.LibraryEdge, len(edges))
 	for i, e := range edges {
 		conn.Edges[i] = &e.LibraryEdge
-	}
-	return nil
-}
-
-// readings is how often a page is read whose items move while it is read.
-const readings = 3
-
-// read runs the scan that fills the page. It reads the page again if items have moved meanwhile and
-// do not fit into it: then most are found at their new positions, and follow on the next page.
-func (r *reading) read(ctx context.Context, args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) (w *scan, err error) {
-	for n := range readings {
-		if n > 0 {
-			r.ahead, r.inFlight = nil, nil
-		}
-		w = r.walk(args, from, q)
-		if err = r.open(ctx, w); err == nil {
-			err = r.run(ctx, w)
-		}
-		if err != nil || !w.behind() {
-			break
-		}
-	}
-	return w, err
-}
-
-// walk returns the scan that fills the page.
-func (r *reading) walk(args cursor.Page, from *library.EntryKey, q *library.LibraryQuery) *scan {
-	w := &scan{
-		newer:  args.Backward == q.Descending,
-		from:   from,
-		want:   args.Size + 1,
-		budget: readBudget(args.Size),
-	}
-	w.fresh = from == nil && !w.newer
-	switch {
-	case r.filter != nil:
-		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch
-	case r.merged():
-		// The viewer's items may be many, and few of them in the owner's library.
-		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, w.want+sliceSlack
-	}
-	return w
-}
-
-// readBudget returns how many entries a page may scan. Without a limit, a page of a library
-// with many entries that the viewer may not see could take any time.
-func readBudget(size int) int { return 5*size + 50 }
-
-// open reads the first slice of the page. The same round trip returns whether the library is
-// complete and, for a walk towards newer entries, the newest position of the bucket (see
-// boundWalk).
-func (r *reading) open(ctx context.Context, w *scan) error {
-	q, any := r.sliceOf(w)
-	if !any {
-		w.end = r.last(w)
-		return r.s.requireBuilt(ctx, r.Owner)
-	}
-	begins := r.begins(w)
-	o, err := r.opening(ctx, q, begins)
-	if err == nil && !o.Built {
-		if err := r.s.missing(ctx, r.Owner); err != nil {
-			return err
-		}
-		// This reads the bound after the in-flight lists, so copies must not be used (see openLibrary).
-		r.inFlight = nil
-		if o, err = r.openFirst(ctx, q, begins); err == nil && !o.Built {
-			return BeingRebuilt(ErrNotRebuilt)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("open library: %w", err)
-	}
-	r.took(w, q.Limit, o.Entries)
-	if begins && o.Newest != nil {
-		w.newest = o.Newest.Position
 	}
 	return nil
 }
@@ -285,56 +155,45 @@ func (r *reading) open(ctx context.Context, w *scan) error {
 // A deferred move goes to the older position of the last change, which may be within the bound. So
 // the cursors after an item whose move is deferred also have the time of the reading (see
 // dropMoved).
-func (r *reading) boundWalk(w *scan, shown []finding) {
+func (p *page) boundWalk(shown []finding) {
 	deferred := func(f finding) bool { return f.rows.Header.Position != f.rows.Header.LastModified }
-	if w.newer && r.moved == 0 && slices.ContainsFunc(shown, deferred) {
-		r.moved = r.ReadAt
+	if p.w.newer && p.moved == 0 && slices.ContainsFunc(shown, deferred) {
+		p.moved = p.ReadAt
 	}
-	if !r.begins(w) {
+	if !p.begins() {
 		return
 	}
-	until := w.newest
+	until := p.w.newest
 	for i := range shown {
 		until = max(until, shown[i].at.Position)
 	}
-	r.until = &until
+	p.until = &until
 }
 
 // begins reports whether the walk gets its bound with its first slice.
-func (r *reading) begins(w *scan) bool { return w.newer && r.until == nil }
+func (p *page) begins() bool { return p.w.newer && p.until == nil }
 
-// opening returns what the store returns for a library together with its first slice, which may
-// have been prefetched. A library that was not complete then may be complete by now: the result
-// must be current.
-func (r *reading) opening(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	if r.ahead != nil {
-		if _, err := r.s.rt.Wait(ctx, r.ahead.done, 0); err != nil {
-			return nil, err
-		}
-		if o := r.ahead.result(); o != nil && o.source == r.Source && (o.err != nil || o.opening.Built) {
-			r.ReadAt, r.inFlight = o.readAt, o.inFlight
-			return o.opening, o.err
-		}
-	}
-	return r.openLibrary(ctx, q, newest)
-}
-
-// otherSide reports whether there is anything to see on the side from which the walk came.
+// otherSide reports whether there is anything to see on the side from which the walk came, if that
+// was asked.
 //
 // A filtered page has scanned everything between the cursor and its first edge, and has one
 // budget for both sides.
-func (r *reading) otherSide(ctx context.Context, w *scan, from library.EntryKey, shown []finding, size int) (bool, error) {
-	back := &scan{newer: !w.newer, want: 1, budget: readBudget(size)}
-	if r.filter != nil || r.merged() {
+func (p *page) otherSide(ctx context.Context, shown []finding) (bool, error) {
+	if !p.q.OtherSide || p.from == nil {
+		return false, nil
+	}
+	w := p.w
+	back := &scan{newer: !w.newer, want: 1, budget: readBudget(p.args.Size)}
+	if p.filter != nil || p.merged() {
 		back.budget, back.texts, back.batch = w.budget, w.texts, firstFilterBatch
 	}
-	if len(shown) > 0 && r.filter == nil {
+	if len(shown) > 0 && p.filter == nil {
 		back.from = &shown[0].at
 	} else {
 		// The entry of the cursor itself is on the other side of an empty page.
-		back.from, back.skipTo = outermost(&from, back.newer), &from
+		back.from, back.skipTo = outermost(p.from, back.newer), p.from
 	}
-	err := r.run(ctx, back)
+	err := p.run(ctx, back)
 	return back.end == budget || back.behind() || len(back.found) > 0, err
 }
 
@@ -349,25 +208,25 @@ func outermost(k *library.EntryKey, newer bool) *library.EntryKey {
 // pageEdge is an edge with the data of its cursor, which is sealed when it is requested.
 type pageEdge struct {
 	library.LibraryEdge
-	r         *reading
+	page      *page
 	at        library.EntryKey
 	unbounded bool
 }
 
 // AppendCursor implements cursor.Cursor.
-func (e *pageEdge) AppendCursor(b []byte) []byte { return e.r.appendCursor(b, e.at, e.unbounded) }
+func (e *pageEdge) AppendCursor(b []byte) []byte { return e.page.appendCursor(b, e.at, e.unbounded) }
 
-// cursor seals a position of this reading.
-func (r *reading) cursor(at library.EntryKey, unbounded bool) string {
-	return string(r.appendCursor(nil, at, unbounded))
+// cursor seals a position of the library.
+func (p *page) cursor(at library.EntryKey, unbounded bool) string {
+	return string(p.appendCursor(nil, at, unbounded))
 }
 
-func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
-	p := cursor.Position{Order: r.order, At: at.Position, ID: string(at.Content), Read: r.ReadAt}
-	if r.until != nil && !unbounded {
-		p.Bounded, p.Bound, p.Moved = true, *r.until, r.moved
+func (p *page) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
+	c := cursor.Position{Order: p.order(), At: at.Position, ID: string(at.Content), Read: p.ReadAt}
+	if p.until != nil && !unbounded {
+		c.Bounded, c.Bound, c.Moved = true, *p.until, p.moved
 	}
-	return r.s.library.Seals.AppendSeal(b, r.Binding, p)
+	return p.s.library.Seals.AppendSeal(b, p.Binding, c)
 }
 
 // edges returns the edges of the findings shown, in the order of the walk.
@@ -376,14 +235,15 @@ func (r *reading) appendCursor(b []byte, at library.EntryKey, unbounded bool) []
 // gets what has moved since. If the last edge is an item that was found at another position, that
 // cursor is the last entry scanned. A cursor of its new position would skip items that have moved
 // to positions before it.
-func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
+func (p *page) edges(shown []finding) []*pageEdge {
+	w := p.w
 	slab := make([]pageEdge, len(shown))
 	edges := make([]*pageEdge, len(shown))
 	for i := range shown {
 		e := &slab[i]
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
-		e.r, e.at = r, shown[i].at
+		e.page, e.at = p, shown[i].at
 		e.SealedCursor = e
 		edges[i] = e
 	}
@@ -403,33 +263,34 @@ func (r *reading) edges(w *scan, shown []finding) []*pageEdge {
 // the page early, the last cursor is the last entry scanned, even if the page shows nothing.
 // The same applies if all items that follow have moved: from an earlier cursor, a client would
 // scan their former entries again and again.
-func (r *reading) ends(w *scan, from *library.EntryKey, edges []*pageEdge) (first, last func() string) {
+func (p *page) ends(edges []*pageEdge) (first, last func() string) {
+	w := p.w
 	switch {
 	case len(edges) > 0:
 		first, last = edges[0].Cursor, edges[len(edges)-1].Cursor
 	case w.end == budget:
-		first = func() string { return r.cursor(*w.first, false) }
+		first = func() string { return p.cursor(*w.first, false) }
 	case w.behind() && w.want > 1:
-		first = func() string { return r.cursor(w.last, false) }
+		first = func() string { return p.cursor(w.last, false) }
 		last = first
-	case from != nil:
-		first = func() string { return r.cursor(*from, true) }
+	case p.from != nil:
+		first = func() string { return p.cursor(*p.from, true) }
 		last = first
 	}
 	if w.end == budget {
-		last = func() string { return r.cursor(w.last, false) }
+		last = func() string { return p.cursor(w.last, false) }
 	}
 	return first, last
 }
 
 // fillPermissions sets the viewer's permissions on each edge, from the rows that the page has
 // read.
-func (r *reading) fillPermissions(ctx context.Context, shown []finding, edges []*pageEdge) error {
+func (p *page) fillPermissions(ctx context.Context, shown []finding, edges []*pageEdge) error {
 	rows := make([]*library.ContentRows, len(shown))
 	for i, f := range shown {
 		rows[i] = f.rows
 	}
-	found, err := r.Permissions(ctx, rows)
+	found, err := p.Permissions(ctx, rows)
 	if err != nil {
 		return err
 	}

@@ -63,12 +63,12 @@ func (h *copyingPrincipals) rename(user, name string) {
 func (h *copyingPrincipals) show(v *principal.Viewer) (names []string, err error) {
 	h.T.Helper()
 	q := library.LibraryQuery{Descending: true, PageArgs: domaintest.First(10)}
-	h.svc.Listing.Prefetch(h.T.Context(), v, "u:acme:ann", q)
+	read := h.svc.Listing.Begin(h.T.Context(), v, "u:acme:ann", q)
 	owner, err := h.svc.People.Principals(h.T.Context(), v, []principal.ID{"u:acme:ann"})
 	if err != nil || owner[0] == nil {
 		return nil, err
 	}
-	conn, err := h.svc.Listing.Library(h.T.Context(), v, "u:acme:ann", q)
+	conn, err := read(h.T.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func TestPages_OwnersAndCreatorsAreServedFromCopies(t *testing.T) {
 	h.wantShown("after the owner was hidden", []principal.ID{"u:acme:ann"})
 }
 
-// The owner is a copy on a page that nobody has prefetched, too.
+// The owner is a copy on a page that is read at once, too.
 func TestLibrary_OwnerIsServedFromACopy(t *testing.T) {
 	h := newCopyingPrincipals(t, alwaysOn)
 	for _, want := range [][]principal.ID{{"u:acme:ann"}, nil} {

@@ -73,14 +73,14 @@ type finding struct {
 }
 
 // run runs the scan.
-func (r *reading) run(ctx context.Context, w *scan) error {
+func (p *page) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
 	for least := 1; len(w.found) < w.want; least = scanBatch {
 		if len(w.pending) == 0 {
 			if w.end != none {
 				break
 			}
-			if err := r.slice(ctx, w); err != nil {
+			if err := p.slice(ctx, w); err != nil {
 				return err
 			}
 			continue
@@ -93,7 +93,7 @@ func (r *reading) run(ctx context.Context, w *scan) error {
 			w.end = budget
 			break
 		}
-		scanned, err := r.verify(ctx, w, w.pending[:n])
+		scanned, err := p.verify(ctx, w, w.pending[:n])
 		if err != nil {
 			return err
 		}
@@ -141,40 +141,40 @@ func (w *scan) atTheEnd() {
 }
 
 // slice reads entries from the position that the scan has reached.
-func (r *reading) slice(ctx context.Context, w *scan) error {
-	q, any := r.sliceOf(w)
+func (p *page) slice(ctx context.Context, w *scan) error {
+	q, any := p.sliceOf(w)
 	if !any {
-		w.end = r.last(w)
+		w.end = p.last(w)
 		return nil
 	}
-	es, err := r.pageLibrary(ctx, q)
+	es, err := p.pageLibrary(ctx, q)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
-	r.took(w, q.Limit, es)
+	p.took(w, q.Limit, es)
 	return nil
 }
 
 // sliceOf returns the slice to read next. It has at most one entry more than the budget, which
 // shows whether the budget ends the page early. There is none if the scan has reached its
 // bound, or if nothing can match the filter.
-func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
-	if r.filter != nil && r.filter.nothing {
+func (p *page) sliceOf(w *scan) (q library.Slice, any bool) {
+	if p.filter != nil && p.filter.nothing {
 		return q, false
 	}
-	bucket := r.Source
-	if r.merged() {
-		bucket = r.Bucket
+	bucket := p.Source
+	if p.merged() {
+		bucket = p.Bucket
 	}
 	q = library.Slice{
-		Owner: r.Owner, Bucket: bucket, Newer: w.newer, From: w.from,
+		Owner: p.Owner, Bucket: bucket, Newer: w.newer, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
 		q.Limit = min(w.batch, w.budget+1)
 	}
-	if w.newer && r.until != nil {
-		q.Bound = boundAt(*r.until)
+	if w.newer && p.until != nil {
+		q.Bound = boundAt(*p.until)
 		if w.from != nil && !w.from.Less(*q.Bound) {
 			return q, false
 		}
@@ -187,19 +187,19 @@ func (r *reading) sliceOf(w *scan) (q library.Slice, any bool) {
 func boundAt(p clock.Instant) *library.EntryKey { return &library.EntryKey{Position: p + 1} }
 
 // last returns why there is no further slice.
-func (r *reading) last(w *scan) end {
-	if w.newer && r.until != nil {
+func (p *page) last(w *scan) end {
+	if w.newer && p.until != nil {
 		return bound
 	}
 	return bucket
 }
 
 // took adds the entries of a slice, which was limited to limit, to the pending ones.
-func (r *reading) took(w *scan, limit int, es []library.Entry) {
+func (p *page) took(w *scan, limit int, es []library.Entry) {
 	w.slices++
 	w.batch = min(2*w.batch, maxFilterBatch)
 	if len(es) < limit {
-		w.end = r.last(w)
+		w.end = p.last(w)
 	}
 	if len(es) > 0 {
 		end := es[len(es)-1]
@@ -221,32 +221,32 @@ func (w *scan) skips(k library.EntryKey) bool {
 // verify reads the items of entries and adds those that the viewer may see, and that match the
 // filter, to the findings. It returns how many entries it has scanned: all, unless their texts
 // are too long to be compared.
-func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
+func (p *page) verify(ctx context.Context, w *scan, es []library.Entry) (scanned int, err error) {
 	if w.newer {
 		// Otherwise the page could show an item that is about to move to a position before the bound.
-		if err := r.s.library.AwaitDecided(ctx, es, r.bound(w)); err != nil {
+		if err := p.s.library.AwaitDecided(ctx, es, p.bound(w)); err != nil {
 			return 0, err
 		}
 	}
-	rows, err := r.s.items.ReadItems(ctx, r.Reading, es, r.inFlight)
+	rows, err := p.s.items.ReadItems(ctx, p.Reading, es, p.inFlight)
 	if err != nil {
 		return 0, fmt.Errorf("read the items of a library: %w", err)
 	}
-	sees, err := r.authorize(ctx, es, rows)
+	sees, err := p.authorize(ctx, es, rows)
 	if err != nil {
 		return 0, err
 	}
-	if w.newer && r.moved != 0 {
-		if err := r.dropMoved(ctx, rows, sees); err != nil {
+	if w.newer && p.moved != 0 {
+		if err := p.dropMoved(ctx, rows, sees); err != nil {
 			return 0, err
 		}
 	}
 	for scanned < len(es) && (w.batch == 0 || w.texts > 0) {
-		if r.filter != nil && ctx.Err() != nil { // comparing long texts takes long
+		if p.filter != nil && ctx.Err() != nil { // comparing long texts takes long
 			return 0, ctx.Err()
 		}
 		if sees[scanned] {
-			r.show(w, es[scanned], rows[scanned])
+			p.show(w, es[scanned], rows[scanned])
 		}
 		scanned++
 	}
@@ -262,24 +262,24 @@ func (r *reading) verify(ctx context.Context, w *scan, es []library.Entry) (scan
 }
 
 // bound returns the newest position of the walk.
-func (r *reading) bound(w *scan) clock.Instant {
-	if r.until != nil {
-		return *r.until
+func (p *page) bound(w *scan) clock.Instant {
+	if p.until != nil {
+		return *p.until
 	}
 	return w.newest
 }
 
-// dropMoved clears sees for the items that have moved since r.moved: the walk may have shown them
+// dropMoved clears sees for the items that have moved since p.moved: the walk may have shown them
 // at their former positions. Pages read no times of moves, but few items have changed since.
-func (r *reading) dropMoved(ctx context.Context, rows []*library.ContentRows, sees []bool) error {
+func (p *page) dropMoved(ctx context.Context, rows []*library.ContentRows, sees []bool) error {
 	for i := range rows {
 		// Timestamps are by the clocks of the processes, and times of moves by the store's.
-		if h := &rows[i].Header; sees[i] && h.MTS.Add(commit.AheadAtMost) > r.moved {
-			read, err := r.s.contents.Read(ctx, h.ID, library.ContentQuery{})
+		if h := &rows[i].Header; sees[i] && h.MTS.Add(commit.AheadAtMost) > p.moved {
+			read, err := p.s.contents.Read(ctx, h.ID, library.ContentQuery{})
 			if err != nil {
 				return fmt.Errorf("read when an item of a library has moved: %w", err)
 			}
-			sees[i] = read.Header.MovedAt <= r.moved
+			sees[i] = read.Header.MovedAt <= p.moved
 		}
 	}
 	return nil
@@ -287,14 +287,14 @@ func (r *reading) dropMoved(ctx context.Context, rows []*library.ContentRows, se
 
 // show adds an item that the viewer may see, unless the page is filtered and the item
 // does not match. A filtered page does not keep the rows of the other items it has read.
-func (r *reading) show(w *scan, e library.Entry, rows *library.ContentRows) {
-	if r.filter == nil {
+func (p *page) show(w *scan, e library.Entry, rows *library.ContentRows) {
+	if p.filter == nil {
 		w.add(e, rows)
 		return
 	}
 	h := &rows.Header
 	w.texts -= len(h.Title) + len(descriptionOf(h))
-	if !r.filter.match(rows) {
+	if !p.filter.match(rows) {
 		w.drop(h.ID)
 		return
 	}
@@ -314,22 +314,22 @@ func (w *scan) drop(id library.ContentID) {
 
 // authorize decides which items the viewer sees in this library. It starts the repair of
 // entries that should not exist.
-func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []*library.ContentRows) (sees []bool, err error) {
+func (p *page) authorize(ctx context.Context, es []library.Entry, rows []*library.ContentRows) (sees []bool, err error) {
 	stale, gone := 0, 0
 	for i := range es {
-		if r.merged() {
+		if p.merged() {
 			break // most entries are of other libraries
 		}
-		holds := r.Holds(rows[i])
+		holds := p.Holds(rows[i])
 		if !holds || es[i].Position != rows[i].Header.Position {
-			r.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(r.Owner), Row: library.BucketEntry{Bucket: r.Source, Entry: es[i]}})
+			p.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(p.Owner), Row: library.BucketEntry{Bucket: p.Source, Entry: es[i]}})
 			stale++
 		}
 		if !holds {
 			gone++
 		}
 	}
-	sees, err = r.SeesEach(ctx, rows)
+	sees, err = p.SeesEach(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func (r *reading) authorize(ctx context.Context, es []library.Entry, rows []*lib
 		}
 	}
 	if stale+unseen > 0 {
-		r.s.watch.Hid(stale, unseen)
+		p.s.watch.Hid(stale, unseen)
 	}
 	return sees, nil
 }

@@ -40,7 +40,7 @@ type Config struct {
 	Journal   commit.Journal
 	Log       *slog.Logger
 	Watch     library.Watcher
-	// Remote reports that a call of the store takes a round trip. Only then are pages prefetched.
+	// Remote reports that a call of the store takes a round trip. Only then are pages opened in the background.
 	Remote bool
 	// Rebuild is called for a library that is not in the store. It returns nil once the library is complete,
 	// and an UNAVAILABLE error until then.

@@ -75,7 +75,10 @@ func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery,
 		q.PageArgs = pageArgs(q.PageArgs, backwards, size, first)
 		as := v.fresh()
 		if g.rarely(2) {
-			g.svc.Listing.Prefetch(g.ctx, as, owner, q)
+			// A page whose owner was read is not begun before it is read.
+			if _, err := g.svc.People.Principals(g.ctx, as, []principal.ID{owner}); err != nil {
+				g.Fatal(err)
+			}
 		}
 		page, err := g.svc.Listing.Library(g.ctx, as, owner, q)
 		if isBad(q.Filter) {

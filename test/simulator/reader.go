@@ -110,11 +110,13 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		v := &principal.Viewer{User: r.viewer, Admin: r.admin}
 		q := r.query(size)
 		shown := readPage{view: r.view, start: p.a.s.steps, from: p.a.clock()}
-		if len(r.pages)%2 == 0 {
-			// Resolvers do so for every page whose owner is still to be read.
-			p.svc.Listing.Prefetch(ctx, v, r.owner, q)
-		}
 		clockSet := p.a.setBack
+		if len(r.pages)%2 > 0 {
+			// The executor reads the owner first; otherwise the page is opened meanwhile.
+			if _, err := people(ctx, p, v, r.owner); err != nil {
+				return err
+			}
+		}
 		conn, err := p.page(ctx, v, r.owner, q)
 		if err != nil {
 			return err
@@ -161,13 +163,18 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 	return nil
 }
 
+// people reads principals.
+func people(ctx context.Context, p *process, v *principal.Viewer, ids ...principal.ID) ([]principal.Principal, error) {
+	return inTime(ctx, p, func(ctx context.Context) ([]principal.Principal, error) { return p.svc.People.Principals(ctx, v, ids) })
+}
+
 // readPeople reads principals as a request reads the creators of the items of its page.
 func readPeople(ctx context.Context, p *process, v *principal.Viewer) ([]shownPrincipal, error) {
 	if p.copies.Bytes == 0 {
 		return nil, nil
 	}
 	ids := []principal.ID{ann, bob}
-	found, err := inTime(ctx, p, func(ctx context.Context) ([]principal.Principal, error) { return p.svc.People.Principals(ctx, v, ids) })
+	found, err := people(ctx, p, v, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ var copies = []Ablation{
 			"\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
-		{"library/listing/inflight.go", "\to, err := r.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = r.ablatedOpen(ctx, q, o)\n"},
+		{"library/listing/inflight.go", "\to, err := p.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = p.ablatedOpen(ctx, q, o)\n"},
 		{"library/listing/inflight.go", "\t// Without an in-flight set, every header is read.\n",
-			"\to, err := r.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
+			"\to, err := p.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
 	}},
 	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
 		{"library/listing/inflight.go", "\tif err == nil && len(last) == 1 {\n",
 			"\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = " +
-				"r.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == " +
+				"p.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == " +
 				"nil && len(last) == 1 {\n"},
 	}},
 	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{

@@ -8,17 +8,17 @@ import (
 )
 
 // ablatedAhead reads a slice before what is in flight.
-func (r *reading) ablatedAhead(ctx context.Context, q library.Slice) (*library.Opening, error) {
+func (p *page) ablatedAhead(ctx context.Context, q library.Slice) (*library.Opening, error) {
 	if commit.Ablated("slice-before-set") {
-		return r.s.libraries.OpenLibrary(ctx, q, false)
+		return p.s.libraries.OpenLibrary(ctx, q, false)
 	}
 	return nil, nil
 }
 
 // ablatedOpen reads a slice unless that was done.
-func (r *reading) ablatedOpen(ctx context.Context, q library.Slice, o *library.Opening) (*library.Opening, error) {
+func (p *page) ablatedOpen(ctx context.Context, q library.Slice, o *library.Opening) (*library.Opening, error) {
 	if o != nil {
 		return o, nil
 	}
-	return r.s.libraries.OpenLibrary(ctx, q, false)
+	return p.s.libraries.OpenLibrary(ctx, q, false)
 }

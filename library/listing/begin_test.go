@@ -142,9 +142,9 @@ func pagesOf(t *testing.T) (*domaintest.Fixture, *openings) {
 	return h, store
 }
 
-// TestPrefetch_PageIsTheSame: a prefetched page shows the same as any other page of the same viewer
-// and arguments, and is opened once.
-func TestPrefetch_PageIsTheSame(t *testing.T) {
+// TestBegin_PageIsTheSame: a page that is opened in the background shows the same as one whose owner
+// was read before, and is opened once.
+func TestBegin_PageIsTheSame(t *testing.T) {
 	h, store := pagesOf(t)
 	viewers := map[string]func() *principal.Viewer{
 		"nobody":           func() *principal.Viewer { return &principal.Viewer{} },
@@ -162,7 +162,11 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 			} {
 				for page := range 3 {
 					store.take()
-					want, err := h.Listing.Library(t.Context(), viewer(), owner, q)
+					v := viewer()
+					if _, err := h.People.Principals(t.Context(), v, []principal.ID{owner}); err != nil {
+						t.Fatal(err)
+					}
+					want, err := h.Listing.Library(t.Context(), v, owner, q)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -170,10 +174,11 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 					if opened != 1 && !q.IncludeShared {
 						t.Fatalf("a page opens %d libraries", opened)
 					}
-					v := viewer()
-					h.Listing.Prefetch(t.Context(), v, owner, q)
-					waitFor(t, store.begun, string(owner))
-					got, err := h.Listing.Library(t.Context(), v, owner, q)
+					read := h.Listing.Begin(t.Context(), viewer(), owner, q)
+					if !q.IncludeShared {
+						waitFor(t, store.begun, string(owner))
+					}
+					got, err := read(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -182,7 +187,7 @@ func TestPrefetch_PageIsTheSame(t *testing.T) {
 						t.Errorf("%s opens %d libraries", what, n)
 					}
 					if diff := cmp.Diff(shown(want), shown(got)); diff != "" {
-						t.Errorf("%s (-without a prefetch +with one):\n%s", what, diff)
+						t.Errorf("%s (-opened when it is read +begun):\n%s", what, diff)
 					}
 					if q.Last != nil {
 						q.Before = want.PageInfo.StartCursor()
@@ -204,58 +209,42 @@ func shown(c *library.LibraryConnection) []any {
 	return all
 }
 
-// TestPrefetch_ReadsOwnerAndSliceTogether: the owner and the slice are read at the same time.
-func TestPrefetch_ReadsOwnerAndSliceTogether(t *testing.T) {
+// TestBegin_ReadsOwnerAndSliceTogether: the owner and the slice are read at the same time, by a caller
+// that reads the owner itself, and by one that does not.
+func TestBegin_ReadsOwnerAndSliceTogether(t *testing.T) {
 	h, store := pagesOf(t)
-	store.take()
-	q := library.LibraryQuery{PageArgs: domaintest.First(2)}
-	v := domaintest.As("u:acme:ann")
-	held := make(chan struct{})
-	store.fail(func(ctx context.Context) error {
-		select {
-		case <-held:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+	for _, apart := range []bool{true, false} {
+		store.take()
+		v := domaintest.As("u:acme:ann")
+		held := make(chan struct{})
+		store.fail(func(ctx context.Context) error {
+			select {
+			case <-held:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		read := h.Listing.Begin(t.Context(), v, "u:acme:ann", library.LibraryQuery{PageArgs: domaintest.First(2)})
+		waitFor(t, store.begun, "u:acme:ann")
+		if apart {
+			if _, err := h.People.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	})
-	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
-	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q) // it was started already
-	waitFor(t, store.begun, "u:acme:ann")
-	if _, err := h.People.Principals(t.Context(), v, []principal.ID{"u:acme:ann"}); err != nil {
-		t.Fatal(err)
-	}
-	close(held)
-	if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
-		t.Fatal(err)
-	}
-	if n := store.take(); n != 1 {
-		t.Errorf("it was opened %d times", n)
-	}
-	// A page without entries has no use for it.
-	h.Listing.Prefetch(t.Context(), v, "u:acme:ann", q)
-	waitFor(t, store.begun, "u:acme:ann")
-	for _, entries := range []bool{false, true} {
-		q.NoEntries = !entries
-		if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
+		close(held)
+		if _, err := read(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if n := store.take(); n != 1 {
-		t.Errorf("for a page without entries it was opened %d times", n)
-	}
-	// It was for the one page that requested it.
-	if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil {
-		t.Fatal(err)
-	}
-	if n := store.take(); n != 1 {
-		t.Errorf("another page opened it %d times", n)
+		if n := store.take(); n != 1 {
+			t.Errorf("it was opened %d times", n)
+		}
 	}
 }
 
-// TestPrefetch_LaterChangesAreDelivered: what was withdrawn since the start of the prefetch is not
+// TestBegin_LaterChangesAreDelivered: what was withdrawn since the page was begun is not
 // shown, and what has come is delivered to followers from the page.
-func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
+func TestBegin_LaterChangesAreDelivered(t *testing.T) {
 	g := domaintest.NewGateways(t)
 	store := newOpenings()
 	g.Through = store.on(g.Through)
@@ -269,14 +258,14 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	store.take()
 	v := domaintest.As("u:acme:ben")
 	q := library.LibraryQuery{PageArgs: domaintest.First(20)}
-	here.Listing.Prefetch(t.Context(), v, v.User, q)
+	read := here.Listing.Begin(t.Context(), v, v.User, q)
 	waitFor(t, store.read, "u:acme:ben")
 	clock.Set(g.Start.Add(2 * time.Minute))
 	here.TakeOut(gone, "u:acme:ben")
 	here.Note("late", principal.Private, "u:acme:ben=VIEWER")
 	here.Quiet()
 	clock.Set(g.Start.Add(20 * time.Minute)) // far more than resuming looks back
-	page, err := here.Listing.Library(t.Context(), v, v.User, q)
+	page, err := read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,43 +286,20 @@ func TestPrefetch_LaterChangesAreDelivered(t *testing.T) {
 	}
 }
 
-// TestPrefetch_MutationDiscardsIt: the answer of a mutation shows its result.
-func TestPrefetch_MutationDiscardsIt(t *testing.T) {
-	h, store := pagesOf(t)
-	store.take()
-	q := library.LibraryQuery{PageArgs: domaintest.First(20), Descending: true}
-	v := domaintest.As("u:acme:ann")
-	h.Listing.Prefetch(t.Context(), v, v.User, q)
-	waitFor(t, store.read, "u:acme:ann")
-	if _, err := h.Library.CreateContent(t.Context(), v, library.CreateContent{Kind: library.Note, Title: "new",
-		Visibility: principal.Private}); err != nil {
-		t.Fatal(err)
-	}
-	page, err := h.Listing.Library(t.Context(), v, v.User, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := page.Edges[0].Node.Title; got != "new" {
-		t.Errorf("the newest is %s", got)
-	}
-}
-
-// TestPrefetch_ErrorIsReturnedToItsReader: only the caller that reads the page gets the error of
-// its prefetch.
-func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
+// TestBegin_ErrorIsReturnedToItsReader: whoever reads the page gets the error of its opening.
+func TestBegin_ErrorIsReturnedToItsReader(t *testing.T) {
 	h, store := pagesOf(t)
 	q := library.LibraryQuery{PageArgs: domaintest.First(2)}
-	begin := func(ctx context.Context, v *principal.Viewer, fails func(context.Context) error) {
+	begin := func(ctx context.Context, fails func(context.Context) error) (read func(context.Context) (*library.LibraryConnection, error)) {
 		store.take()
 		store.fail(fails)
-		h.Listing.Prefetch(ctx, v, "u:acme:ann", q)
-		waitFor(t, store.begun, "u:acme:ann")
+		defer waitFor(t, store.begun, "u:acme:ann")
+		return h.Listing.Begin(ctx, domaintest.As("u:acme:ann"), "u:acme:ann", q)
 	}
 	t.Run("an error", func(t *testing.T) {
-		v := domaintest.As("u:acme:ann")
-		begin(t.Context(), v, func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
+		read := begin(t.Context(), func(context.Context) error { return fault.Unavailablef(nil, "the store is away") })
 		store.fail(nil)
-		if _, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); fault.CodeOf(err) != fault.Unavailable {
+		if _, err := read(t.Context()); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("the page answers %v", err)
 		}
 		if n := store.take(); n > 1 {
@@ -341,22 +307,21 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		}
 	})
 	t.Run("a panic", func(t *testing.T) {
-		v := domaintest.As("u:acme:ann")
-		begin(t.Context(), v, func(context.Context) error { panic("of the driver") })
+		read := begin(t.Context(), func(context.Context) error { panic("of the driver") })
 		store.fail(nil)
 		defer func() {
 			if cause := fmt.Sprint(recover()); !strings.Contains(cause, "of the driver") || !strings.Contains(cause, "openings") {
 				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
-		page, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q)
+		page, err := read(t.Context())
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a panic over the viewer's groups", func(t *testing.T) {
 		v := domaintest.As("u:acme:ben")
 		met := make(chan struct{})
 		store.set(func(o *openings) { o.confirms = func() { defer close(met); panic("of the driver") } })
-		h.Listing.Prefetch(t.Context(), v, "g:acme:all", q)
+		read := h.Listing.Begin(t.Context(), v, "g:acme:all", q)
 		<-met
 		store.set(func(o *openings) { o.confirms = nil })
 		defer func() {
@@ -364,16 +329,15 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 				t.Errorf("the reader of the page gets %q", cause)
 			}
 		}()
-		page, err := h.Listing.Library(t.Context(), v, "g:acme:all", q)
+		page, err := read(t.Context())
 		t.Errorf("the page answers %v, %v", page, err)
 	})
 	t.Run("a library that is being completed", func(t *testing.T) {
-		v := domaintest.As("u:acme:ann")
 		store.set(func(o *openings) { o.lost, o.rebuilt = true, 0 })
-		begin(t.Context(), v, nil)
+		read := begin(t.Context(), nil)
 		waitFor(t, store.read, "u:acme:ann")
 		store.set(func(o *openings) { o.lost = false })
-		if page, err := h.Listing.Library(t.Context(), v, "u:acme:ann", q); err != nil || len(page.Edges) != 2 {
+		if page, err := read(t.Context()); err != nil || len(page.Edges) != 2 {
 			t.Errorf("the page answers %v, %v", page, err)
 		}
 		if store.rebuilt != 0 {
@@ -381,10 +345,9 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		}
 	})
 	t.Run("the end of its request", func(t *testing.T) {
-		v := domaintest.As("u:acme:ann")
 		ctx, end := context.WithCancel(t.Context())
 		met := make(chan error, 1)
-		begin(ctx, v, func(ctx context.Context) error {
+		read := begin(ctx, func(ctx context.Context) error {
 			<-ctx.Done()
 			met <- ctx.Err()
 			return ctx.Err()
@@ -393,33 +356,33 @@ func TestPrefetch_ErrorIsReturnedToItsReader(t *testing.T) {
 		if err := <-met; err != context.Canceled {
 			t.Errorf("the reading ended by %v", err)
 		}
-		if _, err := h.Listing.Library(ctx, v, "u:acme:ann", q); err == nil {
+		if _, err := read(ctx); err == nil {
 			t.Error("the page was answered all the same")
 		}
 	})
 }
 
-// TestPrefetch_OnlyPagesThatWillBeRead: pages that will not be read are not prefetched.
-func TestPrefetch_OnlyPagesThatWillBeRead(t *testing.T) {
+// TestBegin_OnlyPagesThatWillBeRead: pages that need no slice are not opened in the background.
+func TestBegin_OnlyPagesThatWillBeRead(t *testing.T) {
 	h, store := pagesOf(t)
 	store.take()
 	none := "no cursor"
 	for _, q := range []library.LibraryQuery{
-		{NoEntries: true}, {PageArgs: domaintest.First(-1)}, {PageArgs: domaintest.FirstAfter(1, &none)},
+		{NoEntries: true}, {IncludeShared: true}, {PageArgs: domaintest.First(-1)}, {PageArgs: domaintest.FirstAfter(1, &none)},
 		{PageArgs: cursor.PageArgs{First: domaintest.First(1).First, Last: domaintest.Last(1).Last}},
 	} {
-		h.Listing.Prefetch(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", q)
+		h.Listing.Begin(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", q)
 	}
 	h.Engine.End()
-	h.Listing.Prefetch(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
-	h.Runtime.Close() // waits for the prefetches
+	h.Listing.Begin(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+	h.Runtime.Close() // waits for the background
 	if n := store.take(); n != 0 {
 		t.Errorf("%d libraries were opened", n)
 	}
 }
 
-// TestPrefetch_OnlyOnARemoteStore: with a store in this process a task costs more than the slice.
-func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
+// TestBegin_OnlyOnARemoteStore: with a store in this process a task costs more than the slice.
+func TestBegin_OnlyOnARemoteStore(t *testing.T) {
 	h, store := pagesOf(t)
 	local := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	for name, c := range map[string]struct {
@@ -430,12 +393,12 @@ func TestPrefetch_OnlyOnARemoteStore(t *testing.T) {
 			store.take()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			c.svc.Listing.Prefetch(ctx, domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
+			c.svc.Listing.Begin(ctx, domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{})
 			if c.want {
 				waitFor(t, store.read, "u:acme:ann")
 			}
-			if got := c.svc.Listing.Prefetches(); got != c.want || store.take() > 0 != c.want {
-				t.Errorf("Prefetches reports %t, want %t, or Prefetch does not do so", got, c.want)
+			if store.take() > 0 != c.want {
+				t.Errorf("Begin does not read as it should")
 			}
 		})
 	}
