@@ -44,12 +44,12 @@ func NewExact(contents library.ContentStore, principals principal.Store, bytes i
 func (x *Exact) changesOf(id string) *changes { return &x.changes[maphash.String(x.seed, id)%slots] }
 
 // now returns the version of what is read from now on; ok is false while a change runs, because then the read may
-// return the state before the change or the one after it.
+// return the state before the change or the one after it, and if nothing is kept.
 func (x *Exact) now(id string) (m moment, ok bool) {
 	c := x.changesOf(id)
 	ended := c.ended.Load() // before begun, so that no change begins in between unseen
 	m.version = version{c, c.begun.Load()}
-	return m, m.begun == ended
+	return m, m.begun == ended && x.cache.limit > 0
 }
 
 // current reports whether no change has begun since an entry was read.
