@@ -5,14 +5,14 @@
 package headercache
 
 import (
-	"container/list"
 	"context"
+	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/lru"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -20,15 +20,11 @@ import (
 
 // cache keeps the headers that were used last. It is safe for concurrent use.
 type cache struct {
+	*lru.Cache[key, *entry]
 	limit int // of bytes
 	// absent reports that items, users and groups that do not exist are kept, too: otherwise a look-up of a hidden
 	// one would take less time than one of a missing one.
 	absent bool
-
-	mu      sync.Mutex
-	entries map[key]*list.Element // of *entry
-	used    *list.List            // most recently used first
-	bytes   int
 }
 
 // key identifies an entry: the id of an item, a user or a group, and the members whose rows were read with an item.
@@ -53,17 +49,14 @@ type moment struct {
 }
 
 func newCache(limit int) *cache {
-	return &cache{limit: limit, entries: map[key]*list.Element{}, used: list.New()}
+	return &cache{limit: limit, Cache: lru.New[key](math.MaxInt, limit, func(e *entry) int { return e.bytes }, nil)}
 }
 
-// find sets the values of n keys whose entries serve accepts. It returns the indexes of all others.
+// find sets the values of keys whose entries serve accepts. It returns the indexes of all others.
 func find[V any](c *cache, values []V, keyOf func(i int) key, serve func(i int, e *entry) bool) (missing []int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for i := range values {
-		if e := c.entries[keyOf(i)]; e != nil && serve(i, e.Value.(*entry)) {
-			c.used.MoveToFront(e)
-			values[i] = e.Value.(*entry).value.(V)
+		if e, ok := c.Get(keyOf(i)); ok && serve(i, e) {
+			values[i] = e.value.(V)
 		} else {
 			missing = append(missing, i)
 		}
@@ -73,32 +66,14 @@ func find[V any](c *cache, values []V, keyOf func(i int) key, serve func(i int, 
 
 // put keeps the entries that have a value, except those of which it has a later state.
 func (c *cache) put(entries []*entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, e := range entries {
 		if e == nil || e.value == nil {
 			continue
 		}
-		if old := c.entries[e.key]; old != nil {
-			if e.mts < old.Value.(*entry).mts {
-				continue
-			}
-			c.drop(old)
+		if old, ok := c.Get(e.key); !ok || old.mts <= e.mts {
+			c.Put(e.key, e)
 		}
-		c.bytes += e.bytes
-		c.entries[e.key] = c.used.PushFront(e)
 	}
-	for c.bytes > c.limit {
-		c.drop(c.used.Back())
-	}
-}
-
-// drop removes an entry. The caller holds mu.
-func (c *cache) drop(e *list.Element) {
-	gone := e.Value.(*entry)
-	c.bytes -= gone.bytes
-	delete(c.entries, gone.key)
-	c.used.Remove(e)
 }
 
 // items reads the missing ones of the items with the rows of members, and keeps those that exist, or all of them if
@@ -159,8 +134,8 @@ func (c *cache) headers(ctx context.Context, store principal.Store, ids []princi
 
 // The memory of an entry without its texts, with its places in the map and the list; and of a member row.
 const (
-	itemBytes      = 900
-	principalBytes = 500
+	itemBytes      = 960
+	principalBytes = 560
 	memberBytes    = 60
 )
 

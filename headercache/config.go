@@ -22,7 +22,6 @@ type Stats struct {
 }
 
 func (c *cache) stats() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return Stats{Headers: c.used.Len(), Bytes: c.bytes, InUse: true}
+	headers, bytes := c.Size()
+	return Stats{Headers: headers, Bytes: bytes, InUse: true}
 }
