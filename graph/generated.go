@@ -63,12 +63,12 @@ type ComplexityRoot struct {
 
 type BranchResolver interface {
 	Locales(ctx context.Context, obj *note.Branch) ([]string, error)
-	Revisions(ctx context.Context, obj *note.Branch, locale *string, first *int, after *string) (*note.RevisionConnection, error)
+	Revisions(ctx context.Context, obj *note.Branch, locale *string, first *int, after *string) (*cursor.Connection[*note.Revision], error)
 }
 type ContentResolver interface {
 	CreatedBy(ctx context.Context, obj *library.Content) (*principal.User, error)
 
-	Members(ctx context.Context, obj *library.Content, first *int, after *string) (*library.ContentMemberConnection, error)
+	Members(ctx context.Context, obj *library.Content, first *int, after *string) (*principal.RoleConnection[principal.Principal, library.ContentRole], error)
 	ViewerRole(ctx context.Context, obj *library.Content) (*library.ContentRole, error)
 	ViewerCanShare(ctx context.Context, obj *library.Content) (bool, error)
 	ViewerCanEdit(ctx context.Context, obj *library.Content) (bool, error)
@@ -76,9 +76,9 @@ type ContentResolver interface {
 	ViewerCanDelete(ctx context.Context, obj *library.Content) (bool, error)
 
 	Branch(ctx context.Context, obj *library.Content, number *int, working *bool) (*note.Branch, error)
-	Branches(ctx context.Context, obj *library.Content, first *int, after *string) (*note.BranchConnection, error)
+	Branches(ctx context.Context, obj *library.Content, first *int, after *string) (*cursor.Connection[*note.Branch], error)
 	Revision(ctx context.Context, obj *library.Content, locale *string, strictLocale *bool, branch *int, number *int, working *bool) (*note.Revision, error)
-	Suggestions(ctx context.Context, obj *library.Content, state *note.State, first *int, after *string) (*note.SuggestionConnection, error)
+	Suggestions(ctx context.Context, obj *library.Content, state *note.State, first *int, after *string) (*cursor.Connection[*note.Suggestion], error)
 }
 type DraftResolver interface {
 	Author(ctx context.Context, obj *note.Draft) (*principal.User, error)
@@ -87,7 +87,7 @@ type DraftResolver interface {
 }
 type GroupResolver interface {
 	Library(ctx context.Context, obj *principal.Group, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
-	Members(ctx context.Context, obj *principal.Group, first *int, after *string) (*principal.GroupMemberConnection, error)
+	Members(ctx context.Context, obj *principal.Group, first *int, after *string) (*principal.RoleConnection[principal.Principal, principal.GroupRole], error)
 	ViewerRole(ctx context.Context, obj *principal.Group) (*principal.GroupRole, error)
 }
 type LibraryConnectionResolver interface {
@@ -143,15 +143,15 @@ type QueryResolver interface {
 	Principal(ctx context.Context, id string) (principal.Principal, error)
 	User(ctx context.Context, id string) (*principal.User, error)
 	Group(ctx context.Context, id string) (*principal.Group, error)
-	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*principal.Connection, error)
+	Principals(ctx context.Context, tenant string, prefix *string, first *int, after *string) (*cursor.Connection[principal.Principal], error)
 	Content(ctx context.Context, id string) (*library.Content, error)
 	ContentByURL(ctx context.Context, url string, tenant *string) (*library.Content, error)
 	CanonicalURL(ctx context.Context, url string) (string, error)
 	ParseKey(ctx context.Context, key string) (*ParsedKey, error)
 	ByKey(ctx context.Context, key string, tenant *string) (KeyedObject, error)
-	LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*library.FeedConnection, error)
+	LatestContent(ctx context.Context, tenant string, first *int, after *string, last *int, before *string) (*cursor.Connection[*library.Content], error)
 	Paste(ctx context.Context, id string) (*paste.Paste, error)
-	LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*paste.Connection, error)
+	LatestPastes(ctx context.Context, first *int, after *string, last *int, before *string) (*cursor.Connection[*paste.Paste], error)
 	Lease(ctx context.Context, id string, token string) (*lease.Lease, error)
 	IsKeyAvailable(ctx context.Context, key string) (bool, error)
 	KeyHolder(ctx context.Context, key string, tenant *string) (*lease.Lease, error)
@@ -176,8 +176,8 @@ type SuggestionResolver interface {
 type UserResolver interface {
 	Email(ctx context.Context, obj *principal.User) (*string, error)
 	Library(ctx context.Context, obj *principal.User, first *int, after *string, last *int, before *string, orderBy *LibraryOrder, includeShared *bool, filter *library.LibraryFilter) (*library.LibraryConnection, error)
-	Groups(ctx context.Context, obj *principal.User, first *int, after *string) (*principal.GroupConnection, error)
-	Drafts(ctx context.Context, obj *principal.User, first *int, after *string) (*note.DraftConnection, error)
+	Groups(ctx context.Context, obj *principal.User, first *int, after *string) (*principal.RoleConnection[*principal.Group, principal.GroupRole], error)
+	Drafts(ctx context.Context, obj *principal.User, first *int, after *string) (*cursor.Connection[*note.Draft], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -5519,8 +5519,8 @@ func (ec *executionContext) _Branch_revisions(ctx context.Context, field graphql
 			return ec.Resolvers.Branch().Revisions(ctx, obj, fc.Args["locale"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *note.RevisionConnection) graphql.Marshaler {
-			return ec.marshalNRevisionConnection2ᚖcarrelᚋnoteᚐRevisionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*note.Revision]) graphql.Marshaler {
+			return ec.marshalNRevisionConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5550,7 +5550,7 @@ func (ec *executionContext) fieldContext_Branch_revisions(ctx context.Context, f
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Branch]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5562,8 +5562,8 @@ func (ec *executionContext) _BranchConnection_edges(ctx context.Context, field g
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*note.BranchEdge) graphql.Marshaler {
-			return ec.marshalNBranchEdge2ᚕᚖcarrelᚋnoteᚐBranchEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*note.Branch]) graphql.Marshaler {
+			return ec.marshalNBranchEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -5582,7 +5582,7 @@ func (ec *executionContext) fieldContext_BranchConnection_edges(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Branch]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5614,7 +5614,7 @@ func (ec *executionContext) fieldContext_BranchConnection_nodes(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.BranchConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Branch]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5646,7 +5646,7 @@ func (ec *executionContext) fieldContext_BranchConnection_pageInfo(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _BranchEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.BranchEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Branch]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5669,7 +5669,7 @@ func (ec *executionContext) fieldContext_BranchEdge_cursor(_ context.Context, fi
 	return graphql.NewScalarFieldContext("BranchEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _BranchEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.BranchEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _BranchEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Branch]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6173,8 +6173,8 @@ func (ec *executionContext) _Content_members(ctx context.Context, field graphql.
 			return ec.Resolvers.Content().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.ContentMemberConnection) graphql.Marshaler {
-			return ec.marshalNContentMemberConnection2ᚖcarrelᚋlibraryᚐContentMemberConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.RoleConnection[principal.Principal, library.ContentRole]) graphql.Marshaler {
+			return ec.marshalNContentMemberConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6399,8 +6399,8 @@ func (ec *executionContext) _Content_branches(ctx context.Context, field graphql
 			return ec.Resolvers.Content().Branches(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *note.BranchConnection) graphql.Marshaler {
-			return ec.marshalNBranchConnection2ᚖcarrelᚋnoteᚐBranchConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*note.Branch]) graphql.Marshaler {
+			return ec.marshalNBranchConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6487,8 +6487,8 @@ func (ec *executionContext) _Content_suggestions(ctx context.Context, field grap
 			return ec.Resolvers.Content().Suggestions(ctx, obj, fc.Args["state"].(*note.State), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *note.SuggestionConnection) graphql.Marshaler {
-			return ec.marshalNSuggestionConnection2ᚖcarrelᚋnoteᚐSuggestionConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*note.Suggestion]) graphql.Marshaler {
+			return ec.marshalNSuggestionConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6518,7 +6518,7 @@ func (ec *executionContext) fieldContext_Content_suggestions(ctx context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _ContentMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6530,8 +6530,8 @@ func (ec *executionContext) _ContentMemberConnection_edges(ctx context.Context, 
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.ContentMemberEdge) graphql.Marshaler {
-			return ec.marshalNContentMemberEdge2ᚕᚖcarrelᚋlibraryᚐContentMemberEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.RoleEdge[principal.Principal, library.ContentRole]) graphql.Marshaler {
+			return ec.marshalNContentMemberEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -6550,7 +6550,7 @@ func (ec *executionContext) fieldContext_ContentMemberConnection_edges(_ context
 	return fc, nil
 }
 
-func (ec *executionContext) _ContentMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6582,7 +6582,7 @@ func (ec *executionContext) fieldContext_ContentMemberConnection_nodes(_ context
 	return fc, nil
 }
 
-func (ec *executionContext) _ContentMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6614,7 +6614,7 @@ func (ec *executionContext) fieldContext_ContentMemberConnection_pageInfo(_ cont
 	return fc, nil
 }
 
-func (ec *executionContext) _ContentMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6637,7 +6637,7 @@ func (ec *executionContext) fieldContext_ContentMemberConnection_totalCount(_ co
 	return graphql.NewScalarFieldContext("ContentMemberConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _ContentMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6660,7 +6660,7 @@ func (ec *executionContext) fieldContext_ContentMemberEdge_cursor(_ context.Cont
 	return graphql.NewScalarFieldContext("ContentMemberEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _ContentMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -6692,7 +6692,7 @@ func (ec *executionContext) fieldContext_ContentMemberEdge_node(_ context.Contex
 	return fc, nil
 }
 
-func (ec *executionContext) _ContentMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *library.ContentMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ContentMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, library.ContentRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8333,7 +8333,7 @@ func (ec *executionContext) fieldContext_Draft_updatedAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Draft", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Draft]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8345,8 +8345,8 @@ func (ec *executionContext) _DraftConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*note.DraftEdge) graphql.Marshaler {
-			return ec.marshalNDraftEdge2ᚕᚖcarrelᚋnoteᚐDraftEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*note.Draft]) graphql.Marshaler {
+			return ec.marshalNDraftEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8365,7 +8365,7 @@ func (ec *executionContext) fieldContext_DraftConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Draft]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8397,7 +8397,7 @@ func (ec *executionContext) fieldContext_DraftConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.DraftConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Draft]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8429,7 +8429,7 @@ func (ec *executionContext) fieldContext_DraftConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _DraftEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.DraftEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Draft]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8452,7 +8452,7 @@ func (ec *executionContext) fieldContext_DraftEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("DraftEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _DraftEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.DraftEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _DraftEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Draft]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8702,8 +8702,8 @@ func (ec *executionContext) _Group_members(ctx context.Context, field graphql.Co
 			return ec.Resolvers.Group().Members(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *principal.GroupMemberConnection) graphql.Marshaler {
-			return ec.marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐGroupMemberConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.RoleConnection[principal.Principal, principal.GroupRole]) graphql.Marshaler {
+			return ec.marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8756,7 +8756,7 @@ func (ec *executionContext) fieldContext_Group_viewerRole(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Group", field, true, true, errors.New("field of type GroupRole does not have child fields"))
 }
 
-func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8768,8 +8768,8 @@ func (ec *executionContext) _GroupConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*principal.GroupEdge) graphql.Marshaler {
-			return ec.marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐGroupEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.RoleEdge[*principal.Group, principal.GroupRole]) graphql.Marshaler {
+			return ec.marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8788,7 +8788,7 @@ func (ec *executionContext) fieldContext_GroupConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8820,7 +8820,7 @@ func (ec *executionContext) fieldContext_GroupConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8852,7 +8852,7 @@ func (ec *executionContext) fieldContext_GroupConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.GroupConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8875,7 +8875,7 @@ func (ec *executionContext) fieldContext_GroupConnection_totalCount(_ context.Co
 	return graphql.NewScalarFieldContext("GroupConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _GroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8898,7 +8898,7 @@ func (ec *executionContext) fieldContext_GroupEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("GroupEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _GroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8930,7 +8930,7 @@ func (ec *executionContext) fieldContext_GroupEdge_node(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.GroupEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[*principal.Group, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8953,7 +8953,7 @@ func (ec *executionContext) fieldContext_GroupEdge_role(_ context.Context, field
 	return graphql.NewScalarFieldContext("GroupEdge", field, false, false, errors.New("field of type GroupRole does not have child fields"))
 }
 
-func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8965,8 +8965,8 @@ func (ec *executionContext) _GroupMemberConnection_edges(ctx context.Context, fi
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*principal.GroupMemberEdge) graphql.Marshaler {
-			return ec.marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐGroupMemberEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*principal.RoleEdge[principal.Principal, principal.GroupRole]) graphql.Marshaler {
+			return ec.marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8985,7 +8985,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_edges(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9017,7 +9017,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_nodes(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9049,7 +9049,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_pageInfo(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberConnection_totalCount(ctx context.Context, field graphql.CollectedField, obj *principal.RoleConnection[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9072,7 +9072,7 @@ func (ec *executionContext) fieldContext_GroupMemberConnection_totalCount(_ cont
 	return graphql.NewScalarFieldContext("GroupMemberConnection", field, true, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _GroupMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9095,7 +9095,7 @@ func (ec *executionContext) fieldContext_GroupMemberEdge_cursor(_ context.Contex
 	return graphql.NewScalarFieldContext("GroupMemberEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _GroupMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9127,7 +9127,7 @@ func (ec *executionContext) fieldContext_GroupMemberEdge_node(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.GroupMemberEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _GroupMemberEdge_role(ctx context.Context, field graphql.CollectedField, obj *principal.RoleEdge[principal.Principal, principal.GroupRole]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9806,7 +9806,7 @@ func (ec *executionContext) fieldContext_LibraryEntryRemoved_reason(_ context.Co
 	return graphql.NewScalarFieldContext("LibraryEntryRemoved", field, true, false, errors.New("field of type LibraryChangeReason does not have child fields"))
 }
 
-func (ec *executionContext) _LibraryFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LibraryFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*library.Content]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9818,8 +9818,8 @@ func (ec *executionContext) _LibraryFeedConnection_edges(ctx context.Context, fi
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*library.FeedEdge) graphql.Marshaler {
-			return ec.marshalNLibraryFeedEdge2ᚕᚖcarrelᚋlibraryᚐFeedEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*library.Content]) graphql.Marshaler {
+			return ec.marshalNLibraryFeedEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -9838,7 +9838,7 @@ func (ec *executionContext) fieldContext_LibraryFeedConnection_edges(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _LibraryFeedConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LibraryFeedConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*library.Content]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9870,7 +9870,7 @@ func (ec *executionContext) fieldContext_LibraryFeedConnection_nodes(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _LibraryFeedConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *library.FeedConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _LibraryFeedConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*library.Content]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9902,7 +9902,7 @@ func (ec *executionContext) fieldContext_LibraryFeedConnection_pageInfo(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _LibraryFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *library.FeedEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _LibraryFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*library.Content]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -9925,7 +9925,7 @@ func (ec *executionContext) fieldContext_LibraryFeedEdge_cursor(_ context.Contex
 	return graphql.NewScalarFieldContext("LibraryFeedEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _LibraryFeedEdge_node(ctx context.Context, field graphql.CollectedField, obj *library.FeedEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _LibraryFeedEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*library.Content]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12809,7 +12809,7 @@ func (ec *executionContext) fieldContext_Paste_version(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Paste", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _PasteConnection_edges(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PasteConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*paste.Paste]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12821,8 +12821,8 @@ func (ec *executionContext) _PasteConnection_edges(ctx context.Context, field gr
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*paste.Edge) graphql.Marshaler {
-			return ec.marshalNPasteEdge2ᚕᚖcarrelᚋpasteᚐEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*paste.Paste]) graphql.Marshaler {
+			return ec.marshalNPasteEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -12841,7 +12841,7 @@ func (ec *executionContext) fieldContext_PasteConnection_edges(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _PasteConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PasteConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*paste.Paste]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12873,7 +12873,7 @@ func (ec *executionContext) fieldContext_PasteConnection_nodes(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _PasteConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *paste.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PasteConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*paste.Paste]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12905,7 +12905,7 @@ func (ec *executionContext) fieldContext_PasteConnection_pageInfo(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _PasteEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *paste.Edge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PasteEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*paste.Paste]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12928,7 +12928,7 @@ func (ec *executionContext) fieldContext_PasteEdge_cursor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("PasteEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PasteEdge_node(ctx context.Context, field graphql.CollectedField, obj *paste.Edge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PasteEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*paste.Paste]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12960,7 +12960,7 @@ func (ec *executionContext) fieldContext_PasteEdge_node(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[principal.Principal]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -12972,8 +12972,8 @@ func (ec *executionContext) _PrincipalConnection_edges(ctx context.Context, fiel
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*principal.Edge) graphql.Marshaler {
-			return ec.marshalNPrincipalEdge2ᚕᚖcarrelᚋprincipalᚐEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[principal.Principal]) graphql.Marshaler {
+			return ec.marshalNPrincipalEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -12992,7 +12992,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_edges(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[principal.Principal]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -13024,7 +13024,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_nodes(_ context.Con
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *principal.Connection) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[principal.Principal]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -13056,7 +13056,7 @@ func (ec *executionContext) fieldContext_PrincipalConnection_pageInfo(_ context.
 	return fc, nil
 }
 
-func (ec *executionContext) _PrincipalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *principal.Edge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[principal.Principal]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -13079,7 +13079,7 @@ func (ec *executionContext) fieldContext_PrincipalEdge_cursor(_ context.Context,
 	return graphql.NewScalarFieldContext("PrincipalEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graphql.CollectedField, obj *principal.Edge) (ret graphql.Marshaler) {
+func (ec *executionContext) _PrincipalEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[principal.Principal]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -13614,8 +13614,8 @@ func (ec *executionContext) _Query_principals(ctx context.Context, field graphql
 			return ec.Resolvers.Query().Principals(ctx, fc.Args["tenant"].(string), fc.Args["prefix"].(*string), fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *principal.Connection) graphql.Marshaler {
-			return ec.marshalNPrincipalConnection2ᚖcarrelᚋprincipalᚐConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[principal.Principal]) graphql.Marshaler {
+			return ec.marshalNPrincipalConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -13878,8 +13878,8 @@ func (ec *executionContext) _Query_latestContent(ctx context.Context, field grap
 			return ec.Resolvers.Query().LatestContent(ctx, fc.Args["tenant"].(string), fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *library.FeedConnection) graphql.Marshaler {
-			return ec.marshalNLibraryFeedConnection2ᚖcarrelᚋlibraryᚐFeedConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*library.Content]) graphql.Marshaler {
+			return ec.marshalNLibraryFeedConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -13966,8 +13966,8 @@ func (ec *executionContext) _Query_latestPastes(ctx context.Context, field graph
 			return ec.Resolvers.Query().LatestPastes(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["last"].(*int), fc.Args["before"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *paste.Connection) graphql.Marshaler {
-			return ec.marshalNPasteConnection2ᚖcarrelᚋpasteᚐConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*paste.Paste]) graphql.Marshaler {
+			return ec.marshalNPasteConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -14850,7 +14850,7 @@ func (ec *executionContext) fieldContext_Revision_isWorking(_ context.Context, f
 	return graphql.NewScalarFieldContext("Revision", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14862,8 +14862,8 @@ func (ec *executionContext) _RevisionConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*note.RevisionEdge) graphql.Marshaler {
-			return ec.marshalNRevisionEdge2ᚕᚖcarrelᚋnoteᚐRevisionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*note.Revision]) graphql.Marshaler {
+			return ec.marshalNRevisionEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -14882,7 +14882,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_edges(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14914,7 +14914,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_nodes(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.RevisionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14946,7 +14946,7 @@ func (ec *executionContext) fieldContext_RevisionConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -14969,7 +14969,7 @@ func (ec *executionContext) fieldContext_RevisionEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("RevisionEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.RevisionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _RevisionEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Revision]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16399,7 +16399,7 @@ func (ec *executionContext) fieldContext_Suggestion_resultingRevision(_ context.
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Suggestion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16411,8 +16411,8 @@ func (ec *executionContext) _SuggestionConnection_edges(ctx context.Context, fie
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*note.SuggestionEdge) graphql.Marshaler {
-			return ec.marshalNSuggestionEdge2ᚕᚖcarrelᚋnoteᚐSuggestionEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*cursor.Edge[*note.Suggestion]) graphql.Marshaler {
+			return ec.marshalNSuggestionEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -16431,7 +16431,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_edges(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Suggestion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16463,7 +16463,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_nodes(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionConnection) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *cursor.Connection[*note.Suggestion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16495,7 +16495,7 @@ func (ec *executionContext) fieldContext_SuggestionConnection_pageInfo(_ context
 	return fc, nil
 }
 
-func (ec *executionContext) _SuggestionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Suggestion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -16518,7 +16518,7 @@ func (ec *executionContext) fieldContext_SuggestionEdge_cursor(_ context.Context
 	return graphql.NewScalarFieldContext("SuggestionEdge", field, true, false, errors.New("field of type Cursor does not have child fields"))
 }
 
-func (ec *executionContext) _SuggestionEdge_node(ctx context.Context, field graphql.CollectedField, obj *note.SuggestionEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _SuggestionEdge_node(ctx context.Context, field graphql.CollectedField, obj *cursor.Edge[*note.Suggestion]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -17157,8 +17157,8 @@ func (ec *executionContext) _User_groups(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.User().Groups(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *principal.GroupConnection) graphql.Marshaler {
-			return ec.marshalNGroupConnection2ᚖcarrelᚋprincipalᚐGroupConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *principal.RoleConnection[*principal.Group, principal.GroupRole]) graphql.Marshaler {
+			return ec.marshalNGroupConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -17201,8 +17201,8 @@ func (ec *executionContext) _User_drafts(ctx context.Context, field graphql.Coll
 			return ec.Resolvers.User().Drafts(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *note.DraftConnection) graphql.Marshaler {
-			return ec.marshalNDraftConnection2ᚖcarrelᚋnoteᚐDraftConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *cursor.Connection[*note.Draft]) graphql.Marshaler {
+			return ec.marshalNDraftConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -21019,7 +21019,7 @@ func (ec *executionContext) _Branch(ctx context.Context, sel ast.SelectionSet, o
 
 var branchConnectionImplementors = []string{"BranchConnection"}
 
-func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.SelectionSet, obj *note.BranchConnection) graphql.Marshaler {
+func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*note.Branch]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, branchConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -21067,7 +21067,7 @@ func (ec *executionContext) _BranchConnection(ctx context.Context, sel ast.Selec
 
 var branchEdgeImplementors = []string{"BranchEdge"}
 
-func (ec *executionContext) _BranchEdge(ctx context.Context, sel ast.SelectionSet, obj *note.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) _BranchEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*note.Branch]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, branchEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -21717,7 +21717,7 @@ func (ec *executionContext) _Content(ctx context.Context, sel ast.SelectionSet, 
 
 var contentMemberConnectionImplementors = []string{"ContentMemberConnection"}
 
-func (ec *executionContext) _ContentMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *library.ContentMemberConnection) graphql.Marshaler {
+func (ec *executionContext) _ContentMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleConnection[principal.Principal, library.ContentRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, contentMemberConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -21803,7 +21803,7 @@ func (ec *executionContext) _ContentMemberConnection(ctx context.Context, sel as
 
 var contentMemberEdgeImplementors = []string{"ContentMemberEdge"}
 
-func (ec *executionContext) _ContentMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *library.ContentMemberEdge) graphql.Marshaler {
+func (ec *executionContext) _ContentMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleEdge[principal.Principal, library.ContentRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, contentMemberEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -22740,7 +22740,7 @@ func (ec *executionContext) _Draft(ctx context.Context, sel ast.SelectionSet, ob
 
 var draftConnectionImplementors = []string{"DraftConnection"}
 
-func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.SelectionSet, obj *note.DraftConnection) graphql.Marshaler {
+func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*note.Draft]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, draftConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -22788,7 +22788,7 @@ func (ec *executionContext) _DraftConnection(ctx context.Context, sel ast.Select
 
 var draftEdgeImplementors = []string{"DraftEdge"}
 
-func (ec *executionContext) _DraftEdge(ctx context.Context, sel ast.SelectionSet, obj *note.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) _DraftEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*note.Draft]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, draftEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23046,7 +23046,7 @@ func (ec *executionContext) _Group(ctx context.Context, sel ast.SelectionSet, ob
 
 var groupConnectionImplementors = []string{"GroupConnection"}
 
-func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupConnection) graphql.Marshaler {
+func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleConnection[*principal.Group, principal.GroupRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23132,7 +23132,7 @@ func (ec *executionContext) _GroupConnection(ctx context.Context, sel ast.Select
 
 var groupEdgeImplementors = []string{"GroupEdge"}
 
-func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleEdge[*principal.Group, principal.GroupRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23180,7 +23180,7 @@ func (ec *executionContext) _GroupEdge(ctx context.Context, sel ast.SelectionSet
 
 var groupMemberConnectionImplementors = []string{"GroupMemberConnection"}
 
-func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupMemberConnection) graphql.Marshaler {
+func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleConnection[principal.Principal, principal.GroupRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupMemberConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23266,7 +23266,7 @@ func (ec *executionContext) _GroupMemberConnection(ctx context.Context, sel ast.
 
 var groupMemberEdgeImplementors = []string{"GroupMemberEdge"}
 
-func (ec *executionContext) _GroupMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) _GroupMemberEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.RoleEdge[principal.Principal, principal.GroupRole]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, groupMemberEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23736,7 +23736,7 @@ func (ec *executionContext) _LibraryEntryRemoved(ctx context.Context, sel ast.Se
 
 var libraryFeedConnectionImplementors = []string{"LibraryFeedConnection"}
 
-func (ec *executionContext) _LibraryFeedConnection(ctx context.Context, sel ast.SelectionSet, obj *library.FeedConnection) graphql.Marshaler {
+func (ec *executionContext) _LibraryFeedConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*library.Content]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, libraryFeedConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -23784,7 +23784,7 @@ func (ec *executionContext) _LibraryFeedConnection(ctx context.Context, sel ast.
 
 var libraryFeedEdgeImplementors = []string{"LibraryFeedEdge"}
 
-func (ec *executionContext) _LibraryFeedEdge(ctx context.Context, sel ast.SelectionSet, obj *library.FeedEdge) graphql.Marshaler {
+func (ec *executionContext) _LibraryFeedEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*library.Content]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, libraryFeedEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -24600,7 +24600,7 @@ func (ec *executionContext) _Paste(ctx context.Context, sel ast.SelectionSet, ob
 
 var pasteConnectionImplementors = []string{"PasteConnection"}
 
-func (ec *executionContext) _PasteConnection(ctx context.Context, sel ast.SelectionSet, obj *paste.Connection) graphql.Marshaler {
+func (ec *executionContext) _PasteConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*paste.Paste]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, pasteConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -24648,7 +24648,7 @@ func (ec *executionContext) _PasteConnection(ctx context.Context, sel ast.Select
 
 var pasteEdgeImplementors = []string{"PasteEdge"}
 
-func (ec *executionContext) _PasteEdge(ctx context.Context, sel ast.SelectionSet, obj *paste.Edge) graphql.Marshaler {
+func (ec *executionContext) _PasteEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*paste.Paste]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, pasteEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -24691,7 +24691,7 @@ func (ec *executionContext) _PasteEdge(ctx context.Context, sel ast.SelectionSet
 
 var principalConnectionImplementors = []string{"PrincipalConnection"}
 
-func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.SelectionSet, obj *principal.Connection) graphql.Marshaler {
+func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[principal.Principal]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, principalConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -24739,7 +24739,7 @@ func (ec *executionContext) _PrincipalConnection(ctx context.Context, sel ast.Se
 
 var principalEdgeImplementors = []string{"PrincipalEdge"}
 
-func (ec *executionContext) _PrincipalEdge(ctx context.Context, sel ast.SelectionSet, obj *principal.Edge) graphql.Marshaler {
+func (ec *executionContext) _PrincipalEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[principal.Principal]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, principalEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -25675,7 +25675,7 @@ func (ec *executionContext) _Revision(ctx context.Context, sel ast.SelectionSet,
 
 var revisionConnectionImplementors = []string{"RevisionConnection"}
 
-func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *note.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*note.Revision]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -25723,7 +25723,7 @@ func (ec *executionContext) _RevisionConnection(ctx context.Context, sel ast.Sel
 
 var revisionEdgeImplementors = []string{"RevisionEdge"}
 
-func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *note.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) _RevisionEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*note.Revision]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, revisionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -26513,7 +26513,7 @@ func (ec *executionContext) _Suggestion(ctx context.Context, sel ast.SelectionSe
 
 var suggestionConnectionImplementors = []string{"SuggestionConnection"}
 
-func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.SelectionSet, obj *note.SuggestionConnection) graphql.Marshaler {
+func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.SelectionSet, obj *cursor.Connection[*note.Suggestion]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionConnectionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -26561,7 +26561,7 @@ func (ec *executionContext) _SuggestionConnection(ctx context.Context, sel ast.S
 
 var suggestionEdgeImplementors = []string{"SuggestionEdge"}
 
-func (ec *executionContext) _SuggestionEdge(ctx context.Context, sel ast.SelectionSet, obj *note.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) _SuggestionEdge(ctx context.Context, sel ast.SelectionSet, obj *cursor.Edge[*note.Suggestion]) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, suggestionEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -27549,7 +27549,7 @@ func (ec *executionContext) marshalNBranch2ᚖcarrelᚋnoteᚐBranch(ctx context
 	return ec._Branch(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋnoteᚐBranchConnection(ctx context.Context, sel ast.SelectionSet, v *note.BranchConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*note.Branch]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27559,11 +27559,11 @@ func (ec *executionContext) marshalNBranchConnection2ᚖcarrelᚋnoteᚐBranchCo
 	return ec._BranchConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋnoteᚐBranchEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*note.Branch]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNBranchEdge2ᚖcarrelᚋnoteᚐBranchEdge(ctx, sel, v[i])
+		return ec.marshalNBranchEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27575,7 +27575,7 @@ func (ec *executionContext) marshalNBranchEdge2ᚕᚖcarrelᚋnoteᚐBranchEdge�
 	return ret
 }
 
-func (ec *executionContext) marshalNBranchEdge2ᚖcarrelᚋnoteᚐBranchEdge(ctx context.Context, sel ast.SelectionSet, v *note.BranchEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNBranchEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*note.Branch]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27675,7 +27675,7 @@ func (ec *executionContext) unmarshalNContentMemberChange2ᚕcarrelᚋlibraryᚐ
 	return res, nil
 }
 
-func (ec *executionContext) marshalNContentMemberConnection2ᚖcarrelᚋlibraryᚐContentMemberConnection(ctx context.Context, sel ast.SelectionSet, v *library.ContentMemberConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNContentMemberConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx context.Context, sel ast.SelectionSet, v *principal.RoleConnection[principal.Principal, library.ContentRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27685,11 +27685,11 @@ func (ec *executionContext) marshalNContentMemberConnection2ᚖcarrelᚋlibrary�
 	return ec._ContentMemberConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNContentMemberEdge2ᚕᚖcarrelᚋlibraryᚐContentMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.ContentMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNContentMemberEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.RoleEdge[principal.Principal, library.ContentRole]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNContentMemberEdge2ᚖcarrelᚋlibraryᚐContentMemberEdge(ctx, sel, v[i])
+		return ec.marshalNContentMemberEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27701,7 +27701,7 @@ func (ec *executionContext) marshalNContentMemberEdge2ᚕᚖcarrelᚋlibraryᚐC
 	return ret
 }
 
-func (ec *executionContext) marshalNContentMemberEdge2ᚖcarrelᚋlibraryᚐContentMemberEdge(ctx context.Context, sel ast.SelectionSet, v *library.ContentMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNContentMemberEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx context.Context, sel ast.SelectionSet, v *principal.RoleEdge[principal.Principal, library.ContentRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27871,7 +27871,7 @@ func (ec *executionContext) marshalNDraft2ᚖcarrelᚋnoteᚐDraft(ctx context.C
 	return ec._Draft(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋnoteᚐDraftConnection(ctx context.Context, sel ast.SelectionSet, v *note.DraftConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*note.Draft]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27881,11 +27881,11 @@ func (ec *executionContext) marshalNDraftConnection2ᚖcarrelᚋnoteᚐDraftConn
 	return ec._DraftConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋnoteᚐDraftEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*note.Draft]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDraftEdge2ᚖcarrelᚋnoteᚐDraftEdge(ctx, sel, v[i])
+		return ec.marshalNDraftEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27897,7 +27897,7 @@ func (ec *executionContext) marshalNDraftEdge2ᚕᚖcarrelᚋnoteᚐDraftEdgeᚄ
 	return ret
 }
 
-func (ec *executionContext) marshalNDraftEdge2ᚖcarrelᚋnoteᚐDraftEdge(ctx context.Context, sel ast.SelectionSet, v *note.DraftEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNDraftEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*note.Draft]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27965,7 +27965,7 @@ func (ec *executionContext) marshalNGroup2ᚖcarrelᚋprincipalᚐGroup(ctx cont
 	return ec._Group(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋprincipalᚐGroupConnection(ctx context.Context, sel ast.SelectionSet, v *principal.GroupConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx context.Context, sel ast.SelectionSet, v *principal.RoleConnection[*principal.Group, principal.GroupRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -27975,11 +27975,11 @@ func (ec *executionContext) marshalNGroupConnection2ᚖcarrelᚋprincipalᚐGrou
 	return ec._GroupConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐGroupEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.RoleEdge[*principal.Group, principal.GroupRole]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroupEdge2ᚖcarrelᚋprincipalᚐGroupEdge(ctx, sel, v[i])
+		return ec.marshalNGroupEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -27991,7 +27991,7 @@ func (ec *executionContext) marshalNGroupEdge2ᚕᚖcarrelᚋprincipalᚐGroupEd
 	return ret
 }
 
-func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋprincipalᚐGroupEdge(ctx context.Context, sel ast.SelectionSet, v *principal.GroupEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx context.Context, sel ast.SelectionSet, v *principal.RoleEdge[*principal.Group, principal.GroupRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28020,7 +28020,7 @@ func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐ
 	return res, nil
 }
 
-func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐGroupMemberConnection(ctx context.Context, sel ast.SelectionSet, v *principal.GroupMemberConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋprincipalᚐRoleConnection(ctx context.Context, sel ast.SelectionSet, v *principal.RoleConnection[principal.Principal, principal.GroupRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28030,11 +28030,11 @@ func (ec *executionContext) marshalNGroupMemberConnection2ᚖcarrelᚋprincipal�
 	return ec._GroupMemberConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐGroupMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐRoleEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.RoleEdge[principal.Principal, principal.GroupRole]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐGroupMemberEdge(ctx, sel, v[i])
+		return ec.marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28046,7 +28046,7 @@ func (ec *executionContext) marshalNGroupMemberEdge2ᚕᚖcarrelᚋprincipalᚐG
 	return ret
 }
 
-func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐGroupMemberEdge(ctx context.Context, sel ast.SelectionSet, v *principal.GroupMemberEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐRoleEdge(ctx context.Context, sel ast.SelectionSet, v *principal.RoleEdge[principal.Principal, principal.GroupRole]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28314,7 +28314,7 @@ func (ec *executionContext) marshalNLibraryEdge2ᚖcarrelᚋlibraryᚐLibraryEdg
 	return ec._LibraryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLibraryFeedConnection2ᚖcarrelᚋlibraryᚐFeedConnection(ctx context.Context, sel ast.SelectionSet, v *library.FeedConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNLibraryFeedConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*library.Content]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28324,11 +28324,11 @@ func (ec *executionContext) marshalNLibraryFeedConnection2ᚖcarrelᚋlibraryᚐ
 	return ec._LibraryFeedConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLibraryFeedEdge2ᚕᚖcarrelᚋlibraryᚐFeedEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.FeedEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNLibraryFeedEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*library.Content]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLibraryFeedEdge2ᚖcarrelᚋlibraryᚐFeedEdge(ctx, sel, v[i])
+		return ec.marshalNLibraryFeedEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28340,7 +28340,7 @@ func (ec *executionContext) marshalNLibraryFeedEdge2ᚕᚖcarrelᚋlibraryᚐFee
 	return ret
 }
 
-func (ec *executionContext) marshalNLibraryFeedEdge2ᚖcarrelᚋlibraryᚐFeedEdge(ctx context.Context, sel ast.SelectionSet, v *library.FeedEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNLibraryFeedEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*library.Content]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28463,7 +28463,7 @@ func (ec *executionContext) marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx context.
 	return ec._Paste(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPasteConnection2ᚖcarrelᚋpasteᚐConnection(ctx context.Context, sel ast.SelectionSet, v *paste.Connection) graphql.Marshaler {
+func (ec *executionContext) marshalNPasteConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*paste.Paste]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28473,11 +28473,11 @@ func (ec *executionContext) marshalNPasteConnection2ᚖcarrelᚋpasteᚐConnecti
 	return ec._PasteConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPasteEdge2ᚕᚖcarrelᚋpasteᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*paste.Edge) graphql.Marshaler {
+func (ec *executionContext) marshalNPasteEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*paste.Paste]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPasteEdge2ᚖcarrelᚋpasteᚐEdge(ctx, sel, v[i])
+		return ec.marshalNPasteEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28489,7 +28489,7 @@ func (ec *executionContext) marshalNPasteEdge2ᚕᚖcarrelᚋpasteᚐEdgeᚄ(ctx
 	return ret
 }
 
-func (ec *executionContext) marshalNPasteEdge2ᚖcarrelᚋpasteᚐEdge(ctx context.Context, sel ast.SelectionSet, v *paste.Edge) graphql.Marshaler {
+func (ec *executionContext) marshalNPasteEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*paste.Paste]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28525,7 +28525,7 @@ func (ec *executionContext) marshalNPrincipal2ᚕcarrelᚋprincipalᚐPrincipal�
 	return ret
 }
 
-func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋprincipalᚐConnection(ctx context.Context, sel ast.SelectionSet, v *principal.Connection) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[principal.Principal]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28535,11 +28535,11 @@ func (ec *executionContext) marshalNPrincipalConnection2ᚖcarrelᚋprincipalᚐ
 	return ec._PrincipalConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋprincipalᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*principal.Edge) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[principal.Principal]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPrincipalEdge2ᚖcarrelᚋprincipalᚐEdge(ctx, sel, v[i])
+		return ec.marshalNPrincipalEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28551,7 +28551,7 @@ func (ec *executionContext) marshalNPrincipalEdge2ᚕᚖcarrelᚋprincipalᚐEdg
 	return ret
 }
 
-func (ec *executionContext) marshalNPrincipalEdge2ᚖcarrelᚋprincipalᚐEdge(ctx context.Context, sel ast.SelectionSet, v *principal.Edge) graphql.Marshaler {
+func (ec *executionContext) marshalNPrincipalEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[principal.Principal]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28607,7 +28607,7 @@ func (ec *executionContext) marshalNRevision2ᚖcarrelᚋnoteᚐRevision(ctx con
 	return ec._Revision(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋnoteᚐRevisionConnection(ctx context.Context, sel ast.SelectionSet, v *note.RevisionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*note.Revision]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28617,11 +28617,11 @@ func (ec *executionContext) marshalNRevisionConnection2ᚖcarrelᚋnoteᚐRevisi
 	return ec._RevisionConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋnoteᚐRevisionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*note.Revision]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRevisionEdge2ᚖcarrelᚋnoteᚐRevisionEdge(ctx, sel, v[i])
+		return ec.marshalNRevisionEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28633,7 +28633,7 @@ func (ec *executionContext) marshalNRevisionEdge2ᚕᚖcarrelᚋnoteᚐRevisionE
 	return ret
 }
 
-func (ec *executionContext) marshalNRevisionEdge2ᚖcarrelᚋnoteᚐRevisionEdge(ctx context.Context, sel ast.SelectionSet, v *note.RevisionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNRevisionEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*note.Revision]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28754,7 +28754,7 @@ func (ec *executionContext) marshalNSuggestion2ᚖcarrelᚋnoteᚐSuggestion(ctx
 	return ec._Suggestion(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋnoteᚐSuggestionConnection(ctx context.Context, sel ast.SelectionSet, v *note.SuggestionConnection) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋcoreᚋcursorᚐConnection(ctx context.Context, sel ast.SelectionSet, v *cursor.Connection[*note.Suggestion]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28780,11 +28780,11 @@ func (ec *executionContext) marshalNSuggestionDecision2carrelᚋnoteᚐDecision(
 	return res
 }
 
-func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋnoteᚐSuggestionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*note.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*note.Suggestion]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNSuggestionEdge2ᚖcarrelᚋnoteᚐSuggestionEdge(ctx, sel, v[i])
+		return ec.marshalNSuggestionEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -28796,7 +28796,7 @@ func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋnoteᚐSuggest
 	return ret
 }
 
-func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋnoteᚐSuggestionEdge(ctx context.Context, sel ast.SelectionSet, v *note.SuggestionEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋcoreᚋcursorᚐEdge(ctx context.Context, sel ast.SelectionSet, v *cursor.Edge[*note.Suggestion]) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -1,8 +1,6 @@
 package library
 
 import (
-	"context"
-
 	"carrel/core/clock"
 	"carrel/core/cursor"
 	"carrel/core/input"
@@ -55,11 +53,7 @@ type LibraryConnection struct {
 
 // Nodes returns the items of the edges.
 func (c *LibraryConnection) Nodes() []*Content {
-	nodes := make([]*Content, len(c.Edges))
-	for i, e := range c.Edges {
-		nodes[i] = e.Node
-	}
-	return nodes
+	return cursor.NodesOf(c.Edges, func(e *LibraryEdge) *Content { return e.Node })
 }
 
 // Bytes returns the length of the texts of the items, which were read whether they are selected or not.
@@ -106,31 +100,11 @@ type Count struct {
 	Exact bool
 }
 
-// ContentMemberConnection is a page of the members of an item.
-type ContentMemberConnection struct {
-	Edges    []*ContentMemberEdge
-	PageInfo cursor.PageInfo
-	total    func(ctx context.Context) (*int, error)
-}
-
-// TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
-// count.
-func (c *ContentMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
-
-// Nodes returns the principals of the edges.
-func (c *ContentMemberConnection) Nodes() []principal.Principal {
-	return principal.NodesOf(c.Edges, func(e *ContentMemberEdge) principal.Principal { return e.Node })
-}
-
-// ContentMemberEdge is a member of an item.
-type ContentMemberEdge struct {
-	Node principal.Principal
-	Role ContentRole
-	seal func() string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *ContentMemberEdge) Cursor() string { return e.seal() }
+// ContentMemberConnection is a page of the members of an item, and ContentMemberEdge one of its edges.
+type (
+	ContentMemberConnection = principal.RoleConnection[principal.Principal, ContentRole]
+	ContentMemberEdge       = principal.RoleEdge[principal.Principal, ContentRole]
+)
 
 // FanOut says how many libraries a change concerns, and whether all of them are updated.
 type FanOut struct {

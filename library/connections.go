@@ -40,13 +40,5 @@ func (s *Service) Members(ctx context.Context, v *principal.Viewer, id ContentID
 		return nil, err
 	}
 	l.All = permissions[0] != nil && permissions[0].CanManage
-	shown, info, err := l.Page(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	c := &ContentMemberConnection{PageInfo: info, total: l.Total, Edges: make([]*ContentMemberEdge, len(shown))}
-	for i, it := range shown {
-		c.Edges[i] = &ContentMemberEdge{Node: principal.Of(*it.Header), Role: ContentRole(it.Role), seal: l.Cursor(it.At)}
-	}
-	return c, nil
+	return principal.ReadRoles[principal.Principal, ContentRole](ctx, l, p, principal.Of)
 }

@@ -13,39 +13,11 @@ import (
 	"carrel/principal"
 )
 
-// FeedConnection is a page of the PUBLIC content of a tenant, the newest first.
-type FeedConnection struct {
-	Edges    []*FeedEdge
-	PageInfo cursor.PageInfo
-}
-
-// Nodes returns the items of the edges.
-func (c *FeedConnection) Nodes() []*Content {
-	nodes := make([]*Content, len(c.Edges))
-	for i, e := range c.Edges {
-		nodes[i] = e.Node
-	}
-	return nodes
-}
-
-// Bytes returns the length of the texts of the items, which were read whether they are selected or not.
-func (c *FeedConnection) Bytes() (n int) {
-	for _, e := range c.Edges {
-		n += e.Node.Bytes()
-	}
-	return n
-}
-
-// FeedEdge is an item with its position in the feed.
-type FeedEdge struct {
-	Node *Content
-
-	at   feed.Entry
-	seal func(feed.Entry) string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *FeedEdge) Cursor() string { return e.seal(e.at) }
+// FeedConnection is a page of the PUBLIC content of a tenant, the newest first, and FeedEdge one of its edges.
+type (
+	FeedConnection = cursor.Connection[*Content]
+	FeedEdge       = cursor.Edge[*Content]
+)
 
 // feedOf returns the feed of the public content of a tenant.
 func feedOf(tenant string) feed.Feed { return feed.Feed("content:" + tenant) }
@@ -58,24 +30,9 @@ func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant
 	if err := id.CheckTenant(tenant); err != nil {
 		return nil, fault.BadInputf("tenant: %s", principal.MessageOf(err))
 	}
-	l := feed.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.engine.Now()}
-	q, err := l.Query(args)
-	if err != nil {
-		return nil, err
-	}
-	page, err := feed.Read(ctx, s.feeds, feedOf(tenant), q, s.publicNow)
-	if err != nil {
-		return nil, err
-	}
-	c := &FeedConnection{Edges: make([]*FeedEdge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	now := s.engine.Now()
-	for _, f := range page.Found {
-		// A page can take several reads, and this item may have expired since its own.
-		if !f.Item.expired(now) {
-			c.Edges = append(c.Edges, &FeedEdge{Node: f.Item, at: f.Entry, seal: l.Cursor})
-		}
-	}
-	return c, nil
+	l := &feed.List{Seals: s.Seals, Binding: cursor.Binding(cursor.OfNewContent, 0, tenant), Read: s.engine.Now()}
+	now := s.engine.Now
+	return feed.ReadConnection(ctx, s.feeds, feedOf(tenant), l, args, s.publicNow, func(c *Content) bool { return c.expired(now()) })
 }
 
 // publicNow returns the items of entries, nil for those that are not PUBLIC now. It implements

@@ -12,19 +12,11 @@ import (
 	"carrel/principal"
 )
 
-// BranchConnection is a page of the branches of an item.
-type BranchConnection struct {
-	Edges    []*BranchEdge
-	PageInfo cursor.PageInfo
-}
-
-// BranchEdge is a branch with its cursor.
-type BranchEdge struct{ Edge[*Branch] }
-
-// Nodes returns the branches of the edges.
-func (c *BranchConnection) Nodes() []*Branch {
-	return nodesOf(c.Edges, func(e *BranchEdge) *Branch { return e.Node })
-}
+// BranchConnection is a page of the branches of an item, and BranchEdge one of its edges.
+type (
+	BranchConnection = cursor.Connection[*Branch]
+	BranchEdge       = cursor.Edge[*Branch]
+)
 
 // Branches lists the branches of an item by number. Visitors see only the current one.
 func (s *Service) Branches(ctx context.Context, v *principal.Viewer, id library.ContentID,
@@ -69,8 +61,7 @@ func (s *Service) branchesOf(ctx context.Context, id library.ContentID, p *seen,
 	if err != nil {
 		return nil, err
 	}
-	es, info := edges(l, bs, func(b *Branch) string { return strconv.Itoa(b.Number) }, more, "")
-	return &BranchConnection{wrap(es, func(e Edge[*Branch]) BranchEdge { return BranchEdge{e} }), info}, nil
+	return connect(l, bs, func(b *Branch) string { return strconv.Itoa(b.Number) }, more, ""), nil
 }
 
 // count returns the numbers from first to last, inclusive.
@@ -82,19 +73,11 @@ func count(first, last int) []int {
 	return ns
 }
 
-// RevisionConnection is a page of the revisions of a branch.
-type RevisionConnection struct {
-	Edges    []*RevisionEdge
-	PageInfo cursor.PageInfo
-}
-
-// RevisionEdge is a revision with its cursor.
-type RevisionEdge struct{ Edge[*Revision] }
-
-// Nodes returns the revisions of the edges.
-func (c *RevisionConnection) Nodes() []*Revision {
-	return nodesOf(c.Edges, func(e *RevisionEdge) *Revision { return e.Node })
-}
+// RevisionConnection is a page of the revisions of a branch, and RevisionEdge one of its edges.
+type (
+	RevisionConnection = cursor.Connection[*Revision]
+	RevisionEdge       = cursor.Edge[*Revision]
+)
 
 // Revisions lists the revisions of a branch by locale, beginning with text without a locale, and
 // the newest of each locale first. If locale is not nil, it lists only that one. Visitors see only
@@ -147,8 +130,7 @@ func (s *Service) revisionsOf(ctx context.Context, p *seen, b *Branch, one bool,
 	if err != nil {
 		return nil, err
 	}
-	es, info := edges(l, rs, func(r *Revision) string { return r.Locale + "/" + strconv.Itoa(r.Number) }, more, "")
-	return &RevisionConnection{wrap(es, func(e Edge[*Revision]) RevisionEdge { return RevisionEdge{e} }), info}, nil
+	return connect(l, rs, func(r *Revision) string { return r.Locale + "/" + strconv.Itoa(r.Number) }, more, ""), nil
 }
 
 // revisionPosition parses a position in a list of revisions. number is None for the start.

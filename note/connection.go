@@ -1,18 +1,10 @@
 package note
 
 import (
+	"cmp"
+
 	"carrel/core/cursor"
 )
-
-// Edge is a node of a connection with its position.
-type Edge[T any] struct {
-	Node T
-	at   string
-	list *list
-}
-
-// Cursor returns the cursor of the edge.
-func (e *Edge[T]) Cursor() string { return e.list.cursor(e.at) }
 
 // list is a connection that pages forwards only. Its cursors are bound to its kind, its owner, and
 // the class of viewers that see the same edges.
@@ -57,46 +49,24 @@ func (l *list) cursor(at string) string {
 	return l.seals.Seal(l.bound, cursor.Position{Order: cursor.AnyOrder, ID: at})
 }
 
-// edges returns the edges for the nodes of a page. more reports that nodes follow. resume is the
+// connect returns a page with nodes, each at a position. more reports that nodes follow. resume is the
 // position to continue after, if that is not the last node.
-func edges[T any](l *list, nodes []T, at func(T) string, more bool, resume string) ([]Edge[T], cursor.PageInfo) {
-	es := make([]Edge[T], len(nodes))
+func connect[T any](l *list, nodes []T, at func(T) string, more bool, resume string) *cursor.Connection[T] {
+	seal := func(at string) func() string { return func() string { return l.cursor(at) } }
+	c := &cursor.Connection[T]{Edges: make([]*cursor.Edge[T], len(nodes)),
+		PageInfo: cursor.PageInfo{HasNextPage: more, HasPreviousPage: l.after != ""}}
 	for i, n := range nodes {
-		es[i] = Edge[T]{n, at(n), l}
+		c.Edges[i] = &cursor.Edge[T]{Node: n, Seal: seal(at(n))}
 	}
 	first, last := l.after, l.after
-	if len(es) > 0 {
-		first, last = es[0].at, es[len(es)-1].at
+	if len(nodes) > 0 {
+		first, last = at(nodes[0]), at(nodes[len(nodes)-1])
 	}
 	if resume != "" {
-		last = resume
-		if first == "" {
-			first = resume
-		}
+		first, last = cmp.Or(first, resume), resume
 	}
-	info := cursor.PageInfo{HasNextPage: more, HasPreviousPage: l.after != ""}
 	if last != "" {
-		info.Start = func() string { return l.cursor(first) }
-		info.End = func() string { return l.cursor(last) }
+		c.PageInfo.Start, c.PageInfo.End = seal(first), seal(last)
 	}
-	return es, info
-}
-
-// nodesOf returns the nodes of edges.
-func nodesOf[E, T any](es []*E, node func(*E) T) []T {
-	ns := make([]T, len(es))
-	for i, e := range es {
-		ns[i] = node(e)
-	}
-	return ns
-}
-
-// wrap converts edges to the edge type of a connection.
-func wrap[E, T any](es []Edge[T], as func(Edge[T]) E) []*E {
-	wrapped := make([]*E, len(es))
-	for i := range es {
-		e := as(es[i])
-		wrapped[i] = &e
-	}
-	return wrapped
+	return c
 }

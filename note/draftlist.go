@@ -10,19 +10,11 @@ import (
 	"carrel/principal"
 )
 
-// DraftConnection is a page of the drafts of a user.
-type DraftConnection struct {
-	Edges    []*DraftEdge
-	PageInfo cursor.PageInfo
-}
-
-// DraftEdge is a draft with its cursor.
-type DraftEdge struct{ Edge[*Draft] }
-
-// Nodes returns the drafts of the edges.
-func (c *DraftConnection) Nodes() []*Draft {
-	return nodesOf(c.Edges, func(e *DraftEdge) *Draft { return e.Node })
-}
+// DraftConnection is a page of the drafts of a user, and DraftEdge one of its edges.
+type (
+	DraftConnection = cursor.Connection[*Draft]
+	DraftEdge       = cursor.Edge[*Draft]
+)
 
 // Drafts lists the drafts of a user, last saved first. For other viewers the list is empty. Drafts of
 // items that the user may not, or no longer, see are omitted.
@@ -53,8 +45,7 @@ func (s *Service) Drafts(ctx context.Context, v *principal.Viewer, user principa
 	}
 	more := len(found) > l.page.Size
 	found = found[:min(len(found), l.page.Size)]
-	es, info := edges(l, found, func(d *Draft) string { return d.token.String() }, more, "")
-	return &DraftConnection{wrap(es, func(e Edge[*Draft]) DraftEdge { return DraftEdge{e} }), info}, nil
+	return connect(l, found, func(d *Draft) string { return d.token.String() }, more, ""), nil
 }
 
 // drafts reads some drafts of the viewer, in their order, without those that it may not see.

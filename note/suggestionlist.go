@@ -8,19 +8,11 @@ import (
 	"carrel/principal"
 )
 
-// SuggestionConnection is a page of the suggestions of an item.
-type SuggestionConnection struct {
-	Edges    []*SuggestionEdge
-	PageInfo cursor.PageInfo
-}
-
-// SuggestionEdge is a suggestion with its cursor.
-type SuggestionEdge struct{ Edge[*Suggestion] }
-
-// Nodes returns the suggestions of the edges.
-func (c *SuggestionConnection) Nodes() []*Suggestion {
-	return nodesOf(c.Edges, func(e *SuggestionEdge) *Suggestion { return e.Node })
-}
+// SuggestionConnection is a page of the suggestions of an item, and SuggestionEdge one of its edges.
+type (
+	SuggestionConnection = cursor.Connection[*Suggestion]
+	SuggestionEdge       = cursor.Edge[*Suggestion]
+)
 
 const (
 	// scanned limits how many suggestions are read for a page. If that is not enough, the page
@@ -78,8 +70,7 @@ func (s *Service) suggestionsOf(ctx context.Context, v *principal.Viewer, id lib
 	}
 	more := len(found) > l.page.Size || resume != ""
 	found = found[:min(len(found), l.page.Size)]
-	es, info := edges(l, found, func(g *Suggestion) string { return g.ID }, more, resume)
-	return &SuggestionConnection{wrap(es, func(e Edge[*Suggestion]) SuggestionEdge { return SuggestionEdge{e} }), info}, nil
+	return connect(l, found, func(g *Suggestion) string { return g.ID }, more, resume), nil
 }
 
 // scanSuggestions finds the suggestions of the page and one more, if there is one. If it stops

@@ -8,31 +8,11 @@ import (
 	"carrel/core/feed"
 )
 
-// Connection is a page of the public pastes, newest first.
-type Connection struct {
-	Edges    []*Edge
-	PageInfo cursor.PageInfo
-}
-
-// Nodes returns the pastes of the edges.
-func (c *Connection) Nodes() []*Paste {
-	nodes := make([]*Paste, len(c.Edges))
-	for i, e := range c.Edges {
-		nodes[i] = e.Node
-	}
-	return nodes
-}
-
-// Edge is a paste with its position in the feed.
-type Edge struct {
-	Node *Paste
-
-	at   feed.Entry
-	seal func(feed.Entry) string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *Edge) Cursor() string { return e.seal(e.at) }
+// Connection is a page of the public pastes, newest first, and Edge one of its edges.
+type (
+	Connection = cursor.Connection[*Paste]
+	Edge       = cursor.Edge[*Paste]
+)
 
 // list returns the encoder of the cursors of a page that is read now.
 func (s *Service) list() *feed.List {
@@ -48,23 +28,8 @@ func (s *Service) CursorAt(e feed.Entry) string { return s.list().Cursor(e) }
 func (s *Service) Latest(ctx context.Context, args cursor.PageArgs) (*Connection, error) {
 	l := s.list()
 	l.Read = l.Read.Add(-feed.ShownWithin) // the page may miss entries that others have put since then
-	q, err := l.Query(args)
-	if err != nil {
-		return nil, err
-	}
-	page, err := feed.Read(ctx, s.feeds, feedName, q, s.shown)
-	if err != nil {
-		return nil, err
-	}
-	c := &Connection{Edges: make([]*Edge, 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
-	now := s.engine.Now()
-	for _, f := range page.Found {
-		// A page can take several reads, and this paste may have expired since its own.
-		if !f.Item.expired(now) {
-			c.Edges = append(c.Edges, &Edge{Node: f.Item, at: f.Entry, seal: l.Cursor})
-		}
-	}
-	return c, nil
+	now := s.engine.Now
+	return feed.ReadConnection(ctx, s.feeds, feedName, l, args, s.shown, func(p *Paste) bool { return p.expired(now()) })
 }
 
 // LoadBodies reads the long bodies of a page, and removes pastes from it that have ended since

@@ -29,15 +29,7 @@ func (s *Service) GroupMembers(ctx context.Context, v *Viewer, group ID, args cu
 		}
 		return groupRows(rows.Members, func(m GroupMemberRow) ID { return m.Principal }), len(rows.Members) < limit, nil
 	})
-	shown, info, err := l.Page(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	c := &GroupMemberConnection{PageInfo: info, total: l.Total, Edges: make([]*GroupMemberEdge, len(shown))}
-	for i, it := range shown {
-		c.Edges[i] = &GroupMemberEdge{Node: Of(*it.Header), Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
-	}
-	return c, nil
+	return ReadRoles[Principal, GroupRole](ctx, l, p, Of)
 }
 
 // Groups lists the groups that a user is a direct member of and v may see.
@@ -52,15 +44,7 @@ func (s *Service) Groups(ctx context.Context, v *Viewer, user ID, args cursor.Pa
 	l := s.NewList(v, cursor.OfGroups, string(user), func(ctx context.Context, after ListPosition, limit int) ([]Listed, bool, error) {
 		return s.confirmedGroups(ctx, user, ID(after), limit)
 	})
-	shown, info, err := l.Page(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	c := &GroupConnection{PageInfo: info, total: l.Total, Edges: make([]*GroupEdge, len(shown))}
-	for i, it := range shown {
-		c.Edges[i] = &GroupEdge{Node: &Group{*it.Header}, Role: GroupRole(it.Role), seal: l.Cursor(it.At)}
-	}
-	return c, nil
+	return ReadRoles[*Group, GroupRole](ctx, l, p, func(h Header) *Group { return &Group{h} })
 }
 
 // requireListed returns NOT_FOUND unless v may see the principal and it is of the kind that has

@@ -21,25 +21,11 @@ type Search struct {
 	Prefix *string
 }
 
-// Connection is a page of the users and groups of a tenant.
-type Connection struct {
-	Edges    []*Edge
-	PageInfo cursor.PageInfo
-}
-
-// Nodes returns the principals of the edges.
-func (c *Connection) Nodes() []Principal {
-	return NodesOf(c.Edges, func(e *Edge) Principal { return e.Node })
-}
-
-// Edge is a user or a group that was found.
-type Edge struct {
-	Node Principal
-	seal func() string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *Edge) Cursor() string { return e.seal() }
+// Connection is a page of the users and groups of a tenant, and Edge one of its edges.
+type (
+	Connection = cursor.Connection[Principal]
+	Edge       = cursor.Edge[Principal]
+)
 
 // FindPrincipals lists the users and groups of a tenant that v may see and that have a name with
 // the prefix, in the order of these names, then of ids; without a prefix all of them, by their
@@ -81,7 +67,7 @@ func (s *Service) FindPrincipals(ctx context.Context, v *Viewer, q Search) (*Con
 	}
 	c := &Connection{PageInfo: info, Edges: make([]*Edge, len(shown))}
 	for i, it := range shown {
-		c.Edges[i] = &Edge{Node: Of(*it.Header), seal: l.Cursor(it.At)}
+		c.Edges[i] = &Edge{Node: Of(*it.Header), Seal: l.Cursor(it.At)}
 	}
 	return c, nil
 }

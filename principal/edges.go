@@ -6,63 +6,45 @@ import (
 	"carrel/core/cursor"
 )
 
-// GroupMemberConnection is a page of the members of a group.
-type GroupMemberConnection struct {
-	Edges    []*GroupMemberEdge
+// RoleConnection is a page of a list of principals that each have a role, in a group or on an item.
+type RoleConnection[N, R any] struct {
+	Edges    []*RoleEdge[N, R]
 	PageInfo cursor.PageInfo
 	total    func(ctx context.Context) (*int, error)
 }
 
+// RoleEdge is a principal with its role.
+type RoleEdge[N, R any] struct {
+	cursor.Edge[N]
+	Role R
+}
+
+// The members of a group, and the groups of a user, each with its edge.
+type (
+	GroupMemberConnection = RoleConnection[Principal, GroupRole]
+	GroupMemberEdge       = RoleEdge[Principal, GroupRole]
+	GroupConnection       = RoleConnection[*Group, GroupRole]
+	GroupEdge             = RoleEdge[*Group, GroupRole]
+)
+
 // TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
 // count.
-func (c *GroupMemberConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
+func (c *RoleConnection[N, R]) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
 
 // Nodes returns the principals of the edges.
-func (c *GroupMemberConnection) Nodes() []Principal {
-	return NodesOf(c.Edges, func(e *GroupMemberEdge) Principal { return e.Node })
+func (c *RoleConnection[N, R]) Nodes() []N {
+	return cursor.NodesOf(c.Edges, func(e *RoleEdge[N, R]) N { return e.Node })
 }
 
-// GroupMemberEdge is a member of a group.
-type GroupMemberEdge struct {
-	Node Principal
-	Role GroupRole
-	seal func() string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *GroupMemberEdge) Cursor() string { return e.seal() }
-
-// GroupConnection is a page of the groups of a user.
-type GroupConnection struct {
-	Edges    []*GroupEdge
-	PageInfo cursor.PageInfo
-	total    func(ctx context.Context) (*int, error)
-}
-
-// TotalCount returns the number of edges that the viewer may see, or nil if there are too many to
-// count.
-func (c *GroupConnection) TotalCount(ctx context.Context) (*int, error) { return c.total(ctx) }
-
-// Nodes returns the groups of the edges.
-func (c *GroupConnection) Nodes() []*Group {
-	return NodesOf(c.Edges, func(e *GroupEdge) *Group { return e.Node })
-}
-
-// GroupEdge is a group that a user is a direct member of.
-type GroupEdge struct {
-	Node *Group
-	Role GroupRole
-	seal func() string
-}
-
-// Cursor returns the cursor of the edge.
-func (e *GroupEdge) Cursor() string { return e.seal() }
-
-// NodesOf returns the nodes of edges, in their order.
-func NodesOf[E, N any](edges []E, node func(E) N) []N {
-	nodes := make([]N, len(edges))
-	for i, e := range edges {
-		nodes[i] = node(e)
+// ReadRoles reads a page of a list, whose principals it shows as node returns them.
+func ReadRoles[N any, R ~uint8](ctx context.Context, l *List, p cursor.Page, node func(Header) N) (*RoleConnection[N, R], error) {
+	shown, info, err := l.Page(ctx, p)
+	if err != nil {
+		return nil, err
 	}
-	return nodes
+	c := &RoleConnection[N, R]{PageInfo: info, total: l.Total, Edges: make([]*RoleEdge[N, R], len(shown))}
+	for i, it := range shown {
+		c.Edges[i] = &RoleEdge[N, R]{cursor.Edge[N]{Node: node(*it.Header), Seal: l.Cursor(it.At)}, R(it.Role)}
+	}
+	return c, nil
 }

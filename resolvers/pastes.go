@@ -54,7 +54,9 @@ func (q queries) LatestContent(ctx context.Context, tenant string, first *int, a
 	if err != nil {
 		return nil, err
 	}
-	hold(ctx, found.Bytes())
+	for _, e := range found.Edges {
+		hold(ctx, e.Node.Bytes())
+	}
 	loaders(ctx).Items(found.Nodes()...)
 	return found, nil
 }

@@ -1,6 +1,8 @@
 package feed
 
 import (
+	"context"
+
 	"carrel/core/clock"
 	"carrel/core/cursor"
 )
@@ -56,4 +58,27 @@ func (l *List) Info(ends Ends) cursor.PageInfo {
 		info.End = func() string { return l.Cursor(*ends.Oldest) }
 	}
 	return info
+}
+
+// ReadConnection reads the page of a feed that args request. A page can take several reads, so it leaves out the items
+// that expired reports to have expired since their own.
+//
+// Errors: BAD_USER_INPUT for the arguments; BAD_CURSOR; those of the store and of load.
+func ReadConnection[T any](ctx context.Context, t *Timelines, feed Feed, l *List, args cursor.PageArgs, load LoadVisible[T],
+	expired func(*T) bool) (*cursor.Connection[*T], error) {
+	q, err := l.Query(args)
+	if err != nil {
+		return nil, err
+	}
+	page, err := Read(ctx, t, feed, q, load)
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor.Connection[*T]{Edges: make([]*cursor.Edge[*T], 0, len(page.Found)), PageInfo: l.Info(page.Ends)}
+	for _, f := range page.Found {
+		if !expired(f.Item) {
+			c.Edges = append(c.Edges, &cursor.Edge[*T]{Node: f.Item, Seal: func() string { return l.Cursor(f.Entry) }})
+		}
+	}
+	return c, nil
 }
