@@ -74,6 +74,10 @@ func TestCache_KeepsTheLaterState(t *testing.T) {
 	if s := c.stats(); s.Headers != 1 || s.Bytes != 100 {
 		t.Errorf("the statistics are %+v, want those of the later state alone", s)
 	}
+	c.put([]*entry{named("a", 5, 150)}) // read again, because the former reading was too old
+	if s := c.stats(); s.Headers != 1 || s.Bytes != 150 {
+		t.Errorf("the statistics are %+v, want those of the later reading", s)
+	}
 }
 
 // TestEntry_SharesNoMemory: an entry has everything of a header, and no text of what was read with it.

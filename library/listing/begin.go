@@ -126,7 +126,7 @@ func (p *page) readOnce(ctx context.Context) (*library.LibraryConnection, error)
 func (p *page) openScan(ctx context.Context) (err error) {
 	w := p.walk()
 	p.w, p.inFlight = w, nil
-	q, any := p.sliceOf(w)
+	q, any := p.nextSlice(w)
 	if !any {
 		w.end = p.last(w)
 		if p.built, err = p.s.libraries.Built(ctx, p.owner); err != nil {

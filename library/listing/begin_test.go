@@ -286,6 +286,36 @@ func TestBegin_LaterChangesAreDelivered(t *testing.T) {
 	}
 }
 
+// TestBegin_FormerMembersReadAgain: whoever is removed from a group after its page was opened gets the
+// page of a viewer who is not in the group, in the background or not.
+func TestBegin_FormerMembersReadAgain(t *testing.T) {
+	for _, owned := range []bool{false, true} {
+		h, store := pagesOf(t)
+		v, group := domaintest.As("u:acme:ben"), principal.ID("g:acme:all")
+		if owned {
+			if _, err := h.People.Principals(t.Context(), v, []principal.ID{group}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.People.GroupsOf(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		store.take()
+		read := h.Listing.Begin(t.Context(), v, group, library.LibraryQuery{})
+		if !owned {
+			waitFor(t, store.read, string(group))
+		}
+		h.MustSet(domaintest.As("u:acme:ann"), string(group), "u:acme:ben=")
+		page, err := read(t.Context())
+		if err != nil || page.Bucket != principal.LoggedIn || len(page.Edges) != 6 {
+			t.Errorf("the page answers %+v, %v", page, err)
+		}
+		if n := store.take(); n != 2 {
+			t.Errorf("it was opened %d times", n)
+		}
+	}
+}
+
 // TestBegin_ErrorIsReturnedToItsReader: whoever reads the page gets the error of its opening.
 func TestBegin_ErrorIsReturnedToItsReader(t *testing.T) {
 	h, store := pagesOf(t)

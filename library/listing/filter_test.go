@@ -255,14 +255,18 @@ func TestFilter_IsServedFromCopies(t *testing.T) {
 // TestFilter_IsOpenedOnce: a filtered page is begun, while its owner is read, with the slice that it
 // shows.
 func TestFilter_IsOpenedOnce(t *testing.T) {
-	r, _ := long(t, 100, linkAt(70))
+	r, _ := long(t, 100, func(i int, h *library.Header) {
+		linkAt(70)(i, h)
+		h.Creator = []principal.ID{"u:acme:ghost", "u:acme:ann"}[i%2]
+	})
+	r.Principal("u:acme:ghost", principal.Private)
 	for name, c := range map[string]struct {
 		filter *library.LibraryFilter
 		want   string
 	}{
 		"links": {anyLink(), "n0070"}, "an empty one": {&library.LibraryFilter{}, "n0000"},
-		"a creator":        {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:ann")}, "n0000"},
-		"a hidden creator": {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:nobody")}, ""},
+		"a creator":        {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:ann")}, "n0001"},
+		"a hidden creator": {&library.LibraryFilter{CreatedBy: domaintest.Ptr("u:acme:ghost")}, ""},
 	} {
 		o := newOpenings()
 		svc := domaintest.Open(t, domain.Config{Store: o.on(r.Store.Store), Runtime: r.Clock, Journal: r.Repairs, Remote: true})

@@ -25,7 +25,7 @@ func (p *page) openLibrary(ctx context.Context, q library.Slice, newest bool) (*
 	lists := p.s.items.InFlightLists()
 	if lists == nil || len(p.Members) != 1 { // the entry of the owner's library confirms the owner's role and no other
 		p.inFlightRead.Done(nil)
-		return p.openFirst(ctx, q, newest)
+		return p.slice(ctx, q, true, newest)
 	}
 	var last []library.Entry
 	if newest {

@@ -19,36 +19,22 @@ const mergeWidth = 16
 // nothing depends on how many there are: neither the page and its end, nor its cost, nor its time.
 func (p *page) merged() bool { return len(p.Libraries) > 0 }
 
-// pageLibrary reads a slice of the owner's bucket, and of the other libraries of a merged page.
-func (p *page) pageLibrary(ctx context.Context, q library.Slice) ([]library.Entry, error) {
-	if !p.merged() {
-		return p.s.libraries.PageLibrary(ctx, q)
-	}
-	o, err := p.openMerged(ctx, q, func(ctx context.Context, q library.Slice) (*library.Opening, error) {
-		es, err := p.s.libraries.PageLibrary(ctx, q)
-		return &library.Opening{Entries: es}, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return o.Entries, nil
-}
-
-// openFirst is OpenLibrary for the owner's bucket, and for the other libraries of a merged page.
-func (p *page) openFirst(ctx context.Context, q library.Slice, newest bool) (*library.Opening, error) {
-	open := func(ctx context.Context, q library.Slice) (*library.Opening, error) {
+// sliceOf reads a slice of one library. The first slice of a page opens the library; newest requests
+// its newest entry, too.
+func (p *page) sliceOf(ctx context.Context, q library.Slice, first, newest bool) (*library.Opening, error) {
+	if first {
 		return p.s.libraries.OpenLibrary(ctx, q, newest)
 	}
-	if !p.merged() {
-		return open(ctx, q)
-	}
-	return p.openMerged(ctx, q, open)
+	es, err := p.s.libraries.PageLibrary(ctx, q)
+	return &library.Opening{Entries: es}, err
 }
 
-// openMerged reads the slice q of the owner's bucket and the same slices of the other libraries, and
-// merges them. Each is as long as the result, so the result is complete.
-func (p *page) openMerged(ctx context.Context, q library.Slice,
-	open func(context.Context, library.Slice) (*library.Opening, error)) (*library.Opening, error) {
+// slice is sliceOf for the owner's bucket. For a merged page it also reads the same slices of the
+// other libraries, and merges them. Each is as long as the result, so the result is complete.
+func (p *page) slice(ctx context.Context, q library.Slice, first, newest bool) (*library.Opening, error) {
+	if !p.merged() {
+		return p.sliceOf(ctx, q, first, newest)
+	}
 	owners := append([]principal.ID{p.Owner}, p.Libraries...)
 	read := make([]*library.Opening, len(owners))
 	p.v.ReadLibraries(len(p.Libraries) - 1)
@@ -61,7 +47,7 @@ func (p *page) openMerged(ctx context.Context, q library.Slice,
 		if q.Owner = owners[i]; i > 0 {
 			q.Bucket = principal.Private
 		}
-		read[i], err = open(ctx, q)
+		read[i], err = p.sliceOf(ctx, q, first, newest)
 		return err
 	})
 	if err != nil {

@@ -154,6 +154,17 @@ func TestLibrary_OwnerIsServedFromACopy(t *testing.T) {
 	}
 }
 
+// Reads of principals do not wait for the in-flight lists of a page that cannot be opened.
+func TestLibrary_OfABadCursorIsRefused(t *testing.T) {
+	h := newCopyingPrincipals(t, alwaysOn)
+	none := "no cursor"
+	_, err := h.svc.Listing.Library(t.Context(), domaintest.Anonymous(), "u:acme:ann",
+		library.LibraryQuery{PageArgs: domaintest.FirstAfter(1, &none)})
+	if fault.ReasonOf(err) != fault.ReasonBadCursor {
+		t.Errorf("it is answered with %v", err)
+	}
+}
+
 // Principals are read while it is not known which of them have changed.
 func TestPages_ReadPrincipalsIfUnknownWhatHasChanged(t *testing.T) {
 	h := newCopyingPrincipals(t, alwaysOn)

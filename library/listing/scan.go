@@ -80,7 +80,7 @@ func (p *page) run(ctx context.Context, w *scan) error {
 			if w.end != none {
 				break
 			}
-			if err := p.slice(ctx, w); err != nil {
+			if err := p.readOn(ctx, w); err != nil {
 				return err
 			}
 			continue
@@ -140,25 +140,25 @@ func (w *scan) atTheEnd() {
 	}
 }
 
-// slice reads entries from the position that the scan has reached.
-func (p *page) slice(ctx context.Context, w *scan) error {
-	q, any := p.sliceOf(w)
+// readOn reads entries from the position that the scan has reached.
+func (p *page) readOn(ctx context.Context, w *scan) error {
+	q, any := p.nextSlice(w)
 	if !any {
 		w.end = p.last(w)
 		return nil
 	}
-	es, err := p.pageLibrary(ctx, q)
+	o, err := p.slice(ctx, q, false, false)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
-	p.took(w, q.Limit, es)
+	p.took(w, q.Limit, o.Entries)
 	return nil
 }
 
-// sliceOf returns the slice to read next. It has at most one entry more than the budget, which
+// nextSlice returns the slice to read next. It has at most one entry more than the budget, which
 // shows whether the budget ends the page early. There is none if the scan has reached its
 // bound, or if nothing can match the filter.
-func (p *page) sliceOf(w *scan) (q library.Slice, any bool) {
+func (p *page) nextSlice(w *scan) (q library.Slice, any bool) {
 	if p.filter != nil && p.filter.nothing {
 		return q, false
 	}
