@@ -1,5 +1,7 @@
 package note
 
+import "carrel/core/cursor"
+
 // DraftText is draftText for tests.
 var DraftText = draftText
 
@@ -12,3 +14,9 @@ var (
 
 // Encode returns the value of the row.
 func (l LocaleRow) Encode() []byte { return l.encode() }
+
+// Connect returns the PageInfo of a page of nodes, each at its own position, for tests.
+func Connect(seals *cursor.Sealer, after string, nodes []string, resume string) cursor.PageInfo {
+	l := &list{seals: seals, after: after}
+	return connect(l, nodes, func(n string) string { return n }, false, resume).PageInfo
+}
