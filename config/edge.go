@@ -65,9 +65,9 @@ func (c *Config) limits() (edge.Limits, error) {
 	if addressPoints != "" && c.RateLimit == 0 {
 		return l, NewUsageError(fmt.Sprintf("limit: got %q; but rate-limit 0 switches rate limits off", addressPoints))
 	}
-	if least := l.AnswerTime(); writeTime != "" && l.Write < least {
+	if minimum := l.AnswerTime(); writeTime != "" && l.Write < minimum {
 		return l, NewUsageError(fmt.Sprintf("limit: got %q; it must be at least read-time plus the longer of query-time "+
-			"and mutation-time, which is %v", writeTime, least))
+			"and mutation-time, which is %v", writeTime, minimum))
 	}
 	return l, nil
 }

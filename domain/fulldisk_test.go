@@ -134,7 +134,7 @@ func newFilled(t *testing.T) *filled {
 	}
 	d.held = held
 	d.draft = note.SaveDraft{ContentID: string(d.item), Title: "title", Body: strings.Repeat("text ", 5000)}
-	if _, err := d.Pages.SaveDraft(ctx, domaintest.Ann(), d.draft); err != nil {
+	if _, err := d.Notes.SaveDraft(ctx, domaintest.Ann(), d.draft); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -213,13 +213,13 @@ func (d *filled) growing() []call {
 			_, err := d.Leases.Acquire(ctx, domaintest.Ann(), lease.Acquire{Documents: []lease.Document{{Key: "other"}}})
 			return err
 		}},
-		{"saveDraft", func() error { _, err := d.Pages.SaveDraft(ctx, domaintest.Ann(), d.draft); return err }},
+		{"saveDraft", func() error { _, err := d.Notes.SaveDraft(ctx, domaintest.Ann(), d.draft); return err }},
 		{"saveRevision", func() error {
-			_, err := d.Pages.SaveRevision(ctx, domaintest.Ann(), note.SaveRevision{ContentID: string(d.item), Title: "t", Body: body})
+			_, err := d.Notes.SaveRevision(ctx, domaintest.Ann(), note.SaveRevision{ContentID: string(d.item), Title: "t", Body: body})
 			return err
 		}},
 		{"suggestRevision", func() error {
-			_, err := d.Pages.SuggestRevision(ctx, domaintest.Bob(), note.SuggestRevision{ContentID: string(d.item), Title: "t", Body: body})
+			_, err := d.Notes.SuggestRevision(ctx, domaintest.Bob(), note.SuggestRevision{ContentID: string(d.item), Title: "t", Body: body})
 			return err
 		}},
 	}
@@ -264,7 +264,7 @@ func (d *filled) withdrawing() []call {
 			return err
 		}},
 		{"discardDraft", func() error {
-			gone, err := d.Pages.DiscardDraft(ctx, domaintest.Ann(), note.DiscardDraft{ContentID: string(d.item)})
+			gone, err := d.Notes.DiscardDraft(ctx, domaintest.Ann(), note.DiscardDraft{ContentID: string(d.item)})
 			if !gone {
 				d.T.Error("the draft is not discarded")
 			}

@@ -64,7 +64,7 @@ type Services struct {
 	Listing  *listing.Service
 	Feed     *follow.Service
 	Repair   *repair.Service
-	Pages    *note.Service
+	Notes    *note.Service
 	Pastes   *paste.Service
 	Leases   *lease.Service
 	Exchange *exchange.Service
@@ -135,7 +135,7 @@ func Open(ctx context.Context, c Config) (*Services, error) {
 		return nil, err
 	}
 	s.Feed = follow.New(publisher, s.People, s.Library)
-	s.Pages = note.New(note.Config{
+	s.Notes = note.New(note.Config{
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: s.Headers, Store: st.Texts, Texts: texts, Runtime: c.Runtime,
 		Cursors: cursors,
 	})
@@ -152,14 +152,14 @@ func (s *Services) openReaders(c Config) {
 		Claims: claim.New(st.Claims, c.Runtime, claim.Records{
 			byte(id.Content): library.URLRecord(s.Library), byte(id.User): principal.EmailRecord(s.People), byte(id.Lease): lease.Record(s.Leases),
 		}),
-		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Pages.Upkeep, Runtime: c.Runtime, Log: c.Log,
+		Leases: s.Leases, Pastes: s.Pastes, Pages: s.Notes.Upkeep, Runtime: c.Runtime, Log: c.Log,
 	})
 	s.Listing = listing.New(listing.Config{
 		Engine: s.Engine, People: s.People, Library: s.Library, Contents: s.Headers, Items: s.Headers, Libraries: st.Libraries,
 		Runtime: c.Runtime, Journal: c.Journal, Log: c.Log, Watch: c.Watch, Remote: c.Remote, Rebuild: s.Repair.RebuildMissing,
 	})
 	s.Exchange = exchange.New(exchange.Config{
-		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Pages.Upkeep,
+		Engine: s.Engine, People: s.People, Principals: st.Principals, Contents: st.Contents, Library: s.Library, Pages: s.Notes.Upkeep,
 		Pastes: s.Pastes, Runtime: c.Runtime,
 	})
 }

@@ -39,7 +39,7 @@ type document struct {
 	nullable map[string]bool
 	// pages caches the plans of its operations and pages. It is nil if there are none, or if the
 	// document is conditional.
-	pages *graph.Pages
+	pages *graph.PlanCache
 }
 
 // operation returns the operation with a name, or the only operation if the name is empty.
@@ -84,13 +84,13 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 
 // fewErrors limits the errors of each rule to the number that an answer may have: a rule may find
 // one for each token.
-func fewErrors(all *rules.Rules, most int) *rules.Rules {
+func fewErrors(all *rules.Rules, limit int) *rules.Rules {
 	few := rules.NewRules()
 	for name, rule := range all.GetInner() {
 		few.AddRule(name, func(observers *validator.Events, addError validator.AddErrFunc) {
 			shown := 0
 			rule(observers, func(options ...validator.ErrorOption) {
-				if shown++; shown <= most {
+				if shown++; shown <= limit {
 					addError(options...)
 				}
 			})
@@ -228,7 +228,7 @@ func (d *document) collectField(f *ast.Field) {
 	typ := f.Definition.Type.Name()
 	planned := typ == "LibraryConnection" || f.ObjectDefinition.Name == "Query" && graph.IsPlanned(f.Name)
 	if planned && d.pages == nil {
-		d.pages = graph.NewPages(d.text)
+		d.pages = graph.NewPlanCache(d.text)
 	}
 	d.texts = d.texts || f.Name == "revision" && f.ObjectDefinition.Name == "Content"
 	connection := isConnection(typ)

@@ -19,14 +19,14 @@ var errNoRoom = errors.New("no memory is free for the body")
 // bodies is the memory of bodies and messages that are read, and of what operations keep of them.
 type bodies struct {
 	*budget.Budget
-	most int // bytes of the largest body allowed
+	limit int // bytes of the largest body allowed
 	// larger are buffers that are longer than keptBytes, *[]byte, by the bits of their length.
 	larger [bits.UintSize + 1]sync.Pool
 }
 
 func newBodies(l *Limits) *bodies {
 	// The largest body, and what decoding it takes.
-	return &bodies{Budget: budget.New(l.BodyMemory, 2*l.BodyBytes), most: l.BodyBytes}
+	return &bodies{Budget: budget.New(l.BodyMemory, 2*l.BodyBytes), limit: l.BodyBytes}
 }
 
 // buffer returns an empty buffer of a size.
@@ -60,10 +60,10 @@ func (in *intake) read(r io.Reader, b *bodies, a account) error {
 	if !in.hold(cap(in.buf)) {
 		return errNoRoom
 	}
-	most := b.most
-	for len(in.buf) <= most {
+	limit := b.limit
+	for len(in.buf) <= limit {
 		if len(in.buf) == cap(in.buf) {
-			size := min(max(1<<10, 2*cap(in.buf)), most+1)
+			size := min(max(1<<10, 2*cap(in.buf)), limit+1)
 			if !in.hold(size - cap(in.buf)) {
 				return errNoRoom
 			}
@@ -71,7 +71,7 @@ func (in *intake) read(r io.Reader, b *bodies, a account) error {
 			b.reuse(in.buf)
 			in.buf = longer
 		}
-		n, err := r.Read(in.buf[len(in.buf):min(cap(in.buf), most+1)])
+		n, err := r.Read(in.buf[len(in.buf):min(cap(in.buf), limit+1)])
 		in.buf = in.buf[:len(in.buf)+n]
 		switch {
 		case err == io.EOF:

@@ -22,7 +22,7 @@ type persisted struct {
 	sent *lru.Cache[string, sentDocument]
 	// The documents of one account have at most share bytes, a quarter of all, and each counts at least least:
 	// no account evicts the documents of all others.
-	share, least int
+	share, minimum int
 
 	mu   sync.Mutex
 	held map[string]int // these bytes by account
@@ -32,7 +32,7 @@ type sentDocument struct{ text, account string }
 
 func newPersisted(m Manifest, limits *Limits) *persisted {
 	p := &persisted{manifest: m, held: map[string]int{}}
-	p.share, p.least = limits.PersistedBytes/4, limits.PersistedBytes/max(1, limits.PersistedDocuments)
+	p.share, p.minimum = limits.PersistedBytes/4, limits.PersistedBytes/max(1, limits.PersistedDocuments)
 	p.sent = lru.New[string](limits.PersistedDocuments, limits.PersistedBytes, func(d sentDocument) int { return len(d.text) }, p.free)
 	if m != nil {
 		p.texts = make(map[string]string, len(m))
@@ -81,7 +81,7 @@ func (d *persisted) resolve(p *params) (keep string, r *refusal) {
 func (d *persisted) keep(hash, text, account string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	counts := max(d.least, len(text))
+	counts := max(d.minimum, len(text))
 	if _, ok := d.sent.Get(hash); ok || d.held[account]+counts > d.share {
 		return
 	}
@@ -91,7 +91,7 @@ func (d *persisted) keep(hash, text, account string) {
 
 // free takes a document out of the share of its account. keep calls it.
 func (d *persisted) free(s sentDocument) {
-	if d.held[s.account] -= max(d.least, len(s.text)); d.held[s.account] == 0 {
+	if d.held[s.account] -= max(d.minimum, len(s.text)); d.held[s.account] == 0 {
 		delete(d.held, s.account)
 	}
 }

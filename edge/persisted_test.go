@@ -104,7 +104,7 @@ func TestPersistedDocuments_AreBounded(t *testing.T) {
 	for _, held := range p.held {
 		sum += held
 	}
-	if want := bytes - len("{used}") + p.least; sum != want || len(p.held) > 41 {
+	if want := bytes - len("{used}") + p.minimum; sum != want || len(p.held) > 41 {
 		t.Errorf("%d accounts hold %d bytes, want %d", len(p.held), sum, want)
 	}
 }

@@ -286,8 +286,8 @@ func (a account) event(price int) *refusal {
 	if a.ledger == nil {
 		return nil
 	}
-	most := a.ledger.burst
-	return a.take(min(price, most), min(max(most/2, 4*price+resumePrice), most))
+	limit := a.ledger.burst
+	return a.take(min(price, limit), min(max(limit/2, 4*price+resumePrice), limit))
 }
 
 // take charges the price now. If the account has too few points, it returns a refusal that says

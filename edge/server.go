@@ -132,12 +132,12 @@ func headerBytes(r *http.Request) int {
 
 // limitHeader refuses requests with a header longer than most bytes, not counting white space
 // around values. The server's own limit is less exact and differs between HTTP/1.1 and HTTP/2.
-func limitHeader(h http.Handler, most int) http.Handler {
+func limitHeader(h http.Handler, limit int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := headerBytes(r)
 		connection.Requested(r.Context(), n)
-		if n > most {
-			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The header of the request has more than %d bytes.\n", most))
+		if n > limit {
+			plain(w, http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("The header of the request has more than %d bytes.\n", limit))
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -147,14 +147,14 @@ func (s *socket) awaitExpiry() {
 
 // authorizationOf returns the token of an init payload, as the value of a header. The scheme may be
 // missing. It is invalid if it is not a string, or longer than any header can be.
-func authorizationOf(payload []byte, most int) (authorization string, good bool) {
+func authorizationOf(payload []byte, limit int) (authorization string, good bool) {
 	good = true
 	if !jsontext.Present(payload) {
 		return "", good
 	}
 	jsontext.EachMember(payload, func(key, value []byte) {
 		if strings.EqualFold(string(key), "authorization") && jsontext.Present(value) {
-			good = len(value) <= most && jsontext.DecodeString(value, &authorization)
+			good = len(value) <= limit && jsontext.DecodeString(value, &authorization)
 		}
 	})
 	if authorization != "" && !strings.Contains(authorization, " ") {

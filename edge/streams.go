@@ -67,12 +67,12 @@ func (s *streams) enterPending(so *socket) *refusal {
 	s.mu.Unlock()
 	// Sockets that are being closed stay in the list until they are gone, and there may be as many
 	// of them again. Beyond that they are closed without a close handshake.
-	most := s.limits.PendingSockets
+	limit := s.limits.PendingSockets
 	for _, sockets := range crowds {
-		for i, oldest := range sockets[:max(0, len(sockets)-most)] {
-			oldest.displace(i < len(sockets)-2*most)
+		for i, oldest := range sockets[:max(0, len(sockets)-limit)] {
+			oldest.displace(i < len(sockets)-2*limit)
 		}
-		most *= networkShare
+		limit *= networkShare
 	}
 	return refused
 }
@@ -86,10 +86,10 @@ func holders(owner string) []string {
 }
 
 // take counts one more of an owner. It returns false if the owner or its network has too many.
-func take(counts map[string]int, owner string, most int) bool {
+func take(counts map[string]int, owner string, limit int) bool {
 	all := holders(owner)
 	for i, of := range all {
-		if i == 0 && counts[of] >= most || i == 1 && counts[of] >= networkShare*most {
+		if i == 0 && counts[of] >= limit || i == 1 && counts[of] >= networkShare*limit {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ type Execution struct {
 	Locales []string // that the request accepts, the preferred one first
 	// Plans are those of the document. If it is nil, there is no plan of the whole operation, and each of
 	// its pages is planned anew.
-	Plans *Pages
+	Plans *PlanCache
 	// Body is what the data is written to.
 	Body    *answer.Body
 	Event   any                        // of a subscription, as its Source has returned it
@@ -104,7 +104,7 @@ func (g Generated) Execute(ctx context.Context, e *Execution) gqlerror.List {
 
 func (g Generated) prepare(ctx context.Context, e *Execution) (context.Context, *executionContext) {
 	if e.Plans == nil {
-		e.Plans = NewPages(e.RawQuery)
+		e.Plans = NewPlanCache(e.RawQuery)
 	}
 	return e.Resolving(ctx), newExecutionContext(e.OperationContext, g.schema, nil)
 }

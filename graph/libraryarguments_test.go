@@ -18,7 +18,7 @@ func TestLibraryArguments_AreDecodedTheSameWay(t *testing.T) {
 	}
 	const query = `{ viewer { library { nodes { id } } } }`
 	op, fields := libraries(t, query)
-	e := &Execution{OperationContext: op, Plans: NewPages(query)}
+	e := &Execution{OperationContext: op, Plans: NewPlanCache(query)}
 	ec := newExecutionContext(op, nil, nil)
 	var none library.LibraryQuery
 	for _, arg := range parsedSchema.Types["User"].Fields.ForName("library").Arguments {

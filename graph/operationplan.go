@@ -109,7 +109,7 @@ func (o *Object) known() bool {
 }
 
 // planOperation compiles an operation. It returns nil if the generated code must execute it.
-func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pages) *OperationPlan {
+func planOperation(ctx context.Context, op *graphql.OperationContext, pages *PlanCache) *OperationPlan {
 	if op.Operation.Operation != ast.Query {
 		return nil
 	}
@@ -126,7 +126,7 @@ func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pag
 type operationCompiler struct {
 	compiler
 	ctx   context.Context // of the operation that is planned
-	pages *Pages
+	pages *PlanCache
 	plan  *OperationPlan
 }
 

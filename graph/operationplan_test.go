@@ -57,7 +57,7 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 		`subscription { libraryChanged(principalId: "x") { __typename } }`:                                 false,
 	} {
 		op := operationOf(t, query)
-		pages := NewPages(query)
+		pages := NewPlanCache(query)
 		p := pages.Operation(t.Context(), op)
 		if got := p != nil; got != want {
 			t.Errorf("%s: planned is %t", query, got)
@@ -66,9 +66,9 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 			t.Errorf("%s was compiled twice", query)
 		}
 	}
-	var none *Pages
+	var none *PlanCache
 	if none.Operation(t.Context(), operationOf(t, `{ viewer { id } }`)) != nil {
-		t.Error("there is a plan without Pages")
+		t.Error("there is a plan without a PlanCache")
 	}
 }
 
@@ -87,8 +87,8 @@ func TestOperation_PlansAreBounded(t *testing.T) {
 	b.WriteString(`}`)
 	query := b.String()
 	op := operationOf(t, query)
-	steps := planOperation(t.Context(), op, NewPages(query)).steps
-	pages := &Pages{capacity: 0}
+	steps := planOperation(t.Context(), op, NewPlanCache(query)).steps
+	pages := &PlanCache{capacity: 0}
 	if pages.Operation(t.Context(), op) != nil {
 		t.Error("there is a plan without capacity")
 	}
@@ -96,7 +96,7 @@ func TestOperation_PlansAreBounded(t *testing.T) {
 	page := op.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
 	pageSteps := planPage(op, page.SelectionSet).steps
 	for capacity, want := range map[int]bool{steps + pageSteps: true, steps + pageSteps - 1: false} {
-		pages := &Pages{capacity: capacity}
+		pages := &PlanCache{capacity: capacity}
 		if got := pages.Operation(t.Context(), op) != nil; got != want {
 			t.Errorf("with capacity for %d steps: planned is %t, want %t", capacity, got, want)
 		}
@@ -116,9 +116,9 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 	}
 	first := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0]}
 	second := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[1]}
-	steps := planOperation(t.Context(), first, NewPages(query)).steps
+	steps := planOperation(t.Context(), first, NewPlanCache(query)).steps
 	for capacity, want := range map[int]bool{2 * steps: true, 2*steps - 1: false} {
-		pages := &Pages{capacity: capacity}
+		pages := &PlanCache{capacity: capacity}
 		if pages.Operation(t.Context(), first) == nil {
 			t.Fatalf("with capacity for %d steps the first is not planned", capacity)
 		}
@@ -133,7 +133,7 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
-	p := NewPages(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
+	p := NewPlanCache(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
 	if p == nil {
 		t.Fatal("it is not planned")
 	}
@@ -240,7 +240,7 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		text += ` { viewer { library` + c.arguments + ` { nodes { id } } } }`
 		op := operationOf(t, text)
 		op.Variables = c.variables
-		p := NewPages(text).Operation(t.Context(), op)
+		p := NewPlanCache(text).Operation(t.Context(), op)
 		if p == nil {
 			t.Fatalf("%s is not planned", text)
 		}

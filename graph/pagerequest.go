@@ -51,10 +51,10 @@ func (p *PagePlan) setReads(q *library.LibraryQuery) {
 	}
 }
 
-// Pages caches the plans of the pages that a document selects, and those of whole operations.
+// PlanCache caches the plans of the pages that a document selects, and those of whole operations.
 // Operations may share it if @skip and @include, which depend on variables, select the same fields
 // in all of them.
-type Pages struct {
+type PlanCache struct {
 	mu    sync.Mutex
 	plans map[*ast.Field]*PagePlan
 	// operations maps operations to their plans, or to nil if the generated code must execute them.
@@ -65,11 +65,11 @@ type Pages struct {
 // fewSteps is the capacity that every document has, however short it is.
 const fewSteps = 8
 
-// NewPages returns Pages for a document. It caches one step for every four bytes of the text, and a
+// NewPlanCache returns a PlanCache for a document. It caches one step for every four bytes of the text, and a
 // few more. Fragments that are spread many times make a long plan of a short text; a plan that does
 // not fit is compiled for each operation.
-func NewPages(text string) *Pages {
-	return &Pages{capacity: fewSteps + len(text)/4}
+func NewPlanCache(text string) *PlanCache {
+	return &PlanCache{capacity: fewSteps + len(text)/4}
 }
 
 // PlanBytes estimates the memory of a document's plans per byte of its text. A step takes 100 to
@@ -78,7 +78,7 @@ const PlanBytes = 30
 
 // plan returns the plan of a field, compiled or cached. A field that was merged from several gets a
 // new selection for each operation, so its plan is not cached.
-func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *PagePlan {
+func (ps *PlanCache) plan(op *graphql.OperationContext, f graphql.CollectedField) *PagePlan {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if len(f.Selections) != len(f.Field.SelectionSet) {
@@ -100,7 +100,7 @@ func (ps *Pages) plan(op *graphql.OperationContext, f graphql.CollectedField) *P
 
 // Operation returns the plan of the operation, or nil if the generated code must execute it. A plan that does
 // not fit is not used: compiling it for each operation would cost as much as the generated code.
-func (ps *Pages) Operation(ctx context.Context, op *graphql.OperationContext) *OperationPlan {
+func (ps *PlanCache) Operation(ctx context.Context, op *graphql.OperationContext) *OperationPlan {
 	if ps == nil {
 		return nil
 	}

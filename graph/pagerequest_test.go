@@ -29,7 +29,7 @@ func libraries(t *testing.T, query string) (*graphql.OperationContext, []graphql
 func TestPages_KeepsThePlanOfAField(t *testing.T) {
 	const query = `{ viewer { library(first: 3) { nodes { id } } b: library { nodes { title } } } }`
 	op, fields := libraries(t, query)
-	pages := NewPages(query)
+	pages := NewPlanCache(query)
 	for _, f := range fields {
 		first := pages.plan(op, f)
 		if again := pages.plan(op, f); again != first {
@@ -46,7 +46,7 @@ func TestPages_KeepsThePlanOfAField(t *testing.T) {
 func TestPages_CompilesMergedFields(t *testing.T) {
 	const query = `{ viewer { library { bucket } ...f } } fragment f on User { library { count { value } } }`
 	op, fields := libraries(t, query)
-	pages := NewPages(query)
+	pages := NewPlanCache(query)
 	for range 2 {
 		if p := pages.plan(op, fields[0]); !p.Count || len(p.below) != 2 {
 			t.Errorf("the plan has %d fields", len(p.below))
@@ -67,7 +67,7 @@ func TestPages_AreBounded(t *testing.T) {
 	b.WriteString(`}} fragment f on LibraryConnection{nodes{...c} a:nodes{...c} b:nodes{...c} c:nodes{...c}}
 		fragment c on Content{id kind title link visibility createdAt version}`)
 	op, fields := libraries(t, b.String())
-	pages := NewPages(b.String())
+	pages := NewPlanCache(b.String())
 	total := 0
 	for _, f := range fields {
 		total += pages.plan(op, f).steps
@@ -90,7 +90,7 @@ func TestPages_KeepsPlansUpToTheLimit(t *testing.T) {
 	op, fields := libraries(t, query)
 	const steps = 4 // two objects with one field each
 	for capacity, want := range map[int]int{steps: 1, steps - 1: 0} {
-		pages := &Pages{capacity: capacity}
+		pages := &PlanCache{capacity: capacity}
 		pages.plan(op, fields[0])
 		if len(pages.plans) != want {
 			t.Errorf("with capacity for %d: %d plans are cached, want %d", capacity, len(pages.plans), want)
@@ -124,7 +124,7 @@ func TestPageRequest_ReadsTheOtherSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			query := `{ viewer { library { pageInfo { ` + c.flag + ` } } } }`
 			op, fields := libraries(t, query)
-			e := &Execution{OperationContext: op, Plans: NewPages(query)}
+			e := &Execution{OperationContext: op, Plans: NewPlanCache(query)}
 			if diff := cmp.Diff(c.want, e.pageRequest(fields[0], c.args).Query); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
 			}

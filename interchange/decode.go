@@ -184,9 +184,9 @@ func kindOf(v any) string {
 
 // shortened limits the length of a text from the file in a message.
 func shortened(s string) string {
-	const most = 60
-	if utf8.RuneCountInString(s) <= most {
+	const limit = 60
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most]) + "…"
+	return string([]rune(s)[:limit]) + "…"
 }

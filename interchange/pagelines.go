@@ -150,8 +150,8 @@ func (r *reader) draft() *exchange.ImportDraft {
 }
 
 // number reads a required number.
-func (r *reader) number(field string, least int64) int {
-	n := r.optionalNumber(field, least)
+func (r *reader) number(field string, minimum int64) int {
+	n := r.optionalNumber(field, minimum)
 	if n == nil {
 		if !r.given(field) {
 			r.fault(field, "is missing")

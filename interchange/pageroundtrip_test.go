@@ -145,7 +145,7 @@ func pagesOf(t *testing.T, store domain.Store, s *domain.Services) []string {
 	for _, v := range []*principal.Viewer{ann(), ben()} {
 		for _, id := range []library.ContentID{"c:demo:a", "c:demo:b", "c:demo:c"} {
 			for branch := 1; branch <= 3; branch++ {
-				b, err := s.Pages.Branch(t.Context(), v, id, &branch, false)
+				b, err := s.Notes.Branch(t.Context(), v, id, &branch, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,14 +155,14 @@ func pagesOf(t *testing.T, store domain.Store, s *domain.Services) []string {
 				lines = append(lines, fmt.Sprintf("%s branch %d %t %t %v %d", id, b.Number, b.IsCurrent, b.IsWorking, deref(b.CopiedFrom), b.CreatedAt))
 				for _, locale := range []string{"", "de", "en_GB"} {
 					for n := 0; ; n++ {
-						r, err := s.Pages.Revision(t.Context(), v, id, note.RevisionKey{Branch: branch, Locale: locale, Number: n})
+						r, err := s.Notes.Revision(t.Context(), v, id, note.RevisionKey{Branch: branch, Locale: locale, Number: n})
 						if err != nil {
 							t.Fatal(err)
 						}
 						if r == nil {
 							break
 						}
-						bodies, err := s.Pages.Bodies(t.Context(), []*note.Revision{r})
+						bodies, err := s.Notes.Bodies(t.Context(), []*note.Revision{r})
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -190,11 +190,11 @@ func draftsOf(t *testing.T, store domain.Store, s *domain.Services, v *principal
 		if _, err := fmt.Sscanf(parts[1], "%d", &branch); err != nil {
 			t.Fatal(err)
 		}
-		d, err := s.Pages.Draft(t.Context(), v, library.ContentID(parts[0]), branch, parts[2])
+		d, err := s.Notes.Draft(t.Context(), v, library.ContentID(parts[0]), branch, parts[2])
 		if err != nil || d == nil {
 			t.Fatal(d, err)
 		}
-		body, err := s.Pages.Body(t.Context(), d)
+		body, err := s.Notes.Body(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,11 +212,11 @@ func suggestionsOf(t *testing.T, store domain.Store, s *domain.Services) (lines 
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		g, err := s.Pages.Suggestion(t.Context(), ann(), row.Key)
+		g, err := s.Notes.Suggestion(t.Context(), ann(), row.Key)
 		if err != nil || g == nil {
 			t.Fatal(g, err)
 		}
-		body, err := s.Pages.Body(t.Context(), g)
+		body, err := s.Notes.Body(t.Context(), g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +240,7 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	fillPages(t, services.Pages)
+	fillPages(t, services.Notes)
 	at := clock.Of(rt.Now().Add(time.Hour))
 	file := wantRoundTrip(t, from.Store, at)
 	for kind, want := range map[string]int{"branch": 3, "revision": 2 + 46 + 1 + 3 + 1 + 2, "suggestion": 4, "draft": 3} {
@@ -260,9 +260,9 @@ func TestRoundTrip_PagesStayTheSame(t *testing.T) {
 		t.Errorf("the pages differ:\n%.4000s", diff)
 	}
 	// Numbers continue, and editors find the existing texts.
-	writing{t, imported.Pages}.save(note.SaveRevision{ContentID: "c:demo:a", Branch: domaintest.Ptr(1),
+	writing{t, imported.Notes}.save(note.SaveRevision{ContentID: "c:demo:a", Branch: domaintest.Ptr(1),
 		Locale: domaintest.Ptr("de"), Title: "Next"})
-	r, err := imported.Pages.Revision(t.Context(), ann(), "c:demo:a", note.RevisionKey{Branch: 1, Locale: "de", Number: 2})
+	r, err := imported.Notes.Revision(t.Context(), ann(), "c:demo:a", note.RevisionKey{Branch: 1, Locale: "de", Number: 2})
 	if err != nil || r == nil || r.Title != "Next" {
 		t.Errorf("the next revision is %+v, %v", r, err)
 	}
@@ -275,7 +275,7 @@ func TestImport_RepetitionStoresMissingTexts(t *testing.T) {
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	fillPages(t, services.Pages)
+	fillPages(t, services.Notes)
 	before := exported(t, services)
 	rows, err := store.Contents.PageRows(t.Context(), library.RowSlice{Content: "c:demo:a", Kind: library.FirstRowKind + 2, Limit: 1})
 	if err != nil || len(rows) != 1 {
@@ -302,7 +302,7 @@ func TestRoundTrip_LongestTextFitsInALine(t *testing.T) {
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	w := writing{t, services.Pages}
+	w := writing{t, services.Notes}
 	w.save(note.SaveRevision{ContentID: "c:demo:a", Title: "Controls", Body: strings.Repeat("\x01", library.MaxBody), Publish: true})
 	w.save(note.SaveRevision{ContentID: "c:demo:a", Title: "Letters", Body: strings.Repeat("<", library.MaxBody)})
 	wantRoundTrip(t, from.Store, clock.Of(rt.Now().Add(time.Hour)))
@@ -326,7 +326,7 @@ func TestImport_RefusesInvalidPages(t *testing.T) {
 	if _, faults, err := load(t, services, pagesWorld, interchange.Options{}); err != nil {
 		t.Fatalf("%v: %q", err, faults)
 	}
-	fillPages(t, services.Pages)
+	fillPages(t, services.Notes)
 	before := exported(t, services)
 	s := serviceAt(t, store.Store, clock.Of(rt.Now().Add(time.Hour)))
 	first := func(kind string) string {

@@ -323,7 +323,7 @@ func (r *reader) optionalBool(field string) bool {
 // optionalCount reads an optional number of at least 1.
 func (r *reader) optionalCount(field string) *int { return r.optionalNumber(field, 1) }
 
-func (r *reader) optionalNumber(field string, least int64) *int {
+func (r *reader) optionalNumber(field string, minimum int64) *int {
 	if !r.given(field) {
 		return nil
 	}
@@ -335,8 +335,8 @@ func (r *reader) optionalNumber(field string, least int64) *int {
 	}
 	// 32 bits, because that is what GraphQL's Int can show.
 	n, err := strconv.ParseInt(number.String(), 10, 32)
-	if err != nil || n < least {
-		r.fault(field, "must be a whole number from %d to 2147483647", least)
+	if err != nil || n < minimum {
+		r.fault(field, "must be a whole number from %d to 2147483647", minimum)
 	}
 	count := int(n)
 	return &count

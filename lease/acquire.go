@@ -79,7 +79,7 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 	if err != nil {
 		return nil, err
 	}
-	began, most := s.rt.Elapsed(), pauseAtMost
+	began, limit := s.rt.Elapsed(), pauseAtMost
 	turn := in.wait()
 	if m.Request != nil {
 		turn = max(turn, firstTimeout) // the first attempt may be among those
@@ -96,10 +96,10 @@ func (s *Service) Acquire(ctx context.Context, v *principal.Viewer, in Acquire) 
 		if !again || rest <= 0 {
 			return got, err
 		}
-		if err := s.pauseUpTo(ctx, min(most, rest)); err != nil {
+		if err := s.pauseUpTo(ctx, min(limit, rest)); err != nil {
 			return nil, err
 		}
-		most = min(2*most, longestPause)
+		limit = min(2*limit, longestPause)
 		if permanent, failed := s.awaitKeys(ctx, v.User.Tenant(), busy, began+within); permanent || failed != nil {
 			return nil, cmp.Or(failed, err)
 		}
@@ -136,7 +136,7 @@ func (s *Service) acquireInTurn(ctx context.Context, m commit.Mutation, owner pr
 // attempt makes one attempt at a lease.
 func (s *Service) attempt(ctx context.Context, m commit.Mutation, owner principal.ID, in *Acquire) (*Acquired, error) {
 	var id ID
-	err := s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err := s.engine.WithBudget(ctx, m.Budget, func(ctx context.Context) error {
 		if m.Request == nil {
 			id = s.newID()
 			return nil
@@ -325,7 +325,7 @@ func (s *Service) claimKeys(ctx context.Context, l *Lease) (fence int64, err err
 		return err
 	})
 	if err != nil {
-		return 0, commit.Late(ctx, fmt.Errorf("taking the keys of a lease: %w", err))
+		return 0, commit.TimeoutToUnavailable(ctx, fmt.Errorf("taking the keys of a lease: %w", err))
 	}
 	var colliding []string
 	for i, d := range l.Documents {

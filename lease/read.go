@@ -22,7 +22,7 @@ func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, er
 		return nil, nil
 	}
 	var seen *look
-	err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) (err error) {
+	err := s.engine.WithBudget(ctx, s.engine.NewBudget(), func(ctx context.Context) (err error) {
 		seen, err = s.look(ctx, ID(globalID))
 		return err
 	})
@@ -75,7 +75,7 @@ func (s *Service) holder(ctx context.Context, tenant, key string) (holder string
 	if checkKey(key) != nil {
 		return "", fault.BadInputf("a key has 1 to %d bytes of valid UTF-8", MaxKey)
 	}
-	err = s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
+	err = s.engine.WithBudget(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 		record, look, err := s.claims.Look(ctx, claim.Leased(tenant, key))
 		if look.Status == claim.Held {
 			holder = record

@@ -19,7 +19,7 @@ const (
 // awaitKeys waits until none of the keys seems to be held, one is held permanently, or until, on the
 // monotonic clock.
 func (s *Service) awaitKeys(ctx context.Context, tenant string, keys []string, until time.Duration) (permanent bool, err error) {
-	for most := pauseAtMost; ; most = min(2*most, longestPause) {
+	for limit := pauseAtMost; ; limit = min(2*limit, longestPause) {
 		busy, permanent, err := s.anyBusy(ctx, tenant, keys)
 		if err != nil || permanent {
 			return permanent, err
@@ -28,7 +28,7 @@ func (s *Service) awaitKeys(ctx context.Context, tenant string, keys []string, u
 		if !busy || rest <= 0 {
 			return false, nil
 		}
-		if err := s.pauseUpTo(ctx, min(most, rest)); err != nil {
+		if err := s.pauseUpTo(ctx, min(limit, rest)); err != nil {
 			return false, err
 		}
 	}
@@ -38,7 +38,7 @@ func (s *Service) awaitKeys(ctx context.Context, tenant string, keys []string, u
 func (s *Service) anyBusy(ctx context.Context, tenant string, keys []string) (busy, permanent bool, err error) {
 	for _, name := range keys {
 		key := claim.Leased(tenant, name)
-		err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
+		err := s.engine.WithBudget(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 			holder, err := s.claims.Candidate(ctx, key)
 			if err != nil || holder == "" {
 				return err
@@ -59,10 +59,10 @@ func (s *Service) anyBusy(ctx context.Context, tenant string, keys []string) (bu
 // pause waits for a random moment, so that colliding attempts do not collide again.
 func (s *Service) pause(ctx context.Context) error { return s.pauseUpTo(ctx, pauseAtMost) }
 
-func (s *Service) pauseUpTo(ctx context.Context, most time.Duration) error {
+func (s *Service) pauseUpTo(ctx context.Context, limit time.Duration) error {
 	var b [8]byte
 	s.rt.Random(b[:])
-	spread := uint64(max(most-pauseAtLeast, 0)) + 1
+	spread := uint64(max(limit-pauseAtLeast, 0)) + 1
 	return s.rt.After(ctx, pauseAtLeast+time.Duration(binary.LittleEndian.Uint64(b[:])%spread))
 }
 

@@ -28,7 +28,7 @@ func (s *Service) CreateContent(ctx context.Context, v *principal.Viewer, in Cre
 		}
 	}
 	var id string
-	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
+	err = s.engine.WithBudget(ctx, m.Budget, func(ctx context.Context) (err error) {
 		fresh := func() (string, error) { return s.nameFor(ctx, tenant, in.Name) }
 		if m.Request == nil {
 			id, err = fresh()
@@ -105,7 +105,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 
 // check returns the initial members, and the errors of the input except those of its
 // idempotency key.
-func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.List) {
+func (in *CreateContent) check(now clock.Instant, limit int) ([]Member, fault.List) {
 	var faults fault.List
 	if in.Tenant != nil {
 		faults.Add(id.CheckTenant(*in.Tenant), "tenant")
@@ -139,7 +139,7 @@ func (in *CreateContent) check(now clock.Instant, most int) ([]Member, fault.Lis
 	if in.IdempotencyKey == nil {
 		faults.Add(checkExpiry(in.ExpiresAt, now))
 	}
-	members, more := rolesGiven(in.Members, most, true)
+	members, more := rolesGiven(in.Members, limit, true)
 	return members, append(faults, more...)
 }
 

@@ -117,14 +117,14 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 
 // rolesGiven reads a list of role changes. Ids must be well-formed and none may occur twice.
 // With creation a null role is an error, and the list may be empty.
-func rolesGiven(changes []ContentMemberChange, most int, creation bool) ([]Member, fault.List) {
+func rolesGiven(changes []ContentMemberChange, limit int, creation bool) ([]Member, fault.List) {
 	const field = "members"
 	var faults fault.List
 	if len(changes) == 0 && !creation {
 		return nil, fault.List{fault.Emptyf([]string{field}, "name at least one principal")}
 	}
-	if len(changes) > most {
-		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", most)}
+	if len(changes) > limit {
+		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", limit)}
 	}
 	seen := make(map[principal.ID]bool, len(changes))
 	rows := make([]Member, 0, len(changes))

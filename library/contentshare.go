@@ -27,7 +27,7 @@ func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in Shar
 		return nil, err
 	}
 	if j.err != nil {
-		return nil, commit.Late(ctx, j.err)
+		return nil, commit.TimeoutToUnavailable(ctx, j.err)
 	}
 	var out *ContentOutcome
 	if j.first != nil {
@@ -52,25 +52,25 @@ func (s *Service) ShareContent(ctx context.Context, v *principal.Viewer, in Shar
 
 // check returns the item, the principals without repetitions, the index of each in the input,
 // and the errors of the input except those of its idempotency key.
-func (in *ShareContent) check(most int) (ContentID, []principal.ID, []int, fault.List) {
+func (in *ShareContent) check(limit int) (ContentID, []principal.ID, []int, fault.List) {
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	ps, indexes, more := checkTargets(in.Principals, in.Role, most)
+	ps, indexes, more := checkTargets(in.Principals, in.Role, limit)
 	return id, ps, indexes, append(faults, more...)
 }
 
 // checkTargets returns the principals to share with, without repetitions, the index of each in
 // the input, and the faults of these and of the role.
-func checkTargets(principals []string, role ContentRole, most int) (ps []principal.ID, indexes []int, faults fault.List) {
+func checkTargets(principals []string, role ContentRole, limit int) (ps []principal.ID, indexes []int, faults fault.List) {
 	if role < Viewing || role > Manages {
 		faults = append(faults, fault.Invalidf([]string{"role"}, "a role is VIEWER, EDITOR or MANAGER"))
 	}
 	if len(principals) == 0 {
 		faults = append(faults, fault.Emptyf([]string{"principalIds"}, "name at least one principal to share with"))
 	}
-	if len(principals) > most {
-		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", most))
+	if len(principals) > limit {
+		faults = append(faults, fault.TooManyf([]string{"principalIds"}, "at most %d principals at once; send the rest in further calls", limit))
 		return nil, nil, faults
 	}
 	for i, given := range principals {

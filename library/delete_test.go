@@ -90,7 +90,7 @@ func memberIDs(t *testing.T, h *domaintest.Fixture, v *principal.Viewer, id libr
 func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	h, s := stuckTown(t)
 	bob := func() *principal.Viewer { return domaintest.Bob() }
-	if _, err := h.Pages.SaveDraft(t.Context(), bob(), note.SaveDraft{ContentID: "c:acme:open", Body: "mine"}); err != nil {
+	if _, err := h.Notes.SaveDraft(t.Context(), bob(), note.SaveDraft{ContentID: "c:acme:open", Body: "mine"}); err != nil {
 		t.Fatal(err)
 	}
 	follower := h.Follow(domaintest.Ann(), "u:acme:bob", "")
@@ -119,10 +119,10 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	if groups, err := h.People.GroupsOf(t.Context(), bob()); err != nil || len(groups.All()) != 0 {
 		t.Errorf("groups: %v, %v", groups.All(), err)
 	}
-	if d, err := h.Pages.Draft(t.Context(), bob(), "c:acme:open", 1, ""); err != nil || d != nil {
+	if d, err := h.Notes.Draft(t.Context(), bob(), "c:acme:open", 1, ""); err != nil || d != nil {
 		t.Errorf("a draft: %v, %v", d, err)
 	}
-	if c, err := h.Pages.Drafts(t.Context(), bob(), "u:acme:bob", cursor.PageArgs{}); err != nil || len(c.Edges) != 0 {
+	if c, err := h.Notes.Drafts(t.Context(), bob(), "u:acme:bob", cursor.PageArgs{}); err != nil || len(c.Edges) != 0 {
 		t.Errorf("drafts: %v, %v", c, err)
 	}
 	_, err = h.Share("u:acme:ann", "c:acme:open", "u:acme:bob")

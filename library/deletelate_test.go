@@ -39,7 +39,7 @@ func TestSaveDraft_UserDeletedMeanwhileGetsNoDraft(t *testing.T) {
 			t.Error("the user was not removed before the draft was stored")
 		}
 	}
-	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Bob(), note.SaveDraft{ContentID: "c:acme:n", Body: "late"})
+	_, err := h.Notes.SaveDraft(t.Context(), domaintest.Bob(), note.SaveDraft{ContentID: "c:acme:n", Body: "late"})
 	domaintest.WantFaults(t, err, "FORBIDDEN")
 	if drafts, err := h.Store.Texts.ListDrafts(t.Context(), "u:acme:bob"); err != nil || len(drafts) != 0 {
 		t.Errorf("drafts that are left: %v, %v", drafts, err)

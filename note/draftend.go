@@ -31,7 +31,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	var d DraftRow
 	var row draftRow
 	var body []string
-	err = s.engine.Early(ctx, c.Budget, func(ctx context.Context) error {
+	err = s.engine.WithBudget(ctx, c.Budget, func(ctx context.Context) error {
 		_, at, err := s.draftTarget(ctx, c, in.Branch, locale)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (s *Service) DiscardDraft(ctx context.Context, v *principal.Viewer, in Disc
 	if err != nil {
 		return false, err
 	}
-	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err = s.engine.WithBudget(ctx, m.Budget, func(ctx context.Context) error {
 		p, err := s.see(ctx, v, id)
 		if err != nil || p == nil {
 			return err

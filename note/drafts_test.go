@@ -163,7 +163,7 @@ func TestPublishDraft_InterruptedRemovalDoesNotPublishAgain(t *testing.T) {
 		}
 		store.broken = false
 		h.wantStored(2) // of the revision, and of the draft
-		h.pages = fixture.After(25 * time.Hour).Pages
+		h.pages = fixture.After(25 * time.Hour).Notes
 		if got := use(h, id); got != "" {
 			t.Errorf("%s a day later: %s", name, got)
 		}

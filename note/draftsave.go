@@ -47,7 +47,7 @@ func (s *Service) SaveDraft(ctx context.Context, v *principal.Viewer, in SaveDra
 		return nil, err
 	}
 	var saved *Draft
-	err = s.engine.Early(ctx, c.Budget, func(ctx context.Context) error {
+	err = s.engine.WithBudget(ctx, c.Budget, func(ctx context.Context) error {
 		for range commit.MaxTries {
 			item, at, err := s.draftTarget(ctx, c, in.Branch, locale)
 			if err != nil {

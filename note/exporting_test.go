@@ -60,7 +60,7 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		}
 	}
 	suggest := func(h *domaintest.Fixture, title string, branch int, locale *string) note.TextID {
-		out, err := h.Pages.SuggestRevision(h.T.Context(), domaintest.Ann(), note.SuggestRevision{ContentID: string(id),
+		out, err := h.Notes.SuggestRevision(h.T.Context(), domaintest.Ann(), note.SuggestRevision{ContentID: string(id),
 			Branch: &branch, Locale: locale, Title: title})
 		must(h, err)
 		made, ok := note.ParseTextID(out.Suggestion.ID)
@@ -70,7 +70,7 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		return made
 	}
 	accept := func(h *domaintest.Fixture, id note.TextID) {
-		_, err := h.Pages.DecideSuggestion(h.T.Context(), domaintest.Ann(),
+		_, err := h.Notes.DecideSuggestion(h.T.Context(), domaintest.Ann(),
 			note.DecideSuggestion{ID: id.String(), Decision: note.Accept, Force: true})
 		must(h, err)
 	}
@@ -78,7 +78,7 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		Prepare: func(h *domaintest.Fixture) {
 			h.User("u:acme:ann", principal.Public)
 			h.Note("n", principal.Public)
-			_, err := h.Pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: "first", Publish: true})
+			_, err := h.Notes.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: "first", Publish: true})
 			must(h, err)
 			accept(h, suggest(h, "accepted before", 1, nil))
 			accepted = []note.TextID{suggest(h, "old locale", 1, nil), suggest(h, "new locale", 1, domaintest.Ptr("de"))}
@@ -86,14 +86,14 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		Act: func(h *domaintest.Fixture) {
 			header := h.Content(id)
 			got = &exported{branches: []int{1}}
-			must(h, h.Pages.Upkeep.ExportPage(h.T.Context(), &header, got))
+			must(h, h.Notes.Upkeep.ExportPage(h.T.Context(), &header, got))
 		},
 		Meanwhile: func(h *domaintest.Fixture) {
 			for _, id := range accepted {
 				accept(h, id)
 			}
 			suggest(h, "for a newer revision", 1, nil)
-			_, err := h.Pages.CreateBranch(h.T.Context(), domaintest.Ann(), note.CreateBranch{ContentID: string(id)})
+			_, err := h.Notes.CreateBranch(h.T.Context(), domaintest.Ann(), note.CreateBranch{ContentID: string(id)})
 			must(h, err)
 			suggest(h, "for a newer branch", 2, nil)
 		},

@@ -24,18 +24,18 @@ func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
 	}
 	reads := map[string]func(h *domaintest.Fixture, v *principal.Viewer) string{
 		"texts": func(h *domaintest.Fixture, v *principal.Viewer) string {
-			rs, err := h.Pages.Texts(h.T.Context(), v, []library.ContentID{id}, note.TextQuery{})
+			rs, err := h.Notes.Texts(h.T.Context(), v, []library.ContentID{id}, note.TextQuery{})
 			if err != nil || rs[0] == nil {
 				return fmt.Sprint(err)
 			}
 			return rs[0].Title
 		},
 		"revisions": func(h *domaintest.Fixture, v *principal.Viewer) string {
-			b, err := h.Pages.Branch(h.T.Context(), v, id, nil, false)
+			b, err := h.Notes.Branch(h.T.Context(), v, id, nil, false)
 			if err != nil || b == nil {
 				return fmt.Sprint(err)
 			}
-			c, err := h.Pages.Revisions(h.T.Context(), b, nil, cursor.PageArgs{})
+			c, err := h.Notes.Revisions(h.T.Context(), b, nil, cursor.PageArgs{})
 			if err != nil {
 				return err.Error()
 			}
@@ -66,7 +66,7 @@ func TestReads_ShowNothingThatIsNewerThanAccess(t *testing.T) {
 			t.Run(how+"/"+name, func(t *testing.T) {
 				var got string
 				publish := func(h *domaintest.Fixture, title string) {
-					_, err := h.Pages.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id),
+					_, err := h.Notes.SaveRevision(h.T.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id),
 						Title: title, Body: title, Publish: true})
 					if err != nil {
 						h.T.Fatal(err)

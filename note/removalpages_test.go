@@ -26,7 +26,7 @@ func TestDeleteUser_RemovesEveryPage(t *testing.T) {
 		h.MustSet(domaintest.Ann(), "g:acme:all", user+"=MEMBER")
 		id := h.Note(fmt.Sprintf("n%03d", i), principal.Public, "u:acme:ben=EDITOR", "g:acme:all=VIEWER")
 		if items = append(items, id); i%2 == 0 {
-			_, err := h.Pages.SaveDraft(t.Context(), domaintest.As("u:acme:ben"), note.SaveDraft{ContentID: string(id), Title: "t", Body: "b"})
+			_, err := h.Notes.SaveDraft(t.Context(), domaintest.As("u:acme:ben"), note.SaveDraft{ContentID: string(id), Title: "t", Body: "b"})
 			if err != nil {
 				t.Fatal(err)
 			}

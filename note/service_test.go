@@ -35,7 +35,7 @@ func openPages(t *testing.T, h *domaintest.Fixture) *note.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return services.Pages
+	return services.Notes
 }
 
 // save saves and publishes a revision by ann.

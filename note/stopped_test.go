@@ -32,11 +32,11 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 	const id = library.ContentID("c:acme:n")
 	ann, bob := domaintest.Ann(), domaintest.Bob()
 	wantBody := func(h *domaintest.Fixture, v *principal.Viewer, q note.TextQuery) {
-		rs, err := h.Pages.Texts(h.T.Context(), v, []library.ContentID{id}, q)
+		rs, err := h.Notes.Texts(h.T.Context(), v, []library.ContentID{id}, q)
 		if err != nil || rs[0] == nil {
 			h.T.Fatalf("the revision %v, %v", rs, err)
 		}
-		if bodies, err := h.Pages.Bodies(h.T.Context(), rs); err != nil || bodies[0] != long {
+		if bodies, err := h.Notes.Bodies(h.T.Context(), rs); err != nil || bodies[0] != long {
 			h.T.Errorf("a body of %d bytes, %v", len(bodies), err)
 		}
 	}
@@ -46,21 +46,21 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 	}{
 		"a revision": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.SaveRevision(h.T.Context(), ann, note.SaveRevision{ContentID: string(id), Title: "t", Body: long})
+				_, err := h.Notes.SaveRevision(h.T.Context(), ann, note.SaveRevision{ContentID: string(id), Title: "t", Body: long})
 				return err
 			},
 			func(h *domaintest.Fixture) { wantBody(h, ann, note.TextQuery{Working: true}) },
 		},
 		"a revision after a race": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.SaveRevision(h.T.Context(), ann, note.SaveRevision{ContentID: string(id), Title: "t", Body: long, Publish: true})
+				_, err := h.Notes.SaveRevision(h.T.Context(), ann, note.SaveRevision{ContentID: string(id), Title: "t", Body: long, Publish: true})
 				return err
 			},
 			func(h *domaintest.Fixture) { wantBody(h, bob, note.TextQuery{}) },
 		},
 		"a suggestion": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.SuggestRevision(h.T.Context(), bob, note.SuggestRevision{ContentID: string(id), Title: "t", Body: long})
+				_, err := h.Notes.SuggestRevision(h.T.Context(), bob, note.SuggestRevision{ContentID: string(id), Title: "t", Body: long})
 				return err
 			},
 			func(h *domaintest.Fixture) {
@@ -72,14 +72,14 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 		},
 		"a draft": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.SaveDraft(h.T.Context(), ann, note.SaveDraft{ContentID: string(id), Title: "t", Body: long})
+				_, err := h.Notes.SaveDraft(h.T.Context(), ann, note.SaveDraft{ContentID: string(id), Title: "t", Body: long})
 				return err
 			},
 			func(h *domaintest.Fixture) { wantDraft(h, id) },
 		},
 		"an imported revision": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.Upkeep.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1,
+				_, err := h.Notes.Upkeep.ImportRevision(h.T.Context(), exchange.ImportRevision{Content: string(id), Branch: 1,
 					Title: "t", Body: long, Author: "u:acme:ann"})
 				return err
 			},
@@ -87,7 +87,7 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 		},
 		"an imported draft": {
 			func(h *domaintest.Fixture) error {
-				_, err := h.Pages.Upkeep.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t",
+				_, err := h.Notes.Upkeep.ImportDraft(h.T.Context(), exchange.ImportDraft{Content: string(id), Branch: 1, Title: "t",
 					Body: long, Author: "u:acme:ann"})
 				return err
 			},
@@ -130,11 +130,11 @@ func TestTexts_OfAStoppedGatewayAreThere(t *testing.T) {
 // wantDraft fails the test unless ann has a draft with the body long.
 func wantDraft(h *domaintest.Fixture, id library.ContentID) {
 	h.T.Helper()
-	d, err := h.Pages.Draft(h.T.Context(), domaintest.Ann(), id, 1, "")
+	d, err := h.Notes.Draft(h.T.Context(), domaintest.Ann(), id, 1, "")
 	if err != nil || d == nil {
 		h.T.Fatalf("draft %v, %v", d, err)
 	}
-	if body, err := h.Pages.Body(h.T.Context(), d); err != nil || body != long {
+	if body, err := h.Notes.Body(h.T.Context(), d); err != nil || body != long {
 		h.T.Errorf("the draft has a body of %d bytes, %v", len(body), err)
 	}
 }
@@ -172,11 +172,11 @@ func TestTexts_AStoppedGatewaySendsNoRow(t *testing.T) {
 	h.Quiet()
 	for name, write := range map[string]func() error{
 		"a revision": func() error {
-			_, err := h.Pages.SaveRevision(t.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: "t", Body: long})
+			_, err := h.Notes.SaveRevision(t.Context(), domaintest.Ann(), note.SaveRevision{ContentID: string(id), Title: "t", Body: long})
 			return err
 		},
 		"a draft": func() error {
-			_, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Title: "t", Body: long})
+			_, err := h.Notes.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(id), Title: "t", Body: long})
 			return err
 		},
 	} {

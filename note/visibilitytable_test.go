@@ -44,13 +44,13 @@ func newTextItem(t *testing.T, h *domaintest.Fixture, name string) textItem {
 		if locale != "" {
 			in.Locale = &locale
 		}
-		if _, err := h.Pages.SaveRevision(t.Context(), ann, in); err != nil {
+		if _, err := h.Notes.SaveRevision(t.Context(), ann, in); err != nil {
 			t.Fatal(err)
 		}
 	}
 	branch := func(copied *int) {
 		t.Helper()
-		if _, err := h.Pages.CreateBranch(t.Context(), ann, note.CreateBranch{ContentID: string(id), CopyFrom: copied}); err != nil {
+		if _, err := h.Notes.CreateBranch(t.Context(), ann, note.CreateBranch{ContentID: string(id), CopyFrom: copied}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,18 +66,18 @@ func newTextItem(t *testing.T, h *domaintest.Fixture, name string) textItem {
 	save(2, "it", "2/it unpublished", false)
 	branch(nil)
 	save(3, "es", "3/es unpublished", false)
-	if _, err := h.Pages.SetCurrentBranch(t.Context(), ann, note.SetCurrentBranch{ContentID: string(id), Branch: 2,
+	if _, err := h.Notes.SetCurrentBranch(t.Context(), ann, note.SetCurrentBranch{ContentID: string(id), Branch: 2,
 		Working: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, user := range []string{"u:acme:edith", "u:acme:former", "u:acme:gone"} {
 		in := note.SaveDraft{ContentID: string(id), Branch: domaintest.Ptr(1), Title: "draft by " + user, Body: "body draft by " + user}
-		if _, err := h.Pages.SaveDraft(t.Context(), domaintest.As(user), in); err != nil {
+		if _, err := h.Notes.SaveDraft(t.Context(), domaintest.As(user), in); err != nil {
 			t.Fatal(err)
 		}
 	}
 	it := textItem{h: h, id: id}
-	out, err := h.Pages.SuggestRevision(t.Context(), domaintest.As("u:acme:sue"),
+	out, err := h.Notes.SuggestRevision(t.Context(), domaintest.As("u:acme:sue"),
 		note.SuggestRevision{ContentID: string(id), Title: "suggested", Body: "body suggested"})
 	if err != nil {
 		t.Fatal(err)
@@ -348,9 +348,9 @@ func TestTexts_WhoSeesWhat(t *testing.T) {
 	for _, w := range allTextViewers() {
 		for _, state := range states {
 			t.Run(w.name+", "+state, func(t *testing.T) {
-				r := &textReader{t: t, pages: h.Pages, items: h.Services, seen: map[string][]string{}}
+				r := &textReader{t: t, pages: h.Notes, items: h.Services, seen: map[string][]string{}}
 				if state == "expired" {
-					r.pages, r.items = later.Pages, later
+					r.pages, r.items = later.Notes, later
 				}
 				r.v = func() *principal.Viewer {
 					return &principal.Viewer{User: w.v.User, Admin: w.v.Admin, GlobalAdmin: w.v.GlobalAdmin}

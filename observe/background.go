@@ -104,8 +104,8 @@ type changeSpans struct {
 	next  int
 }
 
-func newChangeSpans(most int) *changeSpans {
-	return &changeSpans{spans: make(map[commit.EntryID]trace.SpanContext), order: make([]commit.EntryID, most)}
+func newChangeSpans(limit int) *changeSpans {
+	return &changeSpans{spans: make(map[commit.EntryID]trace.SpanContext), order: make([]commit.EntryID, limit)}
 }
 
 // keep stores the span of a change.

@@ -51,7 +51,7 @@ func (s *Service) reserveID(ctx context.Context, m commit.Mutation) (id ID, err 
 	if m.Request == nil {
 		return s.newID(), nil
 	}
-	err = s.engine.Early(ctx, m.Budget, func(ctx context.Context) error {
+	err = s.engine.WithBudget(ctx, m.Budget, func(ctx context.Context) error {
 		fixed, err := s.engine.PutCreationIfAbsent(ctx, m.Request, func() (string, error) { return string(s.newID()), nil })
 		id = ID(fixed)
 		return err

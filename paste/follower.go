@@ -68,7 +68,7 @@ func (s *Service) Follow(ctx context.Context, after *string) (*Follower, error) 
 		}
 	}
 	// It joins before it reads the missed pastes, so that none is lost in between.
-	return sched.InTime(ctx, s.rt, func(ctx context.Context) (*Follower, error) {
+	return sched.WithQueryTimeout(ctx, s.rt, func(ctx context.Context) (*Follower, error) {
 		if _, err := s.rt.Wait(ctx, s.arrivals.join(f), 0); err != nil {
 			f.Close()
 			return nil, err

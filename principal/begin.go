@@ -54,13 +54,13 @@ func (s *Service) BeginAsActor(v *Viewer, tenant string, c commit.Call) (commit.
 // requireUser returns FORBIDDEN unless the viewer's user is stored. It has the time limit of
 // everything before a compare-and-set.
 func (s *Service) requireUser(ctx context.Context, b commit.Budget, v *Viewer) error {
-	return s.engine.Early(ctx, b, func(ctx context.Context) error { return s.checkStored(ctx, v) })
+	return s.engine.WithBudget(ctx, b, func(ctx context.Context) error { return s.checkStored(ctx, v) })
 }
 
 // RefuseDeleted returns FORBIDDEN if the viewer's user was deleted. It is for mutations that
 // anonymous callers and viewers without a stored user may make.
 func (s *Service) RefuseDeleted(ctx context.Context, b commit.Budget, v *Viewer) error {
-	return s.engine.Early(ctx, b, func(ctx context.Context) error { return s.checkNotDeleted(ctx, v) })
+	return s.engine.WithBudget(ctx, b, func(ctx context.Context) error { return s.checkNotDeleted(ctx, v) })
 }
 
 func (s *Service) checkNotDeleted(ctx context.Context, v *Viewer) error {
@@ -76,7 +76,7 @@ func (s *Service) EndAdmin(ctx context.Context, v *Viewer) error {
 	if !v.Admin && !v.GlobalAdmin {
 		return nil
 	}
-	return s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
+	return s.engine.WithBudget(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 		deleted, err := s.IsDeleted(ctx, v)
 		if deleted {
 			v.Admin, v.GlobalAdmin = false, false

@@ -168,7 +168,7 @@ func (s *Service) confirmMembers(ctx context.Context, rows *Rows, ps []ID) error
 
 // applyFound writes the derived memberships of members that exist already.
 func (s *Service) applyFound(ctx context.Context, h *Header, found []GroupMemberRow) error {
-	err := s.engine.Early(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
+	err := s.engine.WithBudget(ctx, s.engine.NewBudget(), func(ctx context.Context) error {
 		for part := range slices.Chunk(found, input.MaxList) {
 			if err := s.Upkeep.ApplyMembers(ctx, &Rows{Header: *h, Members: part}); err != nil {
 				return err
@@ -249,7 +249,7 @@ func groupMembersOf(rows []GroupMemberRow) []ID {
 func (s *Service) create(ctx context.Context, m commit.Mutation, c creation) (Header, error) {
 	id := c.header.ID
 	var before *Rows
-	err := s.engine.Early(ctx, m.Budget, func(ctx context.Context) (err error) {
+	err := s.engine.WithBudget(ctx, m.Budget, func(ctx context.Context) (err error) {
 		before, err = s.recordName(ctx, m.Request, &c)
 		return err
 	})

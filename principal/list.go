@@ -136,13 +136,13 @@ func (l *List) scan(ctx context.Context, after ListPosition, want int) (found []
 	remaining := listBudget
 	// If many rows are hidden, each read is larger than the one before, because a read costs more
 	// than the rows that it returns.
-	least := 0
-	for last = after; len(found) < want; least = min(2*max(least, want+listSlack), input.MaxList) {
+	minimum := 0
+	for last = after; len(found) < want; minimum = min(2*max(minimum, want+listSlack), input.MaxList) {
 		if remaining <= 0 {
 			beyond, _, err := l.read(ctx, last, 1)
 			return found, last, len(beyond) > 0, err
 		}
-		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+listSlack, least), input.MaxList, remaining))
+		rows, ended, err := l.read(ctx, last, min(max(want-len(found)+listSlack, minimum), input.MaxList, remaining))
 		if err != nil {
 			return nil, "", false, err
 		}

@@ -24,7 +24,7 @@ func BenchmarkPage(b *testing.B) {
 	g := newGateway(b)
 	g.fillLibrary(40)
 	parsed := g.execution(nil, pageQuery, map[string]any{"id": "u:acme:eve"})
-	plans := graph.NewPages(pageQuery) // the edge caches it with the document
+	plans := graph.NewPlanCache(pageQuery) // the edge caches it with the document
 	memory := answers.NewMemory(1<<30, 1<<30)
 	defer reportCPU(b)()
 	for b.Loop() {

@@ -102,7 +102,7 @@ type (
 func (s *spy) services() resolvers.Services {
 	return resolvers.Services{
 		People: spiedPeople{s.People, s}, Library: spiedItems{s.Services.Library, s}, Listing: spiedListing{s.Listing, s},
-		Feed: s.Feed, Repair: s.Repair, Pages: s.Pages, Pastes: s.Pastes, Leases: s.Leases,
+		Feed: s.Feed, Repair: s.Repair, Notes: s.Notes, Pastes: s.Pastes, Leases: s.Leases,
 	}
 }
 
@@ -244,7 +244,7 @@ type unplanned struct {
 
 // Execute implements graph.Executor.
 func (u unplanned) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
-	e.Loaders = dataloader.New(u.root.People, u.root.Library, u.root.Pages, e.Viewer, nil)
+	e.Loaders = dataloader.New(u.root.People, u.root.Library, u.root.Notes, e.Viewer, nil)
 	return u.Generated.Execute(ctx, e)
 }
 

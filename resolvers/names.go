@@ -52,14 +52,14 @@ func (q queries) ByKey(ctx context.Context, key string, tenant *string) (graph.K
 	v := viewer(ctx)
 	switch parsed.Kind {
 	case urlname.Branch:
-		return keyed(q.Pages.Branch(ctx, v, item.ID, &parsed.Branch, false))
+		return keyed(q.Notes.Branch(ctx, v, item.ID, &parsed.Branch, false))
 	case urlname.Revision:
-		return keyed(q.Pages.Revision(ctx, v, item.ID, note.RevisionKey{Branch: parsed.Branch, Locale: parsed.Locale, Number: parsed.Revision}))
+		return keyed(q.Notes.Revision(ctx, v, item.ID, note.RevisionKey{Branch: parsed.Branch, Locale: parsed.Locale, Number: parsed.Revision}))
 	case urlname.Draft:
 		if string(v.User) != parsed.User {
 			return nil, nil
 		}
-		return keyed(q.Pages.Draft(ctx, v, item.ID, parsed.Branch, parsed.Locale))
+		return keyed(q.Notes.Draft(ctx, v, item.ID, parsed.Branch, parsed.Locale))
 	case urlname.Suggestion:
 		return keyed(q.suggestionOf(ctx, item, parsed))
 	}
@@ -76,7 +76,7 @@ func keyed[T any](found *T, err error) (graph.KeyedObject, error) {
 
 // suggestionOf returns the suggestion of a key, if its other parts match.
 func (q queries) suggestionOf(ctx context.Context, item *library.Content, k urlname.Key) (*note.Suggestion, error) {
-	s, err := q.Pages.Suggestion(ctx, viewer(ctx), k.Suggestion)
+	s, err := q.Notes.Suggestion(ctx, viewer(ctx), k.Suggestion)
 	if err != nil || s == nil || s.Content.ID != item.ID || s.Branch != k.Branch || s.Locale != k.Locale {
 		return nil, err
 	}

@@ -336,7 +336,7 @@ func TestOperation_ThatEndsWhileItReadsHasNoErrors(t *testing.T) {
 		store.set(reads, context.Canceled)
 		store.failing = end
 		e := g.execution(as("u:acme:eve"), pageQuery, map[string]any{"id": "u:acme:eve"})
-		e.Plans = graph.NewPages(pageQuery)
+		e.Plans = graph.NewPlanCache(pageQuery)
 		plans := &answering{Executor: g.exec, counts: map[string]int{}}
 		errs := plans.Execute(ctx, e)
 		store.set(0, nil)
@@ -353,7 +353,7 @@ func TestOperation_AFailedPageIsReadInBatches(t *testing.T) {
 	g.spy.denies = true
 	const query = `{ user(id: "u:acme:eve") { library { nodes { createdBy { id } } count { value } } } }`
 	e := g.execution(as("u:acme:eve"), query, nil)
-	e.Plans = graph.NewPages(query)
+	e.Plans = graph.NewPlanCache(query)
 	errs := g.exec.Execute(t.Context(), e)
 	if got := written(e); got != `{"user":null}` || len(errs) != 1 || errs[0].Path.String() != "user.library.count" {
 		t.Errorf("got %s with %v", got, errs)
@@ -368,7 +368,7 @@ func TestOperation_UnknownValueIsAnErrorOfItsObject(t *testing.T) {
 	g := newGatewayOn(t, func(s *domain.Store) { s.Principals = oddPrincipals{s.Principals} })
 	g.fillLibrary(0)
 	e := g.execution(as("u:acme:eve"), `{ me: viewer { id visibility } t: __typename }`, nil)
-	e.Plans = graph.NewPages(e.RawQuery)
+	e.Plans = graph.NewPlanCache(e.RawQuery)
 	errs := g.exec.Execute(t.Context(), e)
 	if got := written(e); got != `{"me":null,"t":"Query"}` || len(errs) != 1 || errs[0].Path.String() != "me" || len(errs[0].Locations) != 1 {
 		t.Errorf("got %s with %v", got, errs)

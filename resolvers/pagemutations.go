@@ -19,7 +19,7 @@ func announce(ctx context.Context, c *library.Content) *library.Content {
 
 // CreateBranch adds a branch.
 func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput) (*graph.CreateBranchPayload, error) {
-	out, err := m.Pages.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom,
+	out, err := m.Notes.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom,
 		IdempotencyKey: in.IdempotencyKey})
 	faults, err := graph.UserErrors(err)
 	p := &graph.CreateBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
@@ -31,7 +31,7 @@ func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput)
 
 // SetCurrentBranch changes the current branch.
 func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
-	out, err := m.Pages.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch,
+	out, err := m.Notes.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch,
 		Working: given(in.Working)})
 	faults, err := graph.UserErrors(err)
 	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
@@ -54,7 +54,7 @@ func revisionOutcome(ctx context.Context, out *note.RevisionOutcome, err error) 
 // SaveRevision saves a text. If publish is missing, the text is published: null stands for the
 // default.
 func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput) (*graph.SaveRevisionPayload, error) {
-	answer, err := m.Pages.SaveRevision(ctx, m.begin(ctx), note.SaveRevision{
+	answer, err := m.Notes.SaveRevision(ctx, m.begin(ctx), note.SaveRevision{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		BaseRevision: in.BaseRevision, Publish: in.Publish == nil || *in.Publish, IdempotencyKey: in.IdempotencyKey,
 	})
@@ -65,7 +65,7 @@ func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput)
 
 // PublishRevision makes a revision the current one.
 func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevisionInput) (*graph.PublishRevisionPayload, error) {
-	answer, err := m.Pages.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch,
+	answer, err := m.Notes.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch,
 		Locale: in.Locale, Number: in.Number})
 	out, faults, err := revisionOutcome(ctx, answer, err)
 	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
@@ -74,7 +74,7 @@ func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevision
 
 // SaveDraft saves a draft.
 func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*graph.SaveDraftPayload, error) {
-	d, err := m.Pages.SaveDraft(ctx, m.begin(ctx), note.SaveDraft{
+	d, err := m.Notes.SaveDraft(ctx, m.begin(ctx), note.SaveDraft{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		BaseRevision: in.BaseRevision, ExpectedVersion: in.ExpectedVersion,
 	})
@@ -87,7 +87,7 @@ func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*gra
 
 // PublishDraft makes a draft the current revision.
 func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput) (*graph.PublishDraftPayload, error) {
-	answer, err := m.Pages.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch,
+	answer, err := m.Notes.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch,
 		Locale: in.Locale, Force: given(in.Force)})
 	out, faults, err := revisionOutcome(ctx, answer, err)
 	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
@@ -96,7 +96,7 @@ func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput)
 
 // DiscardDraft removes a draft.
 func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput) (*graph.DiscardDraftPayload, error) {
-	discarded, err := m.Pages.DiscardDraft(ctx, m.begin(ctx), note.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
+	discarded, err := m.Notes.DiscardDraft(ctx, m.begin(ctx), note.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
 	faults, failed := graph.UserErrors(err)
 	p := &graph.DiscardDraftPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if err == nil {
@@ -107,7 +107,7 @@ func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput)
 
 // SuggestRevision proposes a text.
 func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevisionInput) (*graph.SuggestRevisionPayload, error) {
-	out, err := m.Pages.SuggestRevision(ctx, m.begin(ctx), note.SuggestRevision{
+	out, err := m.Notes.SuggestRevision(ctx, m.begin(ctx), note.SuggestRevision{
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		Note: in.Note, IdempotencyKey: in.IdempotencyKey,
 	})
@@ -122,7 +122,7 @@ func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevision
 
 // DecideSuggestion accepts, rejects or withdraws a suggestion.
 func (m mutations) DecideSuggestion(ctx context.Context, in graph.DecideSuggestionInput) (*graph.DecideSuggestionPayload, error) {
-	out, err := m.Pages.DecideSuggestion(ctx, m.begin(ctx), note.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
+	out, err := m.Notes.DecideSuggestion(ctx, m.begin(ctx), note.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
 	faults, err := graph.UserErrors(err)
 	p := &graph.DecideSuggestionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {

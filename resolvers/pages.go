@@ -14,12 +14,12 @@ import (
 
 // Branch returns a branch of an item.
 func (r contents) Branch(ctx context.Context, c *library.Content, number *int, working *bool) (*note.Branch, error) {
-	return r.Pages.Branch(ctx, viewer(ctx), c.ID, number, given(working))
+	return r.Notes.Branch(ctx, viewer(ctx), c.ID, number, given(working))
 }
 
 // Branches returns a page of the branches of an item.
 func (r contents) Branches(ctx context.Context, c *library.Content, first *int, after *string) (*note.BranchConnection, error) {
-	return r.Pages.Branches(ctx, viewer(ctx), c.ID, cursor.PageArgs{First: first, After: after})
+	return r.Notes.Branches(ctx, viewer(ctx), c.ID, cursor.PageArgs{First: first, After: after})
 }
 
 // Revision returns the text of an item. Its arguments are read from the field in ctx.
@@ -33,7 +33,7 @@ func (r contents) Revision(ctx context.Context, c *library.Content, _ *string, _
 
 // text returns the text of an item, without a read if possible.
 func (r *Root) text(ctx context.Context, c *library.Content, q note.TextQuery) (*note.Revision, error) {
-	if text, ok, err := r.Pages.Shown(c, &q); ok {
+	if text, ok, err := r.Notes.Shown(c, &q); ok {
 		return text, err
 	}
 	return loaders(ctx).Text(ctx, c.ID, q)
@@ -42,12 +42,12 @@ func (r *Root) text(ctx context.Context, c *library.Content, q note.TextQuery) (
 // Suggestions returns a page of the suggestions for an item.
 func (r contents) Suggestions(ctx context.Context, c *library.Content, state *note.State, first *int,
 	after *string) (*note.SuggestionConnection, error) {
-	return r.Pages.Suggestions(ctx, viewer(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
+	return r.Notes.Suggestions(ctx, viewer(ctx), c.ID, state, cursor.PageArgs{First: first, After: after})
 }
 
 // Drafts returns a page of the drafts of a user.
 func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after *string) (*note.DraftConnection, error) {
-	found, err := r.Pages.Drafts(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after})
+	found, err := r.Notes.Drafts(ctx, viewer(ctx), u.ID, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +59,13 @@ func (r users) Drafts(ctx context.Context, u *principal.User, first *int, after 
 
 // Locales returns the locales of a branch.
 func (r branches) Locales(ctx context.Context, b *note.Branch) ([]string, error) {
-	return r.Pages.Locales(ctx, b)
+	return r.Notes.Locales(ctx, b)
 }
 
 // Revisions returns a page of the revisions of a branch.
 func (r branches) Revisions(ctx context.Context, b *note.Branch, locale *string, first *int,
 	after *string) (*note.RevisionConnection, error) {
-	found, err := r.Pages.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
+	found, err := r.Notes.Revisions(ctx, b, locale, cursor.PageArgs{First: first, After: after})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (r suggestions) ResultingRevision(ctx context.Context, s *note.Suggestion) 
 	if s.Resulting == nil {
 		return nil, nil
 	}
-	return r.Pages.Revision(ctx, viewer(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale,
+	return r.Notes.Revision(ctx, viewer(ctx), s.Content.ID, note.RevisionKey{Branch: s.Branch, Locale: s.Locale,
 		Number: *s.Resulting})
 }
 
@@ -131,7 +131,7 @@ func (r *Root) body(ctx context.Context, of note.Bodied) (string, error) {
 	if err := answer.Err(); err != nil {
 		return "", err
 	}
-	return r.Pages.Body(ctx, of)
+	return r.Notes.Body(ctx, of)
 }
 
 // user returns the user with an id, or nil if the viewer may not see the user or the id is empty.

@@ -63,7 +63,7 @@ func (q queries) suggestions(ctx context.Context, ids []string, nodes []library.
 		if id.KindOf(globalID) != id.Suggestion {
 			continue
 		}
-		s, err := q.Pages.Suggestion(ctx, viewer(ctx), globalID)
+		s, err := q.Notes.Suggestion(ctx, viewer(ctx), globalID)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestMemory_WhatIsReadCounts(t *testing.T) {
 	t.Run("a planned operation", func(t *testing.T) {
 		text := `{ user(id: "u:acme:eve") { library(first: 100) { nodes { id } } } }`
 		e := g.execution(as("u:acme:eve"), text, nil)
-		e.Plans, e.Body = graph.NewPages(text), answers.New(1<<20, answers.NewMemory(items-2_000, 1<<20), "", nil)
+		e.Plans, e.Body = graph.NewPlanCache(text), answers.New(1<<20, answers.NewMemory(items-2_000, 1<<20), "", nil)
 		plans := &answering{Executor: g.exec, counts: map[string]int{}}
 		errs := plans.Execute(t.Context(), e)
 		if e.Body.Release(); plans.last != "planned" || len(errs) > 0 || e.Body.Err() != answers.ErrNoMemory {

@@ -20,7 +20,7 @@ type Services struct {
 	Listing Listing
 	Feed    *follow.Service
 	Repair  *repair.Service
-	Pages   *note.Service
+	Notes   *note.Service
 	Pastes  *paste.Service
 	Leases  *lease.Service
 }

@@ -66,8 +66,8 @@ func (c *Claims) Take(ctx context.Context, k Key, record string, until clock.Ins
 
 // TakeNumbered is Take with a number for the claim, which is returned. It is at least least, and
 // larger than the number of the former claim and the Number of the record that had it.
-func (c *Claims) TakeNumbered(ctx context.Context, k Key, record string, until clock.Instant, least int64) (number int64, err error) {
-	number, err = c.take(ctx, Claim{Key: k, Record: record, Until: until}, least)
+func (c *Claims) TakeNumbered(ctx context.Context, k Key, record string, until clock.Instant, minimum int64) (number int64, err error) {
+	number, err = c.take(ctx, Claim{Key: k, Record: record, Until: until}, minimum)
 	if fault.MayHaveCommitted(err) {
 		return 0, fault.Unavailablef(errors.New(err.Error()), "the store did not answer; nothing was changed, try again")
 	}

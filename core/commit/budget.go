@@ -14,13 +14,13 @@ type Budget struct{ until time.Duration } // on the monotonic clock
 func (g *Engine) NewBudget() Budget { return Budget{g.rt.Elapsed() + PrepareTimeout} }
 
 // Within returns a context for a step, bounded by the rest of the budget and by most.
-func (g *Engine) Within(ctx context.Context, b Budget, most time.Duration) (context.Context, context.CancelFunc) {
-	return g.rt.Deadline(ctx, max(0, min(most, b.until-g.rt.Elapsed())))
+func (g *Engine) Within(ctx context.Context, b Budget, limit time.Duration) (context.Context, context.CancelFunc) {
+	return g.rt.Deadline(ctx, max(0, min(limit, b.until-g.rt.Elapsed())))
 }
 
-// Early runs do, a read that a mutation needs before Decide, with a deadline.
-func (g *Engine) Early(ctx context.Context, b Budget, do func(context.Context) error) error {
+// WithBudget runs do, a read that a mutation needs before Decide, with a deadline.
+func (g *Engine) WithBudget(ctx context.Context, b Budget, do func(context.Context) error) error {
 	bounded, cancel := g.Within(ctx, b, earlyTimeout)
 	defer cancel()
-	return Late(ctx, do(bounded))
+	return TimeoutToUnavailable(ctx, do(bounded))
 }

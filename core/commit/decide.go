@@ -67,14 +67,14 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 	defer cancel()
 	unlock, err := g.rt.Lock(early, partition, maxQueue)
 	if err != nil {
-		return EntryID{}, false, Late(ctx, err)
+		return EntryID{}, false, TimeoutToUnavailable(ctx, err)
 	}
 	defer unlock()
 	began := sched.Present(g.rt)
 	for n := 0; n < MaxTries; n++ {
 		if n > 0 {
 			if err := g.rt.After(early, g.jitter()); err != nil {
-				return EntryID{}, false, Late(ctx, err)
+				return EntryID{}, false, TimeoutToUnavailable(ctx, err)
 			}
 		}
 		if err := g.RequireClock(); err != nil {
@@ -82,7 +82,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 		}
 		a, err := try(early)
 		if err != nil {
-			return EntryID{}, false, Late(ctx, err)
+			return EntryID{}, false, TimeoutToUnavailable(ctx, err)
 		}
 		if a.Commit == nil {
 			return EntryID{}, false, nil
@@ -90,7 +90,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 		a.Entry.ID = g.NewEntryID()
 		applied, err := g.attempt(ctx, early, began, a)
 		if err != nil {
-			return EntryID{}, false, Late(ctx, err)
+			return EntryID{}, false, TimeoutToUnavailable(ctx, err)
 		}
 		if applied {
 			return a.Entry.ID, true, nil
@@ -107,10 +107,10 @@ func OutcomeUnknown(err error) *fault.Error {
 		Msg: "whether the change was made is not known yet; look before you repeat it, or repeat it with the same idempotencyKey"}
 }
 
-// Late converts the end of a deadline set by this package to UNAVAILABLE. It returns err
+// TimeoutToUnavailable converts the end of a deadline set by this package to UNAVAILABLE. It returns err
 // unchanged if the caller's own context ended, or if err is an unknown outcome, for
 // which a deadline is the usual cause: then something may have been changed.
-func Late(ctx context.Context, err error) error {
+func TimeoutToUnavailable(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !fault.MayHaveCommitted(err) && errors.Is(err, context.DeadlineExceeded) {
 		return fault.Unavailablef(err, "the store did not answer in time; nothing was changed, try again")
 	}

@@ -33,11 +33,11 @@ func newWorkers(rt sched.Runtime) *workers { return &workers{rt: rt} }
 func (w *workers) reserve(failing bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	busy, most := &w.healthy, healthyWorkers
+	busy, limit := &w.healthy, healthyWorkers
 	if failing {
-		busy, most = &w.failing, failingWorkers
+		busy, limit = &w.failing, failingWorkers
 	}
-	if *busy >= most {
+	if *busy >= limit {
 		return false
 	}
 	*busy++
@@ -72,7 +72,7 @@ const maxErrors = 10
 func (w *workers) wait(ctx context.Context) { w.waitFor(ctx, 0) }
 
 // waitFor is like wait, but waits at most for a time; 0 means no limit.
-func (w *workers) waitFor(ctx context.Context, most time.Duration) {
+func (w *workers) waitFor(ctx context.Context, limit time.Duration) {
 	w.mu.Lock()
 	if w.healthy+w.failing == 0 {
 		w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *workers) waitFor(ctx context.Context, most time.Duration) {
 	}
 	idle := w.idle
 	w.mu.Unlock()
-	_, _ = w.rt.Wait(w.rt.Detach(ctx), idle, most) // ctx is detached, so it cannot end
+	_, _ = w.rt.Wait(w.rt.Detach(ctx), idle, limit) // ctx is detached, so it cannot end
 }
 
 // failed returns the errors of the tasks since its last call.

@@ -26,7 +26,7 @@ var errFlood = errors.New("the client sends too much that belongs to no request"
 type flood struct {
 	mu    sync.Mutex
 	bytes int
-	most  int
+	limit int
 	since time.Time // when the bytes were last reduced
 }
 
@@ -37,7 +37,7 @@ func (f *flood) exceeded(now time.Time) bool {
 	if passed := now.Sub(f.since); passed >= time.Second {
 		f.bytes, f.since = max(0, f.bytes-idlePerSecond*int(min(passed, time.Hour)/time.Second)), now
 	}
-	return f.bytes > f.most
+	return f.bytes > f.limit
 }
 
 // add adds bytes that were read, or takes away those that belong to a request if n is negative.
@@ -48,10 +48,10 @@ func (f *flood) add(n int) {
 }
 
 // restart allows so many bytes from now on.
-func (f *flood) restart(most int) {
+func (f *flood) restart(limit int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bytes, f.most = 0, most
+	f.bytes, f.limit = 0, limit
 }
 
 // Read implements net.Conn.

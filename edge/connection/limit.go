@@ -99,7 +99,7 @@ func (l *Limit) enter(conn net.Conn) *connection {
 	if wire, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = wire.SetWriteBuffer(sendBuffer) // without it only slow clients are closed later
 	}
-	c := &connection{Conn: conn, all: l, account: account, flood: flood{most: idleBytes, since: time.Now()}}
+	c := &connection{Conn: conn, all: l, account: account, flood: flood{limit: idleBytes, since: time.Now()}}
 	if account != budget.Nobody {
 		l.mu.Lock()
 		defer l.mu.Unlock()

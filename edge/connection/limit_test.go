@@ -87,7 +87,7 @@ func TestLimit_StreamsAreNotDisplaced(t *testing.T) {
 // request is taken away, and not more.
 func TestFlood_ForgetsWithTime(t *testing.T) {
 	at := time.Unix(0, 0)
-	f := flood{most: 1000, since: at}
+	f := flood{limit: 1000, since: at}
 	f.add(-5000)
 	f.add(1000)
 	if f.exceeded(at) {
@@ -126,7 +126,7 @@ func (written) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestFlood_AnswersAreAcknowledged: what a client sends because it receives an answer does not count.
 func TestFlood_AnswersAreAcknowledged(t *testing.T) {
-	c := &connection{Conn: written{}, flood: flood{most: 100}}
+	c := &connection{Conn: written{}, flood: flood{limit: 100}}
 	c.flood.add(1000)
 	if _, err := c.Write(make([]byte, 14_400)); err != nil || c.flood.exceeded(time.Time{}) {
 		t.Errorf("%v, %d bytes are left", err, c.flood.bytes)

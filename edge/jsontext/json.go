@@ -27,8 +27,8 @@ const maxDepth = 10_000
 
 // Check checks whether b is one JSON value in UTF-8, without surrounding white space, and with
 // no more members and items, at all depths, than most.
-func Check(b []byte, most int) Verdict {
-	s := scanner{b: b, most: most}
+func Check(b []byte, limit int) Verdict {
+	s := scanner{b: b, limit: limit}
 	for {
 		if !s.begin() {
 			return s.verdict()
@@ -58,12 +58,12 @@ type scanner struct {
 	// ended reports that a value has ended at this position. Otherwise one starts.
 	ended bool
 	// half reports that half of a surrogate pair was escaped.
-	half         bool
-	values, most int
+	half          bool
+	values, limit int
 }
 
 func (s *scanner) verdict() Verdict {
-	if s.values > s.most || len(s.open) > maxDepth {
+	if s.values > s.limit || len(s.open) > maxDepth {
 		return TooMuch
 	}
 	return Invalid
@@ -99,7 +99,7 @@ func (s *scanner) begin() bool {
 		s.at++
 		s.values++
 		s.open = append(s.open, c)
-		if s.values > s.most || len(s.open) > maxDepth {
+		if s.values > s.limit || len(s.open) > maxDepth {
 			return false
 		}
 		if s.next() == c+2 { // an empty object or list: in ASCII, closing brackets are two after opening ones
@@ -124,7 +124,7 @@ func (s *scanner) proceed() bool {
 		s.at++
 		s.values++
 		s.ended = false
-		return s.values <= s.most && (around == '[' || s.key())
+		return s.values <= s.limit && (around == '[' || s.key())
 	}
 	return false
 }

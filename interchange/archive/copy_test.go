@@ -142,7 +142,7 @@ func finish(t *testing.T, store domain.Store) {
 // saveLongDraft saves a long draft of ann, and returns it with its text.
 func saveLongDraft(t *testing.T, h *domaintest.Fixture) (note.Text, note.DraftRow) {
 	t.Helper()
-	_, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: "c:acme:n1", Title: "draft",
+	_, err := h.Notes.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: "c:acme:n1", Title: "draft",
 		Body: strings.Repeat("x", 5000)})
 	if err != nil {
 		t.Fatal(err)

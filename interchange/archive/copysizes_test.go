@@ -40,7 +40,7 @@ func TestCopy_ReadsFewTextsAndBodiesAtOnce(t *testing.T) {
 	for n := range 40 {
 		createPaste(t, h, long)
 		item := h.Note(fmt.Sprintf("n%d", n), principal.Public)
-		if _, err := h.Pages.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(item), Body: long}); err != nil {
+		if _, err := h.Notes.SaveDraft(t.Context(), domaintest.Ann(), note.SaveDraft{ContentID: string(item), Body: long}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -116,7 +116,7 @@ func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sc
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
 		first = true
-		fd = &libraryFeed{owner: f.owner, ready: ready, seen: recent[passed]{most: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
+		fd = &libraryFeed{owner: f.owner, ready: ready, seen: recent[passed]{limit: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
 		fs.open[f.owner] = fd
 	}
 	fd.mu.Lock()

@@ -37,8 +37,8 @@ func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Public,
-				most: queueMost, waiting: map[library.ContentID]pending{}}
-			fd := &libraryFeed{followers: []*Follower{f}, seen: recent[passed]{most: seenMost}}
+				limit: queueMost, waiting: map[library.ContentID]pending{}}
+			fd := &libraryFeed{followers: []*Follower{f}, seen: recent[passed]{limit: seenMost}}
 			last := len(tc.changes) - 1
 			for i, c := range tc.changes {
 				clear(f.waiting) // what came before was delivered

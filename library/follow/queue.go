@@ -80,7 +80,7 @@ func (f *Follower) add(n pending) {
 	}
 	if was, waits := f.waiting[n.Content]; waits {
 		n = was.and(n)
-	} else if len(f.queue) >= f.most {
+	} else if len(f.queue) >= f.limit {
 		f.cut = &fault.Error{Code: fault.Exhausted, Reason: fault.ReasonSlow, RetryAfter: 1,
 			Msg: "too many changes wait to be read: resume after the last cursor that was received"}
 		f.queue, f.waiting = nil, nil
@@ -102,7 +102,7 @@ func (f *Follower) catchUp(missed []library.Change) {
 	}
 	come, waiting := f.queue, f.waiting
 	f.queue, f.waiting = nil, make(map[library.ContentID]pending, len(missed)+len(come))
-	f.most += len(missed)
+	f.limit += len(missed)
 	for _, c := range missed {
 		f.add(f.toDeliver(c))
 	}

@@ -15,7 +15,7 @@ import (
 // queued. A cursor that was delivered in between would cover changes that were not delivered yet.
 func TestQueue_MissedChangesComeFirst(t *testing.T) {
 	const most, others = 5000, queueMost / 2
-	f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Private, most: queueMost,
+	f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Private, limit: queueMost,
 		waiting: map[library.ContentID]pending{}}
 	missed := make([]library.Change, most)
 	for i := range missed {

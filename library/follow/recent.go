@@ -5,7 +5,7 @@ import "carrel/library"
 // recent remembers a value for each of a limited number of items, the ones added last. An item that
 // was forgotten counts as new.
 type recent[V any] struct {
-	most  int
+	limit int
 	kept  map[library.ContentID]V
 	order []library.ContentID // the one added first comes first
 }
@@ -22,7 +22,7 @@ func (r *recent[V]) put(id library.ContentID, v V) {
 		r.kept = map[library.ContentID]V{}
 	}
 	if _, known := r.kept[id]; !known {
-		if len(r.order) == r.most {
+		if len(r.order) == r.limit {
 			delete(r.kept, r.order[0])
 			r.order = r.order[1:]
 		}

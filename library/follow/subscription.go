@@ -49,7 +49,7 @@ type Follower struct {
 	queue   []library.ContentID // items with changes that wait
 	waiting map[library.ContentID]pending
 	taken   clock.Instant // the At of the change that was taken last
-	most    int
+	limit   int
 	more    sched.Latch // opens with the next change; nil if no caller waits
 	cut     error       // why no more changes are delivered
 	begun   bool
@@ -80,7 +80,7 @@ type delivery struct {
 // BAD_CURSOR; RESYNC if what was missed is no longer known; UNAVAILABLE if the store does not answer
 // in time. The caller must close it.
 func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
-	return sched.InTime(ctx, s.rt, func(ctx context.Context) (library.Subscription, error) { return s.follow(ctx, v, globalID, after) })
+	return sched.WithQueryTimeout(ctx, s.rt, func(ctx context.Context) (library.Subscription, error) { return s.follow(ctx, v, globalID, after) })
 }
 
 func (s *Service) follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
@@ -98,7 +98,7 @@ func (s *Service) follow(ctx context.Context, v *principal.Viewer, globalID stri
 	}
 	f := &Follower{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
 		bucket: r.Bucket, asOwner: r.AsOwner, members: r.Members,
-		most: queueMost, waiting: map[library.ContentID]pending{}, delivered: recent[delivery]{most: deliveredMost}}
+		limit: queueMost, waiting: map[library.ContentID]pending{}, delivered: recent[delivery]{limit: deliveredMost}}
 	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {

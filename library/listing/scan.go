@@ -75,7 +75,7 @@ type finding struct {
 // run runs the scan.
 func (p *page) run(ctx context.Context, w *scan) error {
 	w.found = make([]finding, 0, w.want)
-	for least := 1; len(w.found) < w.want; least = scanBatch {
+	for minimum := 1; len(w.found) < w.want; minimum = scanBatch {
 		if len(w.pending) == 0 {
 			if w.end != none {
 				break
@@ -87,7 +87,7 @@ func (p *page) run(ctx context.Context, w *scan) error {
 		}
 		n := min(len(w.pending), w.budget)
 		if w.batch == 0 {
-			n = min(n, max(w.want-len(w.found), least))
+			n = min(n, max(w.want-len(w.found), minimum))
 		}
 		if n == 0 {
 			w.end = budget

@@ -112,7 +112,7 @@ func assemble(t *testing.T, o session.Options, skew time.Duration, without rule)
 	withRetries(t, func() error {
 		all, err := domain.Open(t.Context(), domain.Config{Store: store.Store, Runtime: rt, Journal: changes, Names: names})
 		if err == nil {
-			d.service = &services{all, all.Leases, all.Pages, all.Pastes}
+			d.service = &services{all, all.Leases, all.Notes, all.Pastes}
 		}
 		return err
 	})

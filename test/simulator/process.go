@@ -63,7 +63,7 @@ func (p *process) boot(ctx context.Context, tune library.Tuning) error {
 		p.failed = err
 		return err
 	}
-	p.svc, p.leases, p.pages, p.pastes = services, services.Leases, services.Pages, services.Pastes
+	p.svc, p.leases, p.pages, p.pastes = services, services.Leases, services.Notes, services.Pastes
 	p.a.Go(func() { p.j.Run(ctx, services.Background()) })
 	return nil
 }
@@ -81,5 +81,5 @@ func (p *process) page(ctx context.Context, v *principal.Viewer, owner principal
 
 // inTime ends a query that takes too long, as the edge of a gateway does.
 func inTime[T any](ctx context.Context, p *process, query func(context.Context) (T, error)) (T, error) {
-	return sched.InTime(ctx, p.a, query)
+	return sched.WithQueryTimeout(ctx, p.a, query)
 }

@@ -12,9 +12,9 @@ import (
 // takes this long waits for a store that hangs, and more queries would only pile up.
 const QueryTimeout = 5 * time.Second
 
-// InTime runs a query with a deadline of QueryTimeout. It returns UNAVAILABLE if the query takes
+// WithQueryTimeout runs a query with a deadline of QueryTimeout. It returns UNAVAILABLE if the query takes
 // longer. It is for the start of a subscription: the edge limits the time of queries itself.
-func InTime[T any](ctx context.Context, rt Runtime, query func(context.Context) (T, error)) (T, error) {
+func WithQueryTimeout[T any](ctx context.Context, rt Runtime, query func(context.Context) (T, error)) (T, error) {
 	bounded, cancel := rt.Deadline(ctx, QueryTimeout)
 	defer cancel()
 	answer, err := query(bounded)
