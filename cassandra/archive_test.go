@@ -179,7 +179,7 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 				Member: library.Member{Principal: principal.UserID("a", fmt.Sprint(m)), Seq: 1}}})
 		}
 		rows = append(rows, archive.Row{Request: &archive.RequestAt{Content: id, RequestRow: commit.RequestRow{Until: now}}},
-			archive.Row{Due: &commit.Due{At: distant, Kind: commit.Content, Key: string(id), MTS: distant}})
+			archive.Row{Due: &commit.Reminder{At: distant, Kind: commit.Content, Key: string(id), MTS: distant}})
 	}
 	rows = append(rows, archive.Row{Creation: &commit.Creation{ID: "c:a:1", Until: now - 1}},
 		archive.Row{Creation: &commit.Creation{Key: commit.RequestKey{1}, ID: "c:a:2", Until: now + 50_000_000}})
@@ -187,11 +187,11 @@ func TestPutRows_CostsOneDecisionPerItem(t *testing.T) {
 	if err := s.PutRows(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	// One write for the hour, and one for each of its shards that has a hint.
-	if dues := asked["write hints ok"]; dues < 3 || dues > 1+dueShards {
-		t.Errorf("putting the hints of twenty items of one hour took %d writes", dues)
+	// One write for the hour, and one for each of its shards that has a reminder.
+	if dues := asked["write reminders ok"]; dues < 3 || dues > 1+dueShards {
+		t.Errorf("putting the reminders of twenty items of one hour took %d writes", dues)
 	}
-	delete(asked, "write hints ok")
+	delete(asked, "write reminders ok")
 	if diff := cmp.Diff(map[string]int{"put a content applied": 20, "record a creation applied": 1}, asked); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}

@@ -183,8 +183,8 @@ func (p *restoring) reply(r *archive.RequestAt) {
 		p.store.timeToLive(r.Until), r.InputHash[:], notNull(r.Answer), int64(r.Until), id, requestKey(&r.Key))
 }
 
-// due adds the write of a hint, as PutDue would write it.
-func (p *restoring) due(d commit.Due) {
+// due adds the write of a reminder, as PutReminder would write it.
+func (p *restoring) due(d commit.Reminder) {
 	hour, shard := hourOf(d.At), shardOf(d.Row())
 	n, last := p.target(restoreTarget{"due", string(duePartOf(hour, shard))})
 	w, _ := last.(*restoreDues)
@@ -192,7 +192,7 @@ func (p *restoring) due(d commit.Due) {
 		w = new(restoreDues)
 		p.parts[n] = append(p.parts[n], w)
 	}
-	w.Append(putDue, hour, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
+	w.Append(putReminder, hour, shard, int64(d.At), d.Row(), int64(d.MTS), int64(d.MTS))
 	if n, noted := p.target(restoreTarget{"due_hour", strconv.FormatInt(hour, 10)}); noted == nil {
 		hours := new(restoreDues)
 		hours.Append(noteHour, hour)
@@ -204,7 +204,7 @@ func (p *restoring) due(d commit.Due) {
 type restoreDues struct{ session.Batch }
 
 func (w *restoreDues) put(ctx context.Context, s *Store) error {
-	return s.session.WriteBatch(ctx, "write hints", &w.Batch)
+	return s.session.WriteBatch(ctx, "write reminders", &w.Batch)
 }
 
 // restoreTable is a table whose partitions have a header and other rows.

@@ -129,7 +129,7 @@ func bytesKey(iter *gocql.Iter) ([]byte, bool) {
 // all rows. The driver would send nil as null, which no comparison accepts.
 func bytesPart(part []byte) ([]any, error) { return []any{append([]byte{}, part...)}, nil }
 
-// duePartOf returns the key of a partition of hints. The sign bit of the hour is inverted, so that it
+// duePartOf returns the key of a partition of reminders. The sign bit of the hour is inverted, so that it
 // sorts as in the cluster.
 func duePartOf(hour int64, shard int8) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(hour)^signBit), byte(shard))
@@ -167,7 +167,7 @@ func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)},
 // beforeAllInstants is before the instant of any due.
 const beforeAllInstants int64 = math.MinInt64
 
-// dueRow decodes the key of a hint: its instant and the item.
+// dueRow decodes the key of a reminder: its instant and the item.
 func dueRow(row []byte) ([]any, error) {
 	switch {
 	case len(row) == 0:
@@ -178,7 +178,7 @@ func dueRow(row []byte) ([]any, error) {
 	return []any{int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
 }
 
-func dueRowOf(d commit.Due) []byte {
+func dueRowOf(d commit.Reminder) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(d.At)), d.Row()...)
 }
 
@@ -347,7 +347,7 @@ func readDueRows() rowReader {
 		if !iter.Scan(&at.Token, &hour, &shard, &instant, &row, &mts) {
 			return r, at, false, nil
 		}
-		due := commit.DueOf(clock.Instant(instant), row, clock.Instant(mts))
+		due := commit.ReminderOf(clock.Instant(instant), row, clock.Instant(mts))
 		r.Due = &due
 		at.Part, at.Row = duePartOf(hour, shard), dueRowOf(*r.Due)
 		return r, at, true, nil

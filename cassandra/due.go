@@ -16,11 +16,10 @@ import (
 	"carrel/core/commit"
 )
 
-// A hint in this package is a commit.Due, a row of the table due. It has nothing to do with the
-// hints that Cassandra's coordinators keep for nodes that are down.
+// A commit.Reminder is a row of the table due.
 //
-// Every removed hint leaves a tombstone for hours, and a node refuses a read that passes 100,000 of
-// them. So a partition holds the hints of one hour and shard, and an hour that is over and empty is
+// Every removed reminder leaves a tombstone for hours, and a node refuses a read that passes 100,000 of
+// them. So a partition holds the reminders of one hour and shard, and an hour that is over and empty is
 // not read again: a read passes the tombstones of the hours that are listed, and of no others.
 const (
 	// dueShards is the number of partitions of an hour.
@@ -29,7 +28,7 @@ const (
 	// dueScanTimeout limits all reads of one call.
 	dueReadTimeout = 5 * time.Second
 	dueScanTimeout = 4 * dueReadTimeout
-	// dueArrivesWithin is how much later than the note of its hour a hint arrives at most. Both are
+	// dueArrivesWithin is how much later than the note of its hour a reminder arrives at most. Both are
 	// written at the same time.
 	dueArrivesWithin = time.Minute
 )
@@ -38,10 +37,10 @@ const (
 	noteHour    = `INSERT INTO due_hour (part, hour, noted) VALUES (0, ?, 1)`
 	forgetHour  = `DELETE FROM due_hour USING TIMESTAMP ? WHERE part = 0 AND hour = ?`
 	selectHours = `SELECT hour, writetime(noted) FROM due_hour WHERE part = 0 AND hour <= ?`
-	// A hint carries the mts of its state as its timestamp, and so does its removal.
-	putDue    = `INSERT INTO due (hour, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
-	dropDue   = `DELETE FROM due USING TIMESTAMP ? WHERE hour = ? AND shard = ? AND at = ? AND content_id = ?`
-	selectDue = `SELECT at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND at <= ? LIMIT ?`
+	// A reminder carries the mts of its state as its timestamp, and so does its removal.
+	putReminder  = `INSERT INTO due (hour, shard, at, content_id, mts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropReminder = `DELETE FROM due USING TIMESTAMP ? WHERE hour = ? AND shard = ? AND at = ? AND content_id = ?`
+	selectDue    = `SELECT at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND at <= ? LIMIT ?`
 )
 
 // hourOf returns the beginning of the hour of an instant, as hours are stored.
@@ -49,34 +48,34 @@ func hourOf(at clock.Instant) int64 {
 	return at.Time().Truncate(time.Hour).UnixMicro()
 }
 
-// shardOf returns the shard of a hint, given its Due.Row.
+// shardOf returns the shard of a reminder, given its Reminder.Row.
 func shardOf(row string) int8 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(row)) // hash writes never fail
 	return int8(h.Sum32() % dueShards)
 }
 
-// PutDue implements commit.JournalStore.
-func (s journalStore) PutDue(ctx context.Context, d commit.Due) error {
-	const doing = "write a hint"
+// PutReminder implements commit.JournalStore.
+func (s journalStore) PutReminder(ctx context.Context, d commit.Reminder) error {
+	const doing = "write a reminder"
 	hour := hourOf(d.At)
 	return session.ForEach(ctx, 2, 2, func(ctx context.Context, i int) error {
 		if i == 0 {
 			return s.session.Write(ctx, doing, noteHour, hour)
 		}
 		mts := int64(d.MTS)
-		return s.session.WriteStamped(ctx, doing, putDue, hour, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
+		return s.session.WriteStamped(ctx, doing, putReminder, hour, shardOf(d.Row()), int64(d.At), d.Row(), mts, mts)
 	})
 }
 
-// DropDue implements commit.JournalStore.
-func (s journalStore) DropDue(ctx context.Context, d commit.Due) error {
-	return s.session.WriteStamped(ctx, "remove a hint", dropDue, int64(d.MTS), hourOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
+// DropReminder implements commit.JournalStore.
+func (s journalStore) DropReminder(ctx context.Context, d commit.Reminder) error {
+	return s.session.WriteStamped(ctx, "remove a reminder", dropReminder, int64(d.MTS), hourOf(d.At), shardOf(d.Row()), int64(d.At), d.Row())
 }
 
-// DueUntil implements commit.JournalStore. It reads hour by hour, the shards of an hour at the same
-// time, and forgets hours that are over and have no hints.
-func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
+// DueReminders implements commit.JournalStore. It reads hour by hour, the shards of an hour at the same
+// time, and forgets hours that are over and have no reminders.
+func (s journalStore) DueReminders(ctx context.Context, until clock.Instant, limit int) ([]commit.Reminder, error) {
 	ctx, cancel := context.WithTimeout(ctx, dueScanTimeout)
 	defer cancel()
 	hours, err := s.dueHours(ctx, until)
@@ -84,7 +83,7 @@ func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit i
 		return nil, err
 	}
 	var (
-		dues []commit.Due
+		dues []commit.Reminder
 		errs []error
 	)
 	for _, h := range hours {
@@ -105,33 +104,33 @@ func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit i
 	return dues, errors.Join(errs...)
 }
 
-// dueHour is an hour that may have hints, and when that was noted.
+// dueHour is an hour that may have reminders, and when that was noted.
 type dueHour struct {
 	hour  int64
 	noted clock.Instant
 }
 
-// over reports whether all hints of the hour have arrived and are due. Whoever writes another one
+// over reports whether all reminders of the hour have arrived and are due. Whoever writes another one
 // notes the hour again.
 func (h dueHour) over(now clock.Instant) bool {
 	return hourOf(now) > h.hour && now > h.noted.Add(dueArrivesWithin)
 }
 
-// dueHours lists the hours that may have hints, in order.
+// dueHours lists the hours that may have reminders, in order.
 func (s *Store) dueHours(ctx context.Context, until clock.Instant) (hours []dueHour, err error) {
 	var hour, noted int64
-	q := session.Query{Operation: "read hints", Stmt: selectHours, Args: []any{hourOf(until)}}
+	q := session.Query{Operation: "read reminders", Stmt: selectHours, Args: []any{hourOf(until)}}
 	err = s.session.ScanRows(ctx, q, []any{&hour, &noted}, func() {
 		hours = append(hours, dueHour{hour, clock.Instant(noted)})
 	})
 	return hours, err
 }
 
-// duesOf reads the earliest hints of an hour until an instant. If some shards cannot be read, it
-// returns the hints of the others together with the error.
-func (s journalStore) duesOf(ctx context.Context, hour int64, until clock.Instant, limit int) ([]commit.Due, error) {
+// duesOf reads the earliest reminders of an hour until an instant. If some shards cannot be read, it
+// returns the reminders of the others together with the error.
+func (s journalStore) duesOf(ctx context.Context, hour int64, until clock.Instant, limit int) ([]commit.Reminder, error) {
 	var (
-		found [dueShards][]commit.Due
+		found [dueShards][]commit.Reminder
 		errs  [dueShards]error
 	)
 	err := session.ForEach(ctx, dueShards, dueShards, func(ctx context.Context, shard int) error {
@@ -141,26 +140,27 @@ func (s journalStore) duesOf(ctx context.Context, hour int64, until clock.Instan
 		return nil
 	})
 	all := slices.Concat(found[:]...)
-	slices.SortFunc(all, func(a, b commit.Due) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Row(), b.Row())) })
+	slices.SortFunc(all, func(a, b commit.Reminder) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Row(), b.Row())) })
 	return all[:min(len(all), limit)], errors.Join(append(errs[:], err)...)
 }
 
-// readDues reads the earliest hints of a partition until an instant.
-func (s journalStore) readDues(ctx context.Context, hour int64, shard int8, until clock.Instant, limit int) (dues []commit.Due, err error) {
+// readDues reads the earliest reminders of a partition until an instant.
+func (s journalStore) readDues(ctx context.Context, hour int64, shard int8, until clock.Instant,
+	limit int) (dues []commit.Reminder, err error) {
 	var (
 		at, mts int64
 		row     string
 	)
-	q := session.Query{Operation: "read hints", Stmt: selectDue, Args: []any{hour, shard, int64(until), limit}}
+	q := session.Query{Operation: "read reminders", Stmt: selectDue, Args: []any{hour, shard, int64(until), limit}}
 	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
 		if !iter.Scan(&at, &row, &mts) {
 			return false
 		}
-		dues = append(dues, commit.DueOf(clock.Instant(at), row, clock.Instant(mts)))
+		dues = append(dues, commit.ReminderOf(clock.Instant(at), row, clock.Instant(mts)))
 		return true
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the hints of the hour from %s, shard %d: %w", clock.Instant(hour), shard, err)
+		return nil, fmt.Errorf("the reminders of the hour from %s, shard %d: %w", clock.Instant(hour), shard, err)
 	}
 	return dues, nil
 }

@@ -27,7 +27,7 @@ func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, n i
 		b := s.session.Driver().NewBatch(gocql.UnloggedBatch).WithContext(ctx)
 		for k := range batch {
 			at := from.Add(time.Minute / time.Duration(n) * time.Duration(i*batch+k))
-			b.Query(dropDue, int64(at), hourOf(at), shardOf(string(id)), int64(at), string(id))
+			b.Query(dropReminder, int64(at), hourOf(at), shardOf(string(id)), int64(at), string(id))
 		}
 		return s.session.Driver().ExecuteBatch(b)
 	})
@@ -36,20 +36,20 @@ func purge(t *testing.T, s *Store, id library.ContentID, from clock.Instant, n i
 	}
 }
 
-// hintAt writes a hint and returns it.
-func hintAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) commit.Due {
+// reminderAt writes a reminder and returns it.
+func reminderAt(t *testing.T, s *Store, at clock.Instant, id library.ContentID) commit.Reminder {
 	t.Helper()
-	d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: at - 1}
-	if err := s.Journal.PutDue(t.Context(), d); err != nil {
+	d := commit.Reminder{At: at, Kind: commit.Content, Key: string(id), MTS: at - 1}
+	if err := s.Journal.PutReminder(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// wantDues compares the hints that are due.
-func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...commit.Due) {
+// wantDues compares the reminders that are due.
+func wantDues(t *testing.T, s *Store, when string, until clock.Instant, want ...commit.Reminder) {
 	t.Helper()
-	got, err := s.Journal.DueUntil(t.Context(), until, 100)
+	got, err := s.Journal.DueReminders(t.Context(), until, 100)
 	if err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
@@ -72,78 +72,78 @@ func dayInstant(year, month, d int) clock.Instant {
 }
 
 // TestDue_UnreadablePartitionHidesNoOthers: if a partition has more tombstones than a read may pass,
-// the hints of others are returned with the error, and its hour stays.
+// the reminders of others are returned with the error, and its hour stays.
 func TestDue_UnreadablePartitionHidesNoOthers(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
 	first, bad := dayInstant(2030, 5, 5), idOfShard(3)
 	purge(t, s, bad, first+1000, node.Tombstones(t)/10*12)
-	var want []commit.Due
+	var want []commit.Reminder
 	for shard := range int8(dueShards) {
-		d := hintAt(t, s, first.Add(30*time.Minute), idOfShard(shard))
+		d := reminderAt(t, s, first.Add(30*time.Minute), idOfShard(shard))
 		if shard != 3 {
 			want = append(want, d)
 		}
 	}
-	slices.SortFunc(want, func(a, b commit.Due) int { return strings.Compare(a.Row(), b.Row()) })
-	want = append(want, hintAt(t, s, first.Add(time.Hour), bad)) // in the next hour
+	slices.SortFunc(want, func(a, b commit.Reminder) int { return strings.Compare(a.Row(), b.Row()) })
+	want = append(want, reminderAt(t, s, first.Add(time.Hour), bad)) // in the next hour
 	for _, when := range []time.Duration{2 * time.Hour, 3 * time.Hour} {
-		got, err := s.Journal.DueUntil(t.Context(), first.Add(when), 100)
+		got, err := s.Journal.DueReminders(t.Context(), first.Add(when), 100)
 		if err == nil {
 			t.Error("no error for the partition that cannot be read")
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the hints returned with the error:\n%s", diff)
+			t.Errorf("the reminders returned with the error:\n%s", diff)
 		}
-		for _, d := range want { // so that the hour has no hint that can be read
-			if err := s.Journal.DropDue(t.Context(), d); err != nil {
+		for _, d := range want { // so that the hour has no reminder that can be read
+			if err := s.Journal.DropReminder(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
 		want = nil
 	}
 	if hours, err := s.dueHours(t.Context(), first.Add(3*time.Hour)); err != nil || len(hours) != 1 || hours[0].hour != int64(first) {
-		t.Errorf("the hours that may have hints: %v, %v", hours, err)
+		t.Errorf("the hours that may have reminders: %v, %v", hours, err)
 	}
 }
 
-// TestDue_FindsHintsOfOtherProcesses: a hint is found at once, also one of a time that was read.
-func TestDue_FindsHintsOfOtherProcesses(t *testing.T) {
+// TestDue_FindsRemindersOfOtherProcesses: a reminder is found at once, also one of a time that was read.
+func TestDue_FindsRemindersOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	s, other := open(t, o), open(t, o)
 	first := dayInstant(2030, 5, 5)
 	now := first.Add(10 * time.Hour)
-	stored := hintAt(t, s, first.Add(time.Hour), "c:t:kept")
+	stored := reminderAt(t, s, first.Add(time.Hour), "c:t:kept")
 	wantDues(t, s, "at the start", now, stored)
-	late := hintAt(t, other, first.Add(2*time.Hour), "c:t:late")
-	wantDues(t, s, "a hint of another process", now, stored, late)
-	if err := other.Journal.DropDue(t.Context(), late); err != nil {
+	late := reminderAt(t, other, first.Add(2*time.Hour), "c:t:late")
+	wantDues(t, s, "a reminder of another process", now, stored, late)
+	if err := other.Journal.DropReminder(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
-	wantDues(t, s, "a hint that another process has removed", now, stored)
-	again := hintAt(t, other, first.Add(3*time.Hour-1), "c:t:again")
-	wantDues(t, s, "a hint of an hour that was forgotten", now, stored, again)
+	wantDues(t, s, "a reminder that another process has removed", now, stored)
+	again := reminderAt(t, other, first.Add(3*time.Hour-1), "c:t:again")
+	wantDues(t, s, "a reminder of an hour that was forgotten", now, stored, again)
 }
 
-// TestDue_ListsTheEarliestUntilTheyAreDropped: a hint that cannot be dropped stays listed, and the
+// TestDue_ListsTheEarliestUntilTheyAreDropped: a reminder that cannot be dropped stays listed, and the
 // limit does not hide those after it.
 func TestDue_ListsTheEarliestUntilTheyAreDropped(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
 	first := dayInstant(2030, 5, 5)
-	stays := hintAt(t, s, first+5, "c:t:stays")
-	var all []commit.Due
+	stays := reminderAt(t, s, first+5, "c:t:stays")
+	var all []commit.Reminder
 	for n := range 30 { // at two instants, half of them of one partition
-		all = append(all, hintAt(t, s, first.Add(time.Duration(n%2)*time.Hour), library.ContentID(fmt.Sprintf("%s-%d", idOfShard(2), n))))
+		all = append(all, reminderAt(t, s, first.Add(time.Duration(n%2)*time.Hour), library.ContentID(fmt.Sprintf("%s-%d", idOfShard(2), n))))
 	}
 	seen := map[string]bool{}
 	for range 40 {
-		got, err := s.Journal.DueUntil(t.Context(), first.Add(20*time.Hour), 5)
+		got, err := s.Journal.DueReminders(t.Context(), first.Add(20*time.Hour), 5)
 		if err != nil || len(got) == 0 || len(got) > 5 || !slices.Contains(got, stays) && len(seen) >= len(all)/2 {
 			t.Fatalf("%v, %v", got, err)
 		}
-		if !slices.IsSortedFunc(got, func(a, b commit.Due) int { return int(a.At - b.At) }) {
+		if !slices.IsSortedFunc(got, func(a, b commit.Reminder) int { return int(a.At - b.At) }) {
 			t.Errorf("not the earliest first: %v", got)
 		}
 		for _, d := range got {
@@ -154,7 +154,7 @@ func TestDue_ListsTheEarliestUntilTheyAreDropped(t *testing.T) {
 				t.Errorf("%s was listed after it was dropped", d.Key)
 			}
 			seen[d.Key] = true
-			if err := s.Journal.DropDue(t.Context(), d); err != nil {
+			if err := s.Journal.DropReminder(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -164,17 +164,17 @@ func TestDue_ListsTheEarliestUntilTheyAreDropped(t *testing.T) {
 	}
 }
 
-// TestDue_ReadsHoursWithHintsOnly: an hour that is over and has no hints is forgotten, and not before
-// all its hints have arrived.
-func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
+// TestDue_ReadsHoursWithRemindersOnly: an hour that is over and has no reminders is forgotten, and not before
+// all its reminders have arrived.
+func TestDue_ReadsHoursWithRemindersOnly(t *testing.T) {
 	t.Parallel()
 	o := options(t)
 	counts := new(counter)
 	o.Observe = counts.add
 	s := open(t, o)
 	first := dayInstant(2030, 5, 5)
-	old, late := hintAt(t, s, first+7, "c:t:old"), hintAt(t, s, first.Add(300*day)+9, "c:t:late")
-	until := func(at clock.Instant, want ...commit.Due) map[string]int {
+	old, late := reminderAt(t, s, first+7, "c:t:old"), reminderAt(t, s, first.Add(300*day)+9, "c:t:late")
+	until := func(at clock.Instant, want ...commit.Reminder) map[string]int {
 		t.Helper()
 		counts.take()
 		wantDues(t, s, at.String(), at, want...)
@@ -182,10 +182,10 @@ func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
 	}
 	until(first.Add(-day))
 	until(first + 6)
-	if n := until(first.Add(200*day), old)["read hints ok"]; n != 1+dueShards {
-		t.Errorf("%d reads for one hour with a hint within 200 days", n)
+	if n := until(first.Add(200*day), old)["read reminders ok"]; n != 1+dueShards {
+		t.Errorf("%d reads for one hour with a reminder within 200 days", n)
 	}
-	if err := s.Journal.DropDue(t.Context(), old); err != nil {
+	if err := s.Journal.DropReminder(t.Context(), old); err != nil {
 		t.Fatal(err)
 	}
 	if n := until(first.Add(time.Hour) - 1)["forget an hour ok"]; n != 0 {
@@ -194,13 +194,13 @@ func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
 	if n := until(first.Add(time.Hour))["forget an hour ok"]; n != 1 {
 		t.Error("an hour that is over was not forgotten")
 	}
-	if n := until(first.Add(299 * day))["read hints ok"]; n != 1 {
-		t.Errorf("%d reads for 299 days without hints", n)
+	if n := until(first.Add(299 * day))["read reminders ok"]; n != 1 {
+		t.Errorf("%d reads for 299 days without reminders", n)
 	}
-	if err := s.Journal.DropDue(t.Context(), late); err != nil {
+	if err := s.Journal.DropReminder(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
-	// The hint of a past hour may arrive a little later than the note.
+	// The reminder of a past hour may arrive a little later than the note.
 	past := clock.Of(time.Now()).Add(-day)
 	if err := s.session.Write(t.Context(), "note an hour", noteHour, hourOf(past)); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestDue_ReadsHoursWithHintsOnly(t *testing.T) {
 		t.Error("an hour was forgotten right after it was noted")
 	}
 	if n := until(clock.Of(time.Now()).Add(2 * dueArrivesWithin))["forget an hour ok"]; n != 1 {
-		t.Error("an empty hour was not forgotten after its hints must have arrived")
+		t.Error("an empty hour was not forgotten after its reminders must have arrived")
 	}
 }
 
@@ -222,8 +222,8 @@ func TestDue_KeepsAnHourThatIsNotedAgain(t *testing.T) {
 	var reads atomic.Int64
 	o.Observe = func(_ context.Context, seen session.Observation) {
 		// After the hours and all shards were read.
-		if seen.Operation == "read hints" && reads.Add(1) == 1+dueShards {
-			hintAt(t, other, at, "c:t:again")
+		if seen.Operation == "read reminders" && reads.Add(1) == 1+dueShards {
+			reminderAt(t, other, at, "c:t:again")
 		}
 	}
 	s := open(t, o)
@@ -231,14 +231,14 @@ func TestDue_KeepsAnHourThatIsNotedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantDues(t, s, "while another process writes one", at.Add(day))
-	wantDues(t, s, "after that", at.Add(day), commit.Due{At: at, Kind: commit.Content, Key: "c:t:again", MTS: at - 1})
+	wantDues(t, s, "after that", at.Add(day), commit.Reminder{At: at, Kind: commit.Content, Key: "c:t:again", MTS: at - 1})
 }
 
-// TestDue_ArePutByACopy: the hints of a copy are listed as those that PutDue writes.
+// TestDue_ArePutByACopy: the reminders of a copy are listed as those that PutReminder writes.
 func TestDue_ArePutByACopy(t *testing.T) {
 	t.Parallel()
 	s := open(t, options(t))
-	d := commit.Due{At: dayInstant(2030, 5, 5) + 8, Kind: commit.Content, Key: "c:t:copied", MTS: 7}
+	d := commit.Reminder{At: dayInstant(2030, 5, 5) + 8, Kind: commit.Content, Key: "c:t:copied", MTS: 7}
 	if err := s.PutRows(t.Context(), []archive.Row{{Due: &d}}); err != nil {
 		t.Fatal(err)
 	}

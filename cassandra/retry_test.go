@@ -157,11 +157,11 @@ func TestHedging_RepeatableStatementsAreSentTwice(t *testing.T) {
 			return s.Directory.DropDirectory(ctx, []principal.DirectoryRow{{DirectoryKey: principal.DirectoryKey{Name: "bob"},
 				Principal: "u:t:bob", MTS: 1}})
 		}},
-		{"a hint", "write a hint", func(ctx context.Context) error {
-			return s.Journal.PutDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
+		{"a reminder", "write a reminder", func(ctx context.Context) error {
+			return s.Journal.PutReminder(ctx, commit.Reminder{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
-		{"the removal of a hint", "remove a hint", func(ctx context.Context) error {
-			return s.Journal.DropDue(ctx, commit.Due{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
+		{"the removal of a reminder", "remove a reminder", func(ctx context.Context) error {
+			return s.Journal.DropReminder(ctx, commit.Reminder{At: someTime, Kind: commit.Content, Key: "c:t:due", MTS: clock.Instant(next())})
 		}},
 		{"the deletion of an in-flight list", "drop an in-flight list",
 			func(ctx context.Context) error { return s.Journal.DeleteInFlightList(ctx, "list", next()) }},

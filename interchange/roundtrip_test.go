@@ -328,7 +328,7 @@ func TestImport_AcceptsItemsThatHaveExpired(t *testing.T) {
 	if export := exported(t, s); strings.Contains(export, "c:demo:old") {
 		t.Errorf("an expired item is exported:\n%s", export)
 	}
-	dues, err := store.Journal.DueUntil(t.Context(), at, 10)
+	dues, err := store.Journal.DueReminders(t.Context(), at, 10)
 	if err != nil || len(dues) != 1 {
 		t.Errorf("it will not be deleted: %v, %v", dues, err)
 	}

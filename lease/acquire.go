@@ -190,7 +190,7 @@ func (s *Service) create(ctx context.Context, m commit.Mutation, id ID, owner pr
 			Deadline: now.Add(min(in.ttl(), provisionalTTL)),
 			Fence:    int64(s.engine.StoreNow()), Documents: in.Documents, Request: m.Request.Row(now, nil),
 		}
-		if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
+		if err := s.putReminder(ctx, l, l.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; nothing was changed, try again")
 		}
 		return s.write(l), nil
@@ -285,7 +285,7 @@ func (s *Service) extend(ctx context.Context, l *Lease, whole clock.Instant, fen
 			return nil, tooLate()
 		}
 		tried = true
-		if err := s.putDue(ctx, &after, after.releaseAt()); err != nil {
+		if err := s.putReminder(ctx, &after, after.releaseAt()); err != nil {
 			return nil, fault.Unavailablef(err, "the store did not take the lease; no key was leased, try again")
 		}
 		return s.write(&after), nil

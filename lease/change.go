@@ -130,7 +130,7 @@ func (s *Service) changeWith(ctx context.Context, id ID, plan func(ctx context.C
 			return commit.Nothing, err
 		}
 		if before.State == Confirmed {
-			if err := s.putDue(ctx, l, l.releaseAt()); err != nil {
+			if err := s.putReminder(ctx, l, l.releaseAt()); err != nil {
 				return nil, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")
 			}
 		}

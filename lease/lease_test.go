@@ -89,12 +89,12 @@ func (h leases) wantNoClaims() {
 	}
 }
 
-// runDue handles the hints that are due by the clock of svc.
+// runDue handles the reminders that are due by the clock of svc.
 func (h leases) runDue(svc *domain.Services) {
 	h.T.Helper()
 	ctx := h.T.Context()
 	for {
-		dues, err := h.Store.Journal.DueUntil(ctx, clock.Of(time.Now().Add(48*time.Hour)), 1000)
+		dues, err := h.Store.Journal.DueReminders(ctx, clock.Of(time.Now().Add(48*time.Hour)), 1000)
 		if err != nil {
 			h.T.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func (h leases) runDue(svc *domain.Services) {
 			}
 			if gone {
 				done++
-				if err := h.Store.Journal.DropDue(ctx, d); err != nil {
+				if err := h.Store.Journal.DropReminder(ctx, d); err != nil {
 					h.T.Fatal(err)
 				}
 			}
@@ -422,9 +422,9 @@ func TestSweep_KeepsTheRowForADay(t *testing.T) {
 	if _, err := h.Leases.Confirm(ctx, end(confirmed)); fault.ReasonOf(err) != fault.ReasonConfirmed {
 		t.Errorf("the confirmed lease: %v", err)
 	}
-	dues, err := h.Store.Journal.DueUntil(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
+	dues, err := h.Store.Journal.DueReminders(ctx, clock.Of(time.Now().Add(100*time.Hour)), 100)
 	if err != nil || len(dues) != 0 {
-		t.Errorf("hints remain: %v, %v", dues, err)
+		t.Errorf("reminders remain: %v, %v", dues, err)
 	}
 	h.wantAvailable(h.nextDay.Leases, map[string]bool{"a": true, "b": true, "c": false, "d": true})
 	h.WantClean()

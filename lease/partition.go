@@ -28,8 +28,8 @@ func (s *Service) Partition(ctx context.Context, globalID string, key *commit.Re
 		a := s.write(claimed)
 		insert := a.Commit
 		a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
-			// This hint is for removing the row. If it is lost, the scrubber removes the row.
-			if err := s.putDue(ctx, claimed, claimed.Deadline.Add(keptFor)); err != nil {
+			// This reminder is for removing the row. If it is lost, the scrubber removes the row.
+			if err := s.putReminder(ctx, claimed, claimed.Deadline.Add(keptFor)); err != nil {
 				return commit.Verdict{}, err
 			}
 			return insert(ctx, writer)

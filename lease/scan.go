@@ -8,7 +8,7 @@ import (
 	"carrel/core/clock"
 )
 
-// missedAfter is how late a lease may be swept. After that, its hint counts as lost.
+// missedAfter is how late a lease may be swept. After that, its reminder counts as lost.
 const missedAfter = time.Minute
 
 // Scanned is a lease as the repair of derived rows needs it. Lists of the leases of users are scanned
@@ -53,7 +53,7 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]Scanned, err
 	return all, nil
 }
 
-// Sweep sweeps a lease as its hint at the deadline would.
+// Sweep sweeps a lease as its reminder at the deadline would.
 func (s *Service) Sweep(ctx context.Context, id ID) error {
 	l, err := s.read(ctx, id)
 	if err != nil || l == nil {

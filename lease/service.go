@@ -13,9 +13,9 @@ import (
 	"carrel/principal"
 )
 
-// dueStore keeps hints. commit.JournalStore implements it.
+// dueStore keeps reminders. commit.JournalStore implements it.
 type dueStore interface {
-	PutDue(ctx context.Context, d commit.Due) error
+	PutReminder(ctx context.Context, d commit.Reminder) error
 }
 
 // Config is what the Service of leases needs.

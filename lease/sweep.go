@@ -17,13 +17,13 @@ const keptFor = 24 * time.Hour
 // keep the fencing number of the lease for the next owner of a key.
 func (l *Lease) releaseAt() clock.Instant { return l.Deadline.Add(claim.RememberedFor) }
 
-// putDue stores a hint to sweep a lease at a time.
-func (s *Service) putDue(ctx context.Context, l *Lease, at clock.Instant) error {
-	return s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Lease, Key: string(l.ID), MTS: s.engine.MTS(l.CreatedAt)})
+// putReminder stores a reminder to sweep a lease at a time.
+func (s *Service) putReminder(ctx context.Context, l *Lease, at clock.Instant) error {
+	return s.dues.PutReminder(ctx, commit.Reminder{At: at, Kind: commit.Lease, Key: string(l.ID), MTS: s.engine.MTS(l.CreatedAt)})
 }
 
-// expire acts on a hint. It is the Expire function of the commit.Handler.
-func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err error) {
+// expire acts on a reminder. It is the Expire function of the commit.Handler.
+func (s *Service) expire(ctx context.Context, d commit.Reminder) (done bool, err error) {
 	l, err := s.read(ctx, ID(d.Key))
 	if err != nil || l == nil || l.State == Confirmed {
 		return err == nil, err
@@ -32,10 +32,10 @@ func (s *Service) expire(ctx context.Context, d commit.Due) (done bool, err erro
 }
 
 // sweep makes a lease expire if its deadline has passed, removes the claims of an ended lease once
-// they need not be remembered, and removes its row a day after its deadline. hint is the time of a hint,
-// and done reports whether that hint can be removed: if the deadline was extended, the lease has a later
-// hint.
-func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done bool, err error) {
+// they need not be remembered, and removes its row a day after its deadline. reminder is the time of a reminder,
+// and done reports whether that reminder can be removed: if the deadline was extended, the lease has a later
+// reminder.
+func (s *Service) sweep(ctx context.Context, l *Lease, reminder clock.Instant) (done bool, err error) {
 	if l, err = s.expireIfOverdue(ctx, l); err != nil {
 		return false, err
 	}
@@ -43,14 +43,14 @@ func (s *Service) sweep(ctx context.Context, l *Lease, hint clock.Instant) (done
 	case l.State == Confirmed:
 		return true, nil
 	case !l.Ended() || l.releaseAt() > s.engine.Now():
-		return l.releaseAt() > hint, nil // not due yet by this clock
+		return l.releaseAt() > reminder, nil // not due yet by this clock
 	}
 	if err := s.release(ctx, l); err != nil {
 		return false, err
 	}
 	last := l.Deadline.Add(keptFor)
 	if last > s.engine.Now() {
-		err := s.putDue(ctx, l, last)
+		err := s.putReminder(ctx, l, last)
 		return err == nil, err
 	}
 	err = s.store.DropLease(ctx, l.ID, l.Seq)

@@ -245,12 +245,12 @@ func TestAcquire_ExpiredLeaseIsNotReturned(t *testing.T) {
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
 }
 
-// A lease has a hint for the end of its full time before it is extended, and the hint for its
+// A lease has a reminder for the end of its full time before it is extended, and the reminder for its
 // first deadline is removed.
-func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
+func TestAcquire_PutsAReminderForItsFullTime(t *testing.T) {
 	h, f := newFaulty(t)
 	deadlines := func() (all []clock.Instant) {
-		dues, err := h.Store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
+		dues, err := h.Store.Journal.DueReminders(t.Context(), clock.Of(time.Now().Add(48*time.Hour)), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,18 +267,18 @@ func TestAcquire_PutsAHintForItsFullTime(t *testing.T) {
 	a := h.acquire(h.Leases, h.ann, hour, "a")
 	first, last := a.Lease.CreatedAt.Add(halfAMinute+claim.RememberedFor), a.Lease.Deadline.Add(claim.RememberedFor)
 	if len(before) != 2 || before[0] != first || before[1] != last {
-		t.Errorf("the hints are at %v, the deadline is %d", before, a.Lease.Deadline)
+		t.Errorf("the reminders are at %v, the deadline is %d", before, a.Lease.Deadline)
 	}
 	h.runDue(h.late)
 	if after := deadlines(); len(after) != 1 || after[0] != last {
-		t.Errorf("after the first one was done the hints are at %v", after)
+		t.Errorf("after the first one was done the reminders are at %v", after)
 	}
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
 	h.runDue(h.After(time.Hour + 2*time.Minute))
 	h.wantNoClaims()
 }
 
-// The scrubber sweeps a lease as the hint does: an extended lease is not changed.
+// The scrubber sweeps a lease as the reminder does: an extended lease is not changed.
 func TestSweep_KeepsALeaseWithItsFullTime(t *testing.T) {
 	h := newLeases(t, nil)
 	a := h.acquire(h.Leases, h.ann, hour, "a")
@@ -288,13 +288,13 @@ func TestSweep_KeepsALeaseWithItsFullTime(t *testing.T) {
 	h.wantAvailable(h.late.Leases, map[string]bool{"a": false})
 }
 
-// A hint for the deadline is kept if it is handled too early, as after a clock was set back.
-func TestSweep_KeepsAHintThatIsTooEarly(t *testing.T) {
+// A reminder for the deadline is kept if it is handled too early, as after a clock was set back.
+func TestSweep_KeepsAReminderThatIsTooEarly(t *testing.T) {
 	h := newLeases(t, nil)
 	h.acquire(h.Leases, h.ann, nil, "a")
-	dues, err := h.Store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)
+	dues, err := h.Store.Journal.DueReminders(t.Context(), clock.Of(time.Now().Add(time.Hour)), 10)
 	if err != nil || len(dues) != 1 {
-		t.Fatalf("the hints: %+v, %v", dues, err)
+		t.Fatalf("the reminders: %+v, %v", dues, err)
 	}
 	if gone, err := h.After(0).Background().Expire(t.Context(), dues[0]); gone || err != nil {
 		t.Errorf("it is done: %t, %v", gone, err)

@@ -150,18 +150,19 @@ func TestUpdateContent_ExpiryChangesNeitherVersionNorPosition(t *testing.T) {
 		after.LastModified != before.LastModified || after.Position != before.Position {
 		t.Errorf("after setting expiresAt: %+v", after)
 	}
-	dues, err := h.Store.Journal.DueUntil(t.Context(), until, 10)
-	if err != nil || !slices.Contains(dues, commit.Due{At: until, Kind: commit.Content, Key: string(id), MTS: after.MTS}) {
-		t.Errorf("the hint is missing: %v, %v", dues, err)
+	dues, err := h.Store.Journal.DueReminders(t.Context(), until, 10)
+	if err != nil || !slices.Contains(dues, commit.Reminder{At: until, Kind: commit.Content, Key: string(id), MTS: after.MTS}) {
+		t.Errorf("the reminder is missing: %v, %v", dues, err)
 	}
-	if done, err := h.Background().Expire(t.Context(), commit.Due{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
+	if done, err := h.Background().Expire(t.Context(), commit.Reminder{At: until, Kind: commit.Content, Key: string(id)}); err != nil || done {
 		t.Errorf("an hour early it reported done (%v, %v)", done, err)
 	}
 	if h.Content(id).State != commit.Live {
 		t.Error("it expired an hour early")
 	}
-	if done, err := h.Background().Expire(t.Context(), commit.Due{At: until - 1, Kind: commit.Content, Key: string(id)}); err != nil || !done {
-		t.Errorf("a stale hint must be dropped: %v, %v", done, err)
+	if done, err := h.Background().Expire(t.Context(), commit.Reminder{At: until - 1, Kind: commit.Content, Key: string(id)}); err != nil ||
+		!done {
+		t.Errorf("a stale reminder must be dropped: %v, %v", done, err)
 	}
 	h.WantClean()
 }

@@ -56,7 +56,7 @@ func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(
 type attempt struct {
 	entry  InFlight // without ID
 	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
-	stale  *commit.Due // the hint that is obsolete once the commit has applied; nil: none
+	stale  *commit.Reminder // the reminder that is obsolete once the commit has applied; nil: none
 	// former is the claim of a name that the change gives up; nil: none.
 	former *claim.Former
 	// withdraws reports that the change only frees space or withdraws access (commit.Attempt).
@@ -100,7 +100,7 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 	if err != nil || !ok {
 		return InFlight{}, false, err
 	}
-	s.dropHint(ctx, last.stale)
+	s.dropReminder(ctx, last.stale)
 	s.claims.DropFormer(ctx, last.former, s.log)
 	e = last.entry
 	e.ID, e.Decided = entry, true

@@ -204,7 +204,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 		h.Page, further = text.Page, text.Rows
 	}
 	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
-	if err := s.putHint(ctx, &h); err != nil {
+	if err := s.putReminder(ctx, &h); err != nil {
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}
 	causes := reasonsOfRoles(&h, rows)

@@ -29,7 +29,7 @@ func (s *Service) DeleteContent(ctx context.Context, v *principal.Viewer, in Del
 			}
 			libraries := t.header.Members
 			a, after := s.planDelete(&t.header, m.Request.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: t.header.Seq + 1}.encode()))
-			a.stale = staleHint(&t.header, after)
+			a.stale = staleReminder(&t.header, after)
 			a.entry.Causes = reasonForAll(ReasonDeleted)
 			return a, libraries, nil
 		})

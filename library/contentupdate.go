@@ -90,10 +90,10 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	a := s.contentAttempt(e, c)
 	a.withdraws = after.Visibility < h.Visibility
 	if expiry {
-		if err := s.putHint(ctx, &after); err != nil {
+		if err := s.putReminder(ctx, &after); err != nil {
 			return nil, 0, fault.Unavailablef(err, "the store did not take the change; nothing was changed, try again")
 		}
-		a.stale = staleHint(h, &after)
+		a.stale = staleReminder(h, &after)
 	}
 	return a, libraries, nil
 }

@@ -20,32 +20,32 @@ import (
 	"carrel/repair"
 )
 
-// hints is a store that calls functions of a test for removals of hints, and for commits.
-type hints struct {
+// reminders is a store that calls functions of a test for removals of reminders, and for commits.
+type reminders struct {
 	commit.JournalStore
 	library.ContentStore
 	mu     sync.Mutex
-	drop   func(ctx context.Context, d commit.Due) error           // nil: as the store does it
+	drop   func(ctx context.Context, d commit.Reminder) error      // nil: as the store does it
 	commit func(c *library.ContentCommit) (*commit.Verdict, error) // nil, or nil results: as the store does it
 }
 
-func (h *hints) set(change func(*hints)) {
+func (h *reminders) set(change func(*reminders)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change(h)
 }
 
-func (h *hints) DropDue(ctx context.Context, d commit.Due) error {
+func (h *reminders) DropReminder(ctx context.Context, d commit.Reminder) error {
 	h.mu.Lock()
 	drop := h.drop
 	h.mu.Unlock()
 	if drop != nil {
 		return drop(ctx, d)
 	}
-	return h.JournalStore.DropDue(ctx, d)
+	return h.JournalStore.DropReminder(ctx, d)
 }
 
-func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
+func (h *reminders) Commit(ctx context.Context, c *library.ContentCommit) (commit.Verdict, error) {
 	h.mu.Lock()
 	write := h.commit
 	h.mu.Unlock()
@@ -57,9 +57,9 @@ func (h *hints) Commit(ctx context.Context, c *library.ContentCommit) (commit.Ve
 	return h.ContentStore.Commit(ctx, c)
 }
 
-// hinted is a fixture with ann on such a store.
-func hinted(t *testing.T) (*domaintest.Fixture, *hints) {
-	s := new(hints)
+// withReminders is a fixture with ann on such a store.
+func withReminders(t *testing.T) (*domaintest.Fixture, *reminders) {
+	s := new(reminders)
 	h := domaintest.New(t, func(store *domain.Store) {
 		s.JournalStore, s.ContentStore, store.Journal, store.Contents = store.Journal, store.Contents, s, s
 	})
@@ -81,27 +81,27 @@ func mustSetExpiry(h *domaintest.Fixture, id library.ContentID, at *clock.Instan
 	}
 }
 
-// hintsIn lists all hints once the background work is done.
-func hintsIn(h *domaintest.Fixture) []commit.Due {
+// remindersIn lists all reminders once the background work is done.
+func remindersIn(h *domaintest.Fixture) []commit.Reminder {
 	h.T.Helper()
 	h.Quiet()
 	h.Runtime.Close() // waits for all tasks; others may be started after it
-	dues, err := h.Store.Journal.DueUntil(h.T.Context(), clock.Of(h.Runtime.Now().AddDate(100, 0, 0)), 1000)
+	dues, err := h.Store.Journal.DueReminders(h.T.Context(), clock.Of(h.Runtime.Now().AddDate(100, 0, 0)), 1000)
 	if err != nil {
 		h.T.Fatal(err)
 	}
 	return dues
 }
 
-// wantHints compares the instants of all hints with those wanted.
-func wantHints(h *domaintest.Fixture, when string, want ...clock.Instant) {
+// wantReminders compares the instants of all reminders with those wanted.
+func wantReminders(h *domaintest.Fixture, when string, want ...clock.Instant) {
 	h.T.Helper()
 	var got []clock.Instant
-	for _, d := range hintsIn(h) {
+	for _, d := range remindersIn(h) {
 		got = append(got, d.At)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		h.T.Errorf("hints after %s (-want +got):\n%s", when, diff)
+		h.T.Errorf("reminders after %s (-want +got):\n%s", when, diff)
 	}
 }
 
@@ -110,77 +110,77 @@ func hoursFromNow(h *domaintest.Fixture, n int) *clock.Instant {
 	return &at
 }
 
-// TestExpiry_FormerHintsAreRemoved: however often expiresAt changes, one hint is kept: that of the
+// TestExpiry_FormerRemindersAreRemoved: however often expiresAt changes, one reminder is kept: that of the
 // present time.
-func TestExpiry_FormerHintsAreRemoved(t *testing.T) {
-	h, _ := hinted(t)
+func TestExpiry_FormerRemindersAreRemoved(t *testing.T) {
+	h, _ := withReminders(t)
 	id := h.Note("a", principal.Public)
 	for n := range 20 {
 		mustSetExpiry(h, id, hoursFromNow(h, 2+n))
 	}
-	wantHints(h, "20 changes", *hoursFromNow(h, 21))
+	wantReminders(h, "20 changes", *hoursFromNow(h, 21))
 	mustSetExpiry(h, id, hoursFromNow(h, 21))
-	wantHints(h, "a change to the same time", *hoursFromNow(h, 21))
+	wantReminders(h, "a change to the same time", *hoursFromNow(h, 21))
 	h.Update(id, "b", principal.Private)
-	wantHints(h, "a change of something else", *hoursFromNow(h, 21))
+	wantReminders(h, "a change of something else", *hoursFromNow(h, 21))
 	mustSetExpiry(h, id, nil)
-	wantHints(h, "clearing")
+	wantReminders(h, "clearing")
 	for range 3 {
 		mustSetExpiry(h, id, hoursFromNow(h, 5))
 		mustSetExpiry(h, id, hoursFromNow(h, 6))
 		mustSetExpiry(h, id, hoursFromNow(h, 5))
 	}
-	wantHints(h, "changes to and fro", *hoursFromNow(h, 5))
+	wantReminders(h, "changes to and fro", *hoursFromNow(h, 5))
 	h.Delete(id)
-	wantHints(h, "deletion")
+	wantReminders(h, "deletion")
 }
 
-// TestExpiry_LateRemovalKeepsTheNewHint: expiresAt is changed and then set back to the former time.
-// The removal of the former hint comes late, and does not remove the new hint of the same time.
-func TestExpiry_LateRemovalKeepsTheNewHint(t *testing.T) {
-	h, s := hinted(t)
+// TestExpiry_LateRemovalKeepsTheNewReminder: expiresAt is changed and then set back to the former time.
+// The removal of the former reminder comes late, and does not remove the new reminder of the same time.
+func TestExpiry_LateRemovalKeepsTheNewReminder(t *testing.T) {
+	h, s := withReminders(t)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, hoursFromNow(h, 5))
 	release := make(chan struct{})
-	s.set(func(s *hints) {
-		s.drop = func(ctx context.Context, d commit.Due) error {
+	s.set(func(s *reminders) {
+		s.drop = func(ctx context.Context, d commit.Reminder) error {
 			<-release
-			return s.JournalStore.DropDue(ctx, d)
+			return s.JournalStore.DropReminder(ctx, d)
 		}
 	})
 	mustSetExpiry(h, id, hoursFromNow(h, 6)) // the answer does not wait for the removal
 	mustSetExpiry(h, id, hoursFromNow(h, 5))
 	close(release)
-	wantHints(h, "late removals", *hoursFromNow(h, 5))
+	wantReminders(h, "late removals", *hoursFromNow(h, 5))
 	if got := h.Content(id); got.ExpiresAt == nil || *got.ExpiresAt != *hoursFromNow(h, 5) {
 		t.Errorf("the item expires at %v", got.ExpiresAt)
 	}
 }
 
-// TestExpiry_FailedRemovalOfAHintIsNoError: a removal that fails does not fail the change. The hint
+// TestExpiry_FailedRemovalOfAReminderIsNoError: a removal that fails does not fail the change. The reminder
 // is removed when its time comes.
-func TestExpiry_FailedRemovalOfAHintIsNoError(t *testing.T) {
-	h, s := hinted(t)
+func TestExpiry_FailedRemovalOfAReminderIsNoError(t *testing.T) {
+	h, s := withReminders(t)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, hoursFromNow(h, 5))
-	s.set(func(s *hints) {
-		s.drop = func(context.Context, commit.Due) error { return errors.New("the store is down") }
+	s.set(func(s *reminders) {
+		s.drop = func(context.Context, commit.Reminder) error { return errors.New("the store is down") }
 	})
 	mustSetExpiry(h, id, hoursFromNow(h, 6))
 	h.Delete(id)
-	wantHints(h, "removals that fail", *hoursFromNow(h, 5), *hoursFromNow(h, 6))
-	s.set(func(s *hints) { s.drop = nil })
-	for _, d := range hintsIn(h) {
+	wantReminders(h, "removals that fail", *hoursFromNow(h, 5), *hoursFromNow(h, 6))
+	s.set(func(s *reminders) { s.drop = nil })
+	for _, d := range remindersIn(h) {
 		if done, err := h.After(7*time.Hour).Background().Expire(t.Context(), d); err != nil || !done {
-			t.Errorf("the hint of %s stays: %v, %v", d.At, done, err)
+			t.Errorf("the reminder of %s stays: %v, %v", d.At, done, err)
 		}
 	}
 }
 
 // racing makes another change between each reading of the item and the commit of an expiry, so
 // that the commit is refused. each makes the other change.
-func (s *hints) racing(each func(c *library.ContentCommit) error) {
-	s.set(func(s *hints) {
+func (s *reminders) racing(each func(c *library.ContentCommit) error) {
+	s.set(func(s *reminders) {
 		s.commit = func(c *library.ContentCommit) (*commit.Verdict, error) {
 			if c.Header.ExpiresAt == nil {
 				return nil, nil
@@ -190,14 +190,14 @@ func (s *hints) racing(each func(c *library.ContentCommit) error) {
 	})
 }
 
-// TestExpiry_HintOfALostRaceIsRemoved: an update that loses every race leaves one hint. When its
-// time has come the hint is compared with the item, and removed only once no attempt that it may
+// TestExpiry_ReminderOfALostRaceIsRemoved: an update that loses every race leaves one reminder. When its
+// time has come the reminder is compared with the item, and removed only once no attempt that it may
 // belong to can be decided.
-func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
-	h, s := hinted(t)
+func TestExpiry_ReminderOfALostRaceIsRemoved(t *testing.T) {
+	h, s := withReminders(t)
 	id := h.Note("a", principal.Public)
 	s.racing(func(c *library.ContentCommit) error {
-		// The state in between is older than the hint: its writer's clock is behind.
+		// The state in between is older than the reminder: its writer's clock is behind.
 		other := h.Content(id)
 		other.Seq, other.MTS = other.Seq+1, other.MTS+1
 		_, err := s.ContentStore.Commit(t.Context(), &library.ContentCommit{ID: id, Base: other.Seq - 1, Header: other,
@@ -207,53 +207,53 @@ func TestExpiry_HintOfALostRaceIsRemoved(t *testing.T) {
 	if err := setExpiry(h, id, hoursFromNow(h, 5)); fault.ReasonOf(err) != fault.ReasonContention {
 		t.Fatalf("lost races: %v", err)
 	}
-	s.set(func(s *hints) { s.commit = nil })
-	wantHints(h, "lost races", *hoursFromNow(h, 5))
-	lost := hintsIn(h)[0]
+	s.set(func(s *reminders) { s.commit = nil })
+	wantReminders(h, "lost races", *hoursFromNow(h, 5))
+	lost := remindersIn(h)[0]
 	before := h.Content(id)
 	if before.MTS >= lost.MTS {
-		t.Fatalf("the state of %d is not older than the hint of %d", before.MTS, lost.MTS)
+		t.Fatalf("the state of %d is not older than the reminder of %d", before.MTS, lost.MTS)
 	}
-	// A hint by a clock that is ahead waits until our clock has reached its time.
+	// A reminder by a clock that is ahead waits until our clock has reached its time.
 	ahead := lost
 	ahead.MTS = clock.Of(h.Runtime.Now().Add(24 * time.Hour))
 	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), ahead); err != nil || done {
-		t.Errorf("a hint that is ahead of the clock: %v, %v", done, err)
+		t.Errorf("a reminder that is ahead of the clock: %v, %v", done, err)
 	}
 	if got := h.Content(id); got.Seq != before.Seq {
-		t.Error("a hint that is ahead of the clock has fenced the item")
+		t.Error("a reminder that is ahead of the clock has fenced the item")
 	}
 	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), lost); err != nil || !done {
-		t.Fatalf("the hint of a lost race: %v, %v", done, err)
+		t.Fatalf("the reminder of a lost race: %v, %v", done, err)
 	}
 	after := h.Content(id)
 	if after.Seq != before.Seq+1 || after.MTS <= lost.MTS || after.Version != before.Version || after.State != commit.Live {
-		t.Errorf("after the hint was checked: %+v", after)
+		t.Errorf("after the reminder was checked: %+v", after)
 	}
-	// The same hint needs no second fence.
+	// The same reminder needs no second fence.
 	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), lost); err != nil || !done || h.Content(id).Seq != after.Seq {
-		t.Errorf("the hint checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
+		t.Errorf("the reminder checked again: %v, %v, seq %d", done, err, h.Content(id).Seq)
 	}
 	h.WantClean()
 }
 
-// TestExpiry_HintIsKeptUntilItsChangeIsDecided: the time of an expiry comes before its own change
-// is decided. The hint is not removed until the change can no longer be decided.
-func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
-	h, s := hinted(t)
+// TestExpiry_ReminderIsKeptUntilItsChangeIsDecided: the time of an expiry comes before its own change
+// is decided. The reminder is not removed until the change can no longer be decided.
+func TestExpiry_ReminderIsKeptUntilItsChangeIsDecided(t *testing.T) {
+	h, s := withReminders(t)
 	id := h.Note("a", principal.Public)
 	at := clock.Of(h.Runtime.Now().Add(time.Hour))
-	other := anotherProcess(h) // another process checks the hint
+	other := anotherProcess(h) // another process checks the reminder
 	later := other.After(2 * time.Hour)
 	tries := 0
 	s.racing(func(c *library.ContentCommit) error {
 		if tries++; tries > 1 {
 			return nil
 		}
-		d := commit.Due{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
+		d := commit.Reminder{At: at, Kind: commit.Content, Key: string(id), MTS: c.Header.MTS}
 		done, err := later.Background().Expire(t.Context(), d)
 		if err == nil && done {
-			err = s.JournalStore.DropDue(t.Context(), d)
+			err = s.JournalStore.DropReminder(t.Context(), d)
 		}
 		return err
 	})
@@ -261,9 +261,9 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	if tries != 2 {
 		t.Errorf("the change was tried %d times, want a second time after the fence", tries)
 	}
-	wantHints(h, "the change", at)
-	s.set(func(s *hints) { s.commit = nil })
-	done, err := later.Background().Expire(t.Context(), hintsIn(h)[0])
+	wantReminders(h, "the change", at)
+	s.set(func(s *reminders) { s.commit = nil })
+	done, err := later.Background().Expire(t.Context(), remindersIn(h)[0])
 	if err != nil || !done || h.Content(id).State != commit.Deleted {
 		t.Errorf("when its time had come: %v, %v, %v", done, err, h.Content(id).State)
 	}
@@ -271,10 +271,10 @@ func TestExpiry_HintIsKeptUntilItsChangeIsDecided(t *testing.T) {
 	h.WantClean()
 }
 
-// TestExpiry_HintOfAFailedCreationIsRemoved: a creation that never happened leaves a hint of an
+// TestExpiry_ReminderOfAFailedCreationIsRemoved: a creation that never happened leaves a reminder of an
 // item that does not exist.
-func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
-	h, s := hinted(t)
+func TestExpiry_ReminderOfAFailedCreationIsRemoved(t *testing.T) {
+	h, s := withReminders(t)
 	s.racing(func(*library.ContentCommit) error { return errors.New("the store is down") })
 	name := "a"
 	if _, err := h.Library.CreateContent(t.Context(), domaintest.As("u:acme:ann"), library.CreateContent{
@@ -282,10 +282,10 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	}); err == nil {
 		t.Fatal("it was created")
 	}
-	s.set(func(s *hints) { s.commit = nil })
-	wantHints(h, "a creation that failed", *hoursFromNow(h, 5))
-	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), hintsIn(h)[0]); err != nil || !done {
-		t.Errorf("its hint: %v, %v", done, err)
+	s.set(func(s *reminders) { s.commit = nil })
+	wantReminders(h, "a creation that failed", *hoursFromNow(h, 5))
+	if done, err := h.After(6*time.Hour).Background().Expire(t.Context(), remindersIn(h)[0]); err != nil || !done {
+		t.Errorf("its reminder: %v, %v", done, err)
 	}
 	if id := h.Note("a", principal.Public); id != "c:acme:a" {
 		t.Errorf("created %s under the name", id)
@@ -293,17 +293,17 @@ func TestExpiry_HintOfAFailedCreationIsRemoved(t *testing.T) {
 	h.WantClean()
 }
 
-// TestScrubber_FindsExpiredItemsWithoutHints: a hint may have been removed by hand.
-func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
+// TestScrubber_FindsExpiredItemsWithoutReminders: a reminder may have been removed by hand.
+func TestScrubber_FindsExpiredItemsWithoutReminders(t *testing.T) {
 	h := domaintest.Town(t)
 	at := clock.Of(h.Runtime.Now()).Add(time.Hour)
 	id := h.Note("a", principal.Public)
 	mustSetExpiry(h, id, &at)
-	if err := h.Store.Journal.DropDue(t.Context(), commit.Due{At: at, Kind: commit.Content, Key: string(id),
+	if err := h.Store.Journal.DropReminder(t.Context(), commit.Reminder{At: at, Kind: commit.Content, Key: string(id),
 		MTS: clock.Of(h.Runtime.Now())}); err != nil {
 		t.Fatal(err)
 	}
-	wantHints(h, "the loss")
+	wantReminders(h, "the loss")
 	for _, c := range []struct {
 		after time.Duration
 		want  []clock.Instant
@@ -311,9 +311,9 @@ func TestScrubber_FindsExpiredItemsWithoutHints(t *testing.T) {
 		if _, err := h.After(c.after).Repair.ScrubFrom(t.Context(), repair.ScrubPosition{}, 10); err != nil {
 			t.Fatal(err)
 		}
-		wantHints(h, c.after.String(), c.want...)
+		wantReminders(h, c.after.String(), c.want...)
 	}
-	if d := hintsIn(h); len(d) != 1 || d[0].MTS <= at {
-		t.Errorf("the hint %v is not newer than what removed it", d)
+	if d := remindersIn(h); len(d) != 1 || d[0].MTS <= at {
+		t.Errorf("the reminder %v is not newer than what removed it", d)
 	}
 }

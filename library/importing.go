@@ -90,7 +90,7 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 	after := imported
 	after.Seq, after.MTS = before.Seq+1, max(s.engine.MTS(before.MTS), imported.Position)
 	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
-	if err := s.putHint(ctx, &after); err != nil {
+	if err := s.putReminder(ctx, &after); err != nil {
 		return nil, err
 	}
 	e := InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true}

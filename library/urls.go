@@ -198,7 +198,7 @@ func (r urlRecord) End(ctx context.Context, record string) error {
 	if h.State != commit.Live || h.ExpiresAt == nil || *h.ExpiresAt > r.s.engine.Now() {
 		return nil
 	}
-	_, err = r.s.expire(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: record, MTS: h.MTS})
+	_, err = r.s.expire(ctx, commit.Reminder{At: *h.ExpiresAt, Kind: commit.Content, Key: record, MTS: h.MTS})
 	return err
 }
 

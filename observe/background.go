@@ -45,7 +45,7 @@ func (b *tracedBackground) RunDue(ctx context.Context, e commit.Entry) (bool, er
 }
 
 // Expire implements journal.Service.
-func (b *tracedBackground) Expire(ctx context.Context, due commit.Due) (bool, error) {
+func (b *tracedBackground) Expire(ctx context.Context, due commit.Reminder) (bool, error) {
 	ctx, span := b.t.begin(ctx, "expire")
 	done, err := b.next.Expire(ctx, due)
 	endWork(span, err)

@@ -211,11 +211,11 @@ func TestFanOut_LinksToItsMutations(t *testing.T) {
 // resuming is a journal.Service that finishes every change.
 type resuming struct{ err error }
 
-func (r resuming) Resume(context.Context, commit.Entry) (bool, error) { return true, r.err }
-func (r resuming) RunDue(context.Context, commit.Entry) (bool, error) { return true, r.err }
-func (r resuming) Expire(context.Context, commit.Due) (bool, error)   { return true, r.err }
-func (r resuming) Repair(context.Context, commit.Repair) error        { return r.err }
-func (r resuming) Scrub(context.Context) (int, int, error)            { return 3, 4, r.err }
+func (r resuming) Resume(context.Context, commit.Entry) (bool, error)    { return true, r.err }
+func (r resuming) RunDue(context.Context, commit.Entry) (bool, error)    { return true, r.err }
+func (r resuming) Expire(context.Context, commit.Reminder) (bool, error) { return true, r.err }
+func (r resuming) Repair(context.Context, commit.Repair) error           { return r.err }
+func (r resuming) Scrub(context.Context) (int, int, error)               { return 3, 4, r.err }
 
 func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
@@ -238,7 +238,7 @@ func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	if moved, err := s.RunDue(t.Context(), commit.Entry{Key: "c:acme:x"}); !moved || !errors.Is(err, gone) {
 		t.Errorf("RunDue: %v, %v", moved, err)
 	}
-	if done, err := s.Expire(t.Context(), commit.Due{}); !done || !errors.Is(err, gone) {
+	if done, err := s.Expire(t.Context(), commit.Reminder{}); !done || !errors.Is(err, gone) {
 		t.Errorf("Expire: %v, %v", done, err)
 	}
 	if err := s.Repair(t.Context(), commit.Repair{}); !errors.Is(err, gone) {

@@ -66,7 +66,7 @@ func (s *Service) Delete(ctx context.Context, in Delete) (ID, error) {
 // planDelete plans the deletion of a paste.
 func (s *Service) planDelete(ctx context.Context, before *Paste) (*Paste, error) {
 	after := before.deleted(s.engine.MTS(before.MTS))
-	return after, s.putDue(ctx, after, after.hint())
+	return after, s.putReminder(ctx, after, after.reminder())
 }
 
 // change changes a paste for a caller with its secret. plan returns the next state, or nil if
@@ -138,12 +138,12 @@ func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// prepare stores what must be stored before a state is decided: a long body, and the hints for
+// prepare stores what must be stored before a state is decided: a long body, and the reminders for
 // deleting the paste when it has expired and for removing the former body. body is nil if it does
 // not change.
 func (s *Service) prepare(ctx context.Context, before, after *Paste, body *string) error {
 	if after.ExpiresAt != nil && (before == nil || !same(before.ExpiresAt, after.ExpiresAt)) {
-		if err := s.putDue(ctx, after, *after.ExpiresAt); err != nil {
+		if err := s.putReminder(ctx, after, *after.ExpiresAt); err != nil {
 			return err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Service) prepare(ctx context.Context, before, after *Paste, body *strin
 	}
 	long := len(*body) > inlineBody
 	if long || before != nil && before.Body.IsLong() {
-		if err := s.putDue(ctx, after, s.engine.Now().Add(bodyKeptFor)); err != nil {
+		if err := s.putReminder(ctx, after, s.engine.Now().Add(bodyKeptFor)); err != nil {
 			return err
 		}
 	}
@@ -173,9 +173,9 @@ func (s *Service) putBody(ctx context.Context, after *Paste) error {
 	return s.store.PutBody(ctx, BodyRef{after.ID, after.Body.Long}, *after.Body.stored)
 }
 
-// putDue stores a hint to tidy a paste at a time.
-func (s *Service) putDue(ctx context.Context, p *Paste, at clock.Instant) error {
-	if err := s.dues.PutDue(ctx, commit.Due{At: at, Kind: commit.Paste, Key: string(p.ID), MTS: p.MTS}); err != nil {
+// putReminder stores a reminder to tidy a paste at a time.
+func (s *Service) putReminder(ctx context.Context, p *Paste, at clock.Instant) error {
+	if err := s.dues.PutReminder(ctx, commit.Reminder{At: at, Kind: commit.Paste, Key: string(p.ID), MTS: p.MTS}); err != nil {
 		return fault.Unavailablef(err, "the store did not take the paste; nothing was changed, try again")
 	}
 	return nil

@@ -137,8 +137,8 @@ func (s *Service) writeVoid(id ID, request *commit.RequestRow) *commit.Attempt {
 	a := s.write(void, false)
 	insert := a.Commit
 	a.Commit = func(ctx context.Context, writer commit.EntryID) (commit.Verdict, error) {
-		// The hint for removing the row.
-		if err := s.putDue(ctx, void, void.hint()); err != nil {
+		// The reminder for removing the row.
+		if err := s.putReminder(ctx, void, void.reminder()); err != nil {
 			return commit.Verdict{}, err
 		}
 		return insert(ctx, writer)

@@ -94,8 +94,8 @@ func TestExpiry_RemovesThePaste(t *testing.T) {
 			t.Errorf("the row of the ended paste has %d bytes", len(rows[0].Data))
 		}
 	}
-	if remaining, err := h.Store.Journal.DueUntil(t.Context(), clock.Max, 10); err != nil || len(remaining) != 0 {
-		t.Errorf("remaining hints: %v, %v", remaining, err)
+	if remaining, err := h.Store.Journal.DueReminders(t.Context(), clock.Max, 10); err != nil || len(remaining) != 0 {
+		t.Errorf("remaining reminders: %v, %v", remaining, err)
 	}
 }
 
@@ -108,9 +108,9 @@ type setBack struct {
 
 func (s setBack) Now() time.Time { return clock.Instant(s.at.Add(-1)).Time() }
 
-// If the clock is set back while a hint is handled that is just due, the paste has not expired,
-// so the hint is still needed.
-func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
+// If the clock is set back while a reminder is handled that is just due, the paste has not expired,
+// so the reminder is still needed.
+func TestExpiry_KeepsTheReminderIfTheClockIsSetBack(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
 	in := titled("a")
@@ -120,7 +120,7 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	rt.at.Store(int64(end))
 	services := domaintest.Open(t, domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal, Names: &domaintest.CountingNames{}})
 	rt.at.Store(int64(end) + 1) // the first reading of the clock is end
-	done, err := services.Background().Expire(t.Context(), commit.Due{At: end, Kind: commit.Paste, Key: string(made.Paste.ID),
+	done, err := services.Background().Expire(t.Context(), commit.Reminder{At: end, Kind: commit.Paste, Key: string(made.Paste.ID),
 		MTS: made.Paste.MTS})
 	if err != nil || done {
 		t.Errorf("done: %t, %v", done, err)
@@ -128,24 +128,24 @@ func TestExpiry_KeepsTheHintIfTheClockIsSetBack(t *testing.T) {
 	h.wantLatest(h.at(end-1).Pastes, "a")
 }
 
-// expire handles the hints that are due at an instant.
+// expire handles the reminders that are due at an instant.
 func (h pastes) expire(at clock.Instant) {
 	h.T.Helper()
 	services := h.at(at)
 	for range 10 {
-		dues, err := h.Store.Journal.DueUntil(h.T.Context(), at, 100)
+		dues, err := h.Store.Journal.DueReminders(h.T.Context(), at, 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
 			done, err := services.Background().Expire(h.T.Context(), d)
 			if err != nil {
-				h.T.Fatalf("the hint %v: %v", d, err)
+				h.T.Fatalf("the reminder %v: %v", d, err)
 			}
 			if !done {
 				continue
 			}
-			if err := h.Store.Journal.DropDue(h.T.Context(), d); err != nil {
+			if err := h.Store.Journal.DropReminder(h.T.Context(), d); err != nil {
 				h.T.Fatal(err)
 			}
 		}
@@ -153,7 +153,7 @@ func (h pastes) expire(at clock.Instant) {
 	h.Quiet()
 }
 
-// After the expiry was extended or cleared, earlier hints remove nothing.
+// After the expiry was extended or cleared, earlier reminders remove nothing.
 func TestExpiry_CanBeChanged(t *testing.T) {
 	h := newPastes(t)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
@@ -211,7 +211,7 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 		h.faults.commitPaste = func(r paste.Row, next func() (paste.Row, error)) (paste.Row, error) {
 			if !looked {
 				looked = true
-				d := commit.Due{At: made.Paste.CreatedAt, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
+				d := commit.Reminder{At: made.Paste.CreatedAt, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
 				if done, err := h.at(made.Paste.CreatedAt.Add(time.Minute)).Background().Expire(t.Context(), d); err != nil || !done {
 					t.Errorf("tidying: %t, %v", done, err)
 				}
@@ -226,15 +226,15 @@ func TestTidy_KeepsTheBodyOfAPendingChange(t *testing.T) {
 	h.wantBody(h.Pastes, made.Paste.ID, other)
 }
 
-// crossing is a store on which a clock reaches an instant while a hint or a body is stored.
+// crossing is a store on which a clock reaches an instant while a reminder or a body is stored.
 type crossing struct {
 	commit.JournalStore
 	cross func()
 }
 
-func (c crossing) PutDue(ctx context.Context, d commit.Due) error {
+func (c crossing) PutReminder(ctx context.Context, d commit.Reminder) error {
 	c.cross()
-	return c.JournalStore.PutDue(ctx, d)
+	return c.JournalStore.PutReminder(ctx, d)
 }
 
 // movable is the real runtime with a wall clock that a test sets.

@@ -100,7 +100,7 @@ func TestToggle_LastStateWithinOneInstantWins(t *testing.T) {
 	}
 }
 
-// A hint is kept while the state that it was written for may still be decided.
+// A reminder is kept while the state that it was written for may still be decided.
 func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 	h := newPastes(t)
 	made := h.create(titled("a")).Paste
@@ -113,9 +113,9 @@ func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 		{made.MTS + 1, at.Add(time.Minute), true},
 		{made.MTS, at - 1, false},
 	} {
-		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Due{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
+		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Reminder{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
 		if err != nil || done != c.done {
-			t.Errorf("a hint of %d at %s: %t, %v; want %t", c.mts-made.MTS, c.now, done, err, c.done)
+			t.Errorf("a reminder of %d at %s: %t, %v; want %t", c.mts-made.MTS, c.now, done, err, c.done)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"carrel/core/feed"
 )
 
-// missedAfter is how late the tidying of a paste may be before its hint counts as lost.
+// missedAfter is how late the tidying of a paste may be before its reminder counts as lost.
 const missedAfter = time.Minute
 
 // ScanPage is how many pastes a repair reads at once.
@@ -52,10 +52,10 @@ func (s *Service) Scan(ctx context.Context, after ID, limit int) ([]*Paste, erro
 	return ps, nil
 }
 
-// Repair corrects the entry of a paste in the feed, and tidies the paste if its hint was lost. It
-// reports whether the feed was wrong, and whether the hint was lost.
+// Repair corrects the entry of a paste in the feed, and tidies the paste if its reminder was lost. It
+// reports whether the feed was wrong, and whether the reminder was lost.
 func (s *Service) Repair(ctx context.Context, p *Paste) (wrong, missed bool, err error) {
-	if at := p.hint(); at != 0 && at.Add(missedAfter) <= s.engine.Now() {
+	if at := p.reminder(); at != 0 && at.Add(missedAfter) <= s.engine.Now() {
 		_, err := s.tidy(ctx, p, at)
 		return false, true, err
 	}

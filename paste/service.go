@@ -18,9 +18,9 @@ import (
 // feedName names the feed of the public pastes.
 const feedName feed.Feed = "pastes"
 
-// dueStore keeps hints. commit.JournalStore implements it.
+// dueStore keeps reminders. commit.JournalStore implements it.
 type dueStore interface {
-	PutDue(ctx context.Context, d commit.Due) error
+	PutReminder(ctx context.Context, d commit.Reminder) error
 }
 
 // Config is what the Service of pastes needs.

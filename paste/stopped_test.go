@@ -67,18 +67,18 @@ func TestBodies_OfAStoppedGatewayAreThere(t *testing.T) {
 	}
 }
 
-// tidyAll handles all hints that are due.
+// tidyAll handles all reminders that are due.
 func tidyAll(h *domaintest.Fixture) {
 	h.T.Helper()
 	for range 3 {
-		dues, err := h.Store.Journal.DueUntil(h.T.Context(), h.Engine.Now(), 100)
+		dues, err := h.Store.Journal.DueReminders(h.T.Context(), h.Engine.Now(), 100)
 		if err != nil {
 			h.T.Fatal(err)
 		}
 		for _, d := range dues {
 			done, err := h.Background().Expire(h.T.Context(), d)
 			if err == nil && done {
-				err = h.Store.Journal.DropDue(h.T.Context(), d)
+				err = h.Store.Journal.DropReminder(h.T.Context(), d)
 			}
 			if err != nil {
 				h.T.Fatal(err)

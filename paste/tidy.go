@@ -22,16 +22,16 @@ const (
 	bodyKeptFor = 2 * attemptTimeout
 )
 
-// tidyDue tidies a paste for a hint that is due. It reports whether the hint can be removed. It
+// tidyDue tidies a paste for a reminder that is due. It reports whether the reminder can be removed. It
 // is the Expire function of the commit.Handler.
-func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err error) {
+func (s *Service) tidyDue(ctx context.Context, d commit.Reminder) (done bool, err error) {
 	p, err := s.read(ctx, ID(d.Key))
 	if err != nil {
 		return false, err
 	}
 	now := s.engine.Now()
 	if d.At > now || (p == nil || p.MTS < d.MTS) && now < d.At.Add(attemptTimeout) {
-		// It is not due by this clock, or the state that the hint was written for may still
+		// It is not due by this clock, or the state that the reminder was written for may still
 		// be decided.
 		return false, nil
 	}
@@ -42,9 +42,9 @@ func (s *Service) tidyDue(ctx context.Context, d commit.Due) (done bool, err err
 }
 
 // tidy deletes an expired paste, removes bodies that its row does not refer to, and removes the
-// row a day after its end. at is the time of a hint, and done reports whether that hint can be
-// removed. If the clock was set back meanwhile, so that the paste expires at the time of the hint
-// but has not expired yet, the hint is kept.
+// row a day after its end. at is the time of a reminder, and done reports whether that reminder can be
+// removed. If the clock was set back meanwhile, so that the paste expires at the time of the reminder
+// but has not expired yet, the reminder is kept.
 func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bool, err error) {
 	if p.State == commit.Live && p.expired(s.engine.Now()) {
 		if p, err = s.expire(ctx, p.ID); err != nil || p == nil {
@@ -55,7 +55,7 @@ func (s *Service) tidy(ctx context.Context, p *Paste, at clock.Instant) (done bo
 		return false, err
 	}
 	if p.State == commit.Live {
-		return p.hint() != at, nil
+		return p.reminder() != at, nil
 	}
 	if p.Seq == 0 || p.ModifiedAt.Add(keptFor) > s.engine.Now() {
 		return true, nil
@@ -124,8 +124,8 @@ func (s *Service) dropBodies(ctx context.Context, p *Paste) error {
 	return nil
 }
 
-// hint returns when a paste must be tidied next, or 0 for never.
-func (p *Paste) hint() clock.Instant {
+// reminder returns when a paste must be tidied next, or 0 for never.
+func (p *Paste) reminder() clock.Instant {
 	switch {
 	case p.State != commit.Live:
 		return p.ModifiedAt.Add(keptFor)

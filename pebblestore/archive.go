@@ -142,7 +142,7 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 		c, err = decodeCreation(hash, value)
 		r.Creation = &c
 	case tableDue:
-		var d commit.Due
+		var d commit.Reminder
 		d, err = decodeDueRow(key, value)
 		r.Due = &d
 	case tableText:

@@ -78,7 +78,7 @@ func script() []step {
 			return s.Journal.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Block: storetest.Block(entry)})
 		})
 		later(fmt.Sprintf("due %d", n), func(ctx context.Context, s *Store) error {
-			return s.Journal.PutDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
+			return s.Journal.PutReminder(ctx, commit.Reminder{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		next := h
 		next.Seq, next.MTS, next.Position, next.Widest = n+1, at, at, principal.Public
@@ -120,7 +120,7 @@ func script() []step {
 			return s.Principals.ApplyGroupIndex(ctx, &principal.GroupIndexUpdate{Header: &g, Rows: []principal.GroupMemberRow{member}})
 		})
 		later(fmt.Sprintf("drop due %d", n), func(ctx context.Context, s *Store) error {
-			return s.Journal.DropDue(ctx, commit.Due{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
+			return s.Journal.DropReminder(ctx, commit.Reminder{At: at, Kind: commit.Content, Key: string(h.ID), MTS: at})
 		})
 		synced(fmt.Sprintf("creation %d", n), func(ctx context.Context, s *Store) error {
 			_, err := s.Registers.PutCreationIfAbsent(ctx, commit.Creation{Key: commit.RequestKey{byte(n)}, ID: "c:acme:x", Until: 1 << 60}, nil)

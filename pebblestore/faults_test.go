@@ -231,7 +231,7 @@ func TestStore_EndedContextIsAnError(t *testing.T) {
 	}
 	late, cancel := context.WithTimeout(t.Context(), 0)
 	defer cancel()
-	err = s.Journal.PutDue(late, commit.Due{})
+	err = s.Journal.PutReminder(late, commit.Reminder{})
 	wantUnavailable(t, err)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)

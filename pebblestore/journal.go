@@ -148,20 +148,20 @@ func (s journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, 
 	return s.commitLater(b)
 }
 
-// PutDue implements commit.JournalStore.
-func (s journalStore) PutDue(ctx context.Context, d commit.Due) error {
-	return s.writeDue(ctx, "write a hint", d, func(b *pebble.Batch, key []byte) error {
+// PutReminder implements commit.JournalStore.
+func (s journalStore) PutReminder(ctx context.Context, d commit.Reminder) error {
+	return s.writeDue(ctx, "write a reminder", d, func(b *pebble.Batch, key []byte) error {
 		return b.Set(key, appendDue(nil, d.MTS), nil)
 	})
 }
 
-// DropDue implements commit.JournalStore.
-func (s journalStore) DropDue(ctx context.Context, d commit.Due) error {
-	return s.writeDue(ctx, "drop a hint", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
+// DropReminder implements commit.JournalStore.
+func (s journalStore) DropReminder(ctx context.Context, d commit.Reminder) error {
+	return s.writeDue(ctx, "drop a reminder", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
 }
 
-// writeDue writes a hint unless a newer one than d is stored.
-func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Due, fill func(b *pebble.Batch, key []byte) error) error {
+// writeDue writes a reminder unless a newer one than d is stored.
+func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Reminder, fill func(b *pebble.Batch, key []byte) error) error {
 	key := appendDueKey(nil, d)
 	mu := s.locks.of(key)
 	mu.Lock()
@@ -181,9 +181,9 @@ func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Due, 
 	})
 }
 
-// DueUntil implements commit.JournalStore.
-func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) (_ []commit.Due, err error) {
-	op, err := s.enter(ctx, "read hints")
+// DueReminders implements commit.JournalStore.
+func (s journalStore) DueReminders(ctx context.Context, until clock.Instant, limit int) (_ []commit.Reminder, err error) {
+	op, err := s.enter(ctx, "read reminders")
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +200,8 @@ func (s journalStore) DueUntil(ctx context.Context, until clock.Instant, limit i
 	if v == nil {
 		return nil, nil
 	}
-	var dues []commit.Due
-	var unreadable error // about the first hint that cannot be read
+	var dues []commit.Reminder
+	var unreadable error // about the first reminder that cannot be read
 	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
 		value, failed := v.it.ValueAndErr()
 		if failed != nil {

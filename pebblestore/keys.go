@@ -34,7 +34,7 @@ import (
 //	'c' content, kindMember, principal      member row of a content
 //	'c' content, kindRequest, hash          answered request of a content
 //	'c' content, kind from 3, key           further row of a content
-//	'd' instant, kind and key               hint (commit.Due)
+//	'd' instant, kind and key               reminder (commit.Reminder)
 //	'e' lease                               lease
 //	'f'                                     format of this store
 //	'g' member, group                       group that a principal is in (derived)
@@ -253,8 +253,8 @@ func cutDirectoryKey(k []byte) (principal.DirectoryKey, principal.ID, error) {
 	return principal.DirectoryKey{Whole: rest[0] == listWhole, Name: name}, principal.ID(id), err
 }
 
-// appendDueKey appends the key of a hint.
-func appendDueKey(b []byte, d commit.Due) []byte {
+// appendDueKey appends the key of a reminder.
+func appendDueKey(b []byte, d commit.Reminder) []byte {
 	return append(appendInstant(append(b, tableDue), d.At), d.Row()...)
 }
 

@@ -58,7 +58,8 @@ func TestObserve_EveryMethodIsObserved(t *testing.T) {
 func TestObserve_OutcomeOfACall(t *testing.T) {
 	s, taken := observed(t)
 	change := &library.ContentCommit{ID: "c:acme:item", Header: library.Header{Seq: 1}}
-	if err := s.db.Set(appendDueKey(nil, commit.Due{At: 5, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9}, pebble.Sync); err != nil {
+	if err := s.db.Set(appendDueKey(nil, commit.Reminder{At: 5, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9},
+		pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	person := &principal.Commit{ID: "u:acme:ann", Header: principal.Header{Seq: 1}}
@@ -72,7 +73,8 @@ func TestObserve_OutcomeOfACall(t *testing.T) {
 		{"refused", "commit", func() error { _, err := s.Contents.Commit(t.Context(), change); return err }, true, false},
 		{"applied", "commit a principal", func() error { _, err := s.Principals.CommitPrincipal(t.Context(), person); return err }, false, false},
 		{"refused", "commit a principal", func() error { _, err := s.Principals.CommitPrincipal(t.Context(), person); return err }, true, false},
-		{"a row that cannot be read", "read hints", func() error { _, err := s.Journal.DueUntil(t.Context(), clock.Instant(9), 9); return err },
+		{"a row that cannot be read", "read reminders",
+			func() error { _, err := s.Journal.DueReminders(t.Context(), clock.Instant(9), 9); return err },
 			false, true},
 	} {
 		err := tc.call()

@@ -271,26 +271,26 @@ func decodeInFlightList(id commit.ListID, value []byte) (commit.InFlightList, er
 	return l, d.end()
 }
 
-// appendDue appends a hint, which has only its MTS beside its key.
+// appendDue appends a reminder, which has only its MTS beside its key.
 func appendDue(b []byte, mts clock.Instant) []byte {
 	return binary.AppendVarint(append(b, rowVersion), int64(mts))
 }
 
-// decodeDue reads the MTS of a hint.
+// decodeDue reads the MTS of a reminder.
 func decodeDue(value []byte) (clock.Instant, error) {
 	d := decode(value)
 	mts := clock.Instant(d.int())
 	return mts, d.end()
 }
 
-// decodeDueRow reads a hint with its key.
-func decodeDueRow(key, value []byte) (commit.Due, error) {
+// decodeDueRow reads a reminder with its key.
+func decodeDueRow(key, value []byte) (commit.Reminder, error) {
 	at, row, err := cutInstant(key[1:])
 	if err != nil {
-		return commit.Due{}, err
+		return commit.Reminder{}, err
 	}
 	mts, err := decodeDue(value)
-	return commit.DueOf(at, string(row), mts), err
+	return commit.ReminderOf(at, string(row), mts), err
 }
 
 // appendCreation appends a recorded creation.

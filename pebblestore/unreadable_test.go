@@ -64,25 +64,25 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	}
 }
 
-// TestUnreadable_HintHidesNoOthers checks that those before and after an unreadable hint are
+// TestUnreadable_ReminderHidesNoOthers checks that those before and after an unreadable reminder are
 // returned with the error.
-func TestUnreadable_HintHidesNoOthers(t *testing.T) {
+func TestUnreadable_ReminderHidesNoOthers(t *testing.T) {
 	s := openStore(t, "", Options{FS: vfs.NewMem()})
-	var want []commit.Due
+	var want []commit.Reminder
 	for n := range 3 {
-		d := commit.Due{At: clock.Instant(10 * (n + 1)), Kind: commit.Content, Key: "c:acme:item", MTS: 5}
-		if err := s.Journal.PutDue(t.Context(), d); err != nil {
+		d := commit.Reminder{At: clock.Instant(10 * (n + 1)), Kind: commit.Content, Key: "c:acme:item", MTS: 5}
+		if err := s.Journal.PutReminder(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, d)
 	}
 	for _, at := range []clock.Instant{5, 15} {
-		if err := s.db.Set(appendDueKey(nil, commit.Due{At: at, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9},
+		if err := s.db.Set(appendDueKey(nil, commit.Reminder{At: at, Kind: commit.Content, Key: "c:acme:bad"}), []byte{9, 9},
 			pebble.Sync); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Journal.DueUntil(t.Context(), 100, 10)
+	got, err := s.Journal.DueReminders(t.Context(), 100, 10)
 	if fault.CodeOf(err) != fault.Internal {
 		t.Errorf("the error is %v", err)
 	}

@@ -72,7 +72,7 @@ func (s *Service) rebuildFeeds(ctx context.Context) (repaired int, err error) {
 	return repaired, nil
 }
 
-// pastes repairs the entries of the next pastes in the feed, and cleans up those whose hints
+// pastes repairs the entries of the next pastes in the feed, and cleans up those whose reminders
 // were lost.
 func (c *scrubbing) pastes(ctx context.Context, limit int) error {
 	ps, err := c.s.pastes.Scan(ctx, c.at.Paste, limit)

@@ -141,19 +141,19 @@ func TestFeeds_LeaveOutWhatHasExpired(t *testing.T) {
 	wantNewest(t, h.After(time.Hour))
 }
 
-// TestScrub_RemovesPastesWithoutHints: the scrubber ends a paste that has expired and whose hint
+// TestScrub_RemovesPastesWithoutReminders: the scrubber ends a paste that has expired and whose reminder
 // was lost, and removes it a day later.
-func TestScrub_RemovesPastesWithoutHints(t *testing.T) {
+func TestScrub_RemovesPastesWithoutReminders(t *testing.T) {
 	h := domaintest.New(t, nil)
 	end := clock.Of(h.Runtime.Now().Add(time.Hour))
 	if _, err := h.Pastes.Create(t.Context(), &principal.Viewer{}, paste.Create{Body: "x", ExpiresAt: &end}); err != nil {
 		t.Fatal(err)
 	}
-	dues, err := h.Store.Journal.DueUntil(t.Context(), end, 10)
+	dues, err := h.Store.Journal.DueReminders(t.Context(), end, 10)
 	if err != nil || len(dues) != 1 {
-		t.Fatalf("hints: %v, %v", dues, err)
+		t.Fatalf("reminders: %v, %v", dues, err)
 	}
-	if err := h.Store.Journal.DropDue(t.Context(), dues[0]); err != nil {
+	if err := h.Store.Journal.DropReminder(t.Context(), dues[0]); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -51,7 +51,7 @@ func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) erro
 	}
 }
 
-// leases makes the claims that leases lack, and sweeps leases whose hints were lost.
+// leases makes the claims that leases lack, and sweeps leases whose reminders were lost.
 func (c *scrubbing) leases(ctx context.Context, limit int) error {
 	found, err := c.s.leases.Scan(ctx, c.at.Lease, limit)
 	if err != nil {

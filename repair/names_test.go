@@ -212,9 +212,9 @@ func TestNames_LeasesWithoutClaimsGetThem(t *testing.T) {
 	}
 }
 
-// The scrubber sweeps leases whose hints were lost, and no others. The claim of a lease whose
+// The scrubber sweeps leases whose reminders were lost, and no others. The claim of a lease whose
 // deadline has passed is stale, so that the lease expires with it.
-func TestScrub_SweepsLeasesWithoutHints(t *testing.T) {
+func TestScrub_SweepsLeasesWithoutReminders(t *testing.T) {
 	for _, claimed := range []bool{true, false} {
 		h := named(t)
 		ctx := t.Context()

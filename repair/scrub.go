@@ -15,7 +15,7 @@ import (
 type ScrubReport struct {
 	Next ScrubPosition // where the next step starts
 	// Finished counts what interrupted changes have left behind: items with unsettled positions or
-	// wrong entries, claims that have expired, leases and pastes whose hints were lost, and texts
+	// wrong entries, claims that have expired, leases and pastes whose reminders were lost, and texts
 	// that no row refers to.
 	Finished int
 	// Mismatches counts derived rows that were wrong or missing.
@@ -83,12 +83,12 @@ func (s *Service) Scrub(ctx context.Context) (finished, mismatches int, err erro
 // ScrubFrom makes one step of the scrubber, which repairs what interrupted changes have left
 // behind. It walks through the items, and finishes those that have unsettled positions or that
 // a member's library or record shows wrongly, if no change of theirs is in flight. Items that
-// have expired get their hint again. Then it walks through the principals, removes from their
+// have expired get their reminder again. Then it walks through the principals, removes from their
 // libraries what no header justifies, and updates memberships from the groups and the directory
 // from their names; then the directory; then the claims, of which it removes those without an
 // owner; then the leases, for which it makes missing claims; then the texts of pages, of which it
 // removes those that no row refers to; then the pastes, whose entries in the feed it corrects. For
-// leases and pastes whose hints were lost it does what the hints would have caused. The report
+// leases and pastes whose reminders were lost it does what the reminders would have caused. The report
 // counts what it finds.
 func (s *Service) ScrubFrom(ctx context.Context, from ScrubPosition, limit int) (ScrubReport, error) {
 	c := &scrubbing{s: s, at: from, budget: scrubLooks}
@@ -184,8 +184,8 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		return "", err
 	}
 	if h.State == commit.Live && h.ExpiresAt != nil && *h.ExpiresAt <= s.engine.Now() {
-		// The hint gets a timestamp newer than the state, so that no removal of the hint hides it.
-		if err := s.inFlightLists.PutDue(ctx, commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id),
+		// The reminder gets a timestamp newer than the state, so that no removal of the reminder hides it.
+		if err := s.inFlightLists.PutReminder(ctx, commit.Reminder{At: *h.ExpiresAt, Kind: commit.Content, Key: string(id),
 			MTS: s.engine.MTS(h.MTS)}); err != nil {
 			return "", err
 		}

@@ -277,19 +277,19 @@ func (s *recorder) DeleteInFlightList(ctx context.Context, id commit.ListID, sta
 	return s.next.Journal.DeleteInFlightList(ctx, id, stamp)
 }
 
-func (s *recorder) PutDue(ctx context.Context, d commit.Due) error {
-	s.note("PutDue", d)
-	return s.next.Journal.PutDue(ctx, d)
+func (s *recorder) PutReminder(ctx context.Context, d commit.Reminder) error {
+	s.note("PutReminder", d)
+	return s.next.Journal.PutReminder(ctx, d)
 }
 
-func (s *recorder) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
-	s.note("DueUntil", until, limit)
-	return s.next.Journal.DueUntil(ctx, until, limit)
+func (s *recorder) DueReminders(ctx context.Context, until clock.Instant, limit int) ([]commit.Reminder, error) {
+	s.note("DueReminders", until, limit)
+	return s.next.Journal.DueReminders(ctx, until, limit)
 }
 
-func (s *recorder) DropDue(ctx context.Context, d commit.Due) error {
-	s.note("DropDue", d)
-	return s.next.Journal.DropDue(ctx, d)
+func (s *recorder) DropReminder(ctx context.Context, d commit.Reminder) error {
+	s.note("DropReminder", d)
+	return s.next.Journal.DropReminder(ctx, d)
 }
 
 func (s *recorder) PutCreationIfAbsent(ctx context.Context, c commit.Creation, replace *commit.Creation) (commit.Creation, error) {

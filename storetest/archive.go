@@ -235,8 +235,8 @@ func (s *archiveEnv) writeRest(w *written) {
 	c := s.creation("a", string(s.content("created")))
 	s.same("the creation", s.putCreation(c, nil), c)
 	w.add(archive.ChapterCreations, archive.Row{Creation: &c})
-	d := commit.Due{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
-	s.ok(s.Journal.PutDue(s.ctx, d))
+	d := commit.Reminder{At: s.later(), Kind: commit.Content, Key: string(s.content("item")), MTS: s.tick()}
+	s.ok(s.Journal.PutReminder(s.ctx, d))
 	w.add(archive.ChapterDues, archive.Row{Due: &d})
 	for n := range 3 {
 		t := s.text(n, fmt.Sprint("body ", n))

@@ -57,7 +57,7 @@ func (s *archiveEnv) archived() map[archive.Chapter][]archive.Row {
 			{Request: &archive.RequestAt{Content: content, RequestRow: requested}},
 			{ContentRow: &archive.RowAt{Content: content, Row: row(4, "0001/en", "value \x00")}},
 		},
-		archive.ChapterDues:   {{Due: &commit.Due{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
+		archive.ChapterDues:   {{Due: &commit.Reminder{At: s.later(), Kind: commit.Content, Key: string(content), MTS: future}}},
 		archive.ChapterTexts:  {{Text: &body}},
 		archive.ChapterDrafts: {{Draft: &draft}, {Draft: &other}},
 		archive.ChapterPastes: {{Paste: &readable}, {Paste: &opaque}},
@@ -101,7 +101,7 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 	creation := rows[archive.ChapterCreations][0].Creation
 	s.same("the creation", s.putCreation(s.creation("put", "c:x:another"), nil), *creation)
 	due := rows[archive.ChapterDues][0].Due
-	dues, err := s.Journal.DueUntil(s.ctx, due.At, 1000)
+	dues, err := s.Journal.DueReminders(s.ctx, due.At, 1000)
 	s.ok(err)
 	if !slices.Contains(dues, *due) {
 		s.Fatalf("the due %v is not among %v", *due, dues)
@@ -201,8 +201,8 @@ func putRowsThenCommit(s *archiveEnv) {
 	fresh := s.creation("put", "c:x:fresh")
 	s.same("the creation that replaced it", s.putCreation(fresh, &old), fresh)
 	due := *rows[archive.ChapterDues][0].Due
-	s.ok(s.Journal.DropDue(s.ctx, due))
-	dues, err := s.Journal.DueUntil(s.ctx, due.At, 1000)
+	s.ok(s.Journal.DropReminder(s.ctx, due))
+	dues, err := s.Journal.DueReminders(s.ctx, due.At, 1000)
 	s.ok(err)
 	if slices.Contains(dues, due) {
 		s.Fatalf("the due is still there after it was dropped")

@@ -24,8 +24,8 @@ func durableAreas() []durableArea {
 		{"PutInFlightList", []durableCheck{
 			{"It must be durable no later than a Commit of this process that follows it", durableList},
 		}},
-		{"PutDue", []durableCheck{
-			{"PutDue must be durable no later than a Commit of this process that follows it", durableDue},
+		{"PutReminder", []durableCheck{
+			{"PutReminder must be durable no later than a Commit of this process that follows it", durableDue},
 		}},
 		{"PutText", []durableCheck{
 			{"It must be durable when a Commit that follows it is", durableText},
@@ -137,11 +137,11 @@ func durableList(s *env, crash func()) {
 
 func durableDue(s *env, crash func()) {
 	it := s.newItem("item", principal.Private, s.user("a"))
-	d := commit.Due{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
-	s.ok(s.Journal.PutDue(s.ctx, d))
+	d := commit.Reminder{At: start + 5, Kind: commit.Content, Key: string(it.head.ID), MTS: s.tick()}
+	s.ok(s.Journal.PutReminder(s.ctx, d))
 	it.move()
 	crash()
-	s.same("hints after a crash", s.hints(start+10, 1000), []commit.Due{d})
+	s.same("reminders after a crash", s.reminders(start+10, 1000), []commit.Reminder{d})
 }
 
 func durableText(s *env, crash func()) {

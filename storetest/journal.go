@@ -26,9 +26,9 @@ func journalAreas() []area {
 			{"DeleteInFlightList must remove the list iff nothing newer than stamp was written", deleteInFlightList},
 		}},
 		{"Due", []check{
-			{"DueUntil lists the hints due at or before an instant, earliest first", dueUntil},
-			{"Of two hints that differ in MTS only, the newer one must be kept", putDueTwice},
-			{"DropDue must remove the hint iff none newer than d.MTS was put", dropDue},
+			{"DueReminders lists the reminders due at or before an instant, earliest first", dueUntil},
+			{"Of two reminders that differ in MTS only, the newer one must be kept", putDueTwice},
+			{"DropReminder must remove the reminder iff none newer than d.MTS was put", dropReminder},
 		}},
 	}
 }
@@ -158,90 +158,90 @@ func deleteInFlightList(s *env) {
 	s.same("lists after its owner resumed", s.inFlightLists(), []commit.InFlightList{l})
 }
 
-// hints returns the hints of this subtest that are due until an instant.
-func (s *env) hints(until clock.Instant, limit int) []commit.Due {
+// reminders returns the reminders of this subtest that are due until an instant.
+func (s *env) reminders(until clock.Instant, limit int) []commit.Reminder {
 	s.Helper()
-	ds, err := s.Journal.DueUntil(s.ctx, until, limit)
+	ds, err := s.Journal.DueReminders(s.ctx, until, limit)
 	s.ok(err)
 	if len(ds) > limit {
-		s.Fatalf("%d hints for a limit of %d", len(ds), limit)
+		s.Fatalf("%d reminders for a limit of %d", len(ds), limit)
 	}
-	return slices.DeleteFunc(ds, func(d commit.Due) bool { return id.Tenant(d.Key) != s.tenant })
+	return slices.DeleteFunc(ds, func(d commit.Reminder) bool { return id.Tenant(d.Key) != s.tenant })
 }
 
 func dueUntil(s *env) {
 	const day = clock.Instant(24 * 60 * 60 * 1e6)
-	var ds []commit.Due
+	var ds []commit.Reminder
 	for n, at := range []clock.Instant{start + 3*day, start + 5, start + 5, start + day, start} {
-		d := commit.Due{At: at, Kind: commit.Content, Key: string(s.content(string(rune('f' - n)))), MTS: s.tick()}
-		s.ok(s.Journal.PutDue(s.ctx, d))
-		s.ok(s.Journal.PutDue(s.ctx, d))
+		d := commit.Reminder{At: at, Kind: commit.Content, Key: string(s.content(string(rune('f' - n)))), MTS: s.tick()}
+		s.ok(s.Journal.PutReminder(s.ctx, d))
+		s.ok(s.Journal.PutReminder(s.ctx, d))
 		ds = append(ds, d)
 	}
-	ordered := []commit.Due{ds[4], ds[2], ds[1], ds[3], ds[0]}
+	ordered := []commit.Reminder{ds[4], ds[2], ds[1], ds[3], ds[0]}
 	for _, c := range []struct {
 		until clock.Instant
 		want  int
 	}{{start - 1, 0}, {start, 1}, {start + 4, 1}, {start + 5, 3}, {start + day - 1, 3}, {start + day, 4}, {start + 9*day, 5}} {
-		s.same(fmt.Sprintf("hints until %v", c.until), s.hints(c.until, 1000), ordered[:c.want])
+		s.same(fmt.Sprintf("reminders until %v", c.until), s.reminders(c.until, 1000), ordered[:c.want])
 	}
-	first, err := s.Journal.DueUntil(s.ctx, start+9*day, 1)
+	first, err := s.Journal.DueReminders(s.ctx, start+9*day, 1)
 	s.ok(err)
 	if len(first) != 1 || first[0].At > start {
-		s.Fatalf("the first hint is %+v", first)
+		s.Fatalf("the first reminder is %+v", first)
 	}
 }
 
 func putDueTwice(s *env) {
 	for n, order := range [][]clock.Instant{{1, 2}, {2, 1}, {2, 2}, {1, 3, 2}} {
-		// A store keeps hints of every kind.
-		d := commit.Due{At: start + 1, Kind: []commit.Kind{commit.Content, 'x'}[n%2], Key: string(s.content(fmt.Sprint(n)))}
+		// A store keeps reminders of every kind.
+		d := commit.Reminder{At: start + 1, Kind: []commit.Kind{commit.Content, 'x'}[n%2], Key: string(s.content(fmt.Sprint(n)))}
 		base := s.tick()
 		for _, mts := range order {
 			d.MTS = base + mts
-			s.ok(s.Journal.PutDue(s.ctx, d))
+			s.ok(s.Journal.PutReminder(s.ctx, d))
 		}
 		d.MTS = base + slices.Max(order)
-		s.same(fmt.Sprintf("hints put in the order %v", order), s.hints(start+1, 1000), []commit.Due{d})
-		s.ok(s.Journal.DropDue(s.ctx, d))
+		s.same(fmt.Sprintf("reminders put in the order %v", order), s.reminders(start+1, 1000), []commit.Reminder{d})
+		s.ok(s.Journal.DropReminder(s.ctx, d))
 	}
 }
 
-func dropDue(s *env) {
-	a := commit.Due{At: start + 1, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
-	b := commit.Due{At: start + 1, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}
-	later := commit.Due{At: start + 2, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
-	for _, d := range []commit.Due{a, b, later} {
-		s.ok(s.Journal.PutDue(s.ctx, d))
+func dropReminder(s *env) {
+	a := commit.Reminder{At: start + 1, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
+	b := commit.Reminder{At: start + 1, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}
+	later := commit.Reminder{At: start + 2, Kind: commit.Content, Key: string(s.content("a")), MTS: s.tick()}
+	for _, d := range []commit.Reminder{a, b, later} {
+		s.ok(s.Journal.PutReminder(s.ctx, d))
 	}
-	s.ok(s.Journal.DropDue(s.ctx, a))
-	s.ok(s.Journal.DropDue(s.ctx, a))
-	s.ok(s.Journal.DropDue(s.ctx, commit.Due{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
-	s.same("hints", s.hints(start+10, 1000), []commit.Due{b, later})
+	s.ok(s.Journal.DropReminder(s.ctx, a))
+	s.ok(s.Journal.DropReminder(s.ctx, a))
+	s.ok(s.Journal.DropReminder(s.ctx, commit.Reminder{At: start + 9, Kind: commit.Content, Key: string(s.content("b")), MTS: s.tick()}))
+	s.same("reminders", s.reminders(start+10, 1000), []commit.Reminder{b, later})
 	older, newer := b, b
 	older.MTS--
-	s.ok(s.Journal.DropDue(s.ctx, older))
-	s.same("hints after the removal of an older one", s.hints(start+10, 1000), []commit.Due{b, later})
+	s.ok(s.Journal.DropReminder(s.ctx, older))
+	s.same("reminders after the removal of an older one", s.reminders(start+10, 1000), []commit.Reminder{b, later})
 	newer.MTS = s.tick()
-	s.ok(s.Journal.DropDue(s.ctx, newer))
-	s.same("hints after the removal of a newer one", s.hints(start+10, 1000), []commit.Due{later})
+	s.ok(s.Journal.DropReminder(s.ctx, newer))
+	s.same("reminders after the removal of a newer one", s.reminders(start+10, 1000), []commit.Reminder{later})
 	newer.MTS = s.tick()
-	s.ok(s.Journal.PutDue(s.ctx, newer))
-	s.ok(s.Journal.DropDue(s.ctx, b))
-	s.same("hints after one was put again and a removal came late", s.hints(start+10, 1000), []commit.Due{newer, later})
+	s.ok(s.Journal.PutReminder(s.ctx, newer))
+	s.ok(s.Journal.DropReminder(s.ctx, b))
+	s.same("reminders after one was put again and a removal came late", s.reminders(start+10, 1000), []commit.Reminder{newer, later})
 	// They are removed, so that the subtests of a shared store do not fill the beginning of its
 	// list.
-	s.ok(s.Journal.DropDue(s.ctx, newer))
-	s.ok(s.Journal.DropDue(s.ctx, later))
-	s.same("hints after all were dropped", s.hints(start+10, 1000), []commit.Due(nil))
+	s.ok(s.Journal.DropReminder(s.ctx, newer))
+	s.ok(s.Journal.DropReminder(s.ctx, later))
+	s.same("reminders after all were dropped", s.reminders(start+10, 1000), []commit.Reminder(nil))
 	// The put and the drop are repeated, as when expiresAt is changed back and forth.
 	for n := range 3 {
 		a.MTS = s.tick()
-		s.ok(s.Journal.PutDue(s.ctx, a))
-		s.same(fmt.Sprintf("hints after change %d", n), s.hints(start+10, 1000), []commit.Due{a})
+		s.ok(s.Journal.PutReminder(s.ctx, a))
+		s.same(fmt.Sprintf("reminders after change %d", n), s.reminders(start+10, 1000), []commit.Reminder{a})
 		gone := a
 		gone.MTS = s.tick()
-		s.ok(s.Journal.DropDue(s.ctx, gone))
-		s.same(fmt.Sprintf("hints after change %d was reverted", n), s.hints(start+10, 1000), []commit.Due(nil))
+		s.ok(s.Journal.DropReminder(s.ctx, gone))
+		s.same(fmt.Sprintf("reminders after change %d was reverted", n), s.reminders(start+10, 1000), []commit.Reminder(nil))
 	}
 }

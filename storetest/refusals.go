@@ -103,7 +103,7 @@ func endedReads(s *env) {
 		{"ScanPrincipals", func() error { _, err := s.Principals.ScanPrincipals(ended, "", 10); return err }},
 		{"InFlight", func() error { _, err := s.Journal.InFlight(ended); return err }},
 		{"InFlightLists", func() error { _, err := s.Journal.InFlightLists(ended); return err }},
-		{"DueUntil", func() error { _, err := s.Journal.DueUntil(ended, start, 10); return err }},
+		{"DueReminders", func() error { _, err := s.Journal.DueReminders(ended, start, 10); return err }},
 	} {
 		if r.read() == nil {
 			s.Errorf("%s returns no error", r.name)

@@ -25,7 +25,7 @@ import (
 const kindNotice commit.Kind = 'x'
 
 // noticeStore is the part of a store that notices need: a row that is changed by
-// compare-and-set, and the hints of when it expires.
+// compare-and-set, and the reminders of when it expires.
 type noticeStore struct {
 	commit.RegisterStore
 	commit.JournalStore
@@ -70,7 +70,7 @@ func (s *notices) put(ctx context.Context, in putNotice) (changed bool, err erro
 		if err != nil || before.ID == in.Text {
 			return commit.Nothing, err
 		}
-		if err := s.store.PutDue(ctx, commit.Due{At: in.Until, Kind: kindNotice, Key: in.Name, MTS: s.MTS(0)}); err != nil {
+		if err := s.store.PutReminder(ctx, commit.Reminder{At: in.Until, Kind: kindNotice, Key: in.Name, MTS: s.MTS(0)}); err != nil {
 			return nil, err
 		}
 		after := before
@@ -89,11 +89,11 @@ func (s *notices) replaces(before, after commit.Creation) *commit.Attempt {
 }
 
 // expire empties a notice that has expired.
-func (s *notices) expire(ctx context.Context, d commit.Due) (bool, error) {
+func (s *notices) expire(ctx context.Context, d commit.Reminder) (bool, error) {
 	_, _, err := s.Decide(ctx, s.NewBudget(), d.Key, func(ctx context.Context) (*commit.Attempt, error) {
 		before, err := s.read(ctx, d.Key, d.At)
 		if err != nil || before.Until > d.At {
-			return commit.Nothing, err // extended meanwhile, with a hint of its own
+			return commit.Nothing, err // extended meanwhile, with a reminder of its own
 		}
 		after := before
 		after.ID, after.Until = "", d.At.Add(time.Hour)
@@ -168,7 +168,7 @@ func TestHandlers_RefuseUnhandledKinds(t *testing.T) {
 	for _, kind := range []commit.Kind{'?', kindNotice} {
 		_, resumed := handlers.Resume(t.Context(), commit.Entry{Kind: kind})
 		_, ran := handlers.RunDue(t.Context(), commit.Entry{Kind: kind})
-		_, expired := handlers.Expire(t.Context(), commit.Due{Kind: kind})
+		_, expired := handlers.Expire(t.Context(), commit.Reminder{Kind: kind})
 		repaired := handlers.Repair(t.Context(), commit.Repair{Kind: kind})
 		for n, err := range []error{resumed, ran, expired, repaired} {
 			if err == nil {

@@ -13,7 +13,7 @@ type Kind byte
 const (
 	Content   Kind = 'c' // an item
 	Principal Kind = 'p' // a user or a group
-	Lease     Kind = 'l' // a lease; it has hints only, and no entries
+	Lease     Kind = 'l' // a lease; it has reminders only, and no entries
 	Paste     Kind = 't' // a paste
 )
 

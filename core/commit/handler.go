@@ -18,8 +18,8 @@ type Handler struct {
 	Resume func(ctx context.Context, e Entry) (fenced bool, err error)
 	// RunDue runs a deferred change that is due. It reports whether it changed anything.
 	RunDue func(ctx context.Context, e Entry) (bool, error)
-	// Expire acts on a hint that is due. It reports whether the hint can be removed.
-	Expire func(ctx context.Context, d Due) (bool, error)
+	// Expire acts on a reminder that is due. It reports whether the reminder can be removed.
+	Expire func(ctx context.Context, d Reminder) (bool, error)
 	// Repair repairs derived rows that a reader has found to be wrong.
 	Repair func(ctx context.Context, r Repair) error
 }
@@ -40,12 +40,12 @@ func (hs Handlers) RunDue(ctx context.Context, e Entry) (bool, error) {
 	return false, unhandled("deferred change", e.Kind, e.Key)
 }
 
-// Expire calls the handler of the hint's kind.
-func (hs Handlers) Expire(ctx context.Context, d Due) (bool, error) {
+// Expire calls the handler of the reminder's kind.
+func (hs Handlers) Expire(ctx context.Context, d Reminder) (bool, error) {
 	if h := hs[d.Kind]; h.Expire != nil {
 		return h.Expire(ctx, d)
 	}
-	return false, unhandled("hint", d.Kind, d.Key)
+	return false, unhandled("reminder", d.Kind, d.Key)
 }
 
 // Repair calls the handler of the kind.

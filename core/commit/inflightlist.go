@@ -34,36 +34,36 @@ func (u *UnreadableLists) Error() string {
 // Unwrap returns the errors of the lists.
 func (u *UnreadableLists) Unwrap() error { return u.Err }
 
-// Due is a hint that the row of a kind and key needs work at an instant. The domain of the
+// Reminder says that the row of a kind and key needs work at an instant. The domain of the
 // kind decides by that row what to do.
-type Due struct {
+type Reminder struct {
 	At   clock.Instant
 	Kind Kind
 	Key  string
-	// MTS is the mts of the state that the hint was written for. It orders the
-	// writes and removals of the hint of one instant and key.
+	// MTS is the mts of the state that the reminder was written for. It orders the
+	// writes and removals of the reminder of one instant and key.
 	MTS clock.Instant
 }
 
 // Row returns kind and key as one text, as stores write them. An item, which was the first
-// kind with hints, is written as its id, "c:<tenant>:<name>"; every other kind as its
+// kind with reminders, is written as its id, "c:<tenant>:<name>"; every other kind as its
 // letter, "=" and the key.
-func (d Due) Row() string {
+func (d Reminder) Row() string {
 	if d.Kind == Content {
 		return d.Key
 	}
 	return string(rune(d.Kind)) + "=" + d.Key
 }
 
-// DueOf returns the hint at an instant from the text that Row returned.
-func DueOf(at clock.Instant, row string, mts clock.Instant) Due {
+// ReminderOf returns the reminder at an instant from the text that Row returned.
+func ReminderOf(at clock.Instant, row string, mts clock.Instant) Reminder {
 	if len(row) > 1 && row[1] == '=' {
-		return Due{At: at, Kind: Kind(row[0]), Key: row[2:], MTS: mts}
+		return Reminder{At: at, Kind: Kind(row[0]), Key: row[2:], MTS: mts}
 	}
-	return Due{At: at, Kind: Content, Key: row, MTS: mts}
+	return Reminder{At: at, Kind: Content, Key: row, MTS: mts}
 }
 
-// JournalStore keeps the in-flight lists and the hints.
+// JournalStore keeps the in-flight lists and the reminders.
 type JournalStore interface {
 	// PutInFlightList replaces the list of l.ID. It must be durable no later than a Commit of
 	// this process that follows it. An empty list is removed, or is kept and listed.
@@ -78,13 +78,13 @@ type JournalStore interface {
 	InFlight(ctx context.Context) ([]InFlightList, error)
 	// DeleteInFlightList must remove the list iff nothing newer than stamp was written.
 	DeleteInFlightList(ctx context.Context, id ListID, stamp int64) error
-	// PutDue must be durable no later than a Commit of this process that follows it.
-	// Of two hints that differ in MTS only, the newer one must be kept. A hint that
+	// PutReminder must be durable no later than a Commit of this process that follows it.
+	// Of two reminders that differ in MTS only, the newer one must be kept. A reminder that
 	// is older than a removal may be discarded.
-	PutDue(ctx context.Context, d Due) error
-	// DueUntil lists the hints due at or before an instant, earliest first. If some hints
+	PutReminder(ctx context.Context, d Reminder) error
+	// DueReminders lists the reminders due at or before an instant, earliest first. If some reminders
 	// cannot be read, it returns the others together with the error.
-	DueUntil(ctx context.Context, until clock.Instant, limit int) ([]Due, error)
-	// DropDue must remove the hint iff none newer than d.MTS was put.
-	DropDue(ctx context.Context, d Due) error
+	DueReminders(ctx context.Context, until clock.Instant, limit int) ([]Reminder, error)
+	// DropReminder must remove the reminder iff none newer than d.MTS was put.
+	DropReminder(ctx context.Context, d Reminder) error
 }

@@ -6,8 +6,8 @@ import (
 	"carrel/core/commit"
 )
 
-func TestDue_RowSurvivesEncoding(t *testing.T) {
-	for row, due := range map[string]commit.Due{
+func TestReminder_RowSurvivesEncoding(t *testing.T) {
+	for row, due := range map[string]commit.Reminder{
 		"c:acme:a":   {At: 3, Kind: commit.Content, Key: "c:acme:a", MTS: 5},
 		"c:acme:a=b": {At: 3, Kind: commit.Content, Key: "c:acme:a=b", MTS: 5},
 		"x=key":      {At: 3, Kind: 'x', Key: "key", MTS: 5},
@@ -17,7 +17,7 @@ func TestDue_RowSurvivesEncoding(t *testing.T) {
 		if got := due.Row(); got != row {
 			t.Errorf("%+v is written as %q, want %q", due, got, row)
 		}
-		if got := commit.DueOf(3, row, 5); got != due {
+		if got := commit.ReminderOf(3, row, 5); got != due {
 			t.Errorf("%q is read as %+v, want %+v", row, got, due)
 		}
 	}

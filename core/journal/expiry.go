@@ -19,7 +19,7 @@ const (
 	maxFailingDues = 10_000
 )
 
-// dueKey identifies an expiry. The scrubber rewrites the hint of a late expiry with a newer
+// dueKey identifies an expiry. The scrubber rewrites the reminder of a late expiry with a newer
 // MTS: it is still the same expiry.
 type dueKey struct {
 	at   clock.Instant
@@ -27,9 +27,9 @@ type dueKey struct {
 	key  string
 }
 
-func dueKeyOf(d commit.Due) dueKey { return dueKey{d.At, d.Kind, d.Key} }
+func dueKeyOf(d commit.Reminder) dueKey { return dueKey{d.At, d.Kind, d.Key} }
 
-// dueState is the state of an expiry that is running or has not succeeded. Its hint stays
+// dueState is the state of an expiry that is running or has not succeeded. Its reminder stays
 // in the store until it succeeds.
 type dueState struct {
 	busy     bool
@@ -54,15 +54,15 @@ func (j *Journal) ExpireDue(ctx context.Context, s Service) error {
 }
 
 // startExpiries starts the expiries that are due, as long as there are free workers, and returns
-// how many it started. Hints of failed expiries stay first in the store. So the limit of hints to
+// how many it started. Reminders of failed expiries stay first in the store. So the limit of reminders to
 // read is raised by their number, and each failed expiry is skipped until its next try. If the
-// store could not read all hints, startExpiries works on those that it could read, and also returns
+// store could not read all reminders, startExpiries works on those that it could read, and also returns
 // the error.
 func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int, error) {
 	j.mu.Lock()
 	limit := duePage + len(j.dues)
 	j.mu.Unlock()
-	dues, err := j.store.DueUntil(ctx, clock.Of(j.rt.Now()), limit)
+	dues, err := j.store.DueReminders(ctx, clock.Of(j.rt.Now()), limit)
 	started := 0
 	for _, d := range dues {
 		failing, ok := j.takeExpiry(d, w)
@@ -80,7 +80,7 @@ func (j *Journal) startExpiries(ctx context.Context, s Service, w *workers) (int
 
 // takeExpiry marks an expiry as busy. It reports whether the expiry has failed before, and
 // whether it should be tried now; then a worker is reserved for it.
-func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
+func (j *Journal) takeExpiry(d commit.Reminder, w *workers) (failing, ok bool) {
 	elapsed := j.rt.Elapsed()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -99,10 +99,10 @@ func (j *Journal) takeExpiry(d commit.Due, w *workers) (failing, ok bool) {
 }
 
 // expire runs one expiry, or postpones it.
-func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
+func (j *Journal) expire(ctx context.Context, s Service, d commit.Reminder) error {
 	done, err := s.Expire(ctx, d)
 	if err == nil && done {
-		err = j.store.DropDue(ctx, d)
+		err = j.store.DropReminder(ctx, d)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -125,9 +125,9 @@ func (j *Journal) expire(ctx context.Context, s Service, d commit.Due) error {
 	return nil
 }
 
-// forgetDropped forgets the expiries whose hints are no longer in the store, because
-// another process has removed them. dues are the hints of everything that is due.
-func (j *Journal) forgetDropped(dues []commit.Due) {
+// forgetDropped forgets the expiries whose reminders are no longer in the store, because
+// another process has removed them. dues are the reminders of everything that is due.
+func (j *Journal) forgetDropped(dues []commit.Reminder) {
 	stored := make(map[dueKey]bool, len(dues))
 	for _, d := range dues {
 		stored[dueKeyOf(d)] = true

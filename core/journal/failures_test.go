@@ -29,7 +29,7 @@ func (p *partial) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	return p.domain.Resume(ctx, e)
 }
 
-func (p *partial) Expire(ctx context.Context, due commit.Due) (bool, error) {
+func (p *partial) Expire(ctx context.Context, due commit.Reminder) (bool, error) {
 	if due.Key == string(p.bad) {
 		return false, errDown
 	}
@@ -144,7 +144,7 @@ func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	rt.pass(time.Minute)
 	now := clock.Of(rt.Now())
 	for n, c := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(time.Duration(n-10) * time.Second),
+		if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now.Add(time.Duration(n-10) * time.Second),
 			Kind: commit.Content, Key: string(c)}); err != nil {
 			t.Fatal(err)
 		}
@@ -153,9 +153,9 @@ func TestExpireDue_FailingExpiryDoesNotBlockOthers(t *testing.T) {
 	if err := j.ExpireDue(t.Context(), d); !errors.Is(err, errDown) {
 		t.Errorf("the failing expiry returned %v", err)
 	}
-	remaining, err := store.Journal.DueUntil(t.Context(), now, 10)
+	remaining, err := store.Journal.DueReminders(t.Context(), now, 10)
 	if err != nil || len(remaining) != 1 || remaining[0].Key != "c:acme:bad" || !slices.Equal(d.expired, []library.ContentID{"c:acme:good"}) {
-		t.Errorf("expired %v, remaining hints %v, %v", d.expired, remaining, err)
+		t.Errorf("expired %v, remaining reminders %v, %v", d.expired, remaining, err)
 	}
 }
 

@@ -31,8 +31,8 @@ type Service interface {
 	Resume(ctx context.Context, e commit.Entry) (fenced bool, err error)
 	// RunDue runs a deferred change that is due. It reports whether it changed anything.
 	RunDue(ctx context.Context, e commit.Entry) (bool, error)
-	// Expire acts on a hint that is due. It reports whether the hint can be removed.
-	Expire(ctx context.Context, due commit.Due) (bool, error)
+	// Expire acts on a reminder that is due. It reports whether the reminder can be removed.
+	Expire(ctx context.Context, due commit.Reminder) (bool, error)
 	// Repair repairs a derived row that a reader has found to be wrong.
 	Repair(ctx context.Context, r commit.Repair) error
 	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how many

@@ -71,7 +71,7 @@ func (d *domain) RunDue(_ context.Context, e commit.Entry) (bool, error) {
 	return true, nil
 }
 
-func (d *domain) Expire(_ context.Context, due commit.Due) (bool, error) {
+func (d *domain) Expire(_ context.Context, due commit.Reminder) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expired = append(d.expired, library.ContentID(due.Key))
@@ -348,13 +348,13 @@ func TestTakeOver_KeepsANewerListOfItsOwner(t *testing.T) {
 	}
 }
 
-func TestExpireDue_DropsHandledHints(t *testing.T) {
+func TestExpireDue_DropsHandledReminders(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
 	now := clock.Of(rt.Now())
-	for _, due := range []commit.Due{{At: now, Kind: commit.Content, Key: "c:acme:now"},
+	for _, due := range []commit.Reminder{{At: now, Kind: commit.Content, Key: "c:acme:now"},
 		{At: now - 1, Kind: commit.Content, Key: "c:acme:early"}, {At: now + 1, Kind: commit.Content, Key: "c:acme:later"}} {
-		if err := store.Journal.PutDue(t.Context(), due); err != nil {
+		if err := store.Journal.PutReminder(t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -365,10 +365,10 @@ func TestExpireDue_DropsHandledHints(t *testing.T) {
 	if !slices.Equal(d.expired, []library.ContentID{"c:acme:early", "c:acme:now"}) {
 		t.Errorf("expired %v", d.expired)
 	}
-	remaining, err := store.Journal.DueUntil(t.Context(), now+1, 10)
-	if err != nil || !slices.Equal(remaining, []commit.Due{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"},
+	remaining, err := store.Journal.DueReminders(t.Context(), now+1, 10)
+	if err != nil || !slices.Equal(remaining, []commit.Reminder{{At: now - 1, Kind: commit.Content, Key: "c:acme:early"},
 		{At: now + 1, Kind: commit.Content, Key: "c:acme:later"}}) {
-		t.Errorf("remaining hints: %v, %v", remaining, err)
+		t.Errorf("remaining reminders: %v, %v", remaining, err)
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *stuck) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	return s.domain.Resume(ctx, e)
 }
 
-func (s *stuck) Expire(ctx context.Context, d commit.Due) (bool, error) {
+func (s *stuck) Expire(ctx context.Context, d commit.Reminder) (bool, error) {
 	if err := s.hang(ctx, library.ContentID(d.Key)); err != nil {
 		return false, err
 	}
@@ -119,7 +119,8 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	const failing = 2*duePage + 50
 	put := func(ago time.Duration, id string) {
 		t.Helper()
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now.Add(-ago), Kind: commit.Content, Key: "c:acme:" + id}); err != nil {
+		if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now.Add(-ago), Kind: commit.Content,
+			Key: "c:acme:" + id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,8 +153,8 @@ func TestExpireDue_FailingExpiriesDelayNoOthers(t *testing.T) {
 	if err := j.ExpireDue(t.Context(), &d.domain); err != nil || len(d.expired) != failing+1 {
 		t.Errorf("after the store works again: %v, expired %d of %d", err, len(d.expired), failing+1)
 	}
-	if remaining, err := store.Journal.DueUntil(t.Context(), now, 10); err != nil || len(remaining) != 0 || len(j.dues) != 0 {
-		t.Errorf("remaining hints: %v, %v; %d in memory", remaining, err, len(j.dues))
+	if remaining, err := store.Journal.DueReminders(t.Context(), now, 10); err != nil || len(remaining) != 0 || len(j.dues) != 0 {
+		t.Errorf("remaining reminders: %v, %v; %d in memory", remaining, err, len(j.dues))
 	}
 }
 
@@ -166,7 +167,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	now := clock.Of(rt.Now())
 	const failing = failingWorkers - 4 // so that workers stay free
 	for n := range failing {
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content,
+		if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now - 10, Kind: commit.Content,
 			Key: fmt.Sprintf("c:acme:bad%d", n)}); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +184,7 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 			t.Fatalf("call %d: %d were started, %v; want %d", n, got, err, want)
 		}
 	}
-	if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
+	if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now - 1, Kind: commit.Content, Key: "c:acme:good"}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := j.startExpiries(t.Context(), d, w); err != nil || got != 1 {
@@ -196,30 +197,30 @@ func TestStartExpiries_HungExpiriesDelayNoOthers(t *testing.T) {
 	}
 }
 
-// partialDues is a store that cannot read a part of its hints.
+// partialDues is a store that cannot read a part of its reminders.
 type partialDues struct {
 	commit.JournalStore
 	fails int // so many calls
 }
 
-func (p *partialDues) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
-	dues, err := p.JournalStore.DueUntil(ctx, until, limit)
+func (p *partialDues) DueReminders(ctx context.Context, until clock.Instant, limit int) ([]commit.Reminder, error) {
+	dues, err := p.JournalStore.DueReminders(ctx, until, limit)
 	if p.fails--; err == nil && p.fails >= 0 {
 		err = errDown
 	}
 	return dues, err
 }
 
-// If some hints cannot be read, the others are worked on at once, and the state of failing
+// If some reminders cannot be read, the others are worked on at once, and the state of failing
 // ones is kept.
-func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
+func TestStartExpiries_UnreadableRemindersDelayNoOthers(t *testing.T) {
 	store, rt := open(t)
 	partial := &partialDues{store.Journal, 1}
 	j := New(t.Context(), partial, rt, nil)
 	rt.pass(time.Hour)
 	now := clock.Of(rt.Now())
 	for _, id := range []library.ContentID{"c:acme:bad", "c:acme:good"} {
-		if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 10, Kind: commit.Content, Key: string(id)}); err != nil {
+		if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now - 10, Kind: commit.Content, Key: string(id)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,8 +231,8 @@ func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	}
 	w.wait(t.Context())
 	_ = w.failed()
-	gone := commit.Due{At: now - 10, Kind: commit.Content, Key: "c:acme:bad"}
-	if err := store.Journal.DropDue(t.Context(), gone); err != nil {
+	gone := commit.Reminder{At: now - 10, Kind: commit.Content, Key: "c:acme:bad"}
+	if err := store.Journal.DropReminder(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
 	partial.fails = 1
@@ -241,7 +242,7 @@ func TestStartExpiries_UnreadableHintsDelayNoOthers(t *testing.T) {
 	if _, err := j.startExpiries(t.Context(), d, w); err != nil || len(j.dues) != 0 {
 		t.Errorf("after a complete listing: %v, %d known", err, len(j.dues))
 	}
-	if err := store.Journal.PutDue(t.Context(), commit.Due{At: now - 5, Kind: commit.Content, Key: "c:acme:later"}); err != nil {
+	if err := store.Journal.PutReminder(t.Context(), commit.Reminder{At: now - 5, Kind: commit.Content, Key: "c:acme:later"}); err != nil {
 		t.Fatal(err)
 	}
 	partial.fails = 1

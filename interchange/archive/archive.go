@@ -24,7 +24,7 @@ const (
 	ChapterCreations                     // ids reserved for creations with idempotency keys
 	ChapterPrincipals                    // partitions of users and groups
 	ChapterContents                      // partitions of items
-	ChapterDues                          // hints that work is due at a time
+	ChapterDues                          // reminders that work is due at a time
 	ChapterTexts                         // texts of pages
 	ChapterDrafts                        // drafts of users
 	ChapterLeases                        // leases; their claims are derived
@@ -121,7 +121,7 @@ type Row struct {
 	Member      *MemberAt
 	ContentRow  *RowAt
 	Request     *RequestAt
-	Due         *commit.Due
+	Due         *commit.Reminder
 	Text        *note.Text
 	Draft       *note.DraftRow
 	Lease       *lease.Row

@@ -225,7 +225,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 6 items, 11 members, 2 requests; 6 users, a group with its member; the cursor keys; a text; a draft; a lease with
-	// two hints and the list of its owner; a paste with its body and a hint.
+	// two reminders and the list of its owner; a paste with its body and a reminder.
 	if want := (map[string]int64{"settings": 1, "blocks": 1, "creations": 1, "principals": 8, "contents": 17, "dues": 4,
 		"texts": 1, "drafts": 1, "leases": 2, "pastes": 1, "bodies": 1}); !cmp.Equal(want, rows) {
 		t.Errorf("rows: %v, want %v", rows, want)
@@ -262,7 +262,7 @@ func TestCopy_ServesTheSameAsItsSource(t *testing.T) {
 	if next, err := more.ContentName(t.Context()); err != nil || next == given {
 		t.Errorf("the name %s is generated twice: %v", next, err)
 	}
-	if dues, err := to.Journal.DueUntil(t.Context(), expires.Add(2*time.Minute), 10); err != nil || len(dues) != 4 {
+	if dues, err := to.Journal.DueReminders(t.Context(), expires.Add(2*time.Minute), 10); err != nil || len(dues) != 4 {
 		t.Errorf("dues: %v, %v", dues, err)
 	}
 }

@@ -80,7 +80,10 @@ type delivery struct {
 // BAD_CURSOR; RESYNC if what was missed is no longer known; UNAVAILABLE if the store does not answer
 // in time. The caller must close it.
 func (s *Service) Follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {
-	return sched.WithQueryTimeout(ctx, s.rt, func(ctx context.Context) (library.Subscription, error) { return s.follow(ctx, v, globalID, after) })
+	return sched.WithQueryTimeout(ctx, s.rt, func(ctx context.Context) (library.Subscription,
+		error) {
+		return s.follow(ctx, v, globalID, after)
+	})
 }
 
 func (s *Service) follow(ctx context.Context, v *principal.Viewer, globalID string, after *string) (library.Subscription, error) {

@@ -16,7 +16,7 @@ import (
 // expiring is an item for which the tests also read whether it expires.
 var expiring = subject{table: "content", prefix: "c:acme:", make: create, look: (*fixture).lookAtExpiring, before: items.before}
 
-// expiryOperations set an expiry. They write two hints before the decision. Nothing else is
+// expiryOperations set an expiry. They write two reminders before the decision. Nothing else is
 // derived from an expiry, so nothing is added to the in-flight list.
 var expiryOperations = []operation{
 	{name: "set an expiry", of: &expiring, steps: []step{stepRead, stepDue, stepDay, stepDecide}, do: setExpiry,
@@ -30,7 +30,7 @@ func setExpiry(ctx context.Context, s *services, id string, key *string) error {
 }
 
 // farAhead is when the items of these operations expire, long after every run. Each expires on a
-// day of its own, because the hint of a day leads to every item that expires on that day. By
+// day of its own, because the reminder of a day leads to every item that expires on that day. By
 // afterAll all of them have expired.
 var (
 	farAhead = time.Date(2100, time.January, 1, 12, 0, 0, 0, time.UTC)
@@ -53,7 +53,7 @@ func (r *fixture) lookAtExpiring(t *testing.T, id string) seen {
 	if s.Expires {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		due := commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id}
+		due := commit.Reminder{At: expiryOf(id), Kind: commit.Content, Key: id}
 		if !slices.Contains(r.expiring, due) {
 			r.expiring = append(r.expiring, due)
 		}
@@ -62,18 +62,18 @@ func (r *fixture) lookAtExpiring(t *testing.T, id string) seen {
 }
 
 // expireAll lets a process delete what has expired, with its clock after all expiries. An item
-// without a hint would still exist afterwards.
+// without a reminder would still exist afterwards.
 func (r *fixture) expireAll(t *testing.T) {
 	t.Helper()
-	for _, id := range r.unhinted(t) {
-		t.Errorf("no hint says that %s expires", id)
+	for _, id := range r.withoutReminder(t) {
+		t.Errorf("no reminder says that %s expires", id)
 	}
 	d := openInstance(t, r.options(r.host), time.Until(afterAll), everyRule)
 	until(t, runTimeout, "the end of all that expires", func() bool {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.store.Journal.DueUntil(t.Context(), clock.Of(afterAll), 1)
+		left, err := d.store.Journal.DueReminders(t.Context(), clock.Of(afterAll), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,24 +93,24 @@ func (r *fixture) expireAll(t *testing.T) {
 // mostDue exceeds the number of items that expire here.
 const mostDue = 10_000
 
-// unhinted returns the items that expire without a hint.
-func (r *fixture) unhinted(t *testing.T) (ids []library.ContentID) {
+// withoutReminder returns the items that expire without a reminder.
+func (r *fixture) withoutReminder(t *testing.T) (ids []library.ContentID) {
 	t.Helper()
-	hints, err := r.healthy.store.Journal.DueUntil(t.Context(), clock.Of(afterAll), mostDue)
+	reminders, err := r.healthy.store.Journal.DueReminders(t.Context(), clock.Of(afterAll), mostDue)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, due := range r.expiring {
-		if !slices.ContainsFunc(hints, func(d commit.Due) bool { return d.At == due.At && d.Key == due.Key }) {
+		if !slices.ContainsFunc(reminders, func(d commit.Reminder) bool { return d.At == due.At && d.Key == due.Key }) {
 			ids = append(ids, library.ContentID(due.Key))
 		}
 	}
 	return ids
 }
 
-// TestUnhinted_ReportsAnItemWithoutItsHint removes the hint of an item that expires. unhinted, by
+// TestWithoutReminder_ReportsSuchAnItem removes the reminder of an item that expires. withoutReminder, by
 // which expireAll finds such items, must report it.
-func TestUnhinted_ReportsAnItemWithoutItsHint(t *testing.T) {
+func TestWithoutReminder_ReportsSuchAnItem(t *testing.T) {
 	r := newFixture(t)
 	defer r.healthy.close(t)
 	id := expiring.prefix + "fault-0-0"
@@ -120,14 +120,14 @@ func TestUnhinted_ReportsAnItemWithoutItsHint(t *testing.T) {
 		}
 	}
 	r.lookAtExpiring(t, id)
-	if got := r.unhinted(t); len(got) != 0 {
-		t.Errorf("%v have no hint although none was removed", got)
+	if got := r.withoutReminder(t); len(got) != 0 {
+		t.Errorf("%v have no reminder although none was removed", got)
 	}
-	if err := r.healthy.store.Journal.DropDue(t.Context(), commit.Due{At: expiryOf(id), Kind: commit.Content, Key: id,
+	if err := r.healthy.store.Journal.DropReminder(t.Context(), commit.Reminder{At: expiryOf(id), Kind: commit.Content, Key: id,
 		MTS: clock.Of(time.Now())}); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.unhinted(t); len(got) != 1 {
-		t.Errorf("the item without a hint is not reported: %v", got)
+	if got := r.withoutReminder(t); len(got) != 1 {
+		t.Errorf("the item without a reminder is not reported: %v", got)
 	}
 }

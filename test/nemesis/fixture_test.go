@@ -213,7 +213,7 @@ type fixture struct {
 	claims *claim.Claims
 
 	mu       sync.Mutex
-	expiring []commit.Due // the items that have an expiry
+	expiring []commit.Reminder // the items that have an expiry
 	ahead    map[time.Duration]*instance
 }
 

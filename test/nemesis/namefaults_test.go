@@ -229,7 +229,7 @@ func (d *instance) sweep(t *testing.T) {
 		if err := d.journal.ExpireDue(t.Context(), d.service.Background()); err != nil {
 			t.Fatal(err)
 		}
-		left, err := d.store.Journal.DueUntil(t.Context(), clock.Of(time.Now().Add(scrubbedAfter)), 1)
+		left, err := d.store.Journal.DueReminders(t.Context(), clock.Of(time.Now().Add(scrubbedAfter)), 1)
 		if err != nil {
 			t.Fatal(err)
 		}

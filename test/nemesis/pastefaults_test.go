@@ -159,7 +159,7 @@ func (c *encounter) expirePaste(t *testing.T) {
 		made, err = c.r.healthy.service.pastes.Create(t.Context(), ownerViewer(), paste.Create{Title: &title, Body: longText, ExpiresAt: &at})
 		return err
 	})
-	due := commit.Due{At: at, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
+	due := commit.Reminder{At: at, Kind: commit.Paste, Key: string(made.Paste.ID), MTS: made.Paste.MTS}
 	p, d := c.meet(t, 2*untilExpiry)
 	_, err := d.service.Background().Expire(t.Context(), due)
 	c.recover(t, p, d)

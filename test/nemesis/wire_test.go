@@ -159,8 +159,8 @@ const (
 	stepNextBlock  step = "next block"
 	stepReserve    step = "reserve" // the id of a creation
 	stepRead       step = "read"
-	stepDue        step = "due"     // the hint that an item expires
-	stepDay        step = "due day" // the hint that some items expire on a day
+	stepDue        step = "due"     // the reminder that an item expires
+	stepDay        step = "due day" // the reminder that some items expire on a day
 	stepList       step = "list"
 	stepDecide     step = "decide"
 	stepSnapshot   step = "snapshot" // a read after the decision

@@ -21,7 +21,7 @@ const (
 	wrongFollower = "wrong follower"  // a subscriber got an event that it must not get, or missed one
 	falseAnswer   = "false answer"    // COMPLETE was answered when it was not
 	brokenHeader  = "broken header"   // the chain of states is not what operations explain
-	noHint        = "no hint"         // an item that expires, and no hint of it
+	noReminder    = "no reminder"     // an item that expires, and no reminder of it
 	noEnd         = "no end"          // changes under way are never finished
 	defect        = "defect"          // a panic
 	disagreement  = "audit disagrees" // the product's own audit says otherwise
@@ -120,8 +120,8 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 		if managers == 0 && !st.anyDeleted() {
 			report(brokenHeader, "%s: no manager", p.id)
 		}
-		if h.ExpiresAt != nil && !st.due(commit.Due{At: *h.ExpiresAt, Kind: commit.Content, Key: string(p.id)}).live {
-			report(noHint, "%s expires at %d", p.id, *h.ExpiresAt)
+		if h.ExpiresAt != nil && !st.due(commit.Reminder{At: *h.ExpiresAt, Kind: commit.Content, Key: string(p.id)}).live {
+			report(noReminder, "%s expires at %d", p.id, *h.ExpiresAt)
 		}
 	}
 	if h.State == commit.Deleted && (h.Title != "" || h.Position != 0) {

@@ -57,7 +57,7 @@
 // history, which contains every state that was ever decided (history.go):
 //
 //   - audit.go: every library has the entries that the items require, every item that expires
-//     has its hint, and nothing else remains.
+//     has its reminder, and nothing else remains.
 //   - history.go: what was answered as done was done, once; what was refused was not; every
 //     state follows from the one before it.
 //   - rights.go: every change was made by somebody who had the right to; nobody was refused who

@@ -79,9 +79,9 @@ func (c journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, 
 	}, nil)
 }
 
-// due returns the cell of a hint.
-func (st *Store) due(d commit.Due) *dueCell {
-	i, ok := find(st.dues, d, func(c *dueCell, d commit.Due) int {
+// due returns the cell of a reminder.
+func (st *Store) due(d commit.Reminder) *dueCell {
+	i, ok := find(st.dues, d, func(c *dueCell, d commit.Reminder) int {
 		return cmp.Or(cmp.Compare(c.at, d.At), cmp.Compare(c.row, d.Row()))
 	})
 	if !ok {
@@ -90,35 +90,35 @@ func (st *Store) due(d commit.Due) *dueCell {
 	return st.dues[i]
 }
 
-// currentDues returns the hints that were not removed, earliest first.
-func (st *Store) currentDues() []commit.Due {
-	var dues []commit.Due
+// currentDues returns the reminders that were not removed, earliest first.
+func (st *Store) currentDues() []commit.Reminder {
+	var dues []commit.Reminder
 	for _, c := range st.dues {
 		if c.live {
-			dues = append(dues, commit.DueOf(c.at, c.row, clock.Instant(c.ts)))
+			dues = append(dues, commit.ReminderOf(c.at, c.row, clock.Instant(c.ts)))
 		}
 	}
 	return dues
 }
 
-// PutDue writes a hint.
-func (c journalStore) PutDue(ctx context.Context, d commit.Due) error {
-	return c.write(ctx, "PutDue", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
+// PutReminder writes a reminder.
+func (c journalStore) PutReminder(ctx context.Context, d commit.Reminder) error {
+	return c.write(ctx, "PutReminder", "", func() { c.st.due(d).put(int64(d.MTS)) }, nil)
 }
 
-// DueUntil lists the hints that are due.
-func (c journalStore) DueUntil(ctx context.Context, until clock.Instant, limit int) ([]commit.Due, error) {
-	var dues []commit.Due
-	err := c.read(ctx, "DueUntil", func() {
-		dues = slices.DeleteFunc(c.st.currentDues(), func(d commit.Due) bool { return d.At > until })
+// DueReminders lists the reminders that are due.
+func (c journalStore) DueReminders(ctx context.Context, until clock.Instant, limit int) ([]commit.Reminder, error) {
+	var dues []commit.Reminder
+	err := c.read(ctx, "DueReminders", func() {
+		dues = slices.DeleteFunc(c.st.currentDues(), func(d commit.Reminder) bool { return d.At > until })
 		dues = dues[:min(len(dues), limit)]
 	})
 	return dues, err
 }
 
-// DropDue removes a hint.
-func (c journalStore) DropDue(ctx context.Context, d commit.Due) error {
-	return c.write(ctx, "DropDue", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
+// DropReminder removes a reminder.
+func (c journalStore) DropReminder(ctx context.Context, d commit.Reminder) error {
+	return c.write(ctx, "DropReminder", "", func() { c.st.due(d).del(int64(d.MTS)) }, nil)
 }
 
 // registers implements commit.RegisterStore.

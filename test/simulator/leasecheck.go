@@ -287,7 +287,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 		return err
 	}
 	if d := r.st.currentDues(); len(d) > 0 {
-		r.report(wrongLease, "hints of leases: %+v", d)
+		r.report(wrongLease, "reminders of leases: %+v", d)
 	}
 	held := map[string]lease.ID{}
 	for _, l := range r.hist.leases {

@@ -44,7 +44,7 @@ func (r *run) expirePastes(ctx context.Context, p *process) error {
 		}
 	}
 	if d := r.st.currentDues(); len(d) > 0 {
-		r.report(leftOver, "hints of pastes: %+v", d)
+		r.report(leftOver, "reminders of pastes: %+v", d)
 	}
 	return nil
 }

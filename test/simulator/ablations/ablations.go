@@ -140,9 +140,9 @@ var protocol = []Ablation{
 	}},
 	{"lease-expired-unwritten", "EXPIRED is answered before the lease has expired in the store", Leases, nil},
 	{"lease-after-claims", "the row of a lease is written after its claims", Leases, []Patch{
-		{"lease/acquire.go", "\t\tif err := s.putDue(ctx, l, l.releaseAt()); err != nil {\n",
+		{"lease/acquire.go", "\t\tif err := s.putReminder(ctx, l, l.releaseAt()); err != nil {\n",
 			"\t\tif _, err := s.ablatedClaim(ctx, l, true); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t\tif err := " +
-				"s.putDue(ctx, l, l.releaseAt()); err != nil {\n"},
+				"s.putReminder(ctx, l, l.releaseAt()); err != nil {\n"},
 		{"lease/acquire.go", "\tfence, err := s.claimKeys(ctx, l)\n", "\tfence, err := s.ablatedClaim(ctx, l, false)\n"},
 	}},
 	{"lease-whole-at-once", "a lease is stored with its whole time before it has its keys", Leases, []Patch{
@@ -260,8 +260,8 @@ var protocol = []Ablation{
 	{"own-entry-later", "a process adds an entry to its head of a feed when it reads it the next time", Pastes, []Patch{
 		{"core/feed/timelines.go", "\tt.heads.put(feed, e)\n", "\tif !ablated(\"own-entry-later\") {\n\t\tt.heads.put(feed, e)\n\t}\n"},
 	}},
-	{"hint-set-back", "the hint of an expiry is removed although the clock was set back before it", Pastes, []Patch{
-		{"paste/tidy.go", "return p.hint() != at, nil", `return p.hint() != at || ablated("hint-set-back"), nil`},
+	{"reminder-set-back", "the reminder of an expiry is removed although the clock was set back before it", Pastes, []Patch{
+		{"paste/tidy.go", "return p.reminder() != at, nil", `return p.reminder() != at || ablated("reminder-set-back"), nil`},
 	}},
 	{"look-without-overlap", "a process that looks for pastes of others looks at the last second only", Pastes, []Patch{
 		{"paste/arrivals.go", "within, isFull := soonWithin, ", "within, isFull := ablatedWithin(soonWithin), "},
