@@ -24,6 +24,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		says []string
 	}{
 		"unknown flag":             {serve("--lisen", "x"), []string{"--lisen"}},
+		"a cache below 0":          {serve("--header-cache=-1"), []string{"header-cache", `"-1"`, "a number of bytes, or 0"}},
 		"unknown store":            {serve("--store", "redis://a/b"), []string{"store", `"redis://a/b"`, "pebble:DIR or cassandra://"}},
 		"store without a keyspace": {serve("--store", "cassandra://a"), []string{"store", "cassandra://HOST[,HOST]/KEYSPACE"}},
 		"password in the name":     {serve("--store", "cassandra://me:secret@a/b"), []string{"store", "by flags"}},

@@ -155,6 +155,9 @@ func (c *Config) Check() error {
 	if c.RateLimit < 0 {
 		return WrongUsage("rate-limit", strconv.Itoa(c.RateLimit), "a number of points a minute, or 0")
 	}
+	if c.HeaderCache < 0 {
+		return WrongUsage("header-cache", strconv.Itoa(c.HeaderCache), "a number of bytes, or 0")
+	}
 	_, err := c.Collectors(os.Getenv)
 	return err
 }

@@ -51,20 +51,29 @@ func (h *Handler) results(ctx context.Context, caller auth.Caller, op *operation
 // nothing. The same applies if the account has too few points for an event. Resolved groups are
 // charged afterwards, so the balance may become negative.
 func (r *results) next() *executed {
+	for {
+		if done, again := r.await(); !again {
+			return done
+		}
+	}
+}
+
+// await waits for the next event. again reports that it is not shown, so that the next one is to be awaited.
+func (r *results) await() (done *executed, again bool) {
 	r.op.release()
 	r.op.Event, r.op.Loaders = nil, nil // a subscription that waits keeps nothing of its last event
 	switch {
 	case r.ended:
-		return nil
+		return nil, false
 	case r.refused != nil:
 		r.ended = true
-		return &executed{errors: r.handler.firstErrors(r.refused)}
+		return &executed{errors: r.handler.firstErrors(r.refused)}, false
 	}
 	r.source.Await(r.ctx)
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
 	if ctx.Err() != nil {
-		return nil
+		return nil, false
 	}
 	r.op.ctx, r.op.Viewer = ctx, r.caller.Viewer()
 	r.handler.begin(r.op, stop)
@@ -74,26 +83,28 @@ func (r *results) next() *executed {
 	switch {
 	case r.unbegun != nil:
 		r.ended = true
-		return r.resumable()
+		return r.resumable(), false
+	case errors.Is(err, graph.ErrNotShown):
+		return nil, true
 	case err != nil:
 		r.ended = true
 		if ctx.Err() != nil {
-			return nil
+			return nil, false
 		}
-		return &executed{errors: gqlerror.List{r.handler.presenter.present(ctx, err)}}
+		return &executed{errors: gqlerror.List{r.handler.presenter.present(ctx, err)}}, false
 	case event == nil:
-		return nil
+		return nil, false
 	}
 	r.op.Event = event
-	done, err := r.handler.outcome(r.op, r.handler.graph.Execute(ctx, &r.op.Execution))
+	done, err = r.handler.outcome(r.op, r.handler.graph.Execute(ctx, &r.op.Execution))
 	switch {
 	case errors.Is(err, answer.ErrEnded): // nobody waits for the event
-		return nil
+		return nil, false
 	case err != nil:
 		r.ended = errors.Is(err, answer.ErrNoMemory)
-		return r.handler.unsentEvent(r.op, err)
+		return r.handler.unsentEvent(r.op, err), false
 	}
-	return done
+	return done, false
 }
 
 // begin begins an event that has arrived: it reserves the memory for it, charges as much as for the same

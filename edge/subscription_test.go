@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -222,6 +223,44 @@ type leavingSource struct {
 func (s *leavingSource) Next(ctx context.Context, pay func() bool) (any, error) {
 	s.leave()
 	return s.Source.Next(ctx, pay)
+}
+
+// TestResults_AnEventThatIsNotShownHoldsNothing while the next one is awaited.
+func TestResults_AnEventThatIsNotShownHoldsNothing(t *testing.T) {
+	s, e := newTickingEdge(t, nil)
+	r := e.startResults(t.Context(), t)
+	defer func() { r.end(); <-s.ended }()
+	hiding := &hidingSource{Source: r.source, hidden: 2, held: e.handler.memory.Used}
+	r.source = hiding
+	go func() { s.events <- 7 }()
+	if done := r.next(); done == nil || len(done.errors) > 0 || len(done.data) == 0 {
+		t.Errorf("got %+v", done)
+	}
+	if len(hiding.waits) != 3 || slices.Max(hiding.waits) > 0 {
+		t.Errorf("%d bytes are held while it waits", hiding.waits)
+	}
+}
+
+// hidingSource is a source whose first events are paid for and not shown.
+type hidingSource struct {
+	graph.Source
+	hidden int
+	held   func() int64
+	waits  []int64
+}
+
+func (s *hidingSource) Await(ctx context.Context) {
+	s.waits = append(s.waits, s.held())
+	s.Source.Await(ctx)
+}
+
+func (s *hidingSource) Next(ctx context.Context, pay func() bool) (any, error) {
+	if s.hidden == 0 {
+		return s.Source.Next(ctx, pay)
+	}
+	s.hidden--
+	pay()
+	return nil, graph.ErrNotShown
 }
 
 // TestSubscription_EndsWithoutPoints: over either transport the last result has the error.

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -48,13 +49,17 @@ type Source interface {
 	// stack than Next.
 	Await(ctx context.Context)
 	// Next waits for the next event and returns it. It calls pay before it does more work for the
-	// event; if pay returns false, the event is nil. After an error there are no more events.
+	// event; if pay returns false, the event is nil. After an error there are no more events, unless it is
+	// ErrNotShown.
 	Next(ctx context.Context, pay func() bool) (event any, err error)
 	// Cursor returns a cursor, or "" if there is none. A subscription after it gets all events that
 	// this one did not return, and may get recent ones again. It is called when pay has returned
 	// false.
 	Cursor() string
 }
+
+// ErrNotShown is the error of an event that its viewer may not see.
+var ErrNotShown = errors.New("the event is not shown")
 
 type executionKey struct{}
 
@@ -151,7 +156,7 @@ func (ec *executionContext) subscribed() graphql.CollectedField {
 	return graphql.CollectFields(ec.OperationContext, ec.Operation.SelectionSet, subscriptionImplementors)[0]
 }
 
-// event resolves an event of a subscription.
+// event resolves an event of a subscription. Its field is not nullable.
 func (ec *executionContext) event(ctx context.Context, event any) graphql.Marshaler {
 	field := ec.subscribed()
 	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription", Field: field})
@@ -161,6 +166,9 @@ func (ec *executionContext) event(ctx context.Context, event any) graphql.Marsha
 		data.Values[0] = ec.marshalNLibraryChange2carrelᚋlibraryᚐLibraryChange(ctx, field.Selections, event)
 	case *paste.Paste:
 		data.Values[0] = ec.marshalNPaste2ᚖcarrelᚋpasteᚐPaste(ctx, field.Selections, event)
+	}
+	if data.Values[0] == graphql.Null {
+		return graphql.Null
 	}
 	return data
 }

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -41,6 +40,7 @@ type Object struct {
 	Page      *Page             // of its library, if the plan needs it
 	Resolved  graphql.Marshaler // the page, if the generated code has resolved it
 	Item      *Row
+	part      *answer.Part // to which the object is written
 }
 
 // readsOf maps the fields of Query that a plan can start with to the types that they return.
@@ -91,6 +91,7 @@ func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 		return false
 	}
 	part := answer.Part{Body: body}
+	o.part = &part
 	capacity := 512
 	if o.Page != nil {
 		o.Page.part = &part
@@ -100,6 +101,20 @@ func (p *OperationPlan) Write(o *Object, body *answer.Body) (ok bool) {
 	part.Join()
 	body.Finish()
 	return true
+}
+
+// partWriter writes to a part until its answer has failed.
+type partWriter struct {
+	part *answer.Part
+	b    []byte // the buffer to append to
+}
+
+// Write implements io.Writer.
+func (w *partWriter) Write(b []byte) (int, error) {
+	if w.part.Body.Err() == nil {
+		w.b = w.part.Cut(append(w.b, b...))
+	}
+	return len(b), nil
 }
 
 // known reports whether each non-null enum value has a name in the schema.
@@ -173,9 +188,9 @@ func (c *operationCompiler) principal(p *principalPlan, below ast.SelectionSet, 
 			page := p.page.plan.below
 			return func(b []byte, o *Object) []byte {
 				if o.Resolved != nil {
-					written := bytes.NewBuffer(b)
-					o.Resolved.MarshalGQL(written)
-					return written.Bytes()
+					w := &partWriter{o.part, b}
+					o.Resolved.MarshalGQL(w)
+					return w.b
 				}
 				return page.append(b, o.Page)
 			}

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"bytes"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -251,5 +253,28 @@ func TestPageField_ReadsItsArguments(t *testing.T) {
 		if diff := cmp.Diff(c.want, got.Query); ok && diff != "" {
 			t.Errorf("%s with %v (-want +got):\n%s", c.arguments, c.variables, diff)
 		}
+	}
+}
+
+// TestOperationPlan_ResolvedPageEndsAtTheLimit: what the generated code has resolved is not written after the answer
+// has failed, and not gathered before it is counted.
+func TestOperationPlan_ResolvedPageEndsAtTheLimit(t *testing.T) {
+	const query, limit, chunk = `{ viewer { library { nodes { id } } } }`, 1 << 20, 40_000
+	p := NewPlanCache(query).Operation(t.Context(), operationOf(t, query))
+	body := answer.New(limit, answer.NewMemory(100*limit, 100*limit), "", func() {})
+	defer body.Release()
+	text, held := bytes.Repeat([]byte("x"), chunk), int64(0)
+	page := graphql.WriterFunc(func(w io.Writer) {
+		for range 3000 {
+			_, _ = w.Write(text)
+		}
+		held = int64(cap(w.(*partWriter).b))
+	})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p.Write(&Object{Principal: &principal.Header{ID: "u:a:b", Visibility: principal.Public}, Resolved: page}, body)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; body.Err() == nil || held > limit || took > 8*limit {
+		t.Errorf("%v; %d bytes, and a buffer of %d, for an answer of at most %d", body.Err(), took, held, limit)
 	}
 }

@@ -112,13 +112,14 @@ func (r *reading) execute(ctx context.Context) gqlerror.List {
 // the first fields contain. After the end of the operation it is none: the answer has failed.
 func (r *reading) try(ctx context.Context, read func(context.Context) error, path ...graphql.CollectedField) (ok bool) {
 	fail := func(problem func(ctx context.Context) error) {
+		at := r.at(ctx, path...)
+		err := problem(at) // logs a panic
 		if ctx.Err() != nil {
 			r.Body.End()
 			return
 		}
-		at := r.at(ctx, path...)
-		r.Error(at, problem(at))
-		r.errs = graphql.GetErrors(at)
+		r.Error(at, err)
+		r.errs = append(r.errs, graphql.GetErrors(at)...)
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -206,7 +207,7 @@ func (r *reading) readPage(ctx context.Context) error {
 	r.Loaders.Page(conn.Edges)
 	at := r.at(ctx, r.plan.Field, r.page.Field)
 	r.found.Page, r.found.Resolved = nil, r.Generated.Page(at, r.Execution, conn)
-	if r.errs = graphql.GetErrors(at); r.found.Resolved == graphql.Null {
+	if r.errs = append(r.errs, graphql.GetErrors(at)...); r.found.Resolved == graphql.Null {
 		r.found = graph.Object{}
 	}
 	return nil

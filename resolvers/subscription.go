@@ -32,15 +32,14 @@ type pasteSubscription struct{ *paste.Follower }
 // Next implements graph.Source. Each paste is paid for before it is read, also if it is not shown
 // then.
 func (f pasteSubscription) Next(ctx context.Context, pay func() bool) (any, error) {
-	for {
-		f.Await(ctx)
-		if err := ctx.Err(); err != nil || !pay() {
-			return nil, err
-		}
-		if p, err := f.Follower.Next(ctx); p != nil || err != nil {
-			return p, err
-		}
+	f.Await(ctx)
+	if err := ctx.Err(); err != nil || !pay() {
+		return nil, err
 	}
+	if p, err := f.Follower.Next(ctx); p != nil || err != nil {
+		return p, err
+	}
+	return nil, graph.ErrNotShown
 }
 
 var _ graph.SourceResolver = (*Root)(nil)

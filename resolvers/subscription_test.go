@@ -113,6 +113,29 @@ func TestSubscription_ReturnsEachEventOnce(t *testing.T) {
 	}
 }
 
+// TestSubscription_AnErrorBelowMakesTheEventNull: its field is not nullable, nor is anything on the way to it.
+func TestSubscription_AnErrorBelowMakesTheEventNull(t *testing.T) {
+	g := newGateway(t)
+	g.fillLibrary(0)
+	e := g.execution(as("u:acme:eve"), `subscription { libraryChanged(principalId: "u:acme:eve") {
+		... on LibraryEntryPlaced { edge { node { members(after: "bad") { totalCount } } } } } }`, nil)
+	source, errs := g.exec.Subscribe(t.Context(), e)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	g.link(as("u:acme:ann"), "one", "u:acme:eve")
+	source.Await(t.Context())
+	event, err := source.Next(t.Context(), paid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Event, e.Body = event, unlimited()
+	errs = g.exec.Execute(t.Context(), e)
+	if got := written(e); got != "null" || len(errs) != 1 || errs[0].Path.String() != "libraryChanged.edge.node.members" {
+		t.Errorf("got %s with %v", got, errs)
+	}
+}
+
 // TestSubscription_AwaitReturnsWithTheEvent: Await only waits for an event, and Next still returns
 // it.
 func TestSubscription_AwaitReturnsWithTheEvent(t *testing.T) {

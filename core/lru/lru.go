@@ -47,7 +47,7 @@ func (c *Cache[K, V]) Put(key K, value V) {
 	c.values.Remove(key)
 	c.values.Add(key, value)
 	c.weight += c.weigh(value)
-	for c.weight > c.maxWeight {
+	for c.weight > c.maxWeight && c.values.Len() > 0 {
 		c.values.RemoveOldest()
 	}
 }

@@ -46,6 +46,7 @@ func TestCache_IsBoundedByWeight(t *testing.T) {
 	if n, weight := c.Size(); weight != sum || n < 14 {
 		t.Errorf("%d values that weigh %d, counted as %d", n, sum, weight)
 	}
+	newCache(1, -1).Put("x", 0) // ends
 	c.Put("large", 101)
 	if n, weight := c.Size(); n != 0 || weight != 0 {
 		t.Errorf("after a value that is too heavy: %d values, weight %d", n, weight)

@@ -9,7 +9,7 @@ import (
 
 // Items reads the items of entries of a library.
 type Items interface {
-	// ReadItems reads the items of entries of r's library, in their order, with the rows of p.Members. It may serve
+	// ReadItems reads the items of entries of r's library, in their order, with the rows of r.Members. It may serve
 	// what was read before, if it is current or set, the changes that were in flight before the entries were read,
 	// shows that it is; set may be nil. Nobody may change what ReadItems returns.
 	ReadItems(ctx context.Context, r *library.Reading, es []library.Entry, set *commit.InFlightSet) ([]*library.ContentRows, error)

@@ -143,6 +143,7 @@ func (p *page) fill(ctx context.Context, conn *library.LibraryConnection) error 
 	for i, e := range edges {
 		conn.Edges[i] = &e.LibraryEdge
 	}
+	w.found, w.moved, w.pending = nil, nil, nil // the cursors keep the page, which needs no more of them
 	return nil
 }
 
