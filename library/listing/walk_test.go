@@ -48,9 +48,19 @@ func (s *slow) draw(below int) int {
 	return s.rand.IntN(below)
 }
 
+// hurry lets calls take no time from now on.
+func (s *slow) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most = 0
+}
+
 func (s *slow) wait(ctx context.Context) {
-	if s.most > 0 {
-		_ = sched.NewReal().After(ctx, time.Duration(s.draw(int(s.most))))
+	s.mu.Lock()
+	most := int(s.most)
+	s.mu.Unlock()
+	if most > 0 {
+		_ = sched.NewReal().After(ctx, time.Duration(s.draw(most)))
 	}
 }
 
@@ -304,7 +314,7 @@ func TestWalk_ShowsNoItemTwice(t *testing.T) {
 					}
 					end()
 					writers.Wait()
-					w.store.most = 0
+					w.store.hurry()
 					if t.Failed() {
 						t.Logf("the seed is %d", seed)
 					}
