@@ -71,8 +71,8 @@ await browser.close();
 if (failures.length > 0) console.error(`${failures.length} scenes failed:\n${failures.join('\n')}`);
 process.exit(failures.length > 0 ? 1 : 0);
 
-// shownBy returns the address of a page and the first words that it shows.
+// shownBy returns the address of a page and the first words that it, or its open dialog, shows.
 async function shownBy(page) {
-  const text = await page.locator('body').innerText({ timeout: 5000 }).catch((fault) => fault.message);
+  const text = await page.locator('dialog[open], body').last().innerText({ timeout: 5000 }).catch((fault) => fault.message);
   return `${page.url()} shows:\n${text.slice(0, 2000)}\n`;
 }
