@@ -24,7 +24,8 @@ import (
 // writes would have timestamps that compete with those of decisions. If a write is executed late,
 // when the store is already in use, it is refused, because its condition no longer holds.
 const (
-	restoreContent = assignContentCells + `, writers = ?, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	restoreContent = assignContentCells + `, writers = ?, unsettled = ?, unsettled_titles = ?
+ WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	holdContent    = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
 	restoreReply   = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
@@ -147,7 +148,8 @@ func (p *restoring) add(r *archive.Row) error {
 	case r.Content != nil:
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =
-			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled), string(h.ID))
+			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled),
+				unsettledTitlesMap(h.UnsettledTitles), string(h.ID))
 	case r.Member != nil:
 		m := r.Member
 		p.partition(contentTable(), string(m.Content), false).others.Append(restoreMember,

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -78,6 +80,47 @@ func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 		return 1
 	})
 	return nil
+}
+
+// unsettledTitlesCell is map<bigint, blob>: mts -> widest visibility and key of a superseded title.
+type unsettledTitlesCell []library.SupersededTitle
+
+// UnmarshalCQL implements the driver's Unmarshaler.
+func (u *unsettledTitlesCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	*u = nil
+	if len(data) == 0 {
+		return nil
+	}
+	n, data, err := countOf(data)
+	if err != nil {
+		return err
+	}
+	for range n {
+		var key, value []byte
+		if key, data, err = cutPart(data); err != nil {
+			return err
+		}
+		if value, data, err = cutPart(data); err != nil {
+			return err
+		}
+		if len(key) != 8 || len(value) < 2 {
+			return session.ErrMalformedCell
+		}
+		*u = append(*u, library.SupersededTitle{
+			At: clock.Instant(binary.BigEndian.Uint64(key)), Widest: principal.Visibility(value[0]), Title: collation.Key(value[1:]),
+		})
+	}
+	slices.SortFunc(*u, func(a, b library.SupersededTitle) int { return cmp.Compare(a.At, b.At) })
+	return nil
+}
+
+// unsettledTitlesMap returns the value of the column unsettled_titles.
+func unsettledTitlesMap(list []library.SupersededTitle) map[int64][]byte {
+	m := make(map[int64][]byte, len(list))
+	for _, u := range list {
+		m[int64(u.At)] = append([]byte{byte(u.Widest)}, u.Title...)
+	}
+	return m
 }
 
 // unsettledMap returns the value of the column unsettled: the positions of a header and one more.

@@ -27,11 +27,13 @@ const cleanUpTries = 3
 
 const (
 	cleanUpPositions = `UPDATE content SET unsettled = unsettled - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
+	cleanUpTitles    = `UPDATE content SET unsettled_titles = unsettled_titles - ? WHERE content_id = ? AND kind = 0 AND key = '~' IF EXISTS`
 	dropLeaving      = `DELETE FROM content WHERE content_id = ? AND kind = 1 AND key = ? IF state = 1 AND mseq = ?`
 	// Assigning the same state again only checks the condition.
 	whileDeleted = `UPDATE content SET state = 3 WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 	reduceHeader = `DELETE item_kind, title, description, link, expires_at, present, creator, created_at, last_modified, version,
- visibility, widest, position, moves_since, moves, unsettled, managers, members, logged_in_until, public_until, moved_at, url, page
+ visibility, widest, position, moves_since, moves, unsettled, unsettled_titles, managers, members, logged_in_until,
+ public_until, moved_at, url, page, former_title
  FROM content WHERE content_id = ? AND kind = 0 AND key = '~' IF state = 3`
 )
 
@@ -42,13 +44,13 @@ func (s contents) CleanUp(ctx context.Context, t *library.Cleanup) error {
 	if t.Purge || t.Final {
 		return s.purge(ctx, t)
 	}
-	positions, leaving := t.Positions, onlyLeaving(t.Leaving)
-	for len(positions) > 0 || len(leaving) > 0 {
+	positions, titles, leaving := t.Positions, t.Titles, onlyLeaving(t.Leaving)
+	for len(positions) > 0 || len(titles) > 0 || len(leaving) > 0 {
 		now := leaving[:min(len(leaving), cleanUpRows)]
-		if err := s.cleanUp(ctx, t.ID, positions, now); err != nil {
+		if err := s.cleanUp(ctx, t.ID, positions, titles, now); err != nil {
 			return err
 		}
-		positions, leaving = nil, leaving[len(now):]
+		positions, titles, leaving = nil, nil, leaving[len(now):]
 	}
 	return nil
 }
@@ -64,14 +66,17 @@ func onlyLeaving(rows []library.Member) []library.Member {
 	return kept
 }
 
-// cleanUp removes positions and rows in one decision. If it is refused because a row has changed, it
+// cleanUp removes positions, titles and rows in one decision. If it is refused because a row has changed, it
 // is tried again without such rows.
-func (s contents) cleanUp(ctx context.Context, id library.ContentID, positions []clock.Instant, leaving []library.Member) error {
+func (s contents) cleanUp(ctx context.Context, id library.ContentID, positions, titles []clock.Instant, leaving []library.Member) error {
 	const doing = "clean up"
 	for range cleanUpTries {
 		var ch session.Batch
 		if len(positions) > 0 {
 			ch.Append(cleanUpPositions, instants(positions), string(id))
+		}
+		if len(titles) > 0 {
+			ch.Append(cleanUpTitles, instants(titles), string(id))
 		}
 		for _, m := range leaving {
 			ch.Append(dropLeaving, string(id), string(m.Principal), m.Seq)
@@ -110,7 +115,7 @@ func unchanged(given, current []library.Member) []library.Member {
 	return kept
 }
 
-// instants returns positions as keys of the column unsettled.
+// instants returns instants as keys of the columns unsettled and unsettled_titles.
 func instants(is []clock.Instant) []int64 {
 	ns := make([]int64, len(is))
 	for i, at := range is {

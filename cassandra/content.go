@@ -22,12 +22,13 @@ type contentRow struct {
 	seq, mts, lastModified, position, movesSince, createdAt int64
 	state, itemKind, visibility, widest, present, role      int8
 	version, moves, managers, members                       int
-	title, description, link, creator, url                  string
+	title, description, link, creator, url, formerTitle     string
 	page, data                                              []byte
 	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
 	removedFrom                                             int8
 	movedAt                                                 int64
 	unsettled                                               unsettledCell
+	unsettledTitles                                         unsettledTitlesCell
 	writers                                                 writersCell
 	requestCells
 }
@@ -38,10 +39,10 @@ type contentRow struct {
 // two maps of up to 32 cells each, and those of requests.
 const (
 	shownColumns = `kind, key, seq, mts, last_modified, position, created_at, state, item_kind, visibility, present, role, version,
- title, description, link, creator, expires_at, mseq, url, page`
+ title, description, link, creator, expires_at, mseq, url, page, former_title`
 	contentColumns = shownColumns +
 		`, widest, moves_since, moves, managers, members, logged_in_until, public_until, moved_at, since, left_buckets,
- unsettled, writers, input_hash, answer, until, data`
+ unsettled, unsettled_titles, writers, input_hash, answer, until, data`
 )
 
 func (r *contentRow) shownCells() []any {
@@ -49,13 +50,14 @@ func (r *contentRow) shownCells() []any {
 		&r.kind, &r.key, &r.seq, &r.mts, &r.lastModified, &r.position, &r.createdAt, &r.state, &r.itemKind, &r.visibility,
 		&r.present, &r.role, &r.version,
 		&r.title, &r.description, &r.link, &r.creator, &r.expiresAt, &r.mseq, &r.url, &r.page,
+		&r.formerTitle,
 	}
 }
 
 func (r *contentRow) cells() []any {
 	return append(r.shownCells(), &r.widest, &r.movesSince, &r.moves, &r.managers, &r.members, &r.loggedInUntil,
 		&r.publicUntil, &r.movedAt, &r.since, &r.removedFrom,
-		&r.unsettled, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
+		&r.unsettled, &r.unsettledTitles, &r.writers, &r.hash, &r.answer, &r.until, &r.data)
 }
 
 // The optional parts of an item, as bits of the column present. An absent part is stored as its
@@ -75,8 +77,8 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 			LastModified: clock.Instant(r.lastModified), Version: r.version, CanonicalURL: r.url,
 		},
 		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
-		Position: clock.Instant(r.position), Widest: principal.Visibility(r.widest),
-		Unsettled: r.unsettled, Writers: r.writers.upTo(r.seq),
+		Position: clock.Instant(r.position), FormerTitle: r.formerTitle, Widest: principal.Visibility(r.widest),
+		Unsettled: r.unsettled, UnsettledTitles: r.unsettledTitles, Writers: r.writers.upTo(r.seq),
 		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
 		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
 	}
@@ -184,10 +186,12 @@ const (
 	assignContentCells = `UPDATE content SET seq = ?, mts = ?, state = ?, item_kind = ?, title = ?, description = ?, link = ?, expires_at = ?,
  present = ?, creator = ?, created_at = ?, last_modified = ?, version = ?, visibility = ?, widest = ?, position = ?,
  moves_since = ?, moves = ?, managers = ?, members = ?, logged_in_until = ?, public_until = ?, moved_at = ?,
- url = ?, page = ?`
+ url = ?, page = ?, former_title = ?`
 	assignContentHeader = assignContentCells + `, writers[?] = ?`
 
 	updateContent   = assignContentHeader + ` WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	renameContent   = assignContentHeader + `, unsettled_titles = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	moveRenamed     = assignContentHeader + `, unsettled = ?, unsettled_titles = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	moveContent     = assignContentHeader + `, unsettled = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	putMember       = `INSERT INTO content (content_id, kind, key, role, state, mseq, since, left_buckets) VALUES (?, 1, ?, ?, ?, ?, ?, ?)`
 	putContentReply = `INSERT INTO content (content_id, kind, key, input_hash, answer, until) VALUES (?, 2, ?, ?, ?, ?) USING TTL ?`
@@ -203,6 +207,12 @@ func (s contents) Commit(ctx context.Context, c *library.ContentCommit) (commit.
 	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
 	if c.Supersede != nil {
 		stmt, args = moveContent, append(args, unsettledMap(c.Header.Unsettled, *c.Supersede))
+	}
+	if c.SupersedeTitle != nil {
+		titles := unsettledTitlesMap(library.WithSupersededTitle(c.Header.UnsettledTitles, *c.SupersedeTitle))
+		if stmt, args = renameContent, append(args, titles); c.Supersede != nil {
+			stmt = moveRenamed
+		}
 	}
 	ch.Append(stmt, append(args, string(c.ID), baseOf(c.Base))...)
 	for _, m := range c.Members {
@@ -245,7 +255,7 @@ func headerValues(h *library.Header) []any {
 		h.Seq, int64(h.MTS), int8(h.State), int8(h.Kind), h.Title, description, link, expiresAt,
 		present, string(h.Creator), int64(h.CreatedAt), int64(h.LastModified), h.Version, int8(h.Visibility), int8(h.Widest), int64(h.Position),
 		int64(h.MovesSince), h.Moves, h.Managers, h.Members, int64(h.LoggedInUntil), int64(h.PublicUntil), int64(h.MovedAt),
-		h.CanonicalURL, notNull(h.Page),
+		h.CanonicalURL, notNull(h.Page), h.FormerTitle,
 	}
 }
 

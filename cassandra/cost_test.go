@@ -158,7 +158,7 @@ func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, me
 	c.Header.Seq--
 	// A busy node may not take 10,000 writes at once in time.
 	err := b.store.withRetries(b.t.Context(), func() error {
-		return b.store.Contents.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, Reverse: true})
+		return b.store.Contents.ApplyIndex(b.t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: all, All: true})
 	})
 	if err != nil {
 		b.t.Fatal(err)

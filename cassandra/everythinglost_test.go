@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -39,7 +40,7 @@ func TestRepair_RestoresAllDerivedRows(t *testing.T) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			for _, p := range []principal.ID{ann, bob, crew} {
-				built, err := d.store.Libraries.Built(t.Context(), p)
+				built, err := d.store.Libraries.Built(t.Context(), p, library.ByChange)
 				d.ok(err)
 				recorded, err := d.store.Libraries.Recorded(t.Context(), p)
 				d.ok(err)

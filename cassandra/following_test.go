@@ -34,7 +34,7 @@ func TestApplyIndex_ChangeIsPartOfTheSameMutation(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	e := &library.IndexUpdate{Header: &c.Header, Rows: []library.Member{{Principal: "u:t:reader", Role: library.Viewing, Seq: 1}},
-		Reverse: true, At: someTime + 5}
+		All: true, At: someTime + 5}
 	if err := s.Contents.ApplyIndex(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,16 @@ const (
  VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
 	dropEntry = `DELETE FROM library_by_principal USING TIMESTAMP ?
  WHERE principal_id = ? AND bucket = ? AND position = ? AND content_id = ?`
+	putTitle = `INSERT INTO library_by_title (principal_id, bucket, title, content_id, mts, role, title_hash)
+ VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`
+	dropTitle = `DELETE FROM library_by_title USING TIMESTAMP ?
+ WHERE principal_id = ? AND bucket = ? AND title = ? AND content_id = ?`
 	putShared  = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, ?, ?) USING TIMESTAMP ?`
 	dropShared = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ? AND content_id = ?`
 )
 
 // ApplyIndex implements library.ContentStore. It writes one mutation per principal without reading.
-// All three tables have the principal as their partition key, so their rows can be in one mutation.
+// All four tables have the principal as their partition key, so their rows can be in one mutation.
 func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	var d library.Derived
 	h := e.Header
@@ -33,13 +37,17 @@ func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 		p := string(m.Principal)
 		var ch session.Batch
 		for _, k := range d.Delete {
-			ch.Append(dropEntry, mts, p, int8(k.Bucket), int64(k.Position), id)
+			appendDrop(&ch, mts, p, k)
 		}
 		for _, k := range d.Put {
-			ch.Append(putEntry, p, int8(k.Bucket), int64(k.Position), id, mts, int8(m.Role), mts)
+			if k.Title == "" {
+				ch.Append(putEntry, p, int8(k.Bucket), int64(k.Position), id, mts, int8(m.Role), mts)
+				continue
+			}
+			ch.Append(putTitle, p, int8(k.Bucket), []byte(k.Title), id, mts, int8(m.Role), int64(d.Entry(h, m, k).TitleHash), mts)
 		}
 		switch {
-		case !e.Reverse:
+		case !e.All:
 		case d.Role == library.NoRole:
 			ch.Append(dropShared, mts, p, id)
 		default:
@@ -54,4 +62,13 @@ func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error 
 		}
 	}
 	return nil
+}
+
+// appendDrop adds the deletion of the entry at a key of p's library.
+func appendDrop(ch *session.Batch, mts int64, p string, k library.LibraryKey) {
+	if k.Title == "" {
+		ch.Append(dropEntry, mts, p, int8(k.Bucket), int64(k.Position), string(k.Content))
+		return
+	}
+	ch.Append(dropTitle, mts, p, int8(k.Bucket), []byte(k.Title), string(k.Content))
 }

@@ -9,6 +9,7 @@ import (
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -17,11 +18,15 @@ import (
 // read every slice.
 var (
 	beforeAll = library.EntryKey{Position: math.MinInt64}
-	afterAll  = library.EntryKey{Position: math.MaxInt64}
+	afterAll  = library.EntryKey{Position: math.MaxInt64, Title: "\xff\xff\xff\xff"}
 )
 
 // The slice also returns the static column of the partition, at no cost.
 const (
+	titlesDown = `SELECT title, content_id, mts, role, title_hash, built FROM library_by_title
+ WHERE principal_id = ? AND bucket = ? AND (title, content_id) < (?, ?) ORDER BY bucket DESC, title DESC, content_id DESC LIMIT ?`
+	titlesUp = `SELECT title, content_id, mts, role, title_hash, built FROM library_by_title
+ WHERE principal_id = ? AND bucket = ? AND (title, content_id) > (?, ?) AND (title, content_id) <= (?, ?) LIMIT ?`
 	pageOlder = `SELECT position, content_id, mts, role, built FROM library_by_principal
  WHERE principal_id = ? AND bucket = ? AND (position, content_id) < (?, ?) LIMIT ?`
 	pageNewer = `SELECT position, content_id, mts, role, built FROM library_by_principal
@@ -46,7 +51,7 @@ func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool
 	readings := []func(context.Context) error{func(ctx context.Context) (err error) {
 		o.Entries, o.Built, err = s.page(ctx, p)
 		if err == nil && len(o.Entries) == 0 {
-			o.Built, err = s.Built(ctx, p.Owner)
+			o.Built, err = s.Built(ctx, p.Owner, p.Order)
 		}
 		return err
 	}}
@@ -54,7 +59,7 @@ func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool
 		readings = append(readings, func(ctx context.Context) error {
 			es, built, err := s.page(ctx, library.Slice{Owner: p.Owner, Bucket: p.Bucket, Limit: 1})
 			if len(es) == 1 {
-				o.Newest, whole = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}, built
+				o.Newest, whole = &es[0].EntryKey, built
 			}
 			return err
 		})
@@ -73,8 +78,11 @@ func (s libraries) page(ctx context.Context, p library.Slice) (es []library.Entr
 	if p.Limit <= 0 {
 		return nil, false, nil
 	}
+	if p.Order == library.ByTitle {
+		return s.titles(ctx, p)
+	}
 	r := session.Query{Operation: "page a library", PartitionKey: string(p.Owner), Args: []any{string(p.Owner), int8(p.Bucket)}}
-	if p.Newer {
+	if p.Ascending {
 		from, bound := keyOr(p.From, beforeAll), keyOr(p.Bound, afterAll)
 		r.Stmt = pageNewer
 		r.Args = append(r.Args, int64(from.Position), string(from.Content), int64(bound.Position), string(bound.Content), p.Limit)
@@ -90,13 +98,116 @@ func (s libraries) page(ctx context.Context, p library.Slice) (es []library.Entr
 		role          int8
 	)
 	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
-		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id), MTS: clock.Instant(mts),
-			Role: library.ContentRole(role)})
+		es = append(es, library.Entry{EntryKey: library.EntryKey{Position: clock.Instant(position), Content: library.ContentID(id)},
+			MTS: clock.Instant(mts), Role: library.ContentRole(role)})
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	return es, built, nil
+}
+
+// titles is page for the order of titles.
+func (s libraries) titles(ctx context.Context, p library.Slice) (es []library.Entry, built bool, err error) {
+	r := session.Query{Operation: "page a library", PartitionKey: string(p.Owner), Args: []any{string(p.Owner), int8(p.Bucket)}}
+	if p.Ascending {
+		from, bound := keyOr(p.From, library.EntryKey{}), keyOr(p.Bound, afterAll)
+		r.Stmt = titlesUp
+		r.Args = append(r.Args, []byte(from.Title), string(from.Content), []byte(bound.Title), string(bound.Content), p.Limit)
+	} else {
+		from := keyOr(p.From, afterAll)
+		r.Stmt = titlesDown
+		r.Args = append(r.Args, []byte(from.Title), string(from.Content), p.Limit)
+	}
+	return s.scanTitles(ctx, r, min(p.Limit, 128))
+}
+
+// scanTitles runs a statement that returns about n entries in the order of titles.
+func (s libraries) scanTitles(ctx context.Context, r session.Query, n int) (es []library.Entry, built bool, err error) {
+	es = make([]library.Entry, 0, n)
+	var (
+		title     []byte
+		mts, hash int64
+		id        string
+		role      int8
+		version   int8
+	)
+	err = s.session.ScanRows(ctx, r, []any{&title, &id, &mts, &role, &hash, &version}, func() {
+		es = append(es, library.Entry{EntryKey: library.EntryKey{Title: collation.Key(title), Content: library.ContentID(id)},
+			MTS: clock.Instant(mts), Role: library.ContentRole(role), TitleHash: uint64(hash)})
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return es, version == collation.Version, nil
+}
+
+const (
+	selectEntries = `SELECT position, content_id, mts, role FROM library_by_principal
+ WHERE principal_id = ? AND bucket = ? AND (position, content_id) IN ?`
+	selectTitles = `SELECT title, content_id, mts, role, title_hash, built FROM library_by_title
+ WHERE principal_id = ? AND bucket = ? AND (title, content_id) IN ?`
+)
+
+// positionKey and titleKey are the clustering columns after the bucket.
+type (
+	positionKey struct {
+		Position int64
+		Content  string
+	}
+	titleKey struct {
+		Title   []byte
+		Content string
+	}
+)
+
+// EntriesAt implements library.LibraryStore with one statement.
+func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket, keys []library.EntryKey) ([]library.Entry, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var found []library.Entry
+	var err error
+	r := session.Query{Operation: "read entries", PartitionKey: string(owner)}
+	if keys[0].Title != "" {
+		at := make([]titleKey, len(keys))
+		for i, k := range keys {
+			at[i] = titleKey{[]byte(k.Title), string(k.Content)}
+		}
+		r.Stmt, r.Args = selectTitles, []any{string(owner), int8(b), at}
+		found, _, err = s.scanTitles(ctx, r, len(keys))
+	} else {
+		at := make([]positionKey, len(keys))
+		for i, k := range keys {
+			at[i] = positionKey{int64(k.Position), string(k.Content)}
+		}
+		r.Stmt, r.Args = selectEntries, []any{string(owner), int8(b), at}
+		found, err = s.entries(ctx, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	es := make([]library.Entry, len(keys))
+	for i, k := range keys {
+		if n := slices.IndexFunc(found, func(e library.Entry) bool { return e.EntryKey == k }); n >= 0 {
+			es[i] = found[n]
+		}
+	}
+	return es, nil
+}
+
+// entries runs a statement that returns entries in the order of the last change.
+func (s libraries) entries(ctx context.Context, r session.Query) (es []library.Entry, err error) {
+	var (
+		position, mts int64
+		id            string
+		role          int8
+	)
+	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role}, func() {
+		es = append(es, library.Entry{EntryKey: library.EntryKey{Position: clock.Instant(position), Content: library.ContentID(id)},
+			MTS: clock.Instant(mts), Role: library.ContentRole(role)})
+	})
+	return es, err
 }
 
 func keyOr(k *library.EntryKey, otherwise library.EntryKey) library.EntryKey {
@@ -128,15 +239,24 @@ func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, b libra
 	return n, err
 }
 
-const selectBuilt = `SELECT DISTINCT principal_id, built FROM library_by_principal WHERE principal_id = ?`
+const (
+	selectBuilt       = `SELECT DISTINCT principal_id, built FROM library_by_principal WHERE principal_id = ?`
+	selectTitlesBuilt = `SELECT DISTINCT principal_id, built FROM library_by_title WHERE principal_id = ?`
+)
 
 // Built implements library.LibraryStore.
-func (s libraries) Built(ctx context.Context, owner principal.ID) (bool, error) {
+func (s libraries) Built(ctx context.Context, owner principal.ID, o library.Order) (bool, error) {
 	var (
-		id    string
-		built bool
+		id      string
+		built   bool
+		version int8
 	)
 	r := session.Query{Operation: "read a library", Stmt: selectBuilt, Args: []any{string(owner)}}
+	if o == library.ByTitle {
+		r.Stmt = selectTitlesBuilt
+		err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &version) })
+		return version == collation.Version, err
+	}
 	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &built) })
 	return built, err
 }
@@ -160,15 +280,17 @@ func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, erro
 }
 
 const (
-	setBuilt    = `UPDATE library_by_principal USING TIMESTAMP ? SET built = true WHERE principal_id = ?`
-	setRecorded = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, '', 0) USING TIMESTAMP ?`
+	setTitlesBuilt = `UPDATE library_by_title USING TIMESTAMP ? SET built = ? WHERE principal_id = ?`
+	setBuilt       = `UPDATE library_by_principal USING TIMESTAMP ? SET built = true WHERE principal_id = ?`
+	setRecorded    = `INSERT INTO content_by_principal (principal_id, content_id, role) VALUES (?, '', 0) USING TIMESTAMP ?`
 )
 
-// SetBuilt implements library.LibraryStore. Both marks carry the instant as of which they are
+// SetBuilt implements library.LibraryStore. All marks carry the instant as of which they are
 // valid, so that a later deletion of the partition deletes them too.
 func (s libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(setBuilt, int64(asOf), string(owner))
+	ch.Append(setTitlesBuilt, int64(asOf), int8(collation.Version), string(owner))
 	ch.Append(setRecorded, string(owner), int64(asOf))
 	return s.session.WriteBatch(ctx, "mark a library as built", &ch)
 }
@@ -209,14 +331,16 @@ func (s libraries) DropRebuildNote(ctx context.Context, owner principal.ID, asOf
 
 const (
 	dropLibrary = `DELETE FROM library_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
+	dropTitles  = `DELETE FROM library_by_title USING TIMESTAMP ? WHERE principal_id = ?`
 	dropRecord  = `DELETE FROM content_by_principal USING TIMESTAMP ? WHERE principal_id = ?`
 )
 
-// DropLibrary implements library.LibraryStore. It deletes both partitions with the instant as the
+// DropLibrary implements library.LibraryStore. It deletes all partitions with the instant as the
 // timestamp, so that late writes of older rows have no effect.
 func (s libraries) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
 	var ch session.Batch
 	ch.Append(dropLibrary, int64(asOf), string(owner))
+	ch.Append(dropTitles, int64(asOf), string(owner))
 	ch.Append(dropRecord, int64(asOf), string(owner))
 	return s.session.WriteBatch(ctx, "drop a library", &ch)
 }
@@ -230,7 +354,7 @@ func (s libraries) DropEntries(ctx context.Context, owner principal.ID, es []lib
 	for part := range slices.Chunk(es, dropsAtOnce) {
 		var ch session.Batch
 		for _, e := range part {
-			ch.Append(dropEntry, int64(e.MTS), string(owner), int8(e.Bucket), int64(e.Position), string(e.Content))
+			appendDrop(&ch, int64(e.MTS), string(owner), library.LibraryKey{Bucket: e.Bucket, EntryKey: e.EntryKey})
 		}
 		if err := s.session.WriteBatch(ctx, "drop entries", &ch); err != nil {
 			return err

@@ -183,7 +183,7 @@ func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 	_, err = Open(t.Context(), o)
 	oneLine(t, err, another)
 	oneLine(t, Migrate(t.Context(), o, nil), another)
-	version("DELETE FROM schema_version WHERE part = 0 AND version = 1")
+	version("DELETE FROM schema_version WHERE part = 0 AND version IN (1, 2)")
 	_, err = Open(t.Context(), o)
 	oneLine(t, err, "has no schema: run carrel migrate")
 	version("DROP TABLE schema_version")
@@ -195,17 +195,23 @@ func TestOpen_NeedsTheSchemaOfThisProgram(t *testing.T) {
 // adds a column and a table.
 func laterSchema(t *testing.T) []migration {
 	t.Helper()
-	files := fstest.MapFS{"schema/0002_colours.cql": {Data: []byte(`-- A comment; with a semicolon.
+	files := fstest.MapFS{"schema/0003_colours.cql": {Data: []byte(`-- A comment; with a semicolon.
 ALTER TABLE content ADD IF NOT EXISTS colour text;
 CREATE TABLE IF NOT EXISTS colour (name text PRIMARY KEY);
 `)}}
-	text, err := schemaFiles.ReadFile("schema/0001_tables.cql")
+	mine, err := schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	files["schema/0001_tables.cql"] = &fstest.MapFile{Data: text}
+	for _, m := range mine {
+		text, err := schemaFiles.ReadFile("schema/" + m.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["schema/"+m.name] = &fstest.MapFile{Data: text}
+	}
 	all, err := migrationsOf(files)
-	if err != nil || len(all) != 2 {
+	if err != nil || len(all) != 3 {
 		t.Fatalf("%d migrations, %v", len(all), err)
 	}
 	return all
@@ -218,8 +224,8 @@ func TestMigrate_AppliesALaterMigration(t *testing.T) {
 	s := open(t, o)
 	mustCommit(t, s, creation("c:t:x", s.now()))
 	later := laterSchema(t)
-	oneLine(t, s.checkSchema(t.Context(), o.Keyspace, later), "is of version 1 and this program needs 2: run carrel migrate")
-	for _, want := range [][]string{{"schema 0002_colours.cql"}, nil} {
+	oneLine(t, s.checkSchema(t.Context(), o.Keyspace, later), "is of version 2 and this program needs 3: run carrel migrate")
+	for _, want := range [][]string{{"schema 0003_colours.cql"}, nil} {
 		var steps []string
 		err := migrate(t.Context(), o, later, func(step string) { steps = append(steps, step) })
 		if err != nil || !slices.Equal(steps, want) {
@@ -241,8 +247,8 @@ func TestMigrate_AppliesALaterMigration(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("a gateway that runs meanwhile: %v", err)
 	}
-	exec(t, s, "UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 2")
-	oneLine(t, migrate(t.Context(), o, later, nil), "(0002_colours.cql differs)")
+	exec(t, s, "UPDATE schema_version SET checksum = 'x' WHERE part = 0 AND version = 3")
+	oneLine(t, migrate(t.Context(), o, later, nil), "(0003_colours.cql differs)")
 }
 
 func TestMigrations_AreNumberedFromOne(t *testing.T) {

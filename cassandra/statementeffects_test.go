@@ -185,7 +185,7 @@ func checkTwoConditions(t *testing.T, s *Store, _ *counter) {
 
 func applyIndex(t *testing.T, s *Store, c *library.ContentCommit, rows ...library.Member) {
 	t.Helper()
-	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: rows, Reverse: true}); err != nil {
+	if err := s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &c.Header, Rows: rows, All: true}); err != nil {
 		t.Fatal(err)
 	}
 }

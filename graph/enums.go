@@ -150,18 +150,23 @@ func UnmarshalOrderDirection(v any) (bool, error) {
 	return unmarshalEnum(v, "OrderDirection", parseEither("DESC", "ASC"))
 }
 
-// LibraryOrderField is the field that a library is ordered by.
-type LibraryOrderField uint8
-
-// LastModified is the only order.
-const LastModified LibraryOrderField = 0
+// orderFields are the names of the orders of a library.
+var orderFields = map[library.Order]string{library.ByChange: "LAST_MODIFIED", library.ByTitle: "TITLE"}
 
 // MarshalLibraryOrderField writes the field that a library is ordered by.
-func MarshalLibraryOrderField(LibraryOrderField) graphql.Marshaler { return name("LAST_MODIFIED") }
+func MarshalLibraryOrderField(o library.Order) graphql.Marshaler { return name(orderFields[o]) }
 
 // UnmarshalLibraryOrderField reads the field that a library is ordered by.
-func UnmarshalLibraryOrderField(v any) (LibraryOrderField, error) {
-	return unmarshalEnum(v, "LibraryOrderField", func(s string) (LibraryOrderField, bool) {
-		return LastModified, s == "LAST_MODIFIED"
-	})
+func UnmarshalLibraryOrderField(v any) (library.Order, error) {
+	return unmarshalEnum(v, "LibraryOrderField", orderOf)
+}
+
+// orderOf parses the name of an order in the API; ok is false for any other text.
+func orderOf(s string) (o library.Order, ok bool) {
+	for o, name := range orderFields {
+		if name == s {
+			return o, true
+		}
+	}
+	return 0, false
 }

@@ -597,6 +597,12 @@ type PrincipalEdge {
 enum LibraryOrderField {
   "By lastModified, then by id."
   LAST_MODIFIED
+  """
+  By title, then by id. Titles are compared as in a list of names: by the Unicode Collation Algorithm with the root table of CLDR, and numbers by their value,
+  so that "Chapter 2" comes before "Chapter 10". Of very long titles, the first 64 characters count. An item that is renamed while a client reads page by page
+  may come twice or not at all; all others come once.
+  """
+  TITLE
 }
 
 "The direction of an order."
@@ -655,6 +661,11 @@ type LibraryEdge {
   node: Content!
   "The library owner's role on the item."
   role: ContentRole!
+  "The item's place in an order: edges of one library compare as these texts do, character by character. With it, a client can place an item that has changed. Keys of different server versions may differ."
+  sortKey(
+    "The field of the order."
+    field: LibraryOrderField! = LAST_MODIFIED
+  ): String!
 }
 
 # ---------------------------------------------------------------- content
@@ -3204,6 +3215,8 @@ func (ec *executionContext) childFields_LibraryEdge(ctx context.Context, field g
 		return ec.fieldContext_LibraryEdge_node(ctx, field)
 	case "role":
 		return ec.fieldContext_LibraryEdge_role(ctx, field)
+	case "sortKey":
+		return ec.fieldContext_LibraryEdge_sortKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LibraryEdge", field.Name)
 }
@@ -4181,6 +4194,20 @@ func (ec *executionContext) field_Group_members_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_LibraryEdge_sortKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "field",
+		func(ctx context.Context, v any) (library.Order, error) {
+			return ec.unmarshalNLibraryOrderField2carrelᚋlibraryᚐOrder(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["field"] = arg0
 	return args, nil
 }
 
@@ -9639,6 +9666,50 @@ func (ec *executionContext) _LibraryEdge_role(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_LibraryEdge_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("LibraryEdge", field, false, false, errors.New("field of type ContentRole does not have child fields"))
+}
+
+func (ec *executionContext) _LibraryEdge_sortKey(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LibraryEdge_sortKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return obj.SortKey(fc.Args["field"].(library.Order)), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LibraryEdge_sortKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LibraryEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type String does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_LibraryEdge_sortKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _LibraryEntryPlaced_edge(ctx context.Context, field graphql.CollectedField, obj *library.LibraryEntryPlaced) (ret graphql.Marshaler) {
@@ -19531,7 +19602,7 @@ func (ec *executionContext) unmarshalInputLibraryOrder(ctx context.Context, obj 
 		switch k {
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNLibraryOrderField2carrelᚋgraphᚐLibraryOrderField(ctx, v)
+			data, err := ec.unmarshalNLibraryOrderField2carrelᚋlibraryᚐOrder(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -23548,6 +23619,11 @@ func (ec *executionContext) _LibraryEdge(ctx context.Context, sel ast.SelectionS
 			}
 		case "role":
 			out.Values[i] = ec._LibraryEdge_role(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sortKey":
+			out.Values[i] = ec._LibraryEdge_sortKey(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -28350,12 +28426,12 @@ func (ec *executionContext) marshalNLibraryFeedEdge2ᚖcarrelᚋcoreᚋcursorᚐ
 	return ec._LibraryFeedEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNLibraryOrderField2carrelᚋgraphᚐLibraryOrderField(ctx context.Context, v any) (LibraryOrderField, error) {
+func (ec *executionContext) unmarshalNLibraryOrderField2carrelᚋlibraryᚐOrder(ctx context.Context, v any) (library.Order, error) {
 	res, err := UnmarshalLibraryOrderField(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLibraryOrderField2carrelᚋgraphᚐLibraryOrderField(ctx context.Context, sel ast.SelectionSet, v LibraryOrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNLibraryOrderField2carrelᚋlibraryᚐOrder(ctx context.Context, sel ast.SelectionSet, v library.Order) graphql.Marshaler {
 	_ = sel
 	res := MarshalLibraryOrderField(v)
 	if res == graphql.Null {

@@ -15,7 +15,7 @@ import (
 
 // LibraryOrder specifies the order of a library.
 type LibraryOrder struct {
-	Field      LibraryOrderField
+	Field      library.Order
 	Descending bool
 }
 

@@ -33,7 +33,7 @@ func (e *Execution) pageRequest(field graphql.CollectedField, args map[string]an
 	q.Last, _ = args["last"].(*int)
 	q.Before, _ = args["before"].(*string)
 	if order, _ := args["orderBy"].(*LibraryOrder); order != nil {
-		q.Descending = order.Descending
+		q.Order, q.Descending = order.Field, order.Descending
 	}
 	if shared, _ := args["includeShared"].(*bool); shared != nil {
 		q.IncludeShared = *shared

@@ -179,6 +179,9 @@ func (c *compiler) edge(below ast.SelectionSet) plan[*Row] {
 		if f.Name == "node" {
 			return c.content(f.Selections).append
 		}
+		if f.Name == "sortKey" {
+			return sortKey(argumentOf(f, "field"))
+		}
 		return edgeFields[f.Name]
 	}, libraryEdgeImplementors)
 }

@@ -117,7 +117,10 @@ func setArgument(ctx context.Context, op *graphql.OperationContext, q *library.L
 		if value != nil {
 			order, err = newExecutionContext(op, nil, nil).unmarshalOLibraryOrder2ᚖcarrelᚋgraphᚐLibraryOrder(ctx, value)
 		}
-		q.Descending = order != nil && order.Descending
+		if order == nil {
+			order = new(LibraryOrder)
+		}
+		q.Order, q.Descending = order.Field, order.Descending
 	case "includeShared":
 		var shared *bool
 		shared, err = decodeOptional(value, graphql.UnmarshalBoolean)

@@ -22,6 +22,16 @@ var edgeFields = map[string]writer[*Row]{
 	"role":   func(b []byte, r *Row) []byte { return appendName(b, r.Role.String()) },
 }
 
+// sortKey returns the writer of LibraryEdge.sortKey; nil if its argument depends on variables.
+func sortKey(field argument) writer[*Row] {
+	name, _ := field.fixed.(string)
+	order, ok := orderOf(name)
+	if !ok || field.value != nil {
+		return nil
+	}
+	return func(b []byte, r *Row) []byte { return appendString(b, r.SortKey(order)) }
+}
+
 var contentFields = map[string]writer[*Row]{
 	"id":           func(b []byte, r *Row) []byte { return appendString(b, string(r.Node.ID)) },
 	"tenant":       func(b []byte, r *Row) []byte { return appendString(b, r.Node.Tenant()) },

@@ -145,7 +145,8 @@ func (e *entry) setItem(rows *library.ContentRows) *library.ContentRows {
 	kept := &library.ContentRows{Header: rows.Header, Members: slices.Clone(rows.Members)}
 	h := &kept.Header
 	h.Page = slices.Clone(h.Page)
-	texts := []*string{&e.id, (*string)(&e.first), (*string)(&e.second), (*string)(&h.ID), (*string)(&h.Creator), &h.Title, &h.CanonicalURL}
+	texts := []*string{&e.id, (*string)(&e.first), (*string)(&e.second), (*string)(&h.ID), (*string)(&h.Creator), &h.Title,
+		&h.FormerTitle, &h.CanonicalURL}
 	for _, text := range []**string{&h.Description, &h.Link} {
 		if *text != nil {
 			copied := **text

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -20,7 +23,9 @@ const MaxAge = 5 * time.Minute
 // lists (docs/write-protocol.md).
 //
 // An item serves an entry of a library if no change of it is in flight and it is not older than the state that wrote
-// the entry: then nothing that concerns the entry was decided between the read of the item and the request. A user or
+// the entry: then nothing that concerns the entry was decided between the read of the item and the request. An entry in
+// the order of titles is not written by every change, so that of the last change, at the position of the item, is read
+// for it. A user or
 // a group is served if no list names it: a change of what pages show of it stays on a list until all headers of the
 // former state are too old.
 type Checked struct {
@@ -79,11 +84,52 @@ func (c *Checked) ReadItems(ctx context.Context, r *library.Reading, es []librar
 	set *commit.InFlightSet) ([]*library.ContentRows, error) {
 	rows := make([]*library.ContentRows, len(es))
 	keyOf := func(i int) key { return key{id: string(es[i].Content), first: r.Owner} }
+	if set != nil && len(es) > 0 && es[0].Title != "" {
+		confirmed, err := c.byChange(ctx, r, es, keyOf)
+		if err != nil {
+			return nil, err
+		}
+		es = confirmed
+	}
 	if len(r.Members) != 1 {
 		missing := find(c.cache, rows, keyOf, func(int, *entry) bool { return false })
 		return c.cache.items(ctx, c.ContentStore, keyOf, r.Members, rows, missing, func(string) (m moment, ok bool) { return m, false })
 	}
 	return c.cache.items(ctx, c.ContentStore, keyOf, r.Members, rows, c.servedItems(ctx, r, es, set, keyOf, rows), c.now)
+}
+
+// never is later than all states.
+const never = clock.Instant(math.MaxInt64)
+
+// byChange returns, for entries in the order of titles, those in the order of the last change at the positions of the
+// items in the cache. An entry that is not there, or whose item is not in the cache, is of a state that no item serves.
+func (c *Checked) byChange(ctx context.Context, r *library.Reading, es []library.Entry, keyOf func(int) key) ([]library.Entry, error) {
+	all := make([]library.Entry, len(es))
+	for i := range es {
+		all[i] = library.Entry{EntryKey: library.EntryKey{Content: es[i].Content}, MTS: never}
+	}
+	kept := make([]*library.ContentRows, len(es))
+	find(c.cache, kept, keyOf, func(int, *entry) bool { return true })
+	var keys []library.EntryKey
+	var at []int
+	for i, row := range kept {
+		if row != nil {
+			keys, at = append(keys, row.Header.Key(library.ByChange)), append(at, i)
+		}
+	}
+	for n := 0; n < len(keys); n += input.MaxList {
+		end := min(n+input.MaxList, len(keys))
+		found, err := c.libraries.EntriesAt(ctx, r.Owner, r.Source, keys[n:end])
+		if err != nil {
+			return nil, err
+		}
+		for i, e := range found {
+			if e.Content != "" {
+				all[at[n+i]] = e
+			}
+		}
+	}
+	return all, nil
 }
 
 // now returns when a header is read that is read from now on.

@@ -73,13 +73,8 @@ func (c *Checked) ItemIsWrong(ctx context.Context, owner principal.ID, source li
 	if err != nil || set.Has(commit.Content, string(e.Content)) {
 		return false, err
 	}
-	// No id is between an id and the same id with a zero byte appended.
-	after := &library.EntryKey{Position: e.Position, Content: e.Content + "\x00"}
-	es, err := c.libraries.PageLibrary(ctx, library.Slice{Owner: owner, Bucket: source, From: after, Limit: 1})
-	if err != nil || len(es) == 0 {
-		return false, err
-	}
-	return es[0].Position == e.Position && es[0].Content == e.Content && es[0].MTS <= served.Header.MTS, nil
+	es, err := c.libraries.EntriesAt(ctx, owner, source, []library.EntryKey{e.EntryKey})
+	return err == nil && es[0].Content == e.Content && es[0].MTS <= served.Header.MTS, err
 }
 
 // showsSame reports whether a page shows the same for two readings of an item. What only editors

@@ -1,7 +1,11 @@
 package library
 
 import (
+	"encoding/base32"
+	"fmt"
+
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/cursor"
 	"carrel/core/input"
 	"carrel/principal"
@@ -14,7 +18,8 @@ type Node interface{ Tenant() string }
 // LibraryQuery describes the page of a library that a caller requests.
 type LibraryQuery struct {
 	cursor.PageArgs
-	// Descending returns the newest entries first.
+	Order Order
+	// Descending returns the newest entries first, or those with the greatest titles.
 	Descending bool
 	// IncludeShared adds the items outside of the viewer's bucket on which the viewer has a role.
 	IncludeShared bool
@@ -71,9 +76,23 @@ type LibraryEdge struct {
 	Role ContentRole
 	// Permissions are the viewer's; nil unless the query requested them.
 	Permissions *Permissions
+	// Position and OrderTitle are the item's places in the orders (Header).
+	Position   clock.Instant
+	OrderTitle string
 
 	SealedCursor cursor.Cursor
 }
+
+// SortKey returns a text by which the edges of a library compare, byte by byte, as in an order.
+func (e *LibraryEdge) SortKey(field Order) string {
+	if field == ByTitle {
+		return sortKeyTitle.EncodeToString([]byte(collation.Of(e.OrderTitle))) + "-" + string(e.Node.ID)
+	}
+	return fmt.Sprintf("%016x-%s", uint64(e.Position)^(1<<63), e.Node.ID)
+}
+
+// sortKeyTitle keeps the order of what it encodes, and "-" sorts before all of its characters.
+var sortKeyTitle = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 // Cursor returns the cursor of the edge, which is sealed on each call.
 func (e *LibraryEdge) Cursor() string {

@@ -12,7 +12,8 @@ import (
 // cleanUp is the step after the index updates: it removes what this walk has made obsolete.
 //
 // Only a walk over all member rows removes positions from Unsettled, and only those that the
-// oldest snapshot it used had superseded. Leaving rows are removed when no snapshot that was
+// oldest snapshot it used had superseded; likewise titles, if it wrote the entries in their order. Leaving rows
+// are removed when no snapshot that was
 // applied is older than they are: the pages of a walk may be of different seq, so a row may
 // have started to leave after the oldest snapshot was applied. Its own mutation then drops it.
 func (w *walk) cleanUp(ctx context.Context) error {
@@ -31,6 +32,9 @@ func (w *walk) cleanUp(ctx context.Context) error {
 	cleanup := Cleanup{ID: w.entry.Content}
 	if w.entry.Scope == commit.ScopeAll {
 		cleanup.Positions = positionsOf(w.oldest.Unsettled)
+		if w.entry.All {
+			cleanup.Titles = titlesOf(w.oldest.UnsettledTitles)
+		}
 	}
 	for _, m := range w.leaving {
 		if m.Seq <= w.oldest.Seq {
@@ -42,7 +46,7 @@ func (w *walk) cleanUp(ctx context.Context) error {
 
 // cleanUpAll sends a cleanup, in parts if it has many rows.
 func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
-	if len(all.Positions) == 0 && len(all.Leaving) == 0 && !all.Final {
+	if len(all.Positions) == 0 && len(all.Titles) == 0 && len(all.Leaving) == 0 && !all.Final {
 		return nil
 	}
 	parts := slices.Collect(slices.Chunk(all.Leaving, s.tune.SnapshotPage))
@@ -52,7 +56,7 @@ func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
 	for i, part := range parts {
 		one := &Cleanup{ID: all.ID, Leaving: part, Purge: all.Purge}
 		if i == len(parts)-1 {
-			one.Positions, one.Final = all.Positions, all.Final
+			one.Positions, one.Titles, one.Final = all.Positions, all.Titles, all.Final
 		}
 		if err := s.engine.Retry(ctx, func() error { return s.contents.CleanUp(ctx, one) }); err != nil {
 			return err
@@ -77,8 +81,17 @@ func (w *walk) purge(ctx context.Context) error {
 		}
 	}
 	return w.s.cleanUpAll(ctx, &Cleanup{
-		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Leaving: w.rows, Purge: true, Final: true,
+		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Titles: titlesOf(w.oldest.UnsettledTitles),
+		Leaving: w.rows, Purge: true, Final: true,
 	})
+}
+
+func titlesOf(superseded []SupersededTitle) []clock.Instant {
+	at := make([]clock.Instant, len(superseded))
+	for i, u := range superseded {
+		at[i] = u.At
+	}
+	return at
 }
 
 func positionsOf(superseded []Superseded) []clock.Instant {

@@ -1,7 +1,10 @@
 package library
 
 import (
+	"slices"
+
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/principal"
 )
@@ -129,6 +132,22 @@ type Superseded struct {
 	Widest   principal.Visibility
 }
 
+// SupersededTitle is a title that an item had, or under which more readers saw it, and under which libraries may still
+// have entries of it. Widest is the widest visibility that the item had with it.
+type SupersededTitle struct {
+	// At is the MTS of the state that superseded it. A title may come back and be superseded again: At tells these
+	// apart, so that the end of the first fan-out does not end the second.
+	At     clock.Instant
+	Title  collation.Key
+	Widest principal.Visibility
+}
+
+// WithSupersededTitle returns the list with one more title, in place of earlier ones of the same.
+func WithSupersededTitle(list []SupersededTitle, one SupersededTitle) []SupersededTitle {
+	kept := slices.DeleteFunc(slices.Clone(list), func(u SupersededTitle) bool { return u.Title == one.Title })
+	return append(kept, one)
+}
+
 // Header is the authoritative row of an item. Only a compare-and-set on Seq changes it. A
 // header and member rows of the same reading are called a snapshot.
 type Header struct {
@@ -142,10 +161,15 @@ type Header struct {
 	// Position is the item's position in libraries. It equals LastModified, except while a move of
 	// the item is deferred (see deferUntil).
 	Position clock.Instant
+	// FormerTitle is the title by which the item is ordered while a move is deferred that changes its place in the order of
+	// titles; otherwise "".
+	FormerTitle string
 	// Widest is the widest visibility the item has had at Position.
 	Widest principal.Visibility
 	// Unsettled are superseded positions, ascending, at which libraries may still have entries.
 	Unsettled []Superseded
+	// UnsettledTitles are superseded titles under which libraries may still have entries, ascending by At.
+	UnsettledTitles []SupersededTitle
 	// Writers are the writers of the last MaxWriters states, ascending.
 	Writers []commit.Writer
 	// Moves counts moves in the hour that started at MovesSince.
@@ -162,6 +186,26 @@ type Header struct {
 	// Managers and Members count active member rows.
 	Managers int
 	Members  int
+}
+
+// Settled reports whether no library may have an entry at a superseded position or under a superseded title.
+func (h *Header) Settled() bool { return len(h.Unsettled) == 0 && len(h.UnsettledTitles) == 0 }
+
+// OrderTitle returns the title by which the item is ordered. It is the item's title, except while a move of the item is
+// deferred.
+func (h *Header) OrderTitle() string {
+	if h.FormerTitle != "" {
+		return h.FormerTitle
+	}
+	return h.Title
+}
+
+// Key returns the place of the item in an order of libraries.
+func (h *Header) Key(o Order) EntryKey {
+	if o == ByTitle {
+		return EntryKey{Title: collation.Of(h.OrderTitle()), Content: h.ID}
+	}
+	return EntryKey{Position: h.Position, Content: h.ID}
 }
 
 // Exists reports whether the item can be seen at now: it is live and has not expired.
@@ -191,9 +235,18 @@ func (m Member) Active() bool { return m.Seq != 0 && !m.Leaving }
 
 // Entry is a row of a library. It is derived, and must be checked against its header.
 type Entry struct {
-	Position clock.Instant
-	Content  ContentID
+	EntryKey
 	// MTS is the MTS of the state that wrote the row; Role is the owner's role in it.
 	MTS  clock.Instant
 	Role ContentRole
+	// TitleHash is the collation.Hash of the item's OrderTitle, in the order of titles; otherwise 0.
+	TitleHash uint64
+}
+
+// PlacedBy reports whether the entry is where the item is in the order of the entry.
+func (e *Entry) PlacedBy(h *Header) bool {
+	if e.Title != "" {
+		return e.TitleHash == collation.Hash(h.OrderTitle())
+	}
+	return e.Position == h.Position
 }

@@ -210,7 +210,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	causes := reasonsOfRoles(&h, rows)
 	causes.madeBy(creator, func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
-		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true, Causes: causes},
+		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true, Causes: causes},
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further,
 			Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }

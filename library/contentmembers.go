@@ -176,7 +176,7 @@ func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentR
 	}
 	e := InFlight{Content: h.ID, Base: h.Seq}
 	if len(changed) > 0 {
-		e.Scope, e.Principals, e.Reverse = commit.ScopeListed, principalsOf(changed), true
+		e.Scope, e.Principals, e.All = commit.ScopeListed, principalsOf(changed), true
 		e.Causes = reasonsOfRoles(&after, changed)
 	}
 	a := s.contentAttempt(e, &ContentCommit{

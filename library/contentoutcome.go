@@ -86,7 +86,7 @@ func (s *Service) readBack(ctx context.Context, v *principal.Viewer, id ContentI
 	}
 	out.Content = &h.Content
 	if own.Active() {
-		out.Edge = s.edgeFor(v.User, principal.Private, &h.Content, own.Role, EntryKey{h.Position, id})
+		out.Edge = s.edgeFor(v.User, principal.Private, &h, own.Role)
 	}
 	return out, nil
 }

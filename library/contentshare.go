@@ -150,7 +150,6 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 	if err != nil {
 		return err
 	}
-	at := EntryKey{rows.Header.Position, out.ID}
 	for i, p := range ps {
 		sees, err := s.people.Sees(ctx, v, p, &headers[i])
 		if err != nil {
@@ -161,7 +160,7 @@ func (s *Service) shareEdges(ctx context.Context, v *principal.Viewer, out *Cont
 			if err != nil {
 				return err
 			}
-			out.Edges = append(out.Edges, s.edgeFor(p, bucket, out.Content, m.Role, at))
+			out.Edges = append(out.Edges, s.edgeFor(p, bucket, &rows.Header, m.Role))
 		}
 	}
 	return nil

@@ -167,7 +167,7 @@ func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 // not update the record of what is shared with that principal.
 func mergeInFlight(a, b InFlight) InFlight {
 	a.Base = max(a.Base, b.Base)
-	a.Reverse = a.Reverse || b.Reverse
+	a.All = a.All || b.All
 	a.Scope = max(a.Scope, b.Scope)
 	a.Principals = commit.Union(a.Principals, b.Principals)
 	a.Causes = a.Causes.then(b.Causes)

@@ -20,7 +20,7 @@ func TestWalkOf_MergesWaitingFanOuts(t *testing.T) {
 		e.Content = "c:acme:a"
 		return &fanOut{entry: e, actors: actors, own: rt.Latch()}
 	}
-	narrow := InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:cat"}, Reverse: true}
+	narrow := InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:cat"}, All: true}
 	wide := InFlight{Base: 5, Scope: commit.ScopeAll}
 	for _, c := range []struct {
 		name  string
@@ -30,13 +30,13 @@ func TestWalkOf_MergesWaitingFanOuts(t *testing.T) {
 	}{
 		{"one", []*fanOut{fan(narrow, "u:acme:ann")}, narrow, []principal.ID{"u:acme:ann"}},
 		{"a narrow one and a wide one", []*fanOut{fan(narrow, "u:acme:ann"), fan(wide, "u:acme:bob")},
-			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, Reverse: true}, []principal.ID{"u:acme:ann", "u:acme:bob"}},
+			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}, []principal.ID{"u:acme:ann", "u:acme:bob"}},
 		{"in the other order", []*fanOut{fan(wide), fan(narrow, "u:acme:ann")},
-			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, Reverse: true}, []principal.ID{"u:acme:ann"}},
+			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}, []principal.ID{"u:acme:ann"}},
 		{"of the same actor and principals", []*fanOut{
 			fan(narrow, "u:acme:ann"), fan(InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:bob", "u:acme:cat"}},
 				"u:acme:ann")},
-			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, Reverse: true},
+			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, All: true},
 			[]principal.ID{"u:acme:ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

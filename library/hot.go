@@ -37,11 +37,11 @@ func (s *Service) pauseOf(h *Header) time.Duration {
 }
 
 // deferUntil returns, by the clock of this process, when an updated item may move; 0: at once.
-// A hot item waits for the end of its pause. An item with many unsettled positions waits until
+// A hot item waits for the end of its pause. An item with many unsettled positions or titles waits until
 // they are cleaned up, because each index update deletes all of them.
 func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 	wait := s.pauseOf(h)
-	if len(h.Unsettled) >= s.tune.MaxUnsettled {
+	if max(len(h.Unsettled), len(h.UnsettledTitles)) >= s.tune.MaxUnsettled {
 		wait = max(wait, s.tune.HotPause)
 	}
 	if wait == 0 || !s.journal.MayDefer() {
@@ -52,15 +52,20 @@ func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 
 // runDue runs the deferred move that an entry records.
 func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
-	return s.Move(ctx, ContentID(e.Key))
+	change, err := InFlightOf(e)
+	if err != nil {
+		return false, err
+	}
+	return s.Move(ctx, change.Content, change.All)
 }
 
 // Move runs the deferred move of an item, as a mutation of its own. If an update would have to be
 // deferred now, because another process has moved the item within the pause or too many positions
 // are unsettled, it defers the move again, under a new entry of this process's list. It reports
 // whether it moved the item. It does not move an item whose move it defers again, or that is
-// already at its position, deleted or absent.
-func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
+// already at its position, deleted or absent. all is the All of the entry that records the move: a fan-out of that
+// change, which may have failed, is then done by that of the move.
+func (s *Service) Move(ctx context.Context, id ContentID, all bool) (bool, error) {
 	var later InFlight
 	// The position of its last change may be older than what a page has read as the newest one.
 	whatever := func() clock.Instant { return 0 }
@@ -74,15 +79,18 @@ func (s *Service) Move(ctx context.Context, id ContentID) (bool, error) {
 			return nothingToChange, nil
 		}
 		if due := s.deferUntil(&h, s.engine.Now()); due != 0 {
-			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true}
+			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true, All: all}
 			return nothingToChange, nil
 		}
 		after := h
 		after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 		move(&after, h.LastModified, s.engine.StoreNow())
-		return s.contentAttempt(InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}, &ContentCommit{
-			ID: id, Base: h.Seq, Header: after, Supersede: &Superseded{h.Position, h.Widest},
-		}), nil
+		e := InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}
+		c := &ContentCommit{ID: id, Base: h.Seq, Supersede: &Superseded{h.Position, h.Widest}}
+		planTitle(&h, &after, &e, c)
+		e.All = e.All || all
+		c.Header = after
+		return s.contentAttempt(e, c), nil
 	})
 	if err == nil && later.Due != 0 {
 		return false, s.putOff(ctx, later)

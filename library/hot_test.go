@@ -29,7 +29,7 @@ func TestMove_RemembersTheWidestVisibilityOfThePositionLeft(t *testing.T) {
 		move func(ctx context.Context, busy *domain.Services, id library.ContentID) error
 	}{
 		{"by the deferred move", func(ctx context.Context, busy *domain.Services, id library.ContentID) error {
-			_, err := busy.Library.Move(ctx, id)
+			_, err := busy.Library.Move(ctx, id, false)
 			return err
 		}},
 		{"by an update that is not deferred", func(ctx context.Context, busy *domain.Services, id library.ContentID) error {

@@ -203,12 +203,13 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	p := town.processes[0]
 	id := p.hot("hot")
 	h := p.Content(id)
-	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll,
+	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll, All: true,
 		Due: clock.Of(town.Start.Add(hotPause)), Decided: true}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
+	title := library.SupersededTitle{At: h.MTS, Title: h.Key(library.ByTitle).Title, Widest: principal.Public}
 	if v, err := town.Store.Contents.Commit(t.Context(), &library.ContentCommit{ID: id, Base: e.Base, Header: h,
-		Writer: e.ID}); err != nil || !v.Applied {
+		SupersedeTitle: &title, Writer: e.ID}); err != nil || !v.Applied {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
@@ -313,7 +314,7 @@ func TestMove_FailsWhereItCannotBePutOff(t *testing.T) {
 		Store: town.Store.Store, Runtime: p.clock, Journal: refusing{p.Journal}, Names: &domaintest.CountingNames{},
 		Tuning: library.Tuning{HotMoves: 1, HotPause: hotPause},
 	})
-	if moved, err := svc.Library.Move(t.Context(), id); moved || !errors.Is(err, errRefused) {
+	if moved, err := svc.Library.Move(t.Context(), id, false); moved || !errors.Is(err, errRefused) {
 		t.Errorf("moved: %t, %v", moved, err)
 	}
 	town.at(hotPause)
@@ -342,7 +343,7 @@ func TestMove_WaitsForUnsettledPositions(t *testing.T) {
 		}
 		h.Unsettled = append(h.Unsettled, former)
 	}
-	if moved, err := p.Library.Move(t.Context(), id); moved || err != nil || p.Journal.Stats().Deferred != 1 {
+	if moved, err := p.Library.Move(t.Context(), id, false); moved || err != nil || p.Journal.Stats().Deferred != 1 {
 		t.Errorf("moved %v, %v, deferred %d", moved, err, p.Journal.Stats().Deferred)
 	}
 	if err := town.Store.Contents.CleanUp(t.Context(), &library.Cleanup{ID: id, Positions: left}); err != nil {

@@ -93,7 +93,7 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 	if err := s.putReminder(ctx, &after); err != nil {
 		return nil, err
 	}
-	e := InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), Reverse: true}
+	e := InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true}
 	if len(rows) == 0 {
 		e.Scope = commit.ScopeAll // for the entry in the feed of the tenant
 	}

@@ -18,8 +18,8 @@ type InFlight struct {
 	Scope   commit.Scope
 	// Principals in order of id, for ScopeListed.
 	Principals []principal.ID
-	// Reverse: the records of what was shared with whom are written too.
-	Reverse bool
+	// All: all derived rows are written (IndexUpdate.All).
+	All bool
 	// Due is when the deferred move of a hot item must run; 0: not deferred.
 	Due clock.Instant
 	// Decided: the compare-and-set is known to have been applied. Decided entries of one
@@ -32,7 +32,7 @@ type InFlight struct {
 
 // Entry returns the change as its process records it.
 func (e InFlight) Entry() commit.Entry {
-	reach := commit.Reach{Scope: e.Scope, Reverse: e.Reverse, Principals: make([]string, len(e.Principals))}
+	reach := commit.Reach{Scope: e.Scope, All: e.All, Principals: make([]string, len(e.Principals))}
 	for i, p := range e.Principals {
 		reach.Principals[i] = string(p)
 	}
@@ -46,7 +46,7 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	if err != nil {
 		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 	}
-	c := InFlight{ID: e.ID, Content: ContentID(e.Key), Base: e.Base, Scope: reach.Scope, Reverse: reach.Reverse, Due: e.Due,
+	c := InFlight{ID: e.ID, Content: ContentID(e.Key), Base: e.Base, Scope: reach.Scope, All: reach.All, Due: e.Due,
 		Decided: e.Decided}
 	for _, p := range reach.Principals {
 		c.Principals = append(c.Principals, principal.ID(p))

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"carrel/core/collation"
 	"context"
 	"slices"
 
@@ -132,11 +133,32 @@ func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) in
 	} else {
 		after.Widest = max(h.Widest, after.Visibility)
 	}
-	if e.Due != 0 && after.Visibility == h.Visibility {
+	planTitle(h, after, e, c)
+	if e.Due != 0 && !e.All {
 		return 0
 	}
 	e.Scope = commit.ScopeAll
 	return h.Members
+}
+
+// planTitle completes the plan for the entries in the order of titles. They change with the title, unless the move is
+// deferred, and with the visibility.
+func planTitle(h, after *Header, e *InFlight, c *ContentCommit) {
+	after.FormerTitle = ""
+	if e.Due != 0 && !collation.Same(h.OrderTitle(), after.Title) {
+		after.FormerTitle = h.OrderTitle()
+	}
+	renamed := !collation.Same(h.OrderTitle(), after.OrderTitle())
+	e.All = renamed || after.Visibility != h.Visibility
+	if !renamed && after.Visibility >= h.Visibility {
+		return
+	}
+	c.SupersedeTitle = &SupersededTitle{At: after.MTS, Title: h.Key(ByTitle).Title, Widest: h.Visibility}
+	for _, u := range h.UnsettledTitles {
+		if u.Title == c.SupersedeTitle.Title {
+			c.SupersedeTitle.Widest = max(c.SupersedeTitle.Widest, u.Widest)
+		}
+	}
 }
 
 // planInPlace completes the plan of a change that pages show and that does not move the item:

@@ -88,12 +88,12 @@ func (r *Reading) Permissions(ctx context.Context, rows []*ContentRows) ([]Permi
 }
 
 // edgeFor returns the edge of an item in owner's library for the answer of a mutation. Its
-// cursor works in both orders, for viewers that read the bucket. It contains no time of
+// cursor works in both directions of the order of the last change, for viewers that read the bucket. It contains no time of
 // reading: a client that followed the library from it would miss changes by others, which the
 // mutation does not return.
-func (s *Service) edgeFor(owner principal.ID, bucket Bucket, c *Content, role ContentRole, at EntryKey) *LibraryEdge {
-	return &LibraryEdge{Node: c, Role: role, SealedCursor: &cursor.Sealed{
+func (s *Service) edgeFor(owner principal.ID, bucket Bucket, h *Header, role ContentRole) *LibraryEdge {
+	return &LibraryEdge{Node: &h.Content, Role: role, Position: h.Position, OrderTitle: h.OrderTitle(), SealedCursor: &cursor.Sealed{
 		Sealer: s.Seals, Binding: cursor.Binding(cursor.OfLibrary, ClassOf(bucket, false), string(owner)),
-		Position: cursor.Position{Order: cursor.AnyOrder, At: at.Position, ID: string(at.Content)},
+		Position: cursor.Position{Order: cursor.AnyOrder, At: h.Position, ID: string(h.ID)},
 	}}
 }

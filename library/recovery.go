@@ -24,7 +24,7 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 		}
 	}
 	if e.Due != 0 {
-		moved, err := s.Move(ctx, e.Content)
+		moved, err := s.Move(ctx, e.Content, e.All)
 		if err != nil || moved {
 			return fenced, err
 		}

@@ -46,7 +46,7 @@ func TestResume_ReadsSerially(t *testing.T) {
 	base := h.Content(id).Seq - 1
 	for name, finish := range map[string]func() error{
 		"Resume": func() error {
-			e := library.InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Principals: []principal.ID{"u:acme:ann"}, Reverse: true}
+			e := library.InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Principals: []principal.ID{"u:acme:ann"}, All: true}
 			_, err := h.Background().Resume(t.Context(), e.Entry())
 			return err
 		},

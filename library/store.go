@@ -1,9 +1,11 @@
 package library
 
 import (
+	"cmp"
 	"context"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/principal"
 )
@@ -71,7 +73,7 @@ type RowSlice struct {
 // Trim removes what only a change needs, which is most of a header.
 func (r *ContentRows) Trim() {
 	h := &r.Header
-	h.Unsettled, h.Writers = nil, nil
+	h.Unsettled, h.UnsettledTitles, h.Writers = nil, nil, nil
 	h.Widest, h.MovesSince, h.Moves, h.MovedAt, h.LoggedInUntil, h.PublicUntil, h.Managers, h.Members = 0, 0, 0, 0, 0, 0, 0, 0
 	for i := range r.Members {
 		r.Members[i].Since, r.Members[i].RemovedFrom = 0, 0
@@ -84,15 +86,18 @@ type ContentCommit struct {
 	// Base is the Seq that the partition must have; 0: no header must exist.
 	Base int64
 	// Header is the new one, with Seq == Base+1. Its Writers are not written: Writer is added to
-	// those stored. Its Unsettled are those read at Base; they are written only with Supersede.
+	// those stored. Its Unsettled and UnsettledTitles are those read at Base; they are written only with Supersede and
+	// SupersedeTitle.
 	Header Header
 	// Supersede is added to the unsettled positions; nil: they are not changed. A position that
 	// was removed since Base was read may be listed again: removing it once more does no harm.
 	Supersede *Superseded
-	Writer    commit.EntryID
-	Members   []Member // rows written, Seq == Header.Seq
-	Rows      []Row    // further rows written; a nil Value removes one
-	Request   *commit.RequestRow
+	// SupersedeTitle is the same for the unsettled titles. It replaces others of the same title, and has the MTS of Header.
+	SupersedeTitle *SupersededTitle
+	Writer         commit.EntryID
+	Members        []Member // rows written, Seq == Header.Seq
+	Rows           []Row    // further rows written; a nil Value removes one
+	Request        *commit.RequestRow
 }
 
 // IndexUpdate updates the derived rows of some principals to a snapshot.
@@ -100,8 +105,11 @@ type IndexUpdate struct {
 	Header *Header
 	// Rows are of one snapshot with Header; Seq is 0 for a principal without a row.
 	Rows []Member
-	// Reverse also writes the rows that record what was shared with whom.
-	Reverse bool
+	// All writes all derived rows: also the entries in the order of titles, and the rows that record what was shared with
+	// whom. Otherwise only the entries in the order of the last change are written.
+	All bool
+	// TitleKey is that of Header in the order of titles; "": it is computed for each row.
+	TitleKey collation.Key
 	// At is the ChangeKey.At of the changes that are written; 0: none are written.
 	At clock.Instant
 	// Causes are those of the changes.
@@ -112,6 +120,7 @@ type IndexUpdate struct {
 type Cleanup struct {
 	ID        ContentID
 	Positions []clock.Instant // removed from Unsettled
+	Titles    []clock.Instant // the At of those removed from UnsettledTitles
 	// Leaving rows are removed iff they are leaving and have the Seq given.
 	Leaving []Member
 	// Rows are further rows that Purge removes too.
@@ -153,26 +162,59 @@ type ContentStore interface {
 	ScanContents(ctx context.Context, after ContentID, limit int) ([]ContentID, error)
 }
 
-// EntryKey is the position of an entry in a library's order: by Position, then by id.
+// Order is an order of a library. A library has an entry of an item in each order.
+type Order uint8
+
+// The orders: by the last change (the position of the item), and by title.
+const (
+	ByChange Order = 0
+	ByTitle  Order = 1
+)
+
+// String returns the order as a message names it.
+func (o Order) String() string {
+	if o == ByTitle {
+		return "by title"
+	}
+	return "by last change"
+}
+
+// AllOrders are all orders.
+var AllOrders = [...]Order{ByChange, ByTitle}
+
+// EntryKey is the place of an entry in an order: by Position or by Title, then by id.
 type EntryKey struct {
-	Position clock.Instant
+	Position clock.Instant // 0 in the order of titles
+	Title    collation.Key // "" in the order of the last change
 	Content  ContentID
 }
 
-// Less reports whether k is older than l.
-func (k EntryKey) Less(l EntryKey) bool {
-	return k.Position < l.Position || k.Position == l.Position && k.Content < l.Content
+// Order returns the order that the key is of.
+func (k EntryKey) Order() Order {
+	if k.Title != "" {
+		return ByTitle
+	}
+	return ByChange
 }
+
+// Compare compares two keys of one order.
+func (k EntryKey) Compare(l EntryKey) int {
+	return cmp.Or(cmp.Compare(k.Position, l.Position), cmp.Compare(k.Title, l.Title), cmp.Compare(k.Content, l.Content))
+}
+
+// Less reports whether k comes before l in ascending order.
+func (k EntryKey) Less(l EntryKey) bool { return k.Compare(l) < 0 }
 
 // Slice describes consecutive entries of one bucket.
 type Slice struct {
 	Owner  principal.ID
 	Bucket Bucket
-	// Newer walks from older to newer entries; otherwise from newer to older.
-	Newer bool
+	Order  Order
+	// Ascending walks towards newer entries, or greater titles; otherwise it walks the other way.
+	Ascending bool
 	// From is where the walk starts, not included; nil: at the end of the bucket.
 	From *EntryKey
-	// Bound is where a walk to newer entries stops, included; nil: it has no bound.
+	// Bound is where an ascending walk stops, included; nil: it has no bound.
 	Bound *EntryKey
 	Limit int
 }
@@ -193,7 +235,7 @@ type Shared struct {
 // Opening is what a page reads of a bucket at its start.
 type Opening struct {
 	Entries []Entry
-	// Built reports whether the library is complete; false for one that is missing.
+	// Built reports whether the library is complete in the order of the slice; false for one that is missing.
 	Built bool
 	// Newest is the key of the newest entry of the bucket; nil if there is none, and if it was not
 	// requested.
@@ -205,16 +247,20 @@ type LibraryStore interface {
 	// PageLibrary must return the entries of the slice in the order of the walk.
 	PageLibrary(ctx context.Context, s Slice) ([]Entry, error)
 	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip with the rest of
-	// Opening. It must read Newest and Built in this call, before or after the slice.
+	// Opening. newest is only set in the order of the last change. It must read Newest and Built in this call, before or after the slice.
 	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
-	// CountLibrary counts the entries of a bucket, at most limit.
+	// EntriesAt must return the entries of a bucket with keys of one order, at most 100, in their order; a zero Entry
+	// where there is none.
+	EntriesAt(ctx context.Context, owner principal.ID, b Bucket, keys []EntryKey) ([]Entry, error)
+	// CountLibrary counts the entries of a bucket in the order of the last change, at most limit.
 	CountLibrary(ctx context.Context, owner principal.ID, b Bucket, limit int) (int, error)
-	// Built reports whether the library is complete; false for one that is missing.
-	Built(ctx context.Context, owner principal.ID) (bool, error)
+	// Built reports whether the library is complete in an order; false for one that is missing. It must be false in the
+	// order of titles if the library was built for other keys than those of collation.Version.
+	Built(ctx context.Context, owner principal.ID, o Order) (bool, error)
 	// Recorded reports whether the record of what is shared with owner is complete; false for a
 	// record that is missing.
 	Recorded(ctx context.Context, owner principal.ID) (bool, error)
-	// SetBuilt records that library and record were complete at asOf. If either can be deleted by
+	// SetBuilt records that library, in all orders, and record were complete at asOf. If either can be deleted by
 	// hand, a later deletion removes the mark too.
 	SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error
 	// RebuildNote returns the note of the progress of a rebuild of owner's library; nil if there

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/core/sched"
@@ -91,7 +92,7 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 			return err
 		}
 		for _, m := range rows.Members {
-			if w.entry.Reverse && rows.Header.State == commit.Live && m.Active() {
+			if w.entry.All && slices.Contains(w.entry.Principals, m.Principal) && rows.Header.State == commit.Live && m.Active() {
 				w.joined = append(w.joined, m.Principal)
 			}
 		}
@@ -133,13 +134,17 @@ func (w *walk) applyIndex(ctx context.Context, h *Header, rows []Member) error {
 	}
 	// The walk that has updated the libraries of a deleted item also purges its rows. So what was
 	// shared with whom must be cleared at the same time, whatever started the walk.
-	reverse := w.entry.Reverse || h.State == commit.Deleted
+	all := w.entry.All || h.State == commit.Deleted
+	var title collation.Key
+	if all {
+		title = h.Key(ByTitle).Title
+	}
 	batches := slices.Collect(slices.Chunk(rows, w.s.contents.ApplyIndexBatch()))
 	return sched.ForEach(ctx, w.s.rt, len(batches), w.s.tune.FanOutWidth, func(i int) error {
 		if w.s.engine.Over() {
 			return commit.ErrEnding
 		}
-		e := &IndexUpdate{Header: h, Rows: batches[i], Reverse: reverse, Causes: w.entry.Causes}
+		e := &IndexUpdate{Header: h, Rows: batches[i], All: all, TitleKey: title, Causes: w.entry.Causes}
 		if w.quiet {
 			return w.s.Upkeep.ApplyIndexQuietly(ctx, e)
 		}
@@ -160,7 +165,7 @@ func (w *walk) saw(h *Header, rows []Member) {
 		case m.Seq == 0:
 		case h.State == commit.Deleted:
 			w.rows = append(w.rows, m)
-		case m.Leaving:
+		case m.Leaving && w.entry.All: // otherwise the entry in the order of titles is still there
 			w.leaving = append(w.leaving, m)
 		}
 	}
@@ -181,20 +186,20 @@ func (s *Service) finish(ctx context.Context, e InFlight) error {
 // RepeatWalk does the walk of an item again, for a process that left it unsettled or wrong after
 // the state of base.
 func (u Upkeep) RepeatWalk(ctx context.Context, id ContentID, base int64) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Reverse: true}, serial: true}
+	w := &walk{s: u.s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, All: true}, serial: true}
 	return w.run(ctx)
 }
 
 // RestoreItem updates one library to the current state of an item. It does not notify followers:
 // the process that made the state does so.
 func (u Upkeep) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, Reverse: true}, quiet: true}
+	w := &walk{s: u.s, entry: InFlight{Content: id, All: true}, quiet: true}
 	return w.listed(ctx, []principal.ID{p})
 }
 
 // DeriveContent updates all libraries that have an item, and removes what became obsolete. It does not notify
 // followers: incomplete libraries have none.
 func (u Upkeep) DeriveContent(ctx context.Context, id ContentID) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, Scope: commit.ScopeAll, Reverse: true}, quiet: true}
+	w := &walk{s: u.s, entry: InFlight{Content: id, Scope: commit.ScopeAll, All: true}, quiet: true}
 	return w.run(ctx)
 }

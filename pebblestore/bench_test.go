@@ -61,7 +61,7 @@ func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 		s.must(batch.Set(key, appendHeader(nil, &h), nil))
 		m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
 		s.must(batch.Set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendMember(nil, byte(m.Role), false, 1), nil))
-		s.must(s.derive(batch, &library.IndexUpdate{Header: &h, Reverse: true}, &h, []library.Member{m}))
+		s.must(s.derive(batch, &library.IndexUpdate{Header: &h, All: true}, &h, []library.Member{m}))
 		if len(hs) < 2000 {
 			hs = append(hs, h)
 		}

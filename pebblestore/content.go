@@ -256,6 +256,10 @@ func (s contents) commitContent(c *library.ContentCommit) (commit.Verdict, error
 	}
 	h := c.Header
 	h.Unsettled = withSuperseded(current.Unsettled, c.Supersede)
+	h.UnsettledTitles = current.UnsettledTitles
+	if c.SupersedeTitle != nil {
+		h.UnsettledTitles = library.WithSupersededTitle(h.UnsettledTitles, *c.SupersedeTitle)
+	}
 	h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
 
 	b := s.db.NewBatch()

@@ -95,7 +95,7 @@ func script() []step {
 			}
 			return err
 		})
-		e := &library.IndexUpdate{Header: &next, Reverse: true, Rows: []library.Member{
+		e := &library.IndexUpdate{Header: &next, All: true, Rows: []library.Member{
 			{Principal: ann, Role: library.Manages, Seq: n + 1}, {Principal: bob, Role: library.Viewing, Leaving: n%2 == 1, Seq: n + 1}}}
 		if n > 0 {
 			next.Unsettled = []library.Superseded{*c.Supersede}
@@ -142,7 +142,7 @@ func script() []step {
 	}
 	steps = append(steps, lastPasteSteps()...)
 	later("drop entry", func(ctx context.Context, s *Store) error {
-		e := library.Entry{Position: h.Position, Content: h.ID, MTS: h.MTS}
+		e := library.Entry{EntryKey: library.EntryKey{Position: h.Position, Content: h.ID}, MTS: h.MTS}
 		return s.Libraries.DropEntries(ctx, ann, []library.BucketEntry{{Bucket: principal.LoggedIn, Entry: e}})
 	})
 	later("drop list", func(ctx context.Context, s *Store) error {

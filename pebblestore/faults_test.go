@@ -129,7 +129,7 @@ func TestOpen_UnknownFormatIsRefused(t *testing.T) {
 		words string
 	}{
 		{"another version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, []byte("6"), pebble.Sync) },
-			`pebble:store has the format "6", and this program's is "carrel 1": export it with the program that wrote it, and import that into a new directory`},
+			`pebble:store has the format "6", and this program's is "carrel 2": export it with the program that wrote it, and import that into a new directory`},
 		{"no version", func(db *pebble.DB) error { return db.Set([]byte{tableFormat}, nil, pebble.Sync) }, `has the format ""`},
 		{"another database", func(db *pebble.DB) error {
 			return errors.Join(db.Delete([]byte{tableFormat}, pebble.Sync), db.Set([]byte("key"), nil, pebble.Sync))

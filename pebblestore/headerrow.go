@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -17,7 +18,8 @@ const (
 	hasUntil // the ends of visibilities
 	hasMoved // the time of the last move
 	hasURL
-	hasPage // the data of package note
+	hasPage   // the data of package note
+	hasTitles // the former title and the superseded ones
 )
 
 // appendHeader appends the header of a content; its id is in the key.
@@ -46,6 +48,9 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	if len(h.Page) > 0 {
 		has |= hasPage
 	}
+	if len(h.UnsettledTitles) > 0 || h.FormerTitle != "" {
+		has |= hasTitles
+	}
 	b = append(b, byte(h.State), byte(h.Kind), byte(h.Visibility), byte(h.Widest), has)
 	b = binary.AppendVarint(b, int64(h.MTS))
 	b = binary.AppendVarint(b, int64(h.Position))
@@ -64,7 +69,7 @@ func appendHeader(b []byte, h *library.Header) []byte {
 	return appendWriters(b, h.Writers)
 }
 
-// appendTexts appends the creator of an item, its title, and the optional parts. has contains the
+// appendTexts appends the creator of an item, its title, the optional parts, and the superseded titles. has contains the
 // bits of those that are present.
 func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	b = appendText(b, string(h.Creator))
@@ -91,6 +96,13 @@ func appendTexts(b []byte, h *library.Header, has byte) []byte {
 	if len(h.Page) > 0 {
 		b = appendText(b, string(h.Page))
 	}
+	if has&hasTitles != 0 {
+		b = appendText(b, h.FormerTitle)
+		b = binary.AppendUvarint(b, uint64(len(h.UnsettledTitles)))
+		for _, u := range h.UnsettledTitles {
+			b = appendText(append(binary.AppendVarint(b, int64(u.At)), byte(u.Widest)), string(u.Title))
+		}
+	}
 	return b
 }
 
@@ -114,6 +126,7 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 func decodeShown(id library.ContentID, value string, h *library.Header, o *optional) error {
 	d := decodeText(value)
 	d.header(id, h, o)
+	h.UnsettledTitles = nil
 	for n := d.count(unsettledBytes); n > 0; n-- {
 		d.int()
 		d.byte()
@@ -172,10 +185,21 @@ func (d *decoder) header(id library.ContentID, h *library.Header, o *optional) {
 	if has&hasPage != 0 {
 		h.Page = []byte(d.text())
 	}
+	if has&hasTitles != 0 {
+		h.FormerTitle = d.text()
+		for n := d.count(unsettledTitleBytes); n > 0; n-- {
+			h.UnsettledTitles = append(h.UnsettledTitles, library.SupersededTitle{
+				At: clock.Instant(d.int()), Widest: principal.Visibility(d.byte()), Title: collation.Key(d.text()),
+			})
+		}
+	}
 }
 
-// unsettledBytes is the minimal size of a superseded position.
-const unsettledBytes = 2
+// unsettledBytes is the minimal size of a superseded position, and unsettledTitleBytes that of a superseded title.
+const (
+	unsettledBytes      = 2
+	unsettledTitleBytes = 4
+)
 
 func (d *decoder) unsettled() []library.Superseded {
 	n := d.count(unsettledBytes)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -93,7 +94,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 			if k.Bucket == principal.Private {
 				positions++
 			}
-			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
+			key = appendEntryKey(key[:0], m.Principal, k.Bucket, k.EntryKey)
 			if err := b.Delete(key, nil); err != nil {
 				return err
 			}
@@ -101,9 +102,9 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 		if len(d.Delete) > 0 {
 			s.dead.add(string(m.Principal), max(positions, 1))
 		}
-		row = appendEntry(row[:0], m.Role, h.MTS)
 		for _, k := range d.Put {
-			key = appendEntryKey(key[:0], m.Principal, k.Bucket, library.EntryKey{Position: k.Position, Content: h.ID})
+			key = appendEntryKey(key[:0], m.Principal, k.Bucket, k.EntryKey)
+			row = appendEntry(row[:0], d.Entry(h, m, k))
 			if err := b.Set(key, row, nil); err != nil {
 				return err
 			}
@@ -114,7 +115,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 				return err
 			}
 		}
-		if !e.Reverse {
+		if !e.All {
 			continue
 		}
 		key = appendPair(key[:0], tableShared, string(m.Principal), string(h.ID))
@@ -198,9 +199,12 @@ func (s contents) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header
 		reduced := library.Header{State: h.State, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
 		return b.Set(key, appendHeader(nil, &reduced), nil)
 	}
-	if unsettled := without(h.Unsettled, t.Positions); len(unsettled) != len(h.Unsettled) {
-		fewer := *h
-		fewer.Unsettled = unsettled
+	fewer := *h
+	fewer.Unsettled = without(h.Unsettled, t.Positions)
+	fewer.UnsettledTitles = slices.DeleteFunc(slices.Clone(h.UnsettledTitles), func(u library.SupersededTitle) bool {
+		return slices.Contains(t.Titles, u.At)
+	})
+	if len(fewer.Unsettled) != len(h.Unsettled) || len(fewer.UnsettledTitles) != len(h.UnsettledTitles) {
 		return b.Set(key, appendHeader(nil, &fewer), nil)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/paste"
@@ -43,6 +44,7 @@ import (
 //	'j' list                                in-flight list of a process
 //	'k' hash                                id reserved for a creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
+//	'l' owner, bucket+16, title, content    the same in the order of titles (derived)
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
 //	'O' instant, paste                      paste, by its creation
@@ -202,20 +204,33 @@ func appendRowKey(b []byte, id library.ContentID, k library.RowKey) []byte {
 	return append(append(appendPartition(b, tableContent, string(id)), byte(k.Kind)), k.Key...)
 }
 
-// appendBucket appends the common prefix of all keys of a visibility bucket of a library.
-func appendBucket(b []byte, owner principal.ID, bucket library.Bucket) []byte {
-	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket))
+// titleBuckets is added to the bucket in keys of the order of titles.
+const titleBuckets = 16
+
+// appendBucket appends the common prefix of all keys of a visibility bucket of a library in one order.
+func appendBucket(b []byte, owner principal.ID, bucket library.Bucket, o library.Order) []byte {
+	return append(appendPartition(b, tableLibrary, string(owner)), byte(bucket)+byte(o)*titleBuckets)
 }
 
 // appendEntryKey appends the key of an entry of a library.
 func appendEntryKey(b []byte, owner principal.ID, bucket library.Bucket, k library.EntryKey) []byte {
-	return append(appendInstant(appendBucket(b, owner, bucket), k.Position), k.Content...)
+	b = appendBucket(b, owner, bucket, k.Order())
+	if k.Title != "" {
+		return append(appendString(b, string(k.Title)), k.Content...)
+	}
+	return append(appendInstant(b, k.Position), k.Content...)
 }
 
-// cutEntryKey reads the part of an entry's key that follows the bucket. The returned content
+// cutEntryKey reads the part of an entry's key that follows the bucket, all but the content. The returned content
 // aliases k.
-func cutEntryKey(k []byte) (position clock.Instant, content []byte, err error) {
-	return cutInstant(k)
+func cutEntryKey(k []byte, o library.Order) (at library.EntryKey, content []byte, err error) {
+	if o == library.ByTitle {
+		var title string
+		title, content, err = cutString(k)
+		return library.EntryKey{Title: collation.Key(title)}, content, err
+	}
+	at.Position, content, err = cutInstant(k)
+	return at, content, err
 }
 
 // appendPair appends a key of two strings: tableShared, tableMembership.

@@ -81,6 +81,8 @@ func TestKeys_Golden(t *testing.T) {
 		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},
 		{"entry", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"entry, public", appendEntryKey(nil, u, principal.Public, library.EntryKey{Position: at, Content: c})},
+		{"entry by title", appendEntryKey(nil, u, principal.Private, library.EntryKey{Title: "\x00\x01t", Content: c})},
+		{"entry by title, public", appendEntryKey(nil, u, principal.Public, library.EntryKey{Title: "t", Content: c})},
 		{"entry, longer owner", appendEntryKey(nil, u+"/b", principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"copy", []byte{tableCopy}},
 		{"block", appendSingle(nil, tableBlock, "host-1")},
@@ -132,6 +134,8 @@ func TestRows_Golden(t *testing.T) {
 	moved.MovedAt = 8
 	h.Kind, h.Title, h.Description, h.Link, h.ExpiresAt = library.Link, "T", &description, &link, &expires
 	h.Visibility, h.Creator, h.CreatedAt, h.LastModified, h.Version = principal.LoggedIn, "u:a:b", 1, 6, 2
+	renamed := h
+	renamed.UnsettledTitles = []library.SupersededTitle{{At: 9, Title: "t", Widest: principal.Public}}
 	named := h
 	named.CanonicalURL, named.Page = "https://e.com/", []byte{1}
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live,
@@ -139,7 +143,7 @@ func TestRows_Golden(t *testing.T) {
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
 	l := commit.InFlightList{Stamp: 5, Block: storetest.Block(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b",
 		Base: 2, Scope: commit.ScopeListed,
-		Principals: []principal.ID{"u:a:c"}, Reverse: true, Due: 8, Decided: true})}
+		Principals: []principal.ID{"u:a:c"}, All: true, Due: 8, Decided: true})}
 	forms := []struct {
 		name string
 		row  []byte
@@ -148,12 +152,15 @@ func TestRows_Golden(t *testing.T) {
 		{"header, narrowed", appendHeader(nil, &turned)},
 		{"header, moved", appendHeader(nil, &moved)},
 		{"header, named", appendHeader(nil, &named)},
+		{"header, renamed", appendHeader(nil, &renamed)},
 		{"further row", appendRow(nil, []byte("V"))},
 		{"member", appendGroupMember(nil, &principal.GroupMemberRow{Role: 3, Leaving: true, Seq: 300, Since: 9})},
 		{"membership", appendMembership(nil, 2, 9)},
 		{"member of content", appendContentMember(nil, &library.Member{Role: 3, Leaving: true, Seq: 300, Since: 9, RemovedFrom: 14})},
 		{"request", appendRequest(nil, &commit.RequestRow{InputHash: [32]byte{1}, Answer: []byte("A"), Until: 4})},
-		{"entry", appendEntry(nil, library.Manages, 7)},
+		{"entry", appendEntry(nil, &library.Entry{Role: library.Manages, MTS: 7})},
+		{"entry by title", appendEntry(nil, &library.Entry{EntryKey: library.EntryKey{Title: "t"}, Role: library.Manages, MTS: 7,
+			TitleHash: 258})},
 		{"change", appendChange(nil, library.Buckets(0).With(principal.LoggedIn).With(principal.Public),
 			library.Buckets(0).With(principal.Private), library.Cause{Reason: library.ReasonRole, By: "u:a:b"})},
 		{"change by nobody", appendChange(nil, 0, 0, library.Cause{Reason: library.ReasonExpired})},
@@ -293,8 +300,14 @@ func FuzzRows(f *testing.F) {
 				return appendContentMember(nil, &m), err
 			}},
 			{"entry", func(b []byte) ([]byte, error) {
-				role, mts, err := decodeEntry(b)
-				return appendEntry(nil, role, mts), err
+				var e library.Entry
+				err := decodeEntry(b, &e)
+				return appendEntry(nil, &e), err
+			}},
+			{"entry by title", func(b []byte) ([]byte, error) {
+				e := library.Entry{EntryKey: library.EntryKey{Title: "t"}}
+				err := decodeEntry(b, &e)
+				return appendEntry(nil, &e), err
 			}},
 			{"directory", func(b []byte) ([]byte, error) {
 				visibility, mts, err := decodeDirectoryRow(b)
@@ -324,7 +337,9 @@ func FuzzRows(f *testing.F) {
 // TestRows_DamagedAreRefused truncates and lengthens each row. All but the original must be
 // refused, unless the last part of the row runs to its end.
 func TestRows_DamagedAreRefused(t *testing.T) {
-	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}}}
+	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}},
+		UnsettledTitles: []library.SupersededTitle{{At: 500, Title: "t", Widest: 2}}}
+	byTitle := library.Entry{EntryKey: library.EntryKey{Title: "t"}, Role: 1, MTS: 500, TitleHash: 1}
 	l := commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
 	for _, c := range []struct {
 		name string
@@ -345,7 +360,10 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 			return decodeGroupMember(b, new(principal.GroupMemberRow))
 		}},
 		{"membership", appendMembership(nil, 1, 500), func(b []byte) error { _, _, err := decodeMembership(b); return err }},
-		{"entry", appendEntry(nil, 1, 500), func(b []byte) error { _, _, err := decodeEntry(b); return err }},
+		{"entry", appendEntry(nil, &library.Entry{Role: 1, MTS: 500}), func(b []byte) error { return decodeEntry(b, new(library.Entry)) }},
+		{"entry by title", appendEntry(nil, &byTitle), func(b []byte) error {
+			return decodeEntry(b, &library.Entry{EntryKey: byTitle.EntryKey})
+		}},
 		{"directory", appendDirectoryRow(nil, 1, 500), func(b []byte) error { _, _, err := decodeDirectoryRow(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},
 		{"next", appendNext(nil, 500), func(b []byte) error { _, err := decodeNext(b); return err }},

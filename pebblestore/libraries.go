@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -66,7 +67,10 @@ func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool
 	if err == nil {
 		v.it.SetBounds(nil, nil)
 		v.key = appendSingle(v.key[:0], tableBuilt, string(p.Owner))
-		_, o.Built, err = v.get()
+		var row []byte
+		if row, _, err = v.get(); err == nil {
+			o.Built = isBuilt(row, p.Order)
+		}
 	}
 	if err := errors.Join(err, s.done(v)); err != nil {
 		return nil, err
@@ -81,53 +85,54 @@ func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
 	if !v.it.Last() {
 		return nil, v.it.Error()
 	}
-	position, content, err := cutEntryKey(v.it.Key()[len(v.key):])
-	return &library.EntryKey{Position: position, Content: library.ContentID(content)}, err
+	k, content, err := cutEntryKey(v.it.Key()[len(v.key):], library.ByChange)
+	k.Content = library.ContentID(content)
+	return &k, err
 }
 
 // sliceBounds sets v.key and v.end to the bounds of the slice.
 func (v *view) sliceBounds(p *library.Slice) {
-	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket)
+	v.key = appendBucket(v.key[:0], p.Owner, p.Bucket, p.Order)
 	v.end = prefixEnd(append(v.end[:0], v.key...))
 	switch {
-	case p.Newer && p.From != nil:
+	case p.Ascending && p.From != nil:
 		v.key = appendAfter(appendEntryKey(v.key[:0], p.Owner, p.Bucket, *p.From))
 	case p.From != nil:
 		v.end = appendEntryKey(v.end[:0], p.Owner, p.Bucket, *p.From)
 	}
-	if p.Newer && p.Bound != nil {
+	if p.Ascending && p.Bound != nil {
 		v.end = appendAfter(appendEntryKey(v.end[:0], p.Owner, p.Bucket, *p.Bound))
 	}
 }
 
 // entries reads the slice. The ids of a page share one allocation.
 func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
-	v.end = appendBucket(v.end[:0], p.Owner, p.Bucket)
+	v.end = appendBucket(v.end[:0], p.Owner, p.Bucket, p.Order)
 	prefix := len(v.end)
 	es := make([]library.Entry, 0, min(p.Limit, 128))
 	ids, ends := v.key[:0], make([]int, 0, cap(es))
 	step, ok := v.it.Next, false
-	if p.Newer {
+	if p.Ascending {
 		ok = v.it.First()
 	} else {
 		step, ok = v.it.Prev, v.it.Last()
 	}
 	for ; ok; ok = step() {
-		position, content, err := cutEntryKey(v.it.Key()[prefix:])
+		k, content, err := cutEntryKey(v.it.Key()[prefix:], p.Order)
 		if err != nil {
 			return nil, err
 		}
+		e := library.Entry{EntryKey: k}
 		value, err := v.it.ValueAndErr()
 		if err != nil {
 			return nil, err
 		}
-		role, mts, err := decodeEntry(value)
-		if err != nil {
+		if err := decodeEntry(value, &e); err != nil {
 			return nil, fmt.Errorf("entry of %q in the library of %q: %w", content, p.Owner, err)
 		}
 		ids = append(ids, content...)
 		ends = append(ends, len(ids))
-		es = append(es, library.Entry{Position: position, MTS: mts, Role: role})
+		es = append(es, e)
 		if len(es) == p.Limit {
 			break
 		}
@@ -139,6 +144,37 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 	}
 	v.key = ids
 	return es, v.it.Error()
+}
+
+// EntriesAt implements library.LibraryStore.
+func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket,
+	keys []library.EntryKey) (_ []library.Entry, err error) {
+	op, err := s.enter(ctx, "read entries")
+	if err != nil {
+		return nil, err
+	}
+	defer op.leave(&err)
+	v, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	es := make([]library.Entry, len(keys))
+	for i, k := range keys {
+		v.key = appendEntryKey(v.key[:0], owner, b, k)
+		value, found, bad := v.get()
+		if bad == nil && found {
+			es[i].EntryKey = k
+			bad = decodeEntry(value, &es[i])
+		}
+		if bad != nil {
+			err = fmt.Errorf("entry of %q in the library of %q: %w", k.Content, owner, bad)
+			break
+		}
+	}
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return nil, err
+	}
+	return es, nil
 }
 
 // CountLibrary implements library.LibraryStore. It reads only keys.
@@ -162,24 +198,36 @@ func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, bucket 
 	return n, nil
 }
 
+// builtRow is the mark of a library that is complete in both orders. A mark without the version is that of a library
+// from before there was an order of titles.
+func builtRow() []byte { return []byte{rowVersion, collation.Version} }
+
+// isBuilt reports what a mark says about an order.
+func isBuilt(row []byte, o library.Order) bool {
+	if o == library.ByTitle {
+		return bytes.Equal(row, builtRow())
+	}
+	return len(row) > 0
+}
+
 // Built implements library.LibraryStore.
-func (s libraries) Built(ctx context.Context, owner principal.ID) (_ bool, err error) {
+func (s libraries) Built(ctx context.Context, owner principal.ID, o library.Order) (_ bool, err error) {
 	op, err := s.enter(ctx, "read a library")
 	if err != nil {
 		return false, err
 	}
 	defer op.leave(&err)
-	_, found, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
+	row, _, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
 	if err != nil {
 		return false, err
 	}
-	return found, nil
+	return isBuilt(row, o), nil
 }
 
 // Recorded implements library.LibraryStore. In this store a record is never deleted without its
 // library, so one mark serves both.
 func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
-	return s.Built(ctx, owner)
+	return s.Built(ctx, owner, library.ByChange)
 }
 
 // SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
@@ -192,7 +240,7 @@ func (s libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.
 		if gone, err := s.isDeleted(owner); err != nil || gone {
 			return err
 		}
-		return b.Set(appendSingle(nil, tableBuilt, string(owner)), []byte{rowVersion}, nil)
+		return b.Set(appendSingle(nil, tableBuilt, string(owner)), builtRow(), nil)
 	})
 }
 
@@ -260,16 +308,16 @@ func (s libraries) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 	mu := s.locks.of(appendHeaderKey(nil, tableContent, string(e.Content)))
 	mu.Lock()
 	defer mu.Unlock()
-	key := appendEntryKey(nil, owner, e.Bucket, library.EntryKey{Position: e.Position, Content: e.Content})
+	key := appendEntryKey(nil, owner, e.Bucket, e.EntryKey)
 	value, found, err := s.get(key)
 	if err != nil || !found {
 		return err
 	}
-	_, mts, err := decodeEntry(value)
-	if err != nil {
+	stored := library.Entry{EntryKey: e.EntryKey}
+	if err := decodeEntry(value, &stored); err != nil {
 		return err
 	}
-	if mts != e.MTS {
+	if stored.MTS != e.MTS {
 		return nil
 	}
 	b := s.db.NewBatch()

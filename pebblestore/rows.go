@@ -132,21 +132,34 @@ func decodeRequest(key commit.RequestKey, value []byte) (*commit.RequestRow, err
 	return r, d.end()
 }
 
-// appendEntry appends an entry of a library. Its position is in the key.
-func appendEntry(b []byte, role library.ContentRole, mts clock.Instant) []byte {
-	return binary.AppendVarint(append(b, rowVersion, byte(role)), int64(mts))
+// appendEntry appends an entry of a library. Its place is in the key. An entry in the order of titles ends with the hash
+// of the title.
+func appendEntry(b []byte, e *library.Entry) []byte {
+	b = binary.AppendVarint(append(b, rowVersion, byte(e.Role)), int64(e.MTS))
+	if e.Title != "" {
+		b = binary.BigEndian.AppendUint64(b, e.TitleHash)
+	}
+	return b
 }
 
-// decodeEntry reads an entry of a library.
-func decodeEntry(value []byte) (role library.ContentRole, mts clock.Instant, err error) {
+// decodeEntry reads the value of an entry of a library, whose place is set.
+func decodeEntry(value []byte, e *library.Entry) error {
 	if len(value) < 3 || value[0] != rowVersion {
-		return 0, 0, errRow
+		return errRow
 	}
-	m, n := binary.Varint(value[2:])
-	if n <= 0 || 2+n != len(value) {
-		return 0, 0, errRow
+	mts, n := binary.Varint(value[2:])
+	if n <= 0 {
+		return errRow
 	}
-	return library.ContentRole(value[1]), clock.Instant(m), nil
+	e.Role, e.MTS = library.ContentRole(value[1]), clock.Instant(mts)
+	rest := value[2+n:]
+	if e.Title != "" && len(rest) == 8 {
+		e.TitleHash, rest = binary.BigEndian.Uint64(rest), nil
+	}
+	if len(rest) != 0 || e.Title != "" && len(value) != 2+n+8 {
+		return errRow
+	}
+	return nil
 }
 
 // appendChange appends a change of a library. The key identifies what changed.

@@ -21,8 +21,12 @@ import (
 )
 
 // storeFormat is the format of this code's stores, in the row of tableFormat. A change that other
-// code cannot read, or whose rows it would not maintain, changes it. No other format can be read.
-const storeFormat = "carrel 1"
+// code cannot read, or whose rows it would not maintain, changes it.
+const storeFormat = "carrel 2"
+
+// formatWithoutTitles is the format of stores from before there was an order of titles. They need no other change than the
+// rebuild of each library when it is first read in that order.
+const formatWithoutTitles = "carrel 1"
 
 // applyIndexBatch is the maximal number of rows that one ApplyIndex writes. With names of ordinary
 // length that is about 200 KiB of log.
@@ -205,7 +209,7 @@ func (s *Store) checkFormat() error {
 	if err != nil {
 		return files.OpenFault(s.dir, err)
 	}
-	if found {
+	if found && string(value) != formatWithoutTitles {
 		if string(value) != storeFormat {
 			return fault.Unavailablef(nil,
 				"pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory",
@@ -217,7 +221,7 @@ func (s *Store) checkFormat() error {
 	if err != nil {
 		return files.OpenFault(s.dir, err)
 	}
-	if !empty {
+	if !empty && !found {
 		return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
 	}
 	if err := s.db.Set([]byte{tableFormat}, []byte(storeFormat), pebble.Sync); err != nil {

@@ -12,6 +12,7 @@ import (
 	"carrel/core/input"
 	"carrel/domain"
 	"carrel/domain/domaintest"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -164,7 +165,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.Memberships("u:acme:ann")); diff != "" {
 			t.Errorf("memberships (-want +got):\n%s", diff)
 		}
-		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new"); err != nil || !built {
+		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new", library.ByChange); err != nil || !built {
 			t.Errorf("the library counts as missing: %v", err)
 		}
 		if got := h.Header("g:acme:new").Seq; got != 1 {
@@ -194,7 +195,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if got := h.Header("g:acme:new"); got.State != commit.Live || got.Seq != 2 {
 			t.Errorf("after the creation: %+v", got)
 		}
-		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new"); err != nil || !built {
+		if built, err := h.Store.Libraries.Built(t.Context(), "g:acme:new", library.ByChange); err != nil || !built {
 			t.Errorf("the library counts as missing: %v", err)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/input"
 	"carrel/domain/domaintest"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -70,7 +71,7 @@ func TestCreateGroup_CreatorBecomesItsManager(t *testing.T) {
 			if diff := cmp.Diff([]string{string(want.ID) + "=MANAGER"}, h.Memberships(creator)); diff != "" {
 				t.Errorf("memberships of the creator (-want +got):\n%s", diff)
 			}
-			if built, err := h.Store.Libraries.Built(t.Context(), want.ID); err != nil || !built {
+			if built, err := h.Store.Libraries.Built(t.Context(), want.ID, library.ByChange); err != nil || !built {
 				t.Errorf("the new group's library counts as missing: %v", err)
 			}
 			role, err := h.People.GroupRoleOf(t.Context(), c.viewer, want.ID)

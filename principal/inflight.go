@@ -28,7 +28,7 @@ type InFlight struct {
 
 // Entry returns the change as its process records it.
 func (c InFlight) Entry() commit.Entry {
-	reach := commit.Reach{Reverse: c.Created, Former: c.Former, Principals: make([]string, len(c.Members))}
+	reach := commit.Reach{All: c.Created, Former: c.Former, Principals: make([]string, len(c.Members))}
 	switch {
 	case c.Deleted:
 		reach.Scope = commit.ScopeAll
@@ -49,7 +49,7 @@ func InFlightOf(e commit.Entry) (InFlight, error) {
 	if err != nil {
 		return InFlight{}, fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, err)
 	}
-	c := InFlight{ID: e.ID, Principal: ID(e.Key), Base: e.Base, Created: reach.Reverse, Former: reach.Former, Decided: e.Decided,
+	c := InFlight{ID: e.ID, Principal: ID(e.Key), Base: e.Base, Created: reach.All, Former: reach.Former, Decided: e.Decided,
 		Deleted: reach.Scope == commit.ScopeAll}
 	for _, p := range reach.Principals {
 		c.Members = append(c.Members, ID(p))

@@ -11,6 +11,7 @@ import (
 	"carrel/core/fault"
 	"carrel/core/input"
 	"carrel/domain/domaintest"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -80,7 +81,7 @@ func TestCreateUser_StoresAValidUser(t *testing.T) {
 			if got.CreatedAt == 0 || got.CreatedAt != h.Header("u:acme:bob").CreatedAt {
 				t.Errorf("createdAt is answered as %s", got.CreatedAt)
 			}
-			if built, err := h.Store.Libraries.Built(t.Context(), "u:acme:bob"); err != nil || !built {
+			if built, err := h.Store.Libraries.Built(t.Context(), "u:acme:bob", library.ByChange); err != nil || !built {
 				t.Errorf("the new user's library counts as missing: %v", err)
 			}
 			h.WantNothingInFlight()

@@ -35,7 +35,7 @@ type AuditReport struct {
 	// reverse indexes that are wrong, unique names without a claim, and pages whose rows or texts
 	// are missing.
 	Mismatches int `json:"mismatches"`
-	Unsettled  int `json:"unsettled"` // positions
+	Unsettled  int `json:"unsettled"` // positions and titles
 	Leaving    int `json:"leaving"`   // rows
 	InFlight   int `json:"inFlight"`  // entries that are not deferred to a later time
 	Deferred   int `json:"deferred"`  // moves not yet due
@@ -195,7 +195,7 @@ func (s *Service) auditContent(ctx context.Context, r *AuditReport, must ledger,
 	for {
 		h := &page.Header
 		if after == "" {
-			r.Unsettled += len(h.Unsettled)
+			r.Unsettled += len(h.Unsettled) + len(h.UnsettledTitles)
 			if err := s.auditClaim(ctx, r, urlOf(h), string(id), "a URL"); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"context"
+	"fmt"
 
 	"carrel/core/commit"
 	"carrel/library"
@@ -51,9 +52,11 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 		if holds == nil {
 			holds = &holdings{}
 		}
-		for _, b := range library.AllBuckets {
-			if err := s.auditBucket(ctx, r, p, b, holds.entries[b]); err != nil {
-				return err
+		for _, o := range library.AllOrders {
+			for _, b := range library.AllBuckets {
+				if err := s.auditBucket(ctx, r, p, o, b, holds.entries[b]); err != nil {
+					return err
+				}
 			}
 		}
 		if err := s.auditShared(ctx, r, p, holds.shared); err != nil {
@@ -63,13 +66,13 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 	})
 }
 
-func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.ID, b library.Bucket, want int) error {
+func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.ID, o library.Order, b library.Bucket, want int) error {
 	found := 0
-	err := s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
+	err := s.walkBucket(ctx, p, o, b, func(entries []library.Entry, rows []library.ContentRows) error {
 		for i, e := range entries {
 			r.Entries++
 			if !justified(e, b, p, &rows[i]) {
-				r.mismatch("the %s bucket of %s shows %s at %s without justification", b, p, e.Content, e.Position)
+				r.mismatch("the %s bucket of %s shows %s at %s without justification", b, p, e.Content, placeOf(e))
 				continue
 			}
 			found++
@@ -80,9 +83,17 @@ func (s *Service) auditBucket(ctx context.Context, r *AuditReport, p principal.I
 		return nil
 	})
 	if err == nil && found != want {
-		r.mismatch("the %s bucket of %s shows %d items and must show %d", b, p, found, want)
+		r.mismatch("the %s bucket of %s shows %d items %s and must show %d", b, p, found, o, want)
 	}
 	return err
+}
+
+// placeOf returns the place of an entry, for a message.
+func placeOf(e library.Entry) string {
+	if e.Title != "" {
+		return fmt.Sprintf("the title key %x", e.Title)
+	}
+	return e.Position.String()
 }
 
 func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.ID, want int) error {

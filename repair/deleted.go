@@ -27,12 +27,14 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 	found("memberships in groups", len(groups) > 0, failed)
 	shared, failed := s.libraries.SharedWith(ctx, p, "", 1)
 	found("roles on items", len(shared) > 0, failed)
-	for _, b := range library.AllBuckets {
-		n, failed := s.libraries.CountLibrary(ctx, p, b, 1)
-		found(fmt.Sprintf("entries of its %s bucket", b), n > 0, failed)
+	for _, o := range library.AllOrders {
+		for _, b := range library.AllBuckets {
+			es, failed := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Order: o, Limit: 1})
+			found(fmt.Sprintf("entries of its %s bucket %s", b, o), len(es) > 0, failed)
+		}
+		built, failed := s.libraries.Built(ctx, p, o)
+		found("the mark of its library", built, failed)
 	}
-	built, failed := s.libraries.Built(ctx, p)
-	found("the mark of its library", built, failed)
 	if p.IsUser() {
 		drafts, failed := s.pages.AuditDrafts(ctx, p, func(string, ...any) {})
 		found("drafts", drafts > 0, failed)

@@ -63,7 +63,7 @@ var derivedMistakes = []struct {
 	{"an item missing in a library", func(t *testing.T, h *domaintest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, rows.Members[0]
 		m.Leaving, header.MTS = true, header.MTS+1
-		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true})
+		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &header, Rows: []library.Member{m}, All: true})
 	}},
 	{"an entry of somebody without a role", func(t *testing.T, h *domaintest.Fixture, rows *library.ContentRows) error {
 		return h.Store.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &rows.Header,
@@ -71,11 +71,11 @@ var derivedMistakes = []struct {
 	}},
 	{"a record of somebody without a role", func(t *testing.T, h *domaintest.Fixture, rows *library.ContentRows) error {
 		header, m := rows.Header, library.Member{Principal: "u:acme:dora", Role: library.Viewing, Seq: 1}
-		e := library.IndexUpdate{Header: &header, Rows: []library.Member{m}, Reverse: true}
+		e := library.IndexUpdate{Header: &header, Rows: []library.Member{m}, All: true}
 		if err := h.Store.Contents.ApplyIndex(t.Context(), &e); err != nil {
 			return err
 		}
-		e.Reverse, header.MTS, e.Rows[0].Leaving = false, header.MTS+1, true
+		e.All, header.MTS, e.Rows[0].Leaving = false, header.MTS+1, true
 		return h.Store.Contents.ApplyIndex(t.Context(), &e)
 	}},
 	{"a membership of somebody who is no member", func(t *testing.T, h *domaintest.Fixture, _ *library.ContentRows) error {

@@ -106,9 +106,11 @@ func (r *rebuild) run(ctx context.Context) (complete bool, err error) {
 	if !r.Restored {
 		err = r.restore(ctx)
 	}
-	for _, b := range library.AllBuckets {
-		if err == nil {
-			err = r.sweep(ctx, b)
+	for _, o := range library.AllOrders {
+		for _, b := range library.AllBuckets {
+			if err == nil {
+				err = r.sweep(ctx, o, b)
+			}
 		}
 	}
 	if err == nil {
@@ -145,9 +147,10 @@ func (r *rebuild) finish(ctx context.Context) (complete bool, err error) {
 
 // isComplete reports whether p's library and record are both marked as complete.
 func (s *Service) isComplete(ctx context.Context, p principal.ID) (bool, error) {
-	built, err := s.libraries.Built(ctx, p)
-	if err != nil || !built {
-		return false, err
+	for _, o := range library.AllOrders {
+		if built, err := s.libraries.Built(ctx, p, o); err != nil || !built {
+			return false, err
+		}
 	}
 	return s.libraries.Recorded(ctx, p)
 }
@@ -213,17 +216,17 @@ func (r *rebuild) repairHeld(ctx context.Context) error {
 	}
 }
 
-// sweep walks through a bucket, drops the entries that no header justifies, and completes the
+// sweep walks through a bucket in one order, drops the entries that no header justifies, and completes the
 // record with the others. It costs a hundredth of restore. After an interruption it starts
 // again.
-func (r *rebuild) sweep(ctx context.Context, b library.Bucket) error {
+func (r *rebuild) sweep(ctx context.Context, o library.Order, b library.Bucket) error {
 	s, p := r.s, r.p
-	return s.walkBucket(ctx, p, b, func(entries []library.Entry, rows []library.ContentRows) error {
+	return s.walkBucket(ctx, p, o, b, func(entries []library.Entry, rows []library.ContentRows) error {
 		if s.engine.Ending() {
 			return commit.ErrEnding
 		}
 		dropped, err := s.dropStrays(ctx, p, b, entries, rows)
-		if err != nil || b != principal.Private {
+		if err != nil || b != principal.Private || o != library.ByChange {
 			return err
 		}
 		if dropped > 0 {
@@ -283,11 +286,11 @@ func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []l
 	return s.repairAll(ctx, p, wrong)
 }
 
-// walkBucket reads a bucket from its oldest entry, with the headers of the entries and p's
+// walkBucket reads a bucket in ascending order, with the headers of the entries and p's
 // member rows, which are read after the entries.
-func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Bucket,
+func (s *Service) walkBucket(ctx context.Context, p principal.ID, o library.Order, b library.Bucket,
 	see func([]library.Entry, []library.ContentRows) error) error {
-	slice := library.Slice{Owner: p, Bucket: b, Newer: true, Limit: rebuildPage}
+	slice := library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, Limit: rebuildPage}
 	for {
 		entries, err := s.libraries.PageLibrary(ctx, slice)
 		if err != nil || len(entries) == 0 {
@@ -307,13 +310,13 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, b library.Buck
 		if len(entries) < rebuildPage {
 			return nil
 		}
-		last := entries[len(entries)-1]
-		slice.From = &library.EntryKey{Position: last.Position, Content: last.Content}
+		slice.From = &entries[len(entries)-1].EntryKey
 	}
 }
 
-// justified reports whether the item's state requires an entry at e's position.
+// justified reports whether the item's state requires an entry at e's place.
 func justified(e library.Entry, b library.Bucket, p principal.ID, rows *library.ContentRows) bool {
 	h := &rows.Header
-	return h.State == commit.Live && rows.Members[0].Active() && e.Position == h.Position && library.InBucket(b, h.Visibility, e.Content, p)
+	holds := h.State == commit.Live && rows.Members[0].Active() && library.InBucket(b, h.Visibility, e.Content, p)
+	return holds && e.PlacedBy(h) && e.EntryKey == h.Key(e.Order())
 }

@@ -112,7 +112,7 @@ func TestRebuildLibrary_AdministratorRestoresLostEntries(t *testing.T) {
 	b := h.Note("b", principal.Private, "u:acme:ben=VIEWER")
 	h.Quiet()
 	entries, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: principal.Private,
-		Limit: 10, Newer: true})
+		Limit: 10, Ascending: true})
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%v, %v", entries, err)
 	}

@@ -162,7 +162,7 @@ func (h *rebuildFixture) damage(items ...int) {
 
 func (h *rebuildFixture) entry(n int) library.Entry {
 	head := h.Content(h.ids[n])
-	return library.Entry{Position: head.Position, Content: head.ID, MTS: head.MTS, Role: library.Manages}
+	return library.Entry{EntryKey: library.EntryKey{Position: head.Position, Content: head.ID}, MTS: head.MTS, Role: library.Manages}
 }
 
 // strays adds entries at positions at which their items have never been.

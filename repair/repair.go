@@ -39,7 +39,7 @@ func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.Con
 			h.Widest = principal.Public // a wrong entry may be in any bucket
 		}
 		if h.Seq != 0 {
-			err := s.library.Upkeep.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, Reverse: true})
+			err := s.library.Upkeep.ApplyIndexQuietly(ctx, &library.IndexUpdate{Header: &h, Rows: rows.Members, All: true})
 			if err != nil {
 				return err
 			}
@@ -75,13 +75,16 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 	if h.State == commit.Live && m.Active() {
 		must = m.Role
 	}
-	for _, b := range library.AllBuckets {
-		e, found, err := s.entryAt(ctx, m.Principal, b, library.EntryKey{Position: h.Position, Content: h.ID})
-		if err != nil {
-			return false, err
-		}
-		if found != (must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)) || found && e.Role != must {
-			return true, nil
+	for _, o := range library.AllOrders {
+		for _, b := range library.AllBuckets {
+			e, found, err := s.entryAt(ctx, m.Principal, b, h.Key(o))
+			if err != nil {
+				return false, err
+			}
+			holds := must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)
+			if found != holds || found && (e.Role != must || !e.PlacedBy(h)) {
+				return true, nil
+			}
 		}
 	}
 	roles, err := s.libraries.Roles(ctx, m.Principal, []library.ContentID{h.ID})
@@ -91,15 +94,11 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 // entryAt reads the entry with a key, if there is one.
 func (s *Service) entryAt(ctx context.Context, p principal.ID, b library.Bucket, at library.EntryKey) (e library.Entry,
 	found bool, err error) {
-	// A slice that starts right after the key has the entry of the key as its first one, if it
-	// exists: one row, read from the newer side.
-	behind := library.EntryKey{Position: at.Position, Content: at.Content + "\x00"}
-	entries, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, From: &behind, Limit: 1})
-	if err != nil || len(entries) == 0 {
+	es, err := s.libraries.EntriesAt(ctx, p, b, []library.EntryKey{at})
+	if err != nil {
 		return library.Entry{}, false, err
 	}
-	e = entries[0]
-	return e, e.Position == at.Position && e.Content == at.Content, nil
+	return es[0], es[0].EntryKey == at, nil
 }
 
 // dropStray removes the entry with a key from p's library, unless the item's state justifies it. It reads
@@ -134,5 +133,5 @@ func (s *Service) RepairEntry(ctx context.Context, p principal.ID, e library.Buc
 	if err := s.library.Upkeep.RestoreItem(ctx, p, e.Content); err != nil {
 		return err
 	}
-	return s.dropStray(ctx, p, e.Bucket, library.EntryKey{Position: e.Position, Content: e.Content})
+	return s.dropStray(ctx, p, e.Bucket, e.EntryKey)
 }

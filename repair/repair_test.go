@@ -50,11 +50,11 @@ func (l *losing) isLost(p principal.ID) bool {
 	return l.lost[p]
 }
 
-func (l *losing) Built(ctx context.Context, p principal.ID) (bool, error) {
+func (l *losing) Built(ctx context.Context, p principal.ID, o library.Order) (bool, error) {
 	if l.isLost(p) {
 		return false, nil
 	}
-	return l.LibraryStore.Built(ctx, p)
+	return l.LibraryStore.Built(ctx, p, o)
 }
 
 func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
@@ -133,7 +133,7 @@ func TestScrubber_RepairsRows(t *testing.T) {
 		do   func(t *testing.T, s domain.Store, h library.Header, m library.Member) error
 	}
 	applyIndex := func(t *testing.T, s domain.Store, h library.Header, m library.Member) error {
-		return s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
+		return s.Contents.ApplyIndex(t.Context(), &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, All: true})
 	}
 	for _, c := range []plant{
 		{"an entry elsewhere", func(t *testing.T, s domain.Store, h library.Header, m library.Member) error {
@@ -312,7 +312,7 @@ func TestRepairEntry_DecidesByTheHeader(t *testing.T) {
 	entries := func() (all []library.Entry) {
 		t.Helper()
 		for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-			es, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Newer: true, Limit: 10})
+			es, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ben", Bucket: b, Ascending: true, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,10 +30,11 @@ type ScrubPosition struct {
 
 	// Owners: all items are done. Owner is the principal reached: with Member, the members of a
 	// group up to that one are done; with Record, the record of what was shared up to Content;
-	// with Bucket, the entries of its library up to From.
+	// with Order and Bucket, the entries of its library up to From.
 	Owners bool
 	Owner  principal.ID
 	Record bool
+	Order  library.Order
 	Bucket library.Bucket
 	From   *library.EntryKey
 
@@ -190,7 +191,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 			return "", err
 		}
 	}
-	if len(wrong) == 0 && len(h.Unsettled) == 0 {
+	if len(wrong) == 0 && h.Settled() {
 		return last, nil
 	}
 	// What a change has not finished yet is no mismatch. A mismatch is found twice, for the same
@@ -203,7 +204,7 @@ func (c *scrubbing) content(ctx context.Context, id library.ContentID, after pri
 		return "", err
 	}
 	h = &page.Header
-	if h.Seq != seq || len(wrong) == 0 && len(h.Unsettled) == 0 {
+	if h.Seq != seq || len(wrong) == 0 && h.Settled() {
 		return last, nil
 	}
 	c.report.Mismatches += len(wrong)

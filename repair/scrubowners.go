@@ -41,7 +41,7 @@ func (c *scrubbing) owners(ctx context.Context, limit int) error {
 func (c *scrubbing) owner(ctx context.Context, from ScrubPosition) (done bool, err error) {
 	p := from.Owner
 	if from.Bucket != 0 {
-		return c.library(ctx, p, from.Bucket, from.From)
+		return c.library(ctx, p, from.Order, from.Bucket, from.From)
 	}
 	if !from.Record {
 		deleted, left, err := c.s.removeDeleted(ctx, p)
@@ -62,7 +62,7 @@ func (c *scrubbing) owner(ctx context.Context, from ScrubPosition) (done bool, e
 			return false, err
 		}
 	}
-	return c.library(ctx, p, principal.Private, nil)
+	return c.library(ctx, p, library.ByChange, principal.Private, nil)
 }
 
 // memberships repairs the memberships of a principal, and of its members if it is a group, from
@@ -144,33 +144,36 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.
 	return c.s.repairItem(ctx, p, id)
 }
 
-// library checks entries of a library, starting after one in a bucket. It reports whether it is
+// library checks entries of a library, starting after one in a bucket of an order. It reports whether it is
 // done; if not, the next position is in the report.
-func (c *scrubbing) library(ctx context.Context, p principal.ID, from library.Bucket, after *library.EntryKey) (done bool, err error) {
-	for _, b := range library.AllBuckets {
-		if b < from {
-			continue
-		}
-		for more := true; more; {
-			if c.budget <= 0 {
-				c.report.Next = ScrubPosition{Owners: true, Owner: p, Bucket: b, From: after}
-				return false, nil
+func (c *scrubbing) library(ctx context.Context, p principal.ID, order library.Order, from library.Bucket,
+	after *library.EntryKey) (done bool, err error) {
+	for _, o := range library.AllOrders {
+		for _, b := range library.AllBuckets {
+			if o < order || o == order && b < from {
+				continue
 			}
-			if after, more, err = c.entries(ctx, p, b, after); err != nil {
-				return false, err
+			for more := true; more; {
+				if c.budget <= 0 {
+					c.report.Next = ScrubPosition{Owners: true, Owner: p, Order: o, Bucket: b, From: after}
+					return false, nil
+				}
+				if after, more, err = c.entries(ctx, p, o, b, after); err != nil {
+					return false, err
+				}
 			}
+			after = nil
 		}
-		after = nil
 	}
 	return true, nil
 }
 
 // entries checks some entries of a bucket after one, and drops those that no header justifies
 // and no change in flight explains.
-func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucket, after *library.EntryKey) (last *library.EntryKey,
-	more bool, err error) {
+func (c *scrubbing) entries(ctx context.Context, p principal.ID, o library.Order, b library.Bucket,
+	after *library.EntryKey) (last *library.EntryKey, more bool, err error) {
 	s := c.s
-	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Newer: true, From: after, Limit: scrubLook})
+	es, err := s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, From: after, Limit: scrubLook})
 	c.budget -= 1 + len(es)
 	if err != nil || len(es) == 0 {
 		return nil, false, err
@@ -187,12 +190,11 @@ func (c *scrubbing) entries(ctx context.Context, p principal.ID, b library.Bucke
 		if justified(e, b, p, &rows[i]) {
 			continue
 		}
-		if err := c.stray(ctx, p, b, library.EntryKey{Position: e.Position, Content: e.Content}, rows[i].Header.Seq); err != nil {
+		if err := c.stray(ctx, p, b, e.EntryKey, rows[i].Header.Seq); err != nil {
 			return nil, false, err
 		}
 	}
-	end := es[len(es)-1]
-	return &library.EntryKey{Position: end.Position, Content: end.Content}, len(es) == scrubLook, nil
+	return &es[len(es)-1].EntryKey, len(es) == scrubLook, nil
 }
 
 // stray drops an entry that the state of seq does not justify, if that state is still current

@@ -152,9 +152,14 @@ func (s *recorder) CountLibrary(ctx context.Context, owner principal.ID, b libra
 	return s.next.Libraries.CountLibrary(ctx, owner, b, limit)
 }
 
-func (s *recorder) Built(ctx context.Context, owner principal.ID) (bool, error) {
-	s.note("Built", owner)
-	return s.next.Libraries.Built(ctx, owner)
+func (s *recorder) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket, keys []library.EntryKey) ([]library.Entry, error) {
+	s.note("EntriesAt", owner, b, keys)
+	return s.next.Libraries.EntriesAt(ctx, owner, b, keys)
+}
+
+func (s *recorder) Built(ctx context.Context, owner principal.ID, o library.Order) (bool, error) {
+	s.note("Built", owner, o)
+	return s.next.Libraries.Built(ctx, owner, o)
 }
 
 func (s *recorder) Recorded(ctx context.Context, owner principal.ID) (bool, error) {

@@ -220,7 +220,7 @@ func putRowsDerivesNothing(s *archiveEnv) {
 		in, err := s.Principals.Memberships(s.ctx, p, "", 10)
 		s.ok(err)
 		s.same("memberships", in, []principal.Membership(nil))
-		built, err := s.Libraries.Built(s.ctx, p)
+		built, err := s.Libraries.Built(s.ctx, p, library.ByChange)
 		s.ok(err)
 		if built {
 			s.Fatalf("the library of %s is complete", p)

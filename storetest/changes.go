@@ -305,7 +305,7 @@ func changesWhole(s *env) {
 		}
 		for _, p := range ps {
 			before := s.changes(p, library.ChangeKey{At: at}, rounds)
-			entries := s.page(library.Slice{Owner: p, Bucket: principal.Public, Newer: true, Limit: rounds})
+			entries := s.page(library.Slice{Owner: p, Bucket: principal.Public, Ascending: true, Limit: rounds})
 			after := s.changes(p, library.ChangeKey{At: at}, rounds)
 			if len(entries) < len(before)-partly || len(after) < len(entries)-partly || done && len(before) != rounds {
 				s.Errorf("%s: %d changes, then %d entries, then %d changes", p, len(before), len(entries), len(after))

@@ -86,7 +86,7 @@ func dropLibrary(s *env) {
 	}
 	for range 2 {
 		for c, there := range map[*principalRows]bool{owner: false, other: true} {
-			built, err := s.Libraries.Built(s.ctx, c.head.ID)
+			built, err := s.Libraries.Built(s.ctx, c.head.ID, library.ByChange)
 			s.ok(err)
 			recorded, err := s.Libraries.Recorded(s.ctx, c.head.ID)
 			s.ok(err)

@@ -78,7 +78,7 @@ func durableCommit(s *env, crash func()) {
 	for range 5 {
 		before.move()
 		e := before.snapshot(a)
-		e.Reverse = true
+		e.All = true
 		s.ok(s.Contents.ApplyIndex(s.ctx, e))
 		s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
 		former := before.head.Unsettled[0].Position
@@ -96,7 +96,7 @@ func durableCommit(s *env, crash func()) {
 		s.same("request row after a crash", s.read(it.head.ID, library.ContentQuery{Request: &r.Key}).Request, &r)
 		s.wantLibrary(a, buckets(principal.Public, before.entryOf(a)))
 		s.wantShared(a, []library.Shared{{Content: before.head.ID, Role: library.Manages}})
-		built, err := s.Libraries.Built(s.ctx, a)
+		built, err := s.Libraries.Built(s.ctx, a, library.ByChange)
 		s.ok(err)
 		if !built {
 			s.Fatal("built was lost")

@@ -19,7 +19,7 @@ func applyIndexAreas() []area {
 		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyVisibility},
 		{"a leaving, a missing and a deleted member lose every entry", applyGone},
 		{"an entry has the mts of its state and the owner's role", applyEntry},
-		{"only Reverse writes the record of what was shared", applyReverse},
+		{"only All writes the record of what was shared", applyRecord},
 		{"principals that are not named are untouched", applyNamed},
 		{"a batch of ApplyIndexBatch rows is written at once", applyWhole},
 		{"repeated it changes nothing", applyRepeated},
@@ -59,11 +59,11 @@ func applyOlder(s *env) {
 	var older []*library.IndexUpdate
 	for _, step := range steps {
 		snapshot := it.snapshot(a, b)
-		snapshot.Reverse = true
+		snapshot.All = true
 		older = append(older, snapshot)
 		step.change(it)
 		now := it.snapshot(a, b)
-		now.Reverse = true
+		now.All = true
 		s.ok(s.Contents.ApplyIndex(s.ctx, now))
 		for n, e := range older {
 			s.ok(s.Contents.ApplyIndex(s.ctx, e))
@@ -195,7 +195,7 @@ func applyEntry(s *env) {
 	for _, role := range []library.ContentRole{library.Viewing, library.Editing, library.Manages} {
 		it.share(a, role)
 		it.applyIndex(a)
-		want := library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: role}
+		want := library.Entry{EntryKey: library.EntryKey{Position: it.head.Position, Content: it.head.ID}, MTS: it.head.MTS, Role: role}
 		if want.MTS == want.Position {
 			s.Fatal("a share must not move the item")
 		}
@@ -203,14 +203,14 @@ func applyEntry(s *env) {
 	}
 }
 
-func applyReverse(s *env) {
+func applyRecord(s *env) {
 	a, b := s.user("a"), s.user("b")
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
 	s.wantShared(a, nil)
 	reversed := func() {
 		e := it.snapshot(a, b)
-		e.Reverse = true
+		e.All = true
 		s.ok(s.Contents.ApplyIndex(s.ctx, e))
 	}
 	reversed()

@@ -191,7 +191,7 @@ func (it *item) wantStored(what string) {
 
 // entryOf returns the entry that the item's present state derives from p's row.
 func (it *item) entryOf(p principal.ID) library.Entry {
-	return library.Entry{Position: it.head.Position, Content: it.head.ID, MTS: it.head.MTS, Role: it.rows[p].Role}
+	return library.Entry{EntryKey: library.EntryKey{Position: it.head.Position, Content: it.head.ID}, MTS: it.head.MTS, Role: it.rows[p].Role}
 }
 
 // wantLibrary checks that p's buckets have these entries, from old to new. Buckets that are not
@@ -199,7 +199,7 @@ func (it *item) entryOf(p principal.ID) library.Entry {
 func (s *env) wantLibrary(p principal.ID, want map[library.Bucket][]library.Entry) {
 	s.Helper()
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {
-		got := s.page(library.Slice{Owner: p, Bucket: b, Newer: true, Limit: 1000})
+		got := s.page(library.Slice{Owner: p, Bucket: b, Ascending: true, Limit: 1000})
 		s.same("bucket "+b.String()+" of "+string(p), got, want[b])
 		slices.Reverse(got)
 		s.same("bucket "+b.String()+" of "+string(p)+" from its newest end",

@@ -67,7 +67,7 @@ func (s *env) addEntry(name string, v principal.Visibility, at clock.Instant, p 
 
 // keyOf returns the key of an entry.
 func keyOf(e library.Entry) *library.EntryKey {
-	return &library.EntryKey{Position: e.Position, Content: e.Content}
+	return &e.EntryKey
 }
 
 // sliceOf returns what a slice of sorted entries must contain.
@@ -76,14 +76,14 @@ func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
 	for _, e := range sorted {
 		k := *keyOf(e)
 		switch {
-		case p.From != nil && p.Newer && !p.From.Less(k):
-		case p.From != nil && !p.Newer && !k.Less(*p.From):
-		case p.Bound != nil && p.Newer && p.Bound.Less(k):
+		case p.From != nil && p.Ascending && !p.From.Less(k):
+		case p.From != nil && !p.Ascending && !k.Less(*p.From):
+		case p.Bound != nil && p.Ascending && p.Bound.Less(k):
 		default:
 			walk = append(walk, e)
 		}
 	}
-	if !p.Newer {
+	if !p.Ascending {
 		slices.Reverse(walk)
 	}
 	return walk[:min(len(walk), p.Limit)]
@@ -97,7 +97,7 @@ func (s *env) slices(owner principal.ID, b library.Bucket, sorted []library.Entr
 			older := library.Slice{Owner: owner, Bucket: b, From: from, Limit: limit}
 			s.same(fmt.Sprintf("%d to older ones from %+v", limit, from), s.page(older), sliceOf(sorted, older))
 			for _, bound := range append(keys, nil) {
-				newer := library.Slice{Owner: owner, Bucket: b, Newer: true, From: from, Bound: bound, Limit: limit}
+				newer := library.Slice{Owner: owner, Bucket: b, Ascending: true, From: from, Bound: bound, Limit: limit}
 				s.same(fmt.Sprintf("%d to newer ones from %+v to %+v", limit, from, bound), s.page(newer), sliceOf(sorted, newer))
 			}
 		}
@@ -181,7 +181,7 @@ func pageUnknown(s *env) {
 	s.wantLibrary(s.user("unknown"), nil)
 	k := &library.EntryKey{Position: start, Content: s.content("x")}
 	for _, newer := range []bool{true, false} {
-		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: principal.Private, Newer: newer, From: k, Limit: 5}); len(es) != 0 {
+		if es := s.page(library.Slice{Owner: s.user("unknown"), Bucket: principal.Private, Ascending: newer, From: k, Limit: 5}); len(es) != 0 {
 			s.Fatalf("entries of an unknown library: %+v", es)
 		}
 	}
@@ -225,7 +225,7 @@ func countLibrary(s *env) {
 func built(s *env) {
 	a, b := s.user("a"), s.user("a/b")
 	isBuilt := func(p principal.ID, want bool) {
-		got, err := s.Libraries.Built(s.ctx, p)
+		got, err := s.Libraries.Built(s.ctx, p, library.ByChange)
 		s.ok(err)
 		recorded, err := s.Libraries.Recorded(s.ctx, p)
 		s.ok(err)
@@ -263,9 +263,9 @@ func openEntries(s *env) {
 	from := &library.EntryKey{Position: start + 2}
 	for _, p := range []library.Slice{
 		{Owner: a, Bucket: principal.Private, Limit: 3},
-		{Owner: a, Bucket: principal.Private, Newer: true, Limit: 3},
+		{Owner: a, Bucket: principal.Private, Ascending: true, Limit: 3},
 		{Owner: a, Bucket: principal.Public, From: from, Limit: 10},
-		{Owner: a, Bucket: principal.Public, From: from, Newer: true, Bound: &library.EntryKey{Position: start + 4}, Limit: 10},
+		{Owner: a, Bucket: principal.Public, From: from, Ascending: true, Bound: &library.EntryKey{Position: start + 4}, Limit: 10},
 		{Owner: a, Bucket: principal.Public, From: &library.EntryKey{Position: start}, Limit: 10},
 		{Owner: s.user("unknown"), Bucket: principal.Private, Limit: 10},
 	} {
@@ -306,7 +306,7 @@ func openBuilt(s *env) {
 
 func openNewest(s *env) {
 	a := s.user("a")
-	oldest := library.Slice{Owner: a, Bucket: principal.Public, Newer: true, Limit: 1}
+	oldest := library.Slice{Owner: a, Bucket: principal.Public, Ascending: true, Limit: 1}
 	if o := s.opened(oldest, true); o.Newest != nil {
 		s.Errorf("the newest entry of an empty bucket is at %v", o.Newest)
 	}
@@ -368,7 +368,7 @@ func (s *env) shareAll(p principal.ID, names ...string) []library.Shared {
 		role := library.ContentRole(1 + n%3)
 		it.share(p, role)
 		e := it.snapshot(p)
-		e.Reverse = true
+		e.All = true
 		s.ok(s.Contents.ApplyIndex(s.ctx, e))
 		all = append(all, library.Shared{Content: it.head.ID, Role: role})
 	}

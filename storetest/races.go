@@ -161,7 +161,7 @@ func raceIndexUpdates(s *env) {
 				it.remove(b)
 			}
 			e := it.snapshot(a, b)
-			e.Reverse = true
+			e.All = true
 			snapshots = append(snapshots, e)
 		}
 		errs := make([]error, racers)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"carrel/core/clock"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -73,13 +74,13 @@ func rebuildNoteAlone(s *env) {
 	e := s.addEntry("item", principal.Private, start, a)
 	for _, p := range []principal.ID{a, empty} {
 		s.note(p, start, "one")
-		if built, err := s.Libraries.Built(s.ctx, p); built || err != nil {
+		if built, err := s.Libraries.Built(s.ctx, p, library.ByChange); built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
 		}
 		s.ok(s.Libraries.SetBuilt(s.ctx, p, start))
 		s.wantNote(p, "one")
 		s.ok(s.Libraries.DropRebuildNote(s.ctx, p, start+1))
-		if built, err := s.Libraries.Built(s.ctx, p); !built || err != nil {
+		if built, err := s.Libraries.Built(s.ctx, p, library.ByChange); !built || err != nil {
 			s.Errorf("built is %v: %v", built, err)
 		}
 	}

@@ -84,7 +84,7 @@ func endedReads(s *env) {
 			_, err := s.Libraries.OpenLibrary(ended, library.Slice{Owner: a, Bucket: principal.Private, Limit: 10}, true)
 			return err
 		}},
-		{"Built", func() error { _, err := s.Libraries.Built(ended, a); return err }},
+		{"Built", func() error { _, err := s.Libraries.Built(ended, a, library.ByChange); return err }},
 		{"RebuildNote", func() error { _, err := s.Libraries.RebuildNote(ended, a); return err }},
 		{"SharedWith", func() error { _, err := s.Libraries.SharedWith(ended, a, "", 10); return err }},
 		{"Roles", func() error { _, err := s.Libraries.Roles(ended, a, []library.ContentID{it.head.ID}); return err }},

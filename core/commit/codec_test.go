@@ -97,7 +97,7 @@ func TestDecode_RefusesDamage(t *testing.T) {
 
 func TestReach_SurvivesEncoding(t *testing.T) {
 	for _, want := range []Reach{
-		{}, {Scope: ScopeAll, Reverse: true}, {Scope: ScopeListed, Former: "Änn", Principals: []string{"u:t:a", "u:t:b"}},
+		{}, {Scope: ScopeAll, All: true}, {Scope: ScopeListed, Former: "Änn", Principals: []string{"u:t:a", "u:t:b"}},
 	} {
 		got, err := DecodeReach(want.Encode())
 		if err != nil {

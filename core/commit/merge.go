@@ -30,7 +30,7 @@ func Merge(a, b Entry) (merged Entry, ok bool) {
 		return Entry{}, false
 	}
 	both := Reach{
-		Scope: max(x.Scope, y.Scope), Reverse: x.Reverse || y.Reverse, Former: cmp.Or(x.Former, y.Former), Principals: principals,
+		Scope: max(x.Scope, y.Scope), All: x.All || y.All, Former: cmp.Or(x.Former, y.Former), Principals: principals,
 	}
 	first := min(a.Base-a.Span, b.Base-b.Span)
 	a.Base, a.Lingers = max(a.Base, b.Base), a.Lingers || b.Lingers

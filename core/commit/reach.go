@@ -5,9 +5,9 @@ import "encoding/binary"
 // Reach is the payload of changes that fan out: the derived rows that they affect.
 type Reach struct {
 	Scope Scope
-	// Reverse, for an item, is whether the rows that list who shared it with whom are
-	// affected too; for a user or a group, whether it was created.
-	Reverse bool
+	// All, for an item, is whether all derived rows are affected, and not only the entries in the order of the last
+	// change; for a user or a group, whether it was created.
+	All bool
 	// Former is the former name of a user or a group whose name has changed; otherwise
 	// empty.
 	Former string
@@ -15,17 +15,17 @@ type Reach struct {
 	Principals []string
 }
 
-// isReverse is the flag of Reach.Reverse.
-const isReverse = 1
+// isAll is the flag of Reach.All.
+const isAll = 1
 
 // Encode returns the payload, or nil if no derived row is affected.
 func (r *Reach) Encode() []byte {
-	if r.Scope == ScopeNone && !r.Reverse && r.Former == "" && len(r.Principals) == 0 {
+	if r.Scope == ScopeNone && !r.All && r.Former == "" && len(r.Principals) == 0 {
 		return nil
 	}
 	var flags byte
-	if r.Reverse {
-		flags |= isReverse
+	if r.All {
+		flags |= isAll
 	}
 	b := AppendText([]byte{byte(r.Scope), flags}, r.Former)
 	b = binary.AppendUvarint(b, uint64(len(r.Principals)))
@@ -41,7 +41,7 @@ func DecodeReach(payload []byte) (Reach, error) {
 		return Reach{}, nil
 	}
 	in := NewReader(payload)
-	r := Reach{Scope: Scope(in.Byte()), Reverse: in.Byte()&isReverse != 0, Former: in.Text(), Principals: in.Texts()}
+	r := Reach{Scope: Scope(in.Byte()), All: in.Byte()&isAll != 0, Former: in.Text(), Principals: in.Texts()}
 	if !in.OK() || in.More() {
 		return Reach{}, errBlock
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/core/id"
@@ -37,15 +38,19 @@ const (
 	// positionStep is the unit to which a sealed Position is padded, so that the length of a cursor
 	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
 	// characters.
-	positionStep  = 48
+	positionStep = 48
+	// titleStep is the same for a Position with a Title, so that the length does not reveal that of a hidden title. Only
+	// long titles need more than one.
+	titleStep     = 4 * positionStep
 	positionHead  = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
 	positionRead  = 1 + 4         // a mark, and the minute in which it was read
 	positionMoved = 1 + 8         // a mark, and Moved
+	positionTitle = 1 + 2         // a mark, and the length of Title
 	// longestID is the longest id of any kind. The longest text of a Position is a name, for
 	// lists ordered by name, followed by such an id.
 	longestID       = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
 	longestPosition = (positionHead + LongestName + 1 + longestID + positionRead + positionMoved +
-		positionStep - 1) / positionStep * positionStep
+		positionTitle + collation.MaxKey + titleStep - 1) / titleStep * titleStep
 	longestCursor = (cursorHead + cursorNonce + longestPosition + cursorTag + 2) / 3 * 4
 )
 
@@ -83,16 +88,19 @@ type Order byte
 
 // The orders, and the parts of a position's encoding that belong to them.
 const (
-	AnyOrder   Order = 0 // of mutations and events: valid in either order
-	Ascending  Order = 1
-	Descending Order = 2
+	AnyOrder        Order = 0 // of mutations and events: valid in Ascending and Descending
+	Ascending       Order = 1
+	Descending      Order = 2
+	TitleAscending  Order = 3 // of libraries, by title; Title is set
+	TitleDescending Order = 4
 
 	positionBounded = 0x80 // flag in the byte of the order
 
 	// readMark follows the id if the time of reading follows it. Otherwise padding does.
 	readMark = 1
-	// movedMark follows, in the same way, if Position.Moved does.
+	// movedMark follows, in the same way, if Position.Moved does, and titleMark if Position.Title does.
 	movedMark = 2
+	titleMark = 3
 )
 
 // Class identifies viewers that may use each other's cursors. Its values are defined by the domain;
@@ -106,6 +114,8 @@ type Position struct {
 	Order Order
 	At    clock.Instant
 	ID    string
+	// Title is the key of the title in libraries ordered by title; "" in all other connections.
+	Title collation.Key
 	// Bound is the newest position that the walk reaches, if Bounded is true.
 	Bounded bool
 	Bound   clock.Instant
@@ -121,7 +131,7 @@ type Position struct {
 // cursor.
 const ReadUnit = time.Minute
 
-// append appends the encoded position, padded to a multiple of positionStep.
+// append appends the encoded position, padded to a multiple of positionStep or titleStep.
 func (p *Position) append(b []byte) []byte {
 	start := len(b)
 	first := byte(p.Order)
@@ -141,9 +151,16 @@ func (p *Position) append(b []byte) []byte {
 		b = append(b, movedMark)
 		b = binary.BigEndian.AppendUint64(b, uint64(p.Moved))
 	}
-	if over := (len(b) - start) % positionStep; over > 0 {
-		var padding [positionStep]byte
-		b = append(b, padding[over:]...)
+	if p.Title != "" {
+		b = append(binary.BigEndian.AppendUint16(append(b, titleMark), uint16(len(p.Title))), p.Title...)
+	}
+	step := positionStep
+	if p.Title != "" {
+		step = titleStep
+	}
+	if over := (len(b) - start) % step; over > 0 {
+		var padding [titleStep]byte
+		b = append(b, padding[:step-over]...)
 	}
 	return b
 }
@@ -158,7 +175,7 @@ func readPosition(b []byte) (p Position, ok bool) {
 	p.At = clock.Instant(binary.BigEndian.Uint64(b[1:]))
 	p.Bound = clock.Instant(binary.BigEndian.Uint64(b[9:]))
 	n := int(b[17])
-	if p.Order > Descending || len(b) < positionHead+n {
+	if p.Order > TitleDescending || len(b) < positionHead+n {
 		return Position{}, false
 	}
 	p.ID = string(b[positionHead : positionHead+n])
@@ -169,6 +186,14 @@ func readPosition(b []byte) (p Position, ok bool) {
 	}
 	if len(rest) >= positionMoved && rest[0] == movedMark {
 		p.Moved = clock.Instant(binary.BigEndian.Uint64(rest[1:]))
+		rest = rest[positionMoved:]
+	}
+	if len(rest) >= positionTitle && rest[0] == titleMark {
+		n := int(binary.BigEndian.Uint16(rest[1:]))
+		if n > len(rest)-positionTitle {
+			return Position{}, false
+		}
+		p.Title = collation.Key(rest[positionTitle : positionTitle+n])
 	}
 	return p, true
 }
@@ -284,7 +309,7 @@ func (s *Sealer) AppendSeal(b, binding []byte, p Position) []byte {
 // Open decodes a cursor for a page in the given order. It refuses a cursor with another binding.
 func (s *Sealer) Open(binding []byte, order Order, cursor string) (Position, error) {
 	p, err := s.OpenAny(binding, cursor)
-	if err == nil && p.Order != AnyOrder && p.Order != order {
+	if err == nil && p.Order != order && (p.Order != AnyOrder || order > Descending) {
 		return Position{}, badCursor(binding)
 	}
 	return p, err

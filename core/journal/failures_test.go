@@ -194,7 +194,7 @@ func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	bea, ann := principal.ID("u:acme:bea"), principal.ID("u:acme:ann")
 	for _, e := range []library.InFlight{
 		entry(1, library.InFlight{Base: 4, Scope: commit.ScopeListed, Principals: []principal.ID{bea}, Decided: true}),
-		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{ann}, Reverse: true, Decided: true}),
+		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{ann}, All: true, Decided: true}),
 		entry(3, library.InFlight{Base: 8, Scope: commit.ScopeAll}), // its outcome is unknown
 		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),  // a move
 	} {
@@ -211,7 +211,7 @@ func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
 	merged, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || merged.Base != 7 || !merged.Reverse || merged.Scope != commit.ScopeListed ||
+	if err != nil || merged.Base != 7 || !merged.All || merged.Scope != commit.ScopeListed ||
 		!slices.Equal(merged.Principals, []principal.ID{ann, bea}) {
 		t.Errorf("merged: %+v", merged)
 	}

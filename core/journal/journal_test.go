@@ -375,7 +375,7 @@ func TestExpireDue_DropsHandledReminders(t *testing.T) {
 // wrongEntry returns a repair of an entry of an item in a principal's library.
 func wrongEntry(owner string, id library.ContentID) commit.Repair {
 	return commit.Repair{Kind: commit.Content, Key: owner, Row: library.BucketEntry{Bucket: principal.Public,
-		Entry: library.Entry{Position: 1, Content: id, MTS: 1}}}
+		Entry: library.Entry{EntryKey: library.EntryKey{Position: 1, Content: id}, MTS: 1}}}
 }
 
 // scrubStep is what one step of the scrubber returns.

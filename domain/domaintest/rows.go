@@ -186,7 +186,7 @@ func (r *Rows) ApplyIndex(id library.ContentID, principals ...principal.ID) {
 	r.T.Helper()
 	rows, err := r.Store.Contents.Read(r.T.Context(), id, library.ContentQuery{Members: principals})
 	r.Must(err)
-	r.Must(r.Store.Contents.ApplyIndex(r.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members, Reverse: true}))
+	r.Must(r.Store.Contents.ApplyIndex(r.T.Context(), &library.IndexUpdate{Header: &rows.Header, Rows: rows.Members, All: true}))
 }
 
 // Item stores an item with its entries.

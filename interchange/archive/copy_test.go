@@ -119,7 +119,7 @@ func derivedOf(t *testing.T, s domain.Store, p principal.ID) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built, err := s.Libraries.Built(t.Context(), p)
+	built, err := s.Libraries.Built(t.Context(), p, library.ByChange)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 		f.delivered.put(n.Content, delivery{placed: true, state: h.MTS, applied: max(n.MTS, was.applied)})
 		r.ReadAt = n.At // the time up to which changes were delivered
 		return &library.LibraryEntryPlaced{Cause: n.Cause.OfPlaced(), Edge: &library.LibraryEdge{Node: &h.Content,
-			Role: rows[0].Members[0].Role, SealedCursor: &cursor.Sealed{
+			Position: h.Position, OrderTitle: h.OrderTitle(), Role: rows[0].Members[0].Role, SealedCursor: &cursor.Sealed{
 				Sealer: f.s.library.Seals, Binding: r.Binding,
 				Position: cursor.Position{Order: cursor.AnyOrder, At: h.Position, ID: string(h.ID), Read: r.ReadAt},
 			}}}, nil

@@ -341,7 +341,8 @@ func TestFollow_RepairsCauseNoEvents(t *testing.T) {
 	h := domaintest.Town(t)
 	id := h.Note("a", principal.Private, "u:acme:ben=VIEWER")
 	f := h.Follow(domaintest.As("u:acme:ben"), "u:acme:ben", "")
-	entry := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{Position: h.Content(id).Position, Content: id}}
+	state := h.Content(id)
+	entry := library.BucketEntry{Bucket: principal.Private, Entry: library.Entry{EntryKey: state.Key(library.ByChange)}}
 	if err := h.Repair.RepairEntry(t.Context(), "u:acme:ben", entry); err != nil {
 		t.Fatal(err)
 	}

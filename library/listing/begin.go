@@ -127,9 +127,10 @@ func (p *page) openScan(ctx context.Context) (err error) {
 	w := p.walk()
 	p.w, p.inFlight = w, nil
 	q, any := p.nextSlice(w)
+	p.unbuilt = []principal.ID{p.owner}
 	if !any {
 		w.end = p.last(w)
-		if p.built, err = p.s.libraries.Built(ctx, p.owner); err != nil {
+		if p.built, err = p.s.libraries.Built(ctx, p.owner, p.q.Order); err != nil {
 			return fmt.Errorf("read library: %w", err)
 		}
 		return nil
@@ -159,8 +160,10 @@ func (p *page) scan(ctx context.Context) error {
 			}
 		}
 		if !p.built {
-			if err := p.s.requireBuilt(ctx, p.owner); err != nil {
-				return err
+			for _, owner := range p.unbuilt {
+				if err := p.s.requireBuilt(ctx, owner, p.q.Order); err != nil {
+					return err
+				}
 			}
 			if err := p.openScan(ctx); err != nil {
 				return err
@@ -179,12 +182,15 @@ func (p *page) scan(ctx context.Context) error {
 // walk returns the scan that fills the page.
 func (p *page) walk() *scan {
 	w := &scan{
-		newer:  p.args.Backward == p.q.Descending,
-		from:   p.from,
-		want:   p.args.Size + 1,
-		budget: readBudget(p.args.Size),
+		ascending: p.args.Backward == p.q.Descending,
+		from:      p.from,
+		want:      p.args.Size + 1,
+		budget:    readBudget(p.args.Size),
 	}
-	w.fresh = p.from == nil && !w.newer
+	if p.q.Order == library.ByChange {
+		w.newer = w.ascending
+		w.fresh = p.from == nil && !w.ascending
+	}
 	switch {
 	case p.filter != nil:
 		w.budget, w.texts, w.batch = MaxFilterScan, maxFilterTexts, firstFilterBatch

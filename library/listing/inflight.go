@@ -27,10 +27,10 @@ func (p *page) openLibrary(ctx context.Context, q library.Slice, newest bool) (*
 		p.inFlightRead.Done(nil)
 		return p.slice(ctx, q, true, newest)
 	}
-	var last []library.Entry
+	last := &library.Opening{Built: true}
 	if newest {
 		var err error
-		if last, err = p.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}); err != nil {
+		if last, err = p.s.libraries.OpenLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}, false); err != nil {
 			return nil, err
 		}
 	}
@@ -41,8 +41,12 @@ func (p *page) openLibrary(ctx context.Context, q library.Slice, newest bool) (*
 	p.inFlight, _ = lists.Read(ctx)
 	p.inFlightRead.Done(p.inFlight)
 	o, err := p.s.libraries.OpenLibrary(ctx, q, false)
-	if err == nil && len(last) == 1 {
-		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}
+	if err != nil {
+		return nil, err
 	}
-	return o, err
+	if len(last.Entries) == 1 {
+		o.Newest = &last.Entries[0].EntryKey
+	}
+	o.Built = o.Built && last.Built // a library that was being rebuilt had another newest entry
+	return o, nil
 }

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -53,23 +52,39 @@ func (p *page) slice(ctx context.Context, q library.Slice, first, newest bool) (
 	if err != nil {
 		return nil, fmt.Errorf("read the libraries of the viewer: %w", err)
 	}
-	all := &library.Opening{Built: read[0].Built}
-	for _, o := range read {
+	all := &library.Opening{Built: true}
+	p.unbuilt = nil
+	for i, o := range read {
+		if first && !o.Built {
+			must, err := p.hasLibrary(ctx, owners[i])
+			if err != nil {
+				return nil, err
+			}
+			if must {
+				all.Built, p.unbuilt = false, append(p.unbuilt, owners[i])
+			}
+		}
 		all.Entries = append(all.Entries, o.Entries...)
 		if o.Newest != nil && (all.Newest == nil || all.Newest.Less(*o.Newest)) {
 			all.Newest = o.Newest
 		}
 	}
 	slices.SortFunc(all.Entries, func(a, b library.Entry) int {
-		order := cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Content, b.Content))
-		if !q.Newer {
-			order = -order
+		if q.Ascending {
+			return a.Compare(b.EntryKey)
 		}
-		return order
+		return b.Compare(a.EntryKey)
 	})
-	all.Entries = slices.CompactFunc(all.Entries, func(a, b library.Entry) bool {
-		return a.Position == b.Position && a.Content == b.Content
-	})
+	all.Entries = slices.CompactFunc(all.Entries, func(a, b library.Entry) bool { return a.EntryKey == b.EntryKey })
 	all.Entries = all.Entries[:min(len(all.Entries), q.Limit)]
 	return all, nil
+}
+
+// hasLibrary reports whether the library of an owner must be complete. A viewer whose user does not exist has none.
+func (p *page) hasLibrary(ctx context.Context, owner principal.ID) (bool, error) {
+	if owner != p.v.User {
+		return true, nil
+	}
+	u, err := p.s.people.ViewerUser(ctx, p.v)
+	return u != nil, err
 }

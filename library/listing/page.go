@@ -18,7 +18,7 @@ import (
 // LibraryCount counts the bucket that the connection reads, before the check
 // of each entry.
 func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection) (library.Count, error) {
-	if err := s.requireBuilt(ctx, c.Owner); err != nil {
+	if err := s.requireBuilt(ctx, c.Owner, library.ByChange); err != nil {
 		return library.Count{}, err
 	}
 	n, err := s.libraries.CountLibrary(ctx, c.Owner, c.Bucket, library.MaxCount+1)
@@ -33,8 +33,8 @@ func (s *Service) LibraryCount(ctx context.Context, c *library.LibraryConnection
 
 // requireBuilt prevents a lost library from being read as an empty one. It starts the rebuild of
 // such a library, and returns UNAVAILABLE if that takes long.
-func (s *Service) requireBuilt(ctx context.Context, owner principal.ID) error {
-	built, err := s.libraries.Built(ctx, owner)
+func (s *Service) requireBuilt(ctx context.Context, owner principal.ID, o library.Order) error {
+	built, err := s.libraries.Built(ctx, owner, o)
 	if err != nil {
 		return fmt.Errorf("read library: %w", err)
 	}
@@ -82,6 +82,8 @@ type page struct {
 	// w is the scan that fills the page, and built whether the library was complete.
 	w     *scan
 	built bool
+	// unbuilt are the owners of libraries that the page reads and that may be incomplete, unless built is set.
+	unbuilt []principal.ID
 	// inFlight is the set of changes that were in flight before the first slice was read. If it is
 	// nil, the set is unknown and all headers are read.
 	inFlight *commit.InFlightSet
@@ -89,12 +91,16 @@ type page struct {
 	inFlightRead *commit.InFlightRead
 }
 
-// order is the order of the page.
+// order is the order of the page's cursors.
 func (p *page) order() cursor.Order {
+	order := cursor.Ascending
 	if p.q.Descending {
-		return cursor.Descending
+		order = cursor.Descending
 	}
-	return cursor.Ascending
+	if p.q.Order == library.ByTitle {
+		order += cursor.TitleAscending - cursor.Ascending
+	}
+	return order
 }
 
 // decode decodes the cursor that the page starts from, with its bound.
@@ -109,7 +115,7 @@ func (p *page) decode() error {
 	if c.Bounded {
 		p.until, p.moved = &c.Bound, c.Moved
 	}
-	p.from = &library.EntryKey{Position: c.At, Content: library.ContentID(c.ID)}
+	p.from = &library.EntryKey{Position: c.At, Title: c.Title, Content: library.ContentID(c.ID)}
 	return nil
 }
 
@@ -184,7 +190,8 @@ func (p *page) otherSide(ctx context.Context, shown []finding) (bool, error) {
 		return false, nil
 	}
 	w := p.w
-	back := &scan{newer: !w.newer, want: 1, budget: readBudget(p.args.Size)}
+	back := &scan{ascending: !w.ascending, want: 1, budget: readBudget(p.args.Size)}
+	back.newer = back.ascending && p.q.Order == library.ByChange
 	if p.filter != nil || p.merged() {
 		back.budget, back.texts, back.batch = w.budget, w.texts, firstFilterBatch
 	}
@@ -192,18 +199,23 @@ func (p *page) otherSide(ctx context.Context, shown []finding) (bool, error) {
 		back.from = &shown[0].at
 	} else {
 		// The entry of the cursor itself is on the other side of an empty page.
-		back.from, back.skipTo = outermost(p.from, back.newer), p.from
+		back.from, back.skipTo = outermost(p.from, back.ascending), p.from
 	}
 	err := p.run(ctx, back)
 	return back.end == budget || back.behind() || len(back.found) > 0, err
 }
 
-// outermost returns a key from which a walk reads every entry of k's position.
-func outermost(k *library.EntryKey, newer bool) *library.EntryKey {
-	if newer {
-		return &library.EntryKey{Position: k.Position}
+// outermost returns a key from which a walk reads every entry of k's position or title.
+func outermost(k *library.EntryKey, ascending bool) *library.EntryKey {
+	o := &library.EntryKey{Position: k.Position, Title: k.Title}
+	switch {
+	case ascending:
+	case k.Title != "":
+		o.Title += "\x00" // the key that follows it
+	default:
+		o.Position++
 	}
-	return &library.EntryKey{Position: k.Position + 1}
+	return o
 }
 
 // pageEdge is an edge with the data of its cursor, which is sealed when it is requested.
@@ -223,7 +235,7 @@ func (p *page) cursor(at library.EntryKey, unbounded bool) string {
 }
 
 func (p *page) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
-	c := cursor.Position{Order: p.order(), At: at.Position, ID: string(at.Content), Read: p.ReadAt}
+	c := cursor.Position{Order: p.order(), At: at.Position, Title: at.Title, ID: string(at.Content), Read: p.ReadAt}
 	if p.until != nil && !unbounded {
 		c.Bounded, c.Bound, c.Moved = true, *p.until, p.moved
 	}
@@ -244,6 +256,7 @@ func (p *page) edges(shown []finding) []*pageEdge {
 		e := &slab[i]
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
+		e.Position, e.OrderTitle = shown[i].rows.Header.Position, shown[i].rows.Header.OrderTitle()
 		e.page, e.at = p, shown[i].at
 		e.SealedCursor = e
 		edges[i] = e

@@ -23,6 +23,9 @@ const (
 // scan walks through a bucket from one position in one direction, until it has found enough
 // that the viewer may see, the bucket ends or the budget is used up.
 type scan struct {
+	ascending bool
+	// newer: an ascending scan in the order of the last change. Items that change meanwhile move ahead of it. In the order
+	// of titles an item stays where it is, unless it is renamed.
 	newer bool
 	from  *library.EntryKey
 	// fresh: the page has no cursor and starts at the newest end. An item that has moved since its
@@ -42,6 +45,8 @@ type scan struct {
 	moved   []finding
 	pending []library.Entry // read and not yet scanned
 	slices  int             // read so far
+	// verified: items were read before.
+	verified bool
 	// newest is the newest position of the bucket when the page was opened, if a walk towards
 	// newer entries starts with this page.
 	newest clock.Instant
@@ -167,7 +172,7 @@ func (p *page) nextSlice(w *scan) (q library.Slice, any bool) {
 		bucket = p.Bucket
 	}
 	q = library.Slice{
-		Owner: p.Owner, Bucket: bucket, Newer: w.newer, From: w.from,
+		Owner: p.Owner, Bucket: bucket, Order: p.q.Order, Ascending: w.ascending, From: w.from,
 		Limit: min(w.want-len(w.found)+sliceSlack, w.budget+1),
 	}
 	if w.batch > 0 {
@@ -203,16 +208,16 @@ func (p *page) took(w *scan, limit int, es []library.Entry) {
 	}
 	if len(es) > 0 {
 		end := es[len(es)-1]
-		w.from = &library.EntryKey{Position: end.Position, Content: end.Content}
+		w.from = &end.EntryKey
 	}
 	if w.skipTo != nil {
-		es = slices.DeleteFunc(es, func(e library.Entry) bool { return w.skips(library.EntryKey{Position: e.Position, Content: e.Content}) })
+		es = slices.DeleteFunc(es, func(e library.Entry) bool { return w.skips(e.EntryKey) })
 	}
 	w.pending = es
 }
 
 func (w *scan) skips(k library.EntryKey) bool {
-	if w.newer {
+	if w.ascending {
 		return k.Less(*w.skipTo)
 	}
 	return w.skipTo.Less(k)
@@ -246,15 +251,15 @@ func (p *page) verify(ctx context.Context, w *scan, es []library.Entry) (scanned
 			return 0, ctx.Err()
 		}
 		if sees[scanned] {
-			p.show(w, es[scanned], rows[scanned])
+			p.show(w, &es[scanned], rows[scanned])
 		}
 		scanned++
 	}
+	w.verified = true
 	if w.first == nil {
-		w.first = &library.EntryKey{Position: es[0].Position, Content: es[0].Content}
+		w.first = &es[0].EntryKey
 	}
-	end := es[scanned-1]
-	w.last = library.EntryKey{Position: end.Position, Content: end.Content}
+	w.last = es[scanned-1].EntryKey
 	if w.budget -= scanned; w.batch > 0 && w.texts <= 0 {
 		w.budget = 0
 	}
@@ -287,7 +292,7 @@ func (p *page) dropMoved(ctx context.Context, rows []*library.ContentRows, sees 
 
 // show adds an item that the viewer may see, unless the page is filtered and the item
 // does not match. A filtered page does not keep the rows of the other items it has read.
-func (p *page) show(w *scan, e library.Entry, rows *library.ContentRows) {
+func (p *page) show(w *scan, e *library.Entry, rows *library.ContentRows) {
 	if p.filter == nil {
 		w.add(e, rows)
 		return
@@ -321,7 +326,7 @@ func (p *page) authorize(ctx context.Context, es []library.Entry, rows []*librar
 			break // most entries are of other libraries
 		}
 		holds := p.Holds(rows[i])
-		if !holds || es[i].Position != rows[i].Header.Position {
+		if !holds || !es[i].PlacedBy(&rows[i].Header) {
 			p.s.journal.Repair(commit.Repair{Kind: commit.Content, Key: string(p.Owner), Row: library.BucketEntry{Bucket: p.Source, Entry: es[i]}})
 			stale++
 		}
@@ -345,18 +350,19 @@ func (p *page) authorize(ctx context.Context, es []library.Entry, rows []*librar
 	return sees, nil
 }
 
-// add adds an item to the page if its entry is at the item's position. A fresh page also shows
-// items that have moved, each once.
-func (w *scan) add(e library.Entry, rows *library.ContentRows) {
+// add adds an item to the page if its entry is where the item is. A fresh page also shows items that have moved, each
+// once.
+func (w *scan) add(e *library.Entry, rows *library.ContentRows) {
 	h := &rows.Header
-	at := library.EntryKey{Position: h.Position, Content: h.ID}
+	at := e.EntryKey
 	same := func(f finding) bool { return f.at.Content == h.ID }
 	switch {
-	case e.Position == h.Position:
+	case e.PlacedBy(h):
 	case w.fresh:
+		at = h.Key(library.ByChange)
 		w.moved = append(w.moved, finding{rows, at, false})
 	case w.newer:
-		w.moved = append(w.moved, finding{rows, library.EntryKey{Position: e.Position, Content: e.Content}, true})
+		w.moved = append(w.moved, finding{rows, at, true})
 		return
 	default:
 		return
@@ -364,8 +370,9 @@ func (w *scan) add(e library.Entry, rows *library.ContentRows) {
 	switch {
 	case w.fresh && len(w.moved) > 0 && slices.ContainsFunc(w.found, same):
 		return
-	case w.newer && w.slices > 1:
-		// An item that moves between two slices is read in both.
+	case w.newer && w.slices > 1, e.Title != "" && w.verified:
+		// An item that moves between two slices is read in both, and one that is renamed between two reads of items may be
+		// found under both titles.
 		w.found = slices.DeleteFunc(w.found, same)
 	}
 	w.found = append(w.found, finding{rows: rows, at: at})

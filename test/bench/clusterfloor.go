@@ -140,7 +140,7 @@ func (f *clusterFloor) slice(ctx context.Context, owner string) ([]library.Entry
 		built         bool
 	)
 	for iter.Scan(&position, &id, &mts, &role, &built) {
-		es = append(es, library.Entry{Position: clock.Instant(position), Content: library.ContentID(id)})
+		es = append(es, library.Entry{EntryKey: library.EntryKey{Position: clock.Instant(position), Content: library.ContentID(id)}})
 	}
 	return es, iter.Close()
 }

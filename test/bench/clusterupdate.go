@@ -71,7 +71,7 @@ func (g *gateway) largeItem(ctx context.Context, n, members int) error {
 			return fmt.Errorf("add members to %s: applied %t, %v", id, verdict.Applied, err)
 		}
 		err = parallel(len(added), func(i int) error {
-			return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], Reverse: true})
+			return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: added[i : i+1], All: true})
 		})
 		if err != nil {
 			return err

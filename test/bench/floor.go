@@ -44,7 +44,7 @@ func pageHandler(page func(ctx context.Context, owner string, out []byte) ([]byt
 // page reads a slice, its headers and their creators, and appends the answer.
 func (f *floor) page(ctx context.Context, owner string, out []byte) ([]byte, error) {
 	entries, err := f.store.Libraries.PageLibrary(ctx, library.Slice{
-		Owner: principal.ID(owner), Bucket: principal.Private, Newer: true, Limit: pageSize + 1,
+		Owner: principal.ID(owner), Bucket: principal.Private, Ascending: true, Limit: pageSize + 1,
 	})
 	if err != nil {
 		return out, err

@@ -157,5 +157,5 @@ func (g *gateway) describedItem(ctx context.Context, owner principal.ID, n int, 
 	if err != nil || !verdict.Applied {
 		return fmt.Errorf("make %s: applied %t, %v", id, verdict.Applied, err)
 	}
-	return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, Reverse: true})
+	return g.store.Contents.ApplyIndex(ctx, &library.IndexUpdate{Header: &h, Rows: []library.Member{m}, All: true})
 }

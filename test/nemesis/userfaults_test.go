@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"carrel/core/input"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -38,7 +39,7 @@ func (r *fixture) lookAtUser(t *testing.T, name string) seen {
 	if found[0] == nil {
 		return seen{}
 	}
-	built, err := r.healthy.store.Libraries.Built(t.Context(), id)
+	built, err := r.healthy.store.Libraries.Built(t.Context(), id, library.ByChange)
 	if err != nil {
 		t.Fatal(err)
 	}

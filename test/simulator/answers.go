@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"cmp"
 	"time"
 
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -45,7 +47,7 @@ func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format 
 func (st *Store) checkFollows(since []contentState, o *Operation, owner principal.ID, report func(kind, format string, args ...any)) {
 	shown := false
 	for _, c := range st.library(owner).entries {
-		if !c.live || c.entry.Content != o.content {
+		if !c.live || c.entry.Content != o.content || c.entry.Title != "" && !o.kind.ordersTitles() {
 			continue
 		}
 		shown = true
@@ -58,11 +60,20 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner principa
 	}
 }
 
+// placedBy reports whether an entry is where an item is, in the order of the entry.
+func placedBy(e *library.Entry, h *library.Header) bool {
+	if e.Title != "" {
+		title := cmp.Or(h.FormerTitle, h.Title) // the former one while a move is deferred
+		return e.Title == collation.Of(title) && e.TitleHash == collation.Hash(title)
+	}
+	return e.Position == h.Position
+}
+
 // justified reports whether one of the states justifies an entry.
 func justified(states []contentState, owner principal.ID, c *entryCell) bool {
 	for i := range states {
 		s := &states[i]
-		if s.header.State == commit.Live && s.role(owner) != library.NoRole && s.header.Position == c.entry.Position &&
+		if s.header.State == commit.Live && s.role(owner) != library.NoRole && placedBy(&c.entry, &s.header) &&
 			inBucket(c.bucket, s.header.Visibility, tenant(string(s.header.ID)), tenant(string(owner))) {
 			return true
 		}

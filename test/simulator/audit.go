@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -45,6 +46,7 @@ func (v *Violation) Error() string { return fmt.Sprintf("seed %d: %s: %s", v.See
 type expected struct {
 	bucket   library.Bucket
 	position clock.Instant
+	title    string // its key; "" in the order of the last change
 	content  library.ContentID
 }
 
@@ -107,10 +109,13 @@ func (st *Store) auditContent(p *contentPart, report func(kind, format string, a
 			}
 		}
 	}
-	if len(h.Unsettled) > 0 {
-		report(leftOver, "%s: unsettled %v", p.id, h.Unsettled)
+	if !h.Settled() {
+		report(leftOver, "%s: unsettled %v %v", p.id, h.Unsettled, h.UnsettledTitles)
 	}
 	if h.State == commit.Live {
+		if h.FormerTitle != "" {
+			report(leftOver, "%s: is ordered by %q, its title is %q", p.id, h.FormerTitle, h.Title)
+		}
 		if h.Position != h.LastModified {
 			report(leftOver, "%s: is at %d, last modified %d", p.id, h.Position, h.LastModified)
 		}
@@ -142,17 +147,22 @@ func (st *Store) auditLibrary(lib *libraryPart, report func(kind, format string,
 			}
 			for b := principal.Private; b <= principal.Public; b++ {
 				if inBucket(b, p.header.Visibility, tenant(string(p.id)), tenant(string(lib.id))) {
-					want = append(want, expected{b, p.header.Position, p.id})
+					want = append(want, expected{b, p.header.Position, "", p.id},
+						expected{b, 0, string(collation.Of(p.header.Title)), p.id})
 				}
 			}
 		}
 	}
 	slices.SortFunc(want, func(a, b expected) int {
-		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.position, b.position), cmp.Compare(a.content, b.content))
+		return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.position, b.position), cmp.Compare(a.title, b.title),
+			cmp.Compare(a.content, b.content))
 	})
 	for _, c := range lib.entries {
 		if c.live {
-			got = append(got, expected{c.bucket, c.entry.Position, c.entry.Content})
+			got = append(got, expected{c.bucket, c.entry.Position, string(c.entry.Title), c.entry.Content})
+			if p := st.content(c.entry.Content); p != nil && !placedBy(&c.entry, &p.header) {
+				report(wrongLibrary, "%s: the entry of %s is not at its place", lib.id, c.entry.Content)
+			}
 			if role := st.roleOn(c.entry.Content, lib.id); role != c.entry.Role {
 				report(wrongLibrary, "%s: the entry of %s has role %v, want %v", lib.id, c.entry.Content, c.entry.Role, role)
 			}

@@ -120,7 +120,7 @@ func (r *run) compareRead(w *reader) {
 	}
 	n := 0
 	for _, c := range r.st.library(w.owner).entries {
-		if c.live && c.bucket == w.bucket {
+		if c.live && c.bucket == w.bucket && c.entry.Title == "" {
 			n++
 		}
 	}

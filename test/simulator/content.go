@@ -154,6 +154,10 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict
 	if cm.Supersede != nil {
 		h.Unsettled = addSuperseded(cm.Header.Unsettled, *cm.Supersede)
 	}
+	h.UnsettledTitles = slices.Clip(p.header.UnsettledTitles)
+	if cm.SupersedeTitle != nil {
+		h.UnsettledTitles = library.WithSupersededTitle(cm.Header.UnsettledTitles, *cm.SupersedeTitle)
+	}
 	h.Writers = addWriter(p.header.Writers, commit.Writer{Seq: h.Seq, Entry: cm.Writer})
 	p.header = h
 	p.members = putMembers(p.members, cm.Members)
@@ -264,6 +268,12 @@ func (st *Store) cleanUpHeader(s *library.Cleanup) {
 			return slices.Contains(s.Positions, u.Position)
 		})
 		st.tracef("  removed %v; left %v", s.Positions, p.header.Unsettled)
+	}
+	if len(s.Titles) > 0 {
+		p.header.UnsettledTitles = slices.DeleteFunc(slices.Clone(p.header.UnsettledTitles), func(u library.SupersededTitle) bool {
+			return slices.Contains(s.Titles, u.At)
+		})
+		st.tracef("  removed titles %v; left %v", s.Titles, p.header.UnsettledTitles)
 	}
 	if s.Final && p.header.State == commit.Deleted {
 		h := p.header

@@ -49,7 +49,7 @@ func deletedWithRecord(st *Store) {
 
 // withWrongEntry puts an entry into bob's library that no header justifies.
 func withWrongEntry(st *Store) {
-	cell := st.library(bob).entry(principal.Private, clock.Of(epoch)-7, item)
+	cell := st.library(bob).entry(principal.Private, library.EntryKey{Position: clock.Of(epoch) - 7, Content: item})
 	cell.put(1)
 	cell.entry.MTS, cell.entry.Role = 1, library.Viewing
 }

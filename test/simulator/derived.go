@@ -18,11 +18,11 @@ func (c contents) ApplyIndexBatch() int { return 1 }
 func (c contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) error {
 	mine := *e
 	h := *e.Header
-	h.Unsettled = slices.Clone(h.Unsettled)
+	h.Unsettled, h.UnsettledTitles = slices.Clone(h.Unsettled), slices.Clone(h.UnsettledTitles)
 	mine.Header, mine.Rows = &h, slices.Clone(e.Rows)
 	var reverse func()
-	if e.Reverse {
-		reverse = func() { c.st.applyReverse(&mine) }
+	if e.All {
+		reverse = func() { c.st.applyRecord(&mine) }
 	}
 	return c.spread(ctx, "ApplyIndex", func(st *Store) { st.applyLibrary(&mine) }, reverse)
 }
@@ -36,12 +36,12 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 		st.tracef("  apply to %s at %d: put %v delete %v, change at %d left %b", m.Principal, h.MTS, d.Put, d.Delete, e.At, d.RemovedFrom)
 		for _, k := range d.Delete {
 			ts := int64(h.MTS)
-			lib.entry(k.Bucket, k.Position, h.ID).del(ts)
+			lib.entry(k.Bucket, k.EntryKey).del(ts)
 		}
 		for _, k := range d.Put {
-			cell := lib.entry(k.Bucket, k.Position, h.ID)
+			cell := lib.entry(k.Bucket, k.EntryKey)
 			if cell.put(int64(h.MTS)) {
-				cell.entry.MTS, cell.entry.Role = h.MTS, m.Role
+				cell.entry = *d.Entry(h, m, k)
 			}
 		}
 		if d.WritesChange {
@@ -51,7 +51,7 @@ func (st *Store) applyLibrary(e *library.IndexUpdate) {
 	}
 }
 
-func (st *Store) applyReverse(e *library.IndexUpdate) {
+func (st *Store) applyRecord(e *library.IndexUpdate) {
 	var d library.Derived
 	for _, m := range e.Rows {
 		e.Derive(e.Header, m, &d)
@@ -86,11 +86,11 @@ func (c libraries) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 	var page []library.Entry
 	err := c.read(ctx, "PageLibrary", func() {
 		for _, cell := range c.entriesOf(s.Owner) {
-			key := library.EntryKey{Position: cell.entry.Position, Content: cell.entry.Content}
-			if !cell.live || cell.bucket != s.Bucket {
+			key := cell.entry.EntryKey
+			if !cell.live || cell.bucket != s.Bucket || key.Order() != s.Order {
 				continue
 			}
-			if s.From != nil && (s.Newer && !s.From.Less(key) || !s.Newer && !key.Less(*s.From)) {
+			if s.From != nil && (s.Ascending && !s.From.Less(key) || !s.Ascending && !key.Less(*s.From)) {
 				continue
 			}
 			if s.Bound != nil && s.Bound.Less(key) {
@@ -98,7 +98,7 @@ func (c libraries) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 			}
 			page = append(page, cell.entry)
 		}
-		if !s.Newer {
+		if !s.Ascending {
 			slices.Reverse(page)
 		}
 		page = page[:min(len(page), s.Limit)]
@@ -114,12 +114,12 @@ func (c libraries) OpenLibrary(ctx context.Context, s library.Slice, newest bool
 	if o.Entries, err = c.PageLibrary(ctx, s); err != nil {
 		return nil, err
 	}
-	if o.Built, err = c.Built(ctx, s.Owner); err != nil || !newest {
+	if o.Built, err = c.Built(ctx, s.Owner, s.Order); err != nil || !newest {
 		return o, err
 	}
 	last, err := c.PageLibrary(ctx, library.Slice{Owner: s.Owner, Bucket: s.Bucket, Limit: 1})
 	if len(last) == 1 {
-		o.Newest = &library.EntryKey{Position: last[0].Position, Content: last[0].Content}
+		o.Newest = &last[0].EntryKey
 	}
 	return o, err
 }
@@ -129,7 +129,7 @@ func (c libraries) CountLibrary(ctx context.Context, owner principal.ID, b libra
 	n := 0
 	err := c.read(ctx, "CountLibrary", func() {
 		for _, cell := range c.st.library(owner).entries {
-			if cell.live && cell.bucket == b && n < limit {
+			if cell.live && cell.bucket == b && cell.entry.Title == "" && n < limit {
 				n++
 			}
 		}
@@ -137,8 +137,21 @@ func (c libraries) CountLibrary(ctx context.Context, owner principal.ID, b libra
 	return n, err
 }
 
-// Built reports whether the library is complete.
-func (c libraries) Built(ctx context.Context, owner principal.ID) (bool, error) {
+// EntriesAt reads entries.
+func (c libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket, keys []library.EntryKey) ([]library.Entry, error) {
+	es := make([]library.Entry, len(keys))
+	err := c.read(ctx, "EntriesAt", func() {
+		for _, cell := range c.entriesOf(owner) {
+			if i := slices.Index(keys, cell.entry.EntryKey); i >= 0 && cell.live && cell.bucket == b {
+				es[i] = cell.entry
+			}
+		}
+	})
+	return es, err
+}
+
+// Built reports whether the library is complete. The marks of both orders are written and deleted together.
+func (c libraries) Built(ctx context.Context, owner principal.ID, _ library.Order) (bool, error) {
 	built := false
 	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
 	return built, err
@@ -210,7 +223,7 @@ func (c libraries) DropEntries(ctx context.Context, owner principal.ID, es []lib
 	mine := slices.Clone(es)
 	return c.spread(ctx, "DropEntries", func(st *Store) {
 		for _, e := range mine {
-			cell := st.library(owner).entry(e.Bucket, e.Position, e.Content)
+			cell := st.library(owner).entry(e.Bucket, e.EntryKey)
 			if cell.live && cell.entry.MTS == e.MTS || len(c.st.replicas) > 0 {
 				cell.del(int64(e.MTS))
 			}

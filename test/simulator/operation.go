@@ -59,6 +59,15 @@ const (
 	numOps
 )
 
+// ordersTitles reports whether the fan-out of an operation also updates the entries in the order of titles.
+func (k opKind) ordersTitles() bool {
+	switch k {
+	case opTitle, opVisibility, opShare, opMembers, opRemove, opDelete, opCreate, opImport, opImportMembers:
+		return true
+	}
+	return false
+}
+
 var opNames = [...]string{"updateTitle", "updateVisibility", "share", "setMembers", "remove", "delete",
 	"setExpiry", "create", "moveContent", "setGroupMembers", "rebuild", "createUser", "updateUser", "updateEmail",
 	"createGroup", "updateGroup", "read",

@@ -262,7 +262,7 @@ func (c libraries) entriesOf(owner principal.ID) []*entryCell {
 // wins.
 func (p *libraryPart) merge(other *libraryPart) {
 	for _, theirs := range other.entries {
-		mine := p.entry(theirs.bucket, theirs.entry.Position, theirs.entry.Content)
+		mine := p.entry(theirs.bucket, theirs.entry.EntryKey)
 		if theirs.ts > mine.ts || theirs.ts == mine.ts && !theirs.live {
 			*mine = *theirs
 		}

@@ -219,16 +219,15 @@ func (st *Store) library(id principal.ID) *libraryPart {
 	return st.libraries[i]
 }
 
-// compareEntry orders entry cells: by bucket, position, id.
+// compareEntry orders entry cells: by bucket, then by key.
 func compareEntry(c *entryCell, k *entryCell) int {
 	return cmp.Or(cmp.Compare(c.bucket, k.bucket),
-		cmp.Compare(c.entry.Position, k.entry.Position),
-		cmp.Compare(c.entry.Content, k.entry.Content))
+		c.entry.Compare(k.entry.EntryKey))
 }
 
 // entry returns the cell of a key, which it creates if needed.
-func (p *libraryPart) entry(b library.Bucket, at clock.Instant, id library.ContentID) *entryCell {
-	key := &entryCell{bucket: b, entry: library.Entry{Position: at, Content: id}}
+func (p *libraryPart) entry(b library.Bucket, at library.EntryKey) *entryCell {
+	key := &entryCell{bucket: b, entry: library.Entry{EntryKey: at}}
 	i, ok := find(p.entries, key, compareEntry)
 	if !ok {
 		p.entries = slices.Insert(p.entries, i, key)

@@ -160,9 +160,9 @@ func (st *Store) putContent(id library.ContentID, visibility principal.Visibilit
 		State: commit.Live, Seq: 1, MTS: at, Position: at, Widest: visibility,
 		Managers: 1, Members: len(members),
 	}
-	e := &library.IndexUpdate{Header: &p.header, Rows: members, Reverse: true}
+	e := &library.IndexUpdate{Header: &p.header, Rows: members, All: true}
 	st.applyLibrary(e)
-	st.applyReverse(e)
+	st.applyRecord(e)
 	if st.history != nil {
 		st.history.content(p, nil)
 	}

@@ -109,7 +109,9 @@ var protocol = []Ablation{
 	}},
 	{"unmoved-last-visibility", "at a position that stays, entries are deleted from the buckets of the last visibility only",
 		Libraries, []Patch{
-			{"library/derive.go", "case b <= h.Widest:", `case b <= h.Widest && (!commit.Ablated("unmoved-last-visibility") || b <= h.Visibility):`},
+			{"library/derive.go", "case b <= h.Widest:\n\t\t\td.Delete = append(d.Delete, LibraryKey{b, h.Key(ByChange)})",
+				"case b <= h.Widest && (!commit.Ablated(\"unmoved-last-visibility\") || b <= h.Visibility):\n" +
+					"\t\t\td.Delete = append(d.Delete, LibraryKey{b, h.Key(ByChange)})"},
 		}},
 	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", Libraries, []Patch{
 		{"principal/finish.go", "\treturn s.Upkeep.ApplyDirectory(ctx, h, e.Former)\n",

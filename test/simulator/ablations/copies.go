@@ -31,10 +31,10 @@ var copies = []Ablation{
 			"\to, err := p.ablatedAhead(ctx, q)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n"},
 	}},
 	{"bound-after-set", "the bound of a walk is read after what is in flight", Copies, []Patch{
-		{"library/listing/inflight.go", "\tif err == nil && len(last) == 1 {\n",
-			"\tif newest && err == nil && commit.Ablated(\"bound-after-set\") {\n\t\tlast, err = " +
-				"p.s.libraries.PageLibrary(ctx, library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1})\n\t}\n\tif err == " +
-				"nil && len(last) == 1 {\n"},
+		{"library/listing/inflight.go", "\tif len(last.Entries) == 1 {\n",
+			"\tif newest && commit.Ablated(\"bound-after-set\") {\n\t\tif last, err = p.s.libraries.OpenLibrary(ctx, " +
+				"library.Slice{Owner: q.Owner, Bucket: q.Bucket, Limit: 1}, false); err != nil {\n\t\t\treturn nil, err\n\t\t}\n\t}\n" +
+				"\tif len(last.Entries) == 1 {\n"},
 	}},
 	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{
 		{"headercache/checked.go", "e.mts < es[i].MTS", "e.mts < ablatedMTS(es[i].MTS)"},
@@ -59,8 +59,8 @@ var copies = []Ablation{
 			"!commit.Ablated(\"principal-flight-ignored\") && set.MayHaveChanged(commit.Principal, e.id)"},
 	}},
 	{"pages-by-visibility", "a page with a cursor shows an entry wherever its item is now", Copies, []Patch{
-		{"library/listing/scan.go", "\tcase e.Position == h.Position:\n",
-			"\tcase e.Position == h.Position, !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
+		{"library/listing/scan.go", "\tcase e.PlacedBy(h):\n",
+			"\tcase e.PlacedBy(h), !w.fresh && commit.Ablated(\"pages-by-visibility\"):\n"},
 	}},
 	{"slice-at-one", "a slice of a library is read from one replica", Copies, nil},
 	{"header-at-one", "a header is read from one replica", Copies, nil},

@@ -55,7 +55,7 @@ func (s *Service) ablatedShare(ctx context.Context, e InFlight, decided bool, be
 	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
 	if err == nil {
 		stale := *before
-		_ = s.applyIndex(ctx, &IndexUpdate{Header: &stale, Rows: rows.Members, Reverse: true})
+		_ = s.applyIndex(ctx, &IndexUpdate{Header: &stale, Rows: rows.Members, All: true})
 	}
 	s.journal.End(e.ID)
 	return true
