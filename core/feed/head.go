@@ -112,8 +112,8 @@ func (c *heads) put(feed Feed, e Entry) {
 // first, because its source comes last.
 func (h *head) sources() []*source {
 	puts := slices.Clone(h.puts)
-	if h.end != nil {
-		puts = slices.DeleteFunc(puts, func(e Entry) bool { return Compare(e, *h.end) <= 0 })
+	if h.end != nil { // the last entry of the head may have been put again with another expiry
+		puts = slices.DeleteFunc(puts, func(e Entry) bool { return Compare(e, *h.end) < 0 })
 	}
 	slices.SortFunc(puts, func(a, b Entry) int { return Compare(b, a) })
 	return []*source{{pending: h.entries, ended: true}, {pending: puts, ended: true}}

@@ -78,22 +78,26 @@ func TestRead_ShowsOwnEntriesAtOnce(t *testing.T) {
 }
 
 // TestRead_ShowsAnEntryThatIsPutAgain: if this process puts an entry again with another expiry, the next page shows it
-// once, until it expires according to its row.
+// once, until it expires according to its row. It does so for the last entry of the head, too.
 func TestRead_ShowsAnEntryThatIsPutAgain(t *testing.T) {
-	f := newFixture(t)
-	f.reader = f.feeds
-	now := clock.Of(f.rt.Now())
-	e := feed.Entry{Created: today, ID: "x", Until: now + 5}
-	f.put(feed.Entry{Created: today - 1, ID: "older"}, true)
-	f.put(feed.Entry{Created: today + 1, ID: "newer"}, true)
-	for _, until := range []clock.Instant{now + 5, now + 20, now + 10} { // the last put arrives late
-		e.Until = until
-		f.put(e, true)
-		f.read(feed.Query{Size: 9})
-	}
-	f.rt.pass(15 * time.Microsecond)
-	if got := ids(f.read(feed.Query{Size: 9})); !slices.Equal(got, []string{"newer", "x", "older"}) {
-		t.Errorf("the page has %v", got)
+	for _, newer := range []int{1, headSize - 1} {
+		f := newFixture(t)
+		f.reader = f.feeds
+		now := clock.Of(f.rt.Now())
+		e := feed.Entry{Created: today, ID: "x", Until: now + 5}
+		f.put(feed.Entry{Created: today - 1, ID: "older"}, true)
+		for n := range newer {
+			f.put(feed.Entry{Created: today + 1 + clock.Instant(n), ID: fmt.Sprint(n)}, true)
+		}
+		for _, until := range []clock.Instant{now + 5, now + 20, now + 10} { // the last put arrives late
+			e.Until = until
+			f.put(e, true)
+			f.read(feed.Query{Size: 9})
+		}
+		f.rt.pass(15 * time.Microsecond)
+		if got := ids(f.read(feed.Query{Size: 2 * headSize})); !slices.Equal(got[newer-1:], []string{"0", "x", "older"}) {
+			t.Errorf("after %d newer entries the page has %v", newer, got[newer-1:])
+		}
 	}
 }
 
