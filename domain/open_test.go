@@ -10,6 +10,7 @@ import (
 	"carrel/core/journal"
 	"carrel/core/sched"
 	"carrel/domain"
+	"carrel/headercache"
 	"carrel/library"
 	"carrel/pebblestore"
 	"carrel/principal"
@@ -79,5 +80,29 @@ func TestOpen_RemoteStoreIsReadConcurrently(t *testing.T) {
 	}
 	if err := services.Engine.Together(ctx, []func() error{task(0), task(1)}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOpen_CachesHeadersAsTheStoreAllows: only a store that no other process writes gets the exact cache, unless
+// nothing is kept. It alone keeps what is missing.
+func TestOpen_CachesHeadersAsTheStoreAllows(t *testing.T) {
+	for _, c := range []struct {
+		remote, exact bool
+		bytes, kept   int
+	}{{false, true, 1 << 20, 1}, {true, false, 1 << 20, 0}, {false, true, 0, 0}, {true, true, 0, 0}} {
+		store, runtime := newStore(t)
+		services, err := domain.Open(t.Context(), domain.Config{
+			Store: store.Store, Runtime: runtime, Journal: journal.New(t.Context(), store.Journal, runtime, nil),
+			Remote: c.remote, HeaderCache: headercache.Config{Bytes: c.bytes},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := services.Headers.ReadHeaders(t.Context(), []principal.ID{"u:acme:none"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, exact := services.Headers.(*headercache.Exact); exact != c.exact || services.Headers.Stats().Headers != c.kept {
+			t.Errorf("%+v: the headers are of a %T, with %+v", c, services.Headers, services.Headers.Stats())
+		}
 	}
 }
