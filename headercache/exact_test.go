@@ -120,6 +120,13 @@ func TestExact_ServesUntilAChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.wantReads("one with other members", 1)
+	for _, third := range []principal.ID{"u:acme:cat", "u:acme:dan"} { // more than a key has
+		found, err = x.ReadMany(t.Context(), []library.ContentID{item}, []principal.ID{ann, "u:acme:bob", third})
+		if err != nil || found[0].Members[2].Principal != third {
+			t.Errorf("%+v, %v; want the row of %s", found, err, third)
+		}
+	}
+	x.wantReads("two with three members", 2)
 	x.retitle("new")
 	x.want("after a change", "new")
 	x.wantReads("a read after a change", 1)
