@@ -380,6 +380,17 @@ func TestPut_LosesToALaterDropOnANewDay(t *testing.T) {
 	}
 }
 
+func TestFind_ReturnsNoOtherEntryOfTheInstant(t *testing.T) {
+	f := newFixture(t)
+	f.feeds = feed.New(feed.Config{Store: f.store, Runtime: f.rt}) // a day has one partition
+	f.put(feed.Entry{Created: today, ID: "a"}, true)
+	for id, want := range map[string]bool{"a": true, "b": false} {
+		if e, found, err := f.feeds.Find(t.Context(), "f", feed.Entry{Created: today, ID: id}); err != nil || found != want {
+			t.Errorf("of %s it finds %v, %t, %v", id, e, found, err)
+		}
+	}
+}
+
 // Days begin at midnight in UTC, before 1970 too.
 func TestDayOf_BeginsAtMidnightUTC(t *testing.T) {
 	for at, want := range map[clock.Instant]feed.Day{0: 0, day - 1: 0, day: 1, -1: -1, -day: -1, -day - 1: -2, today: 20_000} {
