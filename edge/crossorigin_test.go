@@ -190,6 +190,32 @@ func TestPreflight_AllowsTheHeadersOfClients(t *testing.T) {
 	}
 }
 
+// TestPreflight_OfFilesAllowsTracing: pages that trace their requests may read the schema if their site is
+// configured, and raw texts from everywhere.
+func TestPreflight_OfFilesAllowsTracing(t *testing.T) {
+	sites, err := NewCrossOrigin(CrossOriginConfig{Origins: []string{"https://app.example.org"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEdge(t, nil)
+	h := Mux(Routes{GraphQL: e.handler, Sites: sites, Schema: "type Query", Raw: e.handler.Raw(rawText)})
+	for _, c := range []struct{ path, origin, allowed, headers string }{
+		{"/schema.graphql", "https://app.example.org", "https://app.example.org", "traceparent"},
+		{"/schema.graphql", "https://other.example", "", ""},
+		{"/p/p:1/raw", "https://other.example", "*", "*"},
+	} {
+		r := preflight(c.origin, "traceparent")
+		r.URL.Path = c.path
+		r.Header.Set("Access-Control-Request-Method", "GET")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		allowed, headers := w.Header().Get("Access-Control-Allow-Origin"), w.Header().Get("Access-Control-Allow-Headers")
+		if w.Code/100 != 2 || allowed != c.allowed || headers != c.headers {
+			t.Errorf("%s from %s: %d, allowed are %q and %q", c.path, c.origin, w.Code, allowed, headers)
+		}
+	}
+}
+
 // TestCrossOrigin_LogsEachRefusalOnce with the flag that would allow it, and a bounded number.
 func TestCrossOrigin_LogsEachRefusalOnce(t *testing.T) {
 	var out strings.Builder

@@ -31,6 +31,14 @@ func (h *Handler) Raw(read RawText) http.Handler {
 	})
 }
 
+// preflightRaw lets pages of all sites send every header but Authorization: tracing adds headers to requests.
+func preflightRaw(w http.ResponseWriter, _ *http.Request) {
+	w.Header()["Access-Control-Allow-Origin"] = everySite
+	w.Header()["Access-Control-Allow-Headers"] = everySite
+	w.Header().Set("Access-Control-Max-Age", strconv.Itoa(preflightSeconds))
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // serveRaw answers a request for a raw text, and returns the code of its refusal, or codeOK.
 func (h *Handler) serveRaw(w http.ResponseWriter, r *http.Request, read RawText) (code string) {
 	a := h.rates.account("", r)

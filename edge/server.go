@@ -56,11 +56,12 @@ func Mux(r Routes) http.Handler {
 	})
 	if r.Raw != nil {
 		mux.Handle("GET /p/{id}/raw", r.Raw)
+		mux.HandleFunc("OPTIONS /p/{id}/raw", preflightRaw)
 	}
 	if r.Schema != "" {
-		mux.Handle("GET /schema.graphql", r.Sites.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			plain(w, http.StatusOK, r.Schema)
-		})))
+		schema := r.Sites.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, r.Schema) }))
+		mux.Handle("GET /schema.graphql", schema)
+		mux.Handle("OPTIONS /schema.graphql", schema) // browsers ask first, if tracing adds headers
 	}
 	if r.Page != nil {
 		mux.Handle("/", r.Page)
