@@ -7,17 +7,23 @@ const kept = 'sign-in';
 
 // SignIn is a session whose tokens come from a provider, where the application is a public client.
 export class SignIn implements Session {
+  readonly #issuer: string;
   readonly #client: oauth.Client;
+  readonly #redirectUri: string;
+  readonly #scope: string;
   #granted: oauth.TokenEndpointResponse | null = null;
   #refreshToken = '';
 
   constructor(
-    readonly issuer: string,
+    issuer: string,
     clientId: string,
-    readonly redirectUri: string,
-    readonly scope = 'openid offline_access',
+    redirectUri: string,
+    scope = 'openid offline_access',
   ) {
+    this.#issuer = issuer;
     this.#client = { client_id: clientId };
+    this.#redirectUri = redirectUri;
+    this.#scope = scope;
   }
 
   token(): string | null {
@@ -33,8 +39,8 @@ export class SignIn implements Session {
     const parameters = {
       response_type: 'code',
       client_id: this.#client.client_id,
-      redirect_uri: this.redirectUri,
-      scope: this.scope,
+      redirect_uri: this.#redirectUri,
+      scope: this.#scope,
       state,
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
@@ -57,7 +63,7 @@ export class SignIn implements Session {
       this.#client,
       oauth.None(),
       code,
-      this.redirectUri,
+      this.#redirectUri,
       verifier,
       this.#options(),
     );
@@ -90,13 +96,13 @@ export class SignIn implements Session {
   }
 
   async #server(): Promise<oauth.AuthorizationServer> {
-    const issuer = new URL(this.issuer);
+    const issuer = new URL(this.#issuer);
     const response = await oauth.discoveryRequest(issuer, this.#options());
     return oauth.processDiscoveryResponse(issuer, response);
   }
 
   // Plain http is for a provider on this machine.
   #options() {
-    return { [oauth.allowInsecureRequests]: this.issuer.startsWith('http://127.0.0.1:') };
+    return { [oauth.allowInsecureRequests]: this.#issuer.startsWith('http://127.0.0.1:') };
   }
 }

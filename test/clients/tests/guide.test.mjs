@@ -27,6 +27,8 @@ async function compiled(t, files) {
   }
   const compilerOptions = {
     strict: true, noUncheckedIndexedAccess: true, noEmit: true, allowImportingTsExtensions: true,
+    // what the templates of Vite add
+    erasableSyntaxOnly: true, noUnusedLocals: true, noUnusedParameters: true, verbatimModuleSyntax: true,
     target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], module: 'esnext', moduleResolution: 'bundler', types: [], skipLibCheck: true,
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: Object.keys(files) }));

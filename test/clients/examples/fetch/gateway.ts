@@ -3,8 +3,11 @@ import type { Request, Result, Transport } from '../resume.ts';
 import { authorizedFetch, type Session } from '../session.ts';
 
 export class GatewayError extends Error {
-  constructor(readonly errors: readonly { message: string; extensions?: { code?: string } }[]) {
+  readonly errors: readonly { message: string; extensions?: { code?: string } }[];
+
+  constructor(errors: GatewayError['errors']) {
     super(errors[0]?.message ?? 'The gateway failed.');
+    this.errors = errors;
   }
 }
 

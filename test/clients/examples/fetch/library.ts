@@ -23,38 +23,51 @@ import { overFetch, post } from './gateway.ts';
 // LibraryView is a library as a component shows it: `show` gets all loaded entries, null for a
 // library that is missing, or why it cannot be read.
 export class LibraryView {
+  readonly #url: string;
+  readonly #session: Session;
+  readonly #id: string;
+  readonly #order: Order;
+  readonly #show: (state: LibraryState) => void;
+  readonly #pageSize: number;
   #library: LibraryConnection | null | undefined;
   #meanwhile: LibraryChange[] = [];
 
   constructor(
-    readonly url: string,
-    readonly session: Session,
-    readonly id: string,
-    readonly order: Order,
-    readonly show: (state: LibraryState) => void,
-    readonly pageSize = 20,
-  ) {}
+    url: string,
+    session: Session,
+    id: string,
+    order: Order,
+    show: (state: LibraryState) => void,
+    pageSize = 20,
+  ) {
+    this.#url = url;
+    this.#session = session;
+    this.#id = id;
+    this.#order = order;
+    this.#show = show;
+    this.#pageSize = pageSize;
+  }
 
   // open shows the first page. After a failure, the same again is another attempt.
   async open(): Promise<void> {
-    this.show({ library: this.#library });
+    this.#show({ library: this.#library });
     try {
-      this.#set(await this.#read({ first: this.pageSize }));
+      this.#set(await this.#read({ first: this.#pageSize }));
     } catch (error) {
-      this.show({ library: this.#library, error });
+      this.#show({ library: this.#library, error });
     }
   }
 
   follow(onError: (error: unknown) => void): () => void {
     const request = {
       query: LIBRARY_CHANGED,
-      variables: { id: this.id, after: this.#library?.pageInfo.endCursor ?? null },
+      variables: { id: this.#id, after: this.#library?.pageInfo.endCursor ?? null },
     };
-    return resume(overFetch(this.url, this.session), this.session, request, {
+    return resume(overFetch(this.#url, this.#session), this.#session, request, {
       next: ({ data }) => {
         const { libraryChanged } = data as unknown as ChangedData;
         this.#meanwhile.push(libraryChanged);
-        if (this.#library) this.#set(withChange(this.#library, libraryChanged, this.order));
+        if (this.#library) this.#set(withChange(this.#library, libraryChanged, this.#order));
       },
       error: onError,
       complete: () => {},
@@ -64,20 +77,20 @@ export class LibraryView {
   // load reads one more page. Changes that arrive while it is on its way are applied once more:
   // the page may be older than they are.
   async load(side: 'next' | 'previous'): Promise<void> {
-    const isNewestSide = (side === 'next') === (this.order === 'ASC');
+    const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     while (this.#library) {
       const { pageInfo } = this.#library;
       this.#meanwhile = [];
       const part =
         side === 'next'
-          ? { first: this.pageSize, after: pageInfo.endCursor }
-          : { last: this.pageSize, before: pageInfo.startCursor };
+          ? { first: this.#pageSize, after: pageInfo.endCursor }
+          : { last: this.#pageSize, before: pageInfo.startCursor };
       const page = await this.#read(part);
       if (!page || !this.#library) return this.#set(null);
       this.#set(
         this.#meanwhile.reduce(
-          (library, change) => withChange(library, change, this.order),
-          join(this.#library, page, side, this.order),
+          (library, change) => withChange(library, change, this.#order),
+          join(this.#library, page, side, this.#order),
         ),
       );
       // A walk to the newest end omits entries that moved there since it began: read on until a
@@ -90,19 +103,19 @@ export class LibraryView {
   // read returns a page; null if there is no such library, or the viewer may not see it.
   async #read(part: object): Promise<LibraryConnection | null> {
     const variables = {
-      id: this.id,
-      orderBy: { field: 'LAST_MODIFIED', direction: this.order },
+      id: this.#id,
+      orderBy: { field: 'LAST_MODIFIED', direction: this.#order },
       ...part,
     };
     const { principal } = await repeat(() =>
-      post<LibraryData>(this.url, this.session, { query: LIBRARY, variables }),
+      post<LibraryData>(this.#url, this.#session, { query: LIBRARY, variables }),
     );
     return principal && principal.library;
   }
 
   #set(library: LibraryConnection | null): void {
     this.#library = library;
-    this.show({ library });
+    this.#show({ library });
   }
 }
 
