@@ -53,8 +53,8 @@ CONCURRENT = $(shell go list ./... 2> /dev/null | grep -vE '$(SEQUENTIAL)|/(cass
 .PHONY: help
 help: ## list the targets
 	@echo 'Carrel: a GraphQL gateway for libraries of shared content.'; echo
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
-	@echo; echo 'Variables: ADDR=$(ADDR) DATA=$(DATA) SEED=$(SEED) SCHEDULES=$(SCHEDULES) FUZZTIME=$(FUZZTIME)'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@echo; echo 'Variables: ADDR=$(ADDR) DATA=$(DATA) SEED=$(SEED) SCHEDULES=$(SCHEDULES) (in make test 20000) FUZZTIME=$(FUZZTIME)'
 
 .PHONY: run
 run: build $(DATA)/secret ## start the gateway with demo data, and print a token for each demo viewer
@@ -231,7 +231,7 @@ federation: build examples/federation/node_modules/.package-lock.json ## start C
 	cd examples/federation && GATEWAY=$(GATEWAY) ../../.ci/with-gateway node start.mjs
 
 %/node_modules/.package-lock.json: %/package.json %/package-lock.json
-	cd $* && npm ci --no-audit --no-fund
+	cd $* && npm ci --no-audit --no-fund --no-update-notifier
 	touch $@
 
 .PHONY: fuzz

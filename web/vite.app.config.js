@@ -11,6 +11,6 @@ export default defineConfig({
   build: {
     ...graphiql.build,
     outDir: '../dist/app',
-    chunkSizeWarningLimit: 740,
+    chunkSizeWarningLimit: 800,
   },
 });
