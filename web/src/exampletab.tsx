@@ -45,10 +45,9 @@ export function ExampleTab({ viewer, viewers, listening, choose }: ExampleTabPro
 
   // A variable with a beginning gets its value, unless something was typed meanwhile.
   const filled = useRef('');
+  const untouched = () => [example?.variables, filled.current].includes(variableEditor?.getValue());
   useEffect(() => {
-    if (!example?.begin || !variableEditor) return undefined;
-    const untouched = () => [example.variables, filled.current].includes(variableEditor.getValue());
-    if (!untouched()) return undefined;
+    if (!example?.begin || !variableEditor || !untouched()) return undefined;
     let over = false;
     begin(example, viewer).then(
       (variables) => {
@@ -62,18 +61,29 @@ export function ExampleTab({ viewer, viewers, listening, choose }: ExampleTabPro
       over = true;
     };
   }, [example, viewer, variableEditor]);
+
+  // A subscription that runs as it stands gets an event.
+  useEffect(() => {
+    const actor = viewers.find(({ name }) => name === example?.begin?.by);
+    if (!listening || !example?.begin || !actor || !untouched()) return;
+    send(example.begin.change, actor, { text: `Changed at ${new Date().toLocaleTimeString()}.` }).catch(() => {});
+  }, [listening]);
   return null;
 }
 
 // begin reads the variables with which a viewer runs an example.
-async function begin({ begin }: Example, { token }: Viewer): Promise<string | null> {
+async function begin({ begin }: Example, viewer: Viewer): Promise<string | null> {
   if (!begin) return null;
+  const data = await send(begin.query, viewer);
+  const value = begin.path.reduce<unknown>((at, key) => (at as Record<string | number, unknown> | null | undefined)?.[key], data);
+  return typeof value === 'string' ? JSON.stringify({ [begin.variable]: value }, null, 2) : null;
+}
+
+async function send(query: string, { token }: Viewer, variables = {}): Promise<unknown> {
   const answer = await fetch('/graphql', {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-    body: JSON.stringify({ query: begin.query }),
+    body: JSON.stringify({ query, variables }),
   });
-  const { data } = (await answer.json()) as { data?: unknown };
-  const value = begin.path.reduce<unknown>((at, key) => (at as Record<string | number, unknown> | null | undefined)?.[key], data);
-  return typeof value === 'string' ? JSON.stringify({ [begin.variable]: value }, null, 2) : null;
+  return ((await answer.json()) as { data?: unknown }).data;
 }

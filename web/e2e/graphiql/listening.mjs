@@ -19,7 +19,7 @@ export async function listening(page, base) {
   for (let runs = 0; runs < 2; runs += 1) {
     await press(page, 'Execute');
     await begun(page);
-    await editorShows(page, answer, 'LibraryEntryPlaced');
+    await editorShows(page, answer, 'Changed at');
     await press(page, 'Stop');
     await over(page);
   }

@@ -1,11 +1,12 @@
 import type { Task } from './task.ts';
 
 const libraryChanged = `# Run it and leave it open: it returns each change of
-# a library as it happens. Change something in a
-# second window (Update, as Ann). The square button,
+# a library as it happens. To show one, this page
+# changes strconv as Ann now; change something else in
+# a second window (Update, as Ann). The square button,
 # or choosing another viewer, ends it. It first returns
-# the changes after the cursor "after": here, the
-# newest one. With null, it waits for the next change.
+# the changes since the cursor "after" was read. With
+# null, it waits for the next change.
 subscription LibraryChanged($after: Cursor) {
   libraryChanged(
     principalId: "g:demo:standard-library"
@@ -41,8 +42,10 @@ export const follow: Task = {
       as: 'Ben',
       begin: {
         variable: 'after',
-        query: '{ principal(id: "g:demo:standard-library") { library(first: 2, orderBy: {field: LAST_MODIFIED, direction: DESC}) { edges { cursor } } } }',
-        path: ['principal', 'library', 'edges', 1, 'cursor'],
+        query: '{ principal(id: "g:demo:standard-library") { library(first: 1, orderBy: {field: LAST_MODIFIED, direction: DESC}) { edges { cursor } } } }',
+        path: ['principal', 'library', 'edges', 0, 'cursor'],
+        change: 'mutation($text: String!) { updateContent(input: {id: "c:demo:strconv", description: $text}) { userErrors { message } } }',
+        by: 'Ann',
       },
       from: { after: ['LibraryPage', 'principal', 'library', 'pageInfo', 'endCursor'] },
     },

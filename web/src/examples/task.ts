@@ -11,9 +11,10 @@ export interface Example {
   as: string;
   // The origin of variables: the name of an earlier example, and the path in its answer.
   from?: Record<string, [example: string, ...path: (string | number)[]]>;
-  // A query, and where its answer has the value of a variable with which the example shows something
-  // each time that it is run.
-  begin?: { variable: string; query: string; path: (string | number)[] };
+  // What lets a subscription show something each time that it is run as it stands: a query, and where
+  // its answer has the value of a variable, and a mutation with the variable "text", which another
+  // viewer executes as soon as the subscription listens.
+  begin?: { variable: string; query: string; path: (string | number)[]; change: string; by: string };
 }
 
 // A Task is something that a user wants to do, with the operations for it in order.
