@@ -260,8 +260,9 @@ export async function searchLive({ api, openAs }) {
   await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
-// findItems: one search finds items in the viewer's own library and in those of its groups, beside
-// people and groups, and nothing that the viewer cannot see. Two viewers find different items.
+// findItems: one search finds items in the viewer's own library and in those of its groups, also of
+// those that it belongs to through another group, beside people and groups, and nothing that the
+// viewer cannot see. Two viewers find different items.
 export async function findItems({ api, openAs }) {
   const make = async (name, title, groups = []) => {
     const input = { kind: 'NOTE', title, visibility: 'PRIVATE', members: groups.map((principalId) => ({ principalId, role: 'VIEWER' })) };
@@ -279,10 +280,19 @@ export async function findItems({ api, openAs }) {
     await page.getByRole('link', { name: 'Search', exact: true }).click();
     await page.keyboard.press('/');
     await page.keyboard.type('cleo cart');
-    await results(page).getByText(/^2 matches\. In your library and (that|those) of your/).waitFor();
+    await results(page).getByText(/^2 matches( so far)?\. In your library and those of (your \d+|\d+ of your) groups/).waitFor();
     expect((await titles(page)).toSorted(), [own, 'Cleo Carter, for everyone'].toSorted(), 'the items that were found');
     await page.getByRole('region', { name: 'People and groups' }).getByRole('link', { name: 'Cleo Carter' }).waitFor();
   }
+  // Ben is in this group only through the library team.
+  await make('Ann', 'Cleo Carter, for encoders', ['g:demo:encoding']);
+  const through = (await api('Ben', '{ user(id: "u:demo:ben") { groups(first: 100) { nodes { id } } } }')).user.groups.nodes;
+  expect(through.map(({ id }) => id).includes('g:demo:encoding'), false, 'whether Ben is in the group himself');
+  await ben.getByRole('searchbox').fill('cleo cart enc');
+  await results(ben).getByRole('link', { name: 'Cleo Carter, for encoders' }).waitFor();
+  await ben.getByRole('searchbox').fill('cleo cart');
+  await results(ben).getByText('3 matches').waitFor();
+
   const { displayName } = (await api('Ben', '{ group(id: "g:demo:library-team") { displayName } }')).group;
   await results(ben).getByText(`in ${displayName}`).waitFor();
   await results(ben).getByRole('link', { name: 'Cleo Carter, for everyone' }).click();

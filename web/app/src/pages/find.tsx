@@ -14,7 +14,7 @@ import { useDebounced } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, foundOf, handleOf, kindName, kindOfPrincipal, matchesOf, roleName, visibilityName } from '../ui/words.ts';
-import { useFindItems } from './use-find-items.ts';
+import { useFindItems, useLibraries } from './use-find-items.ts';
 
 const atOnce = 25;
 // pause is how long a person has to stop typing before a search begins, in milliseconds: a search of
@@ -100,7 +100,7 @@ export function FindPage({ q }: { q: string }) {
       {!isId && !isUrl(prefix) && me && prefix.length > 1 && (
         <section aria-labelledby="found-items" className="found-items">
           <h2 id="found-items">Items</h2>
-          <FoundItems key={prefix} viewerId={me.id} text={prefix} />
+          <ItemsOf viewerId={me.id} text={prefix} />
         </section>
       )}
       {!isId && !isUrl(prefix) && claims && (
@@ -113,6 +113,12 @@ export function FindPage({ q }: { q: string }) {
   );
 }
 
+// ItemsOf keeps the list of the viewer's libraries for all texts.
+function ItemsOf({ viewerId, text }: { viewerId: string; text: string }) {
+  const libraries = useLibraries(viewerId);
+  return <FoundItems key={text} libraries={libraries} text={text} />;
+}
+
 // searchedIn says in which of the viewer's libraries a search was.
 function searchedIn(searched: number, unread: number): string {
   const groups = searched - 1;
@@ -122,8 +128,8 @@ function searchedIn(searched: number, unread: number): string {
 }
 
 // FoundItems lists the items that a text finds, and in which library each is.
-function FoundItems({ viewerId, text }: { viewerId: string; text: string }) {
-  const { found, longer, searched, left, busy, error, goOn } = useFindItems(viewerId, text);
+function FoundItems({ libraries, text }: { libraries: ReturnType<typeof useLibraries>; text: string }) {
+  const { found, longer, searched, left, isPartial, busy, error, goOn } = useFindItems(libraries, text);
   const list = useRef<HTMLUListElement>(null);
   const unread = left?.length ?? 0;
   return (
@@ -131,6 +137,7 @@ function FoundItems({ viewerId, text }: { viewerId: string; text: string }) {
       <p className="hint" role="status">
         {busy ? 'Searching... ' : ''}
         {matchesOf(found.length, busy || unread > 0)} {searched > 0 && searchedIn(searched, unread)}
+        {isPartial && ' Groups that you belong to through another group may be missing.'}
       </p>
       <ul className="newest" ref={list}>
         {found.map(({ item, library }) => (
