@@ -351,11 +351,14 @@ export async function newItem({ api, openAs }) {
   await page.context().close();
 }
 
-// strangeTitles: characters that change the direction of text act on their own title only. A page
-// that finds nothing leads on.
+// strangeTitles: characters that change the direction of text act on their own title only, and names
+// are shown without them. A page that finds nothing leads on.
 export async function strangeTitles({ api, openAs }) {
   const title = 'invoice \u202egnp.exe';
-  const id = await create(api, 'Ann', { kind: 'NOTE', title, visibility: 'PUBLIC' });
+  const id = await create(api, 'Ann', { kind: 'NOTE', title, visibility: 'PUBLIC', body: 'Pay.' });
+  await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "strange", displayName: "Payers\\u202e for all", visibility: LOGGEDIN}) { userErrors { message } } }');
+  await api('Ann', 'mutation ($id: ID!) { shareContent(input: {contentId: $id, principalIds: ["g:demo:strange"], role: VIEWER}) { userErrors { message } } }',
+    { id });
   const page = await openAs('Ann');
   const about = page.locator(`[data-entry="${id}"]`);
   await about.getByText('Ann Archer').waitFor();
@@ -364,6 +367,14 @@ export async function strangeTitles({ api, openAs }) {
   await page.waitForFunction(() => document.title === 'invoice gnp.exe · Carrel');
   expect(await page.evaluate(() => [...document.querySelectorAll('h2 bdi, h3 bdi')].filter((element) =>
     element.textContent.includes('\u202e')).length), 2, 'titles that are isolated');
+  await item(page).getByText(/Version 1, by Ann Archer, \d/).waitFor();
+  await item(page).getByRole('button', { name: 'History…' }).click();
+  await dialog(page).getByText('Current', { exact: true }).waitFor();
+  expect(await dialog(page).locator('.revisions bdi').allTextContents(), [title], 'titles that are isolated in the history');
+  await page.keyboard.press('Escape');
+  await item(page).getByRole('button', { name: 'Share…' }).click();
+  await dialog(page).getByRole('link', { name: 'Payers for all', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
 
   const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });
   await visitor.getByText('There is no such item').waitFor();

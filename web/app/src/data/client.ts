@@ -11,6 +11,7 @@ import { holdsPosition, type LibraryEdge, type View } from './entries.ts';
 import { LibraryChangedDocument, LibraryPageDocument, PasteCreatedDocument, type LibraryChangedSubscription,
   type PasteCreatedSubscription } from '../generated/operations.ts';
 import { answered } from './network.ts';
+import { plainNames } from './plain.ts';
 
 // The close codes of a socket whose token is missing or no longer accepted.
 const refusedToken = new Set<unknown>([4401, 4403]);
@@ -117,7 +118,7 @@ class Gateway extends CarrelClient {
   override async execute<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>,
     options?: RequestOptions): Promise<Result> {
     try {
-      return await super.execute(document, variables, options);
+      return plainNames(await super.execute(document, variables, options));
     } catch (error) {
       if (error instanceof UnauthenticatedError && error.status === 401 && this.#access.token()) this.#access.expired();
       throw error;
@@ -136,7 +137,7 @@ class Gateway extends CarrelClient {
     try {
       for await (const { data, errors } of results) {
         if (!data) throw new RequestError(200, errorsOf(errors));
-        yield data;
+        yield plainNames(data);
       }
     } catch (error) {
       if (signal?.aborted || error instanceof RequestError) throw error;

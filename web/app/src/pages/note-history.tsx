@@ -108,7 +108,7 @@ function RevisionLine({ revision, suggestedBy, busy, onCompare, onMakeCurrent }:
   return (
     <li aria-label={versionOf(number)}>
       <span className="members-name">
-        {title}
+        <bdi>{title}</bdi>
         {isCurrent && <span className="badge">Current</span>}
         <small>
           {versionOf(number)} · {author ? author.displayName : 'Unknown author'}

@@ -1,10 +1,10 @@
 // Navigation. The address bar is the only store of the current place.
 import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent,
   type ReactNode } from 'react';
+import { plain } from '../data/plain.ts';
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
 import { unsavedGuard } from './unsaved.ts';
-import { plain } from './words.ts';
 
 // GoOptions are the options of a navigation: whether it replaces the current entry of the history,
 // and whether it opens the place on top of the current one.

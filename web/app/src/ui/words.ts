@@ -1,5 +1,6 @@
 // The texts for the terms of the API, for all pages.
 
+import { plain } from '../data/plain.ts';
 import type { ContentKind, ContentRole, CountPrecision, GroupRole, LibraryVisibility } from '../generated/operations.ts';
 
 // Thing is the kind of an object with a visibility.
@@ -50,10 +51,6 @@ export function countOf({ value, precision }: { value: number; precision: CountP
   const number = new Intl.NumberFormat('en-GB').format(value);
   return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
 }
-
-// plain removes the characters that change the direction of text, so that a title cannot reorder the
-// sentence around it.
-export const plain = (title: string) => title.replaceAll(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '');
 
 // named puts a title into a sentence.
 export const named = (title: string) => `“${plain(title)}”`;
