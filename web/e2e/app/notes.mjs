@@ -222,10 +222,15 @@ export async function textConflict({ api, openAs }) {
   if (process.env.PICTURES) await cleo.screenshot({ path: `${process.env.PICTURES}/overtaken.png` });
   expect((await textOf(api, id)).revision.body, 'one\ntwo\nTHREE of Ann', 'the text before it is merged');
 
-  // What is missing of the other text is shown before it can be left out.
+  // What is missing of the other text is shown before it can be left out, in view on a phone too.
+  await cleo.setViewportSize({ width: 390, height: 560 });
   await button(cleo, 'I have merged them').click();
   await conflict.getByText('Your text does not have these parts of Ann Archer.').waitFor();
   await conflict.locator('blockquote').getByText('THREE of Ann').waitFor();
+  await cleo.waitForFunction(() => [...document.querySelectorAll('.overtaken blockquote, .overtaken-actions button')].every((element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    return element.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+  }));
   await button(cleo, 'Leave them out').waitFor();
   await cleo.setViewportSize({ width: 390, height: 844 });
   expect(await dialog(cleo).evaluate((element) => element.scrollWidth <= element.clientWidth), true, 'whether the editor fits on a phone');

@@ -1,6 +1,6 @@
 // Editing the text of a note: it is saved as a draft while it is typed, and
 // published on request.
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
 import { missingParts } from '../data/diff.ts';
 import { faultsByField } from '../data/faults.ts';
@@ -188,11 +188,16 @@ function Stale({ state, session }: { state: State; session: Session }) {
   const [pair, setPair] = useState<Pair>('mine');
   // Whether the author says that the texts are merged: then what is missing is shown.
   const [merged, setMerged] = useState(false);
+  const missing = stale && current && merged ? missingParts(base, current, text) : [];
+  const answer = useRef<HTMLDivElement>(null);
+  const isMissing = missing.length > 0;
+  useEffect(() => {
+    if (isMissing) answer.current?.scrollIntoView({ block: 'center' });
+  }, [isMissing]);
   if (!stale || !current) return null;
-  const missing = merged ? missingParts(base, current, text) : [];
   const done = () => {
     setMerged(true);
-    if (missing.length > 0 || missingParts(base, current, text).length === 0) void session.rebase();
+    if (isMissing || missingParts(base, current, text).length === 0) void session.rebase();
   };
   const theirs = { label: 'Current text', title: current.title, body: current.body };
   const mine = { label: 'Your draft', ...text };
@@ -216,8 +221,8 @@ function Stale({ state, session }: { state: State; session: Session }) {
         </label>
       )}
       <Diff before={before} after={after} />
-      <div role="alert">
-        {missing.length > 0 && (
+      <div role="alert" ref={answer}>
+        {isMissing && (
           <>
             <p>
               <b>{current.author ? `Your text does not have these parts of ${current.author.displayName}.`
@@ -229,7 +234,7 @@ function Stale({ state, session }: { state: State; session: Session }) {
       </div>
       <div className="overtaken-actions">
         <button type="button" className="button" onClick={done}>
-          {missing.length > 0 ? 'Leave them out' : 'I have merged them'}
+          {isMissing ? 'Leave them out' : 'I have merged them'}
         </button>
         <button type="button" className="button" onClick={() => void session.rebase({ title: current.title, body: current.body })}>
           Use the current text
