@@ -304,8 +304,9 @@ export async function expiry({ api, openAs }) {
 // firstItemAbove: the first item is in the upper half of the window, on the desktop and on a phone:
 // filters are behind one button. It shows how many are on.
 export async function firstItemAbove({ openAs }) {
-  for (const options of [{}, { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true }]) {
-    const page = await openAs('Ann', options);
+  const phone = { viewport: { width: 390, height: 844 }, colorScheme: 'dark', hasTouch: true, isMobile: true };
+  for (const [name, options] of [['Ann', { viewport: { width: 1280, height: 720 } }], ['Ann', phone], ['Cleo', phone]]) {
+    const page = await openAs(name, options);
     for (const path of [null, `/app/library/${largest}`]) {
       if (path) await page.goto(new URL(path, page.url()).href);
       const [first, height] = await page.locator('[data-entry]').first()
