@@ -254,6 +254,7 @@ export async function profilePage({ api, openAs }) {
   await dialog(page).getByRole('button', { name: 'Edit profile…' }).click();
   const field = (name) => dialog(page).getByRole('textbox', { name });
   await field('Name').and(page.locator(':focus')).waitFor();
+  await dialog(page).getByText('People of other organisations share with you by your id: u:acme:zed').waitFor();
   await field('Email').fill('zed');
   await dialog(page).getByRole('button', { name: 'Save' }).click();
   await field('Email').and(page.locator('[aria-invalid="true"]')).waitFor();

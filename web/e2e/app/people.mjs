@@ -51,6 +51,15 @@ export async function groups({ openAs, base }) {
   await dialog(ann).getByLabel('Name', { exact: true }).fill('Evening circle');
   await dialog(ann).getByRole('button', { name: 'Save' }).click();
   await ann.getByRole('heading', { level: 1, name: 'Evening circle' }).waitFor();
+  await ann.getByRole('button', { name: 'Edit group…' }).click();
+  await dialog(ann).getByText('Other organisations share with the group by its id: g:demo:reading-circle').waitFor();
+  await dialog(ann).getByRole('radio', { name: 'Members only' }).check();
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await says(ann, 'Changed the visibility.');
+  await ann.getByRole('main').getByText('Members only').waitFor();
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  await ann.getByRole('main').getByText('All of demo').waitFor();
 
   // The other manager finds the group among her groups, and leaves it.
   const cleo = await openAs('Cleo', { path: '/app/library/u:demo:cleo' });
@@ -184,6 +193,7 @@ export async function newcomer({ openAs }) {
   await dialog(page).getByRole('textbox', { name: 'Access token' }).fill(process.env.NEWCOMER);
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor();
+  await page.getByText('You are signed in to demo, and have no profile yet.').waitFor();
   await page.getByRole('textbox', { name: 'Name' }).fill('Nora Newcomer');
   await page.getByRole('textbox', { name: 'Email' }).fill('nora');
   await page.getByRole('button', { name: 'Create my profile' }).click();

@@ -288,6 +288,8 @@ export async function findItems({ api, openAs }) {
   await make('Ann', 'Cleo Carter, for encoders', ['g:demo:encoding']);
   const through = (await api('Ben', '{ user(id: "u:demo:ben") { groups(first: 100) { nodes { id } } } }')).user.groups.nodes;
   expect(through.map(({ id }) => id).includes('g:demo:encoding'), false, 'whether Ben is in the group himself');
+  await ann.getByRole('searchbox').fill('no such words');
+  await results(ann).getByText('Words are found in titles and descriptions, not in the texts of notes.').waitFor();
   await ben.getByRole('searchbox').fill('cleo cart enc');
   await results(ben).getByRole('link', { name: 'Cleo Carter, for encoders' }).waitFor();
   await ben.getByRole('searchbox').fill('cleo cart');

@@ -20,7 +20,7 @@ export function DeleteAccount({ id, onClose, onDone }: Omit<DeleteProps, 'displa
   };
   return (
     <Confirm title="Delete your account?" verb="Delete account" submission={name.submission} onConfirm={remove} onClose={onClose}>
-      <p>This cannot be undone, and nobody can use the id {id} again.</p>
+      <p>This cannot be undone, and nobody can use the name {name.wanted} again.</p>
       <ul className="consequences">
         <li>Your profile, email address, library, drafts and memberships are removed.</li>
         <li>You lose access to everything that was shared with you or with your groups.</li>
@@ -44,7 +44,7 @@ export function DeleteGroup({ id, displayName, onClose, onDone }: DeleteProps) {
   };
   return (
     <Confirm title={`Delete ${displayName}?`} verb="Delete group" submission={name.submission} onConfirm={remove} onClose={onClose}>
-      <p>This cannot be undone, and nobody can use the id {id} again.</p>
+      <p>This cannot be undone, and nobody can use the name {name.wanted} again.</p>
       <ul className="consequences">
         <li>The group, its library and its memberships are removed.</li>
         <li>Its members lose access to everything that is shared only with this group.</li>

@@ -137,6 +137,7 @@ function FoundItems({ libraries, text }: { libraries: ReturnType<typeof useLibra
       <p className="hint" role="status">
         {busy ? 'Searching... ' : ''}
         {matchesOf(found.length, busy || unread > 0)} {searched > 0 && searchedIn(searched, unread)}
+        {found.length === 0 && !busy && ' Words are found in titles and descriptions, not in the texts of notes.'}
         {isPartial && ' Groups that you belong to through another group may be missing.'}
       </p>
       <ul className="newest" ref={list}>

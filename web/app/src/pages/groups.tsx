@@ -25,7 +25,7 @@ import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '.
 import { Plus, VisibilityIcon } from '../ui/icons.tsx';
 import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
-import { useSay } from '../ui/notices.tsx';
+import { useSay, type Undo } from '../ui/notices.tsx';
 import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
@@ -138,7 +138,7 @@ function CreateGroup({ tenant, onClose, onDone }: CreateGroupProps) {
           faults={submission.faults.displayName} autoFocus />
         <TextField
           label="Short name"
-          hint={`The id will be g:${tenant}:${name || '...'}. It cannot be changed later.`}
+          hint="It is in the address of the group, and cannot be changed later."
           value={name}
           autoCapitalize="none"
           spellCheck={false}
@@ -222,10 +222,13 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
     await client.clearStore();
     go({ name: 'groups' });
   };
-  const done = (text: string) => {
+  const restore = useSubmit(UpdateGroupDocument);
+  const done = (text: string, undo?: Undo) => {
     close();
-    say(text);
+    say(text, undo);
   };
+  const edited = (before: LibraryVisibility | null) => (before === null ? done('Saved.')
+    : done('Changed the visibility.', async () => (await restore.send({ id: group.id, visibility: before })) !== null));
   return (
     <>
       <Members heading="Members" none="No members that you can see." connection={group.members}
@@ -271,7 +274,7 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
       )}
       {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) =>
         done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
-      {open === 'edit' && <EditGroup group={group} onClose={close} onDone={() => done('Saved.')} />}
+      {open === 'edit' && <EditGroup group={group} onClose={close} onDone={edited} />}
     </>
   );
 }
@@ -341,7 +344,8 @@ function AddMembers({ group, onClose, onDone }: AddMembersProps) {
 interface EditGroupProps {
   group: GroupWithMembersFragment;
   onClose: () => void;
-  onDone: () => void;
+  // before is the former visibility if nothing else was changed, otherwise null.
+  onDone: (before: LibraryVisibility | null) => void;
 }
 
 type GroupFields = Pick<GroupWithMembersFragment, 'displayName' | 'visibility'>;
@@ -355,13 +359,15 @@ function EditGroup({ group, onClose, onDone }: EditGroupProps) {
   const edit = <Field extends keyof GroupFields>(name: Field, value: GroupFields[Field]) =>
     setEdits((all) => type(all, stored, name, value));
   const save = async () => {
-    if (Object.keys(changes).length === 0) onClose();
-    else if (await submission.send({ id: group.id, ...changes })) onDone();
+    const names = Object.keys(changes);
+    if (names.length === 0) onClose();
+    else if (await submission.send({ id: group.id, ...changes })) onDone(names.join() === 'visibility' ? stored.visibility : null);
   };
   return (
     <Dialog title="Edit group" onClose={onClose} unsaved={Object.keys(changes).length > 0}>
       <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Save" />}>
         <TextField label="Name" value={shown.displayName}
+          hint={`Other organisations share with the group by its id: ${group.id}`}
           onChange={(event) => edit('displayName', event.target.value)} faults={submission.faults.displayName} autoFocus />
         <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)}
           tenant={group.tenant} what="group" faults={submission.faults.visibility} />

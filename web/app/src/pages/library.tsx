@@ -6,7 +6,7 @@ import { isNarrow } from '../data/filter.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
 import { mayRemoveFrom } from '../data/tokens.ts';
-import { Close } from '../ui/icons.tsx';
+import { Back, Close } from '../ui/icons.tsx';
 import { useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useOnline, useSay } from '../ui/notices.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
@@ -238,7 +238,7 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
   return (
     <aside className="layout-item" aria-label="Item" onKeyDown={onKeyDown}>
       <button type="button" className="layout-close" onClick={leave}>
-        <Close /> {wide ? 'Close' : 'Back to the library'}
+        {wide ? <Close /> : <Back />} {wide ? 'Close' : 'Back to the library'}
       </button>
       <Item
         id={id}

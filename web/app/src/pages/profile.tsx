@@ -50,7 +50,8 @@ function ProfileForm({ user, onClose, onDone, onDelete }: Closing & { user: NonN
   return (
     <Dialog title="Edit profile" onClose={onClose} unsaved={unsaved}>
       <Form onSubmit={save} submission={submission} actions={<Actions submission={submission} verb="Save" />}>
-        <TextField label="Name" value={after.displayName} onChange={edit('displayName')} faults={submission.faults.displayName} autoFocus />
+        <TextField label="Name" hint={`People of other organisations share with you by your id: ${user.id}`} value={after.displayName}
+          onChange={edit('displayName')} faults={submission.faults.displayName} autoFocus />
         <TextField
           label="Email"
           type="email"

@@ -205,7 +205,7 @@ export function CreateProfile({ claims }: { claims: Claims }) {
     <article className="page">
       <h1>Welcome</h1>
       <p>
-        You are signed in as {claims.id}, which has no profile yet. Create one to get a library of your own. Until then
+        You are signed in to {claims.tenant}, and have no profile yet. Create one to get a library of your own. Until then
         you can only read.
       </p>
       <Form onSubmit={save} submission={submission} actions={<Submit busy={submission.busy}>Create my profile</Submit>}>

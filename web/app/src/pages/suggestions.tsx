@@ -113,7 +113,7 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
       <p>
         <b>{by}</b> · <time dateTime={createdAt}>{dateOf(createdAt)}</time>
         {locale !== null && ` · ${languageName(locale)}`}
-        {` · Branch ${branch}`}
+        {branch > 1 && ` · Branch ${branch}`}
         <span className="badge">{stateName[state]}</span>
         {!open && decidedBy && decidedBy.id !== author?.id && <small> by {decidedBy.displayName}</small>}
       </p>
