@@ -11,7 +11,7 @@
 // needs a gateway of its own.
 import { baseAddress, start } from './browser.mjs';
 import { openFixture } from './app/fixture.mjs';
-import { accessible, accessibleGraphiql } from './app/accessible.mjs';
+import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
 import { find, groups, largeGroup, newcomer, rejectedSocket, rejectedToken, signingInAndOut } from './app/people.mjs';
@@ -37,7 +37,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
               undoneRemoval, findItems, firstItemAbove, newItem, strangeTitles, accessible,
-              accessibleGraphiql };
+              accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

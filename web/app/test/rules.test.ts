@@ -130,3 +130,11 @@ test('errors become texts', () => {
   assert.deepEqual(explain(new TypeError('Failed to fetch'), { online: false }), { kind: 'offline', text: 'You are offline.' });
   assert.equal(sentence(' '), 'The server did not give a reason.');
 });
+
+test('messages have the words of people, and leave ids and URLs as they are', () => {
+  assert.equal(sentence('an item needs at least one manager: make another principal a manager first'),
+    'An item needs at least one manager: make another person or group a manager first.');
+  assert.equal(sentence('a content of a tenant has revisions in a locale'), 'An item of an organisation has versions in a language.');
+  assert.equal(sentence('no revision of https://token.example/content or c:demo:tenant-1; the gateway needs a token.'),
+    'No version of https://token.example/content or c:demo:tenant-1; the server needs a sign-in.');
+});

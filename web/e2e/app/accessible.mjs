@@ -1,14 +1,14 @@
 // What axe-core finds in the main views: wide and narrow, light and dark.
 import { readFile } from 'node:fs/promises';
 import { dialog, item, offered, openEntry, signIn } from './fixture.mjs';
+import { makeNote, noteOf, saveText } from './notes.mjs';
 
 const axe = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 
 // Rules that depend on colours. Nothing else of a page differs between light and dark.
 const ofColours = ['color-contrast', 'link-in-text-block'];
 
-// check runs axe-core in each width and colour scheme, without the rules that are off. Violations of
-// minor and moderate impact are recommendations.
+// check runs axe-core in each width and colour scheme, without the rules that are off.
 async function check(page, what, { colorSchemes = ['light', 'dark'], off = [] } = {}) {
   const faults = [];
   for (const width of [1280, 320]) {
@@ -20,7 +20,6 @@ async function check(page, what, { colorSchemes = ['light', 'dark'], off = [] } 
         const rules = Object.fromEntries(without.map((rule) => [rule, { enabled: false }]));
         const { violations } = await globalThis.axe.run({ resultTypes: ['violations'], ...(runOnly ? { runOnly } : { rules }) });
         return violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
           .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target}: ${failureSummary}`));
       }, [colorScheme === 'dark' ? ofColours : null, off]);
       faults.push(...violations.map((text) => `${what}, ${width} px, ${colorScheme}: ${text}`));
@@ -73,6 +72,39 @@ export async function accessible({ api, openAs }) {
   await page.locator('.pastes li a').first().click();
   await page.locator('.code').waitFor();
   await view('a paste');
+  report(faults);
+  await page.context().close();
+}
+
+// accessibleDialogs looks at the dialogs that the other scene does not open.
+export async function accessibleDialogs({ api, openAs }) {
+  const faults = [];
+  const id = await makeNote(api, 'Axe', { body: 'one' });
+  await saveText(api, 'Ann', id, { title: 'Axe', body: 'two' });
+  const page = await openAs('Ann');
+  await page.evaluate(axe);
+  const opens = async (from, name, ready = dialog(page)) => {
+    await from.getByRole('button', { name, exact: true }).click();
+    await ready.first().waitFor();
+    faults.push(...(await check(page, `the dialog of ${name}`)));
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'detached' });
+  };
+  await opens(page.getByRole('banner'), 'New');
+  await opens(page.getByRole('contentinfo'), 'Keyboard shortcuts');
+  await openEntry(page, 'Axe');
+  for (const name of ['Edit…', 'Expiry…', 'Remove from my library…', 'Delete…']) await opens(item(page), name);
+  await opens(noteOf(page), 'Edit text…', dialog(page).getByRole('textbox', { name: 'Text' }));
+  await opens(noteOf(page), 'History…', dialog(page).locator('ins'));
+  await opens(noteOf(page), 'Branches…', dialog(page).getByRole('listitem'));
+  for (const name of ['Add a language…', 'Suggestions…']) await opens(noteOf(page), name);
+  await page.getByRole('banner').getByRole('link', { name: 'Groups' }).click();
+  await opens(page.getByRole('main'), 'New group');
+  await page.getByRole('link', { name: 'Members of Library team' }).click();
+  for (const name of ['Add people…', 'Edit group…', 'Leave…', 'Delete group…']) await opens(page.getByRole('main'), name);
+  await page.getByRole('banner').getByRole('link', { name: 'Pastes' }).click();
+  await opens(page.getByRole('main'), 'New paste');
   report(faults);
   await page.context().close();
 }

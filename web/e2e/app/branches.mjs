@@ -49,7 +49,7 @@ export async function branches({ api, openAs }) {
   await says(ann, 'Branch 3 was created.');
   await line(ann, 3).getByText('Created').waitFor();
   await line(ann, 3).getByRole('button', { name: 'Set as current' }).click();
-  await line(ann, 3).getByRole('alert').getByText('Branch 3 is empty: publish a revision in it first.').waitFor();
+  await line(ann, 3).getByRole('alert').getByText('Branch 3 is empty: publish a version in it first.').waitFor();
   expect(await line(ann, 2).locator('.fault').count(), 0, 'errors at another branch');
   expect((await branchesOf(api, id)).branches, [[1, true, true, null], [2, false, false, 1], [3, false, false, null]], 'the branches');
   await line(ann, 2).getByRole('button', { name: 'Show texts' }).click();

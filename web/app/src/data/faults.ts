@@ -34,16 +34,32 @@ export function faultsByIndex(userErrors: readonly UserFault[], list: string): M
   return found;
 }
 
-// aboutField is what a person reads at a field. For some reasons the messages have words of the API.
+// aboutField is what a person reads at a field.
 function aboutField({ reason, message }: UserFault): string {
   if (reason === 'EMPTY') return 'Fill this in.';
   if (reason === 'REPEATED') return 'This is in the list twice.';
   return sentence(message);
 }
 
-// sentence adds a capital letter and a full stop to a message.
+// word matches a word of a sentence, and no part of an id or a URL.
+const word = (text: string) => new RegExp(`(?<![\\w./:-])${text}(?![\\w/-]|[.:]\\w)`, 'gi');
+
+// words are those of the API that messages have, and what people say.
+const words: [pattern: RegExp, say: string][] = [
+  [word('content'), 'item'],
+  [word('tenant'), 'organisation'],
+  [word('principal'), 'person or group'],
+  [word('principals'), 'people or groups'],
+  [word('revision(s?)'), 'version$1'],
+  [word('locale(s?)'), 'language$1'],
+  [word('token'), 'sign-in'],
+  [word('gateway'), 'server'],
+  [word('a (item|organisation)'), 'an $1'],
+];
+
+// sentence adds a capital letter and a full stop to a message, in the words of people.
 export function sentence(message: string): string {
-  const text = message.trim();
+  const text = words.reduce((all, [pattern, say]) => all.replaceAll(pattern, say), message.trim());
   if (text === '') return 'The server did not give a reason.';
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }

@@ -297,7 +297,8 @@ function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTit
       </div>
       <p className="note-about">
         {locale !== null && `${languageName(locale)}. `}
-        {versionOf(revision.number)}, {author && <>by <To place={{ name: 'library', id: author.id }}><bdi>{author.displayName}</bdi></To>,{' '}</>}
+        {versionOf(revision.number)},{' '}
+        {author && <>by <To place={{ name: 'library', id: author.id }}><bdi>{author.displayName}</bdi></To>, </>}
         <time dateTime={createdAt}>{dateOf(createdAt)}</time>
       </p>
     </>

@@ -20,7 +20,7 @@ export function visibilityMeaning(visibility: LibraryVisibility, tenant: string,
     LOGGEDIN: `Everyone who is signed in to ${tenant}.`,
     PRIVATE: {
       group: 'Only its members, and administrators.',
-      user: 'Only the user, and administrators.',
+      user: 'Only you, and administrators.',
       item: 'Only people it is shared with, and administrators.',
     }[what],
   }[visibility];
