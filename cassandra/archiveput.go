@@ -26,9 +26,9 @@ import (
 const (
 	restoreContent = assignContentCells + `, writers = ?, unsettled = ?, unsettled_titles = ?
  WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	holdContent    = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
-	restoreMember  = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
-	restoreReply   = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
+	holdContent   = `UPDATE content SET seq = ? WHERE content_id = ? AND kind = 0 AND key = '~' IF seq = ?`
+	restoreMember = `UPDATE content SET role = ?, state = ?, mseq = ?, since = ?, left_buckets = ? WHERE content_id = ? AND kind = 1 AND key = ?`
+	restoreReply  = `UPDATE content USING TTL ? SET input_hash = ?, answer = ?, until = ? WHERE content_id = ? AND kind = 2 AND key = ?`
 
 	restorePrincipal      = assignPrincipalCells + `, writers = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`
 	holdPrincipal         = `UPDATE principal SET seq = ? WHERE principal_id = ? AND kind = 0 AND key = '~' IF seq = ?`

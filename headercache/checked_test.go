@@ -24,8 +24,8 @@ func TestChecked_ReturnsTheRowsOfTheMembersAskedFor(t *testing.T) {
 	})
 	for _, members := range [][]principal.ID{{ann, bob}, {ann, "u:acme:cat"}, {ann}, {bob}, {bob, ann}} {
 		for range 2 {
-			rows, err := c.ReadItems(t.Context(), &library.Reading{Owner: members[0], Members: members}, []library.Entry{{Content: item}},
-				new(commit.InFlightSet))
+			es := []library.Entry{{EntryKey: library.EntryKey{Content: item}}}
+			rows, err := c.ReadItems(t.Context(), &library.Reading{Owner: members[0], Members: members}, es, new(commit.InFlightSet))
 			r.Must(err)
 			same := func(m library.Member, p principal.ID) bool { return m.Principal == p && m.Active() == (p == ann) }
 			if !slices.EqualFunc(rows[0].Members, members, same) {

@@ -12,10 +12,10 @@ import (
 // cleanUp is the step after the index updates: it removes what this walk has made obsolete.
 //
 // Only a walk over all member rows removes positions from Unsettled, and only those that the
-// oldest snapshot it used had superseded; likewise titles, if it wrote the entries in their order. Leaving rows
-// are removed when no snapshot that was
-// applied is older than they are: the pages of a walk may be of different seq, so a row may
-// have started to leave after the oldest snapshot was applied. Its own mutation then drops it.
+// oldest snapshot it used had superseded. The same is true for titles, if the walk wrote the entries in
+// their order. Leaving rows are removed by such a walk, when no snapshot that was applied is older than they
+// are: the pages of a walk may be of different seq, so a row may have started to leave after the oldest
+// snapshot was applied. Its own mutation then drops it.
 func (w *walk) cleanUp(ctx context.Context) error {
 	if w.oldest == nil {
 		return nil
