@@ -42,7 +42,7 @@ func (it *item) next(change func(c *library.ContentCommit)) *library.ContentComm
 	c := &library.ContentCommit{ID: it.head.ID, Base: it.head.Seq, Header: it.head, Writer: it.s.entry()}
 	c.Header.Seq++
 	c.Header.MTS = it.s.tick()
-	c.Header.Unsettled = slices.Clone(it.head.Unsettled)
+	c.Header.Unsettled, c.Header.UnsettledTitles = slices.Clone(it.head.Unsettled), slices.Clone(it.head.UnsettledTitles)
 	// Values that a caller leaves here must not be written.
 	c.Header.Writers = nil
 	if change != nil {
@@ -66,11 +66,15 @@ func (it *item) write(change func(c *library.ContentCommit)) {
 
 // applied applies the writes of c to the expected state.
 func (it *item) applied(c *library.ContentCommit) {
-	unsettled, writers := it.head.Unsettled, it.head.Writers
+	unsettled, titles, writers := it.head.Unsettled, it.head.UnsettledTitles, it.head.Writers
 	it.head = c.Header
 	it.head.Unsettled = slices.Clone(unsettled)
 	if c.Supersede != nil {
 		it.head.Unsettled = append(it.head.Unsettled, *c.Supersede)
+	}
+	it.head.UnsettledTitles = slices.Clone(titles)
+	if c.SupersedeTitle != nil {
+		it.head.UnsettledTitles = library.WithSupersededTitle(titles, *c.SupersedeTitle)
 	}
 	it.head.Writers = append(slices.Clone(writers), commit.Writer{Seq: c.Header.Seq, Entry: c.Writer})
 	if n := len(it.head.Writers); n > commit.MaxWriters {
@@ -162,7 +166,7 @@ func (it *item) members(principals ...principal.ID) []library.Member {
 // snapshot returns the index update of principals for the item's present state.
 func (it *item) snapshot(principals ...principal.ID) *library.IndexUpdate {
 	h := it.head
-	h.Unsettled, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.Writers)
+	h.Unsettled, h.UnsettledTitles, h.Writers = slices.Clone(h.Unsettled), slices.Clone(h.UnsettledTitles), slices.Clone(h.Writers)
 	return &library.IndexUpdate{Header: &h, Rows: it.members(principals...)}
 }
 

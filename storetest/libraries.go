@@ -227,9 +227,11 @@ func built(s *env) {
 	isBuilt := func(p principal.ID, want bool) {
 		got, err := s.Libraries.Built(s.ctx, p, library.ByChange)
 		s.ok(err)
+		titles, err := s.Libraries.Built(s.ctx, p, library.ByTitle)
+		s.ok(err)
 		recorded, err := s.Libraries.Recorded(s.ctx, p)
 		s.ok(err)
-		if got != want || recorded != want {
+		if got != want || titles != want || recorded != want {
 			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
 		}
 	}

@@ -38,7 +38,7 @@ type area struct {
 func areas() []area {
 	var all []area
 	for _, as := range [][]area{
-		contentAreas(), commitAreas(), applyIndexAreas(), cleanUpAreas(), libraryAreas(), deletedAreas(), changeAreas(), sharedAreas(),
+		contentAreas(), commitAreas(), applyIndexAreas(), cleanUpAreas(), libraryAreas(), titleAreas(), deletedAreas(), changeAreas(), sharedAreas(),
 		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(), pasteAreas(), feedAreas(),
 		rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
 	} {
