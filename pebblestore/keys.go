@@ -1,13 +1,13 @@
 package pebblestore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"strings"
 	"time"
 
 	"carrel/core/clock"
-	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/paste"
@@ -44,7 +44,8 @@ import (
 //	'j' list                                in-flight list of a process
 //	'k' hash                                id reserved for a creation
 //	'l' owner, bucket, position, content    entry of a library (derived)
-//	'l' owner, bucket+16, title, content    the same in the order of titles (derived)
+//	'l' owner, bucket+16, title, 0x00, content
+//	                                        the same in the order of titles (derived)
 //	'm'                                     note of a copy into this store
 //	'n' host                                next number of a host's id blocks
 //	'O' instant, paste                      paste, by its creation
@@ -216,21 +217,23 @@ func appendBucket(b []byte, owner principal.ID, bucket library.Bucket, o library
 func appendEntryKey(b []byte, owner principal.ID, bucket library.Bucket, k library.EntryKey) []byte {
 	b = appendBucket(b, owner, bucket, k.Order())
 	if k.Title != "" {
-		return append(appendString(b, string(k.Title)), k.Content...)
+		return append(append(append(b, k.Title...), 0), k.Content...) // it contains no zeros
 	}
 	return append(appendInstant(b, k.Position), k.Content...)
 }
 
-// cutEntryKey reads the part of an entry's key that follows the bucket, all but the content. The returned content
-// aliases k.
-func cutEntryKey(k []byte, o library.Order) (at library.EntryKey, content []byte, err error) {
+// cutEntryKey reads the part of an entry's key that follows the bucket. title is empty in the order of the last change.
+// Title and content alias k.
+func cutEntryKey(k []byte, o library.Order) (position clock.Instant, title, content []byte, err error) {
 	if o == library.ByTitle {
-		var title string
-		title, content, err = cutString(k)
-		return library.EntryKey{Title: collation.Key(title)}, content, err
+		title, content, found := bytes.Cut(k, []byte{0})
+		if !found || len(title) == 0 {
+			return 0, nil, nil, errKey
+		}
+		return 0, title, content, nil
 	}
-	at.Position, content, err = cutInstant(k)
-	return at, content, err
+	position, content, err = cutInstant(k)
+	return position, nil, content, err
 }
 
 // appendPair appends a key of two strings: tableShared, tableMembership.

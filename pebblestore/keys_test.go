@@ -81,7 +81,7 @@ func TestKeys_Golden(t *testing.T) {
 		{"entry before 1970", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: -1, Content: c})},
 		{"entry", appendEntryKey(nil, u, principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"entry, public", appendEntryKey(nil, u, principal.Public, library.EntryKey{Position: at, Content: c})},
-		{"entry by title", appendEntryKey(nil, u, principal.Private, library.EntryKey{Title: "\x00\x01t", Content: c})},
+		{"entry by title", appendEntryKey(nil, u, principal.Private, library.EntryKey{Title: "\x01\x02t", Content: c})},
 		{"entry by title, public", appendEntryKey(nil, u, principal.Public, library.EntryKey{Title: "t", Content: c})},
 		{"entry, longer owner", appendEntryKey(nil, u+"/b", principal.Private, library.EntryKey{Position: at, Content: c})},
 		{"copy", []byte{tableCopy}},
@@ -301,12 +301,12 @@ func FuzzRows(f *testing.F) {
 			}},
 			{"entry", func(b []byte) ([]byte, error) {
 				var e library.Entry
-				err := decodeEntry(b, &e)
+				err := decodeEntry(b, library.ByChange, &e)
 				return appendEntry(nil, &e), err
 			}},
 			{"entry by title", func(b []byte) ([]byte, error) {
 				e := library.Entry{EntryKey: library.EntryKey{Title: "t"}}
-				err := decodeEntry(b, &e)
+				err := decodeEntry(b, library.ByTitle, &e)
 				return appendEntry(nil, &e), err
 			}},
 			{"directory", func(b []byte) ([]byte, error) {
@@ -360,9 +360,9 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 			return decodeGroupMember(b, new(principal.GroupMemberRow))
 		}},
 		{"membership", appendMembership(nil, 1, 500), func(b []byte) error { _, _, err := decodeMembership(b); return err }},
-		{"entry", appendEntry(nil, &library.Entry{Role: 1, MTS: 500}), func(b []byte) error { return decodeEntry(b, new(library.Entry)) }},
+		{"entry", appendEntry(nil, &library.Entry{Role: 1, MTS: 500}), func(b []byte) error { return decodeEntry(b, library.ByChange, new(library.Entry)) }},
 		{"entry by title", appendEntry(nil, &byTitle), func(b []byte) error {
-			return decodeEntry(b, &library.Entry{EntryKey: byTitle.EntryKey})
+			return decodeEntry(b, library.ByTitle, new(library.Entry))
 		}},
 		{"directory", appendDirectoryRow(nil, 1, 500), func(b []byte) error { _, _, err := decodeDirectoryRow(b); return err }},
 		{"role", appendRole(nil, 1), func(b []byte) error { _, err := decodeRole(b); return err }},

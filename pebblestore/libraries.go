@@ -85,9 +85,8 @@ func (v *view) newest(p *library.Slice) (*library.EntryKey, error) {
 	if !v.it.Last() {
 		return nil, v.it.Error()
 	}
-	k, content, err := cutEntryKey(v.it.Key()[len(v.key):], library.ByChange)
-	k.Content = library.ContentID(content)
-	return &k, err
+	position, _, content, err := cutEntryKey(v.it.Key()[len(v.key):], library.ByChange)
+	return &library.EntryKey{Position: position, Content: library.ContentID(content)}, err
 }
 
 // sliceBounds sets v.key and v.end to the bounds of the slice.
@@ -105,12 +104,12 @@ func (v *view) sliceBounds(p *library.Slice) {
 	}
 }
 
-// entries reads the slice. The ids of a page share one allocation.
+// entries reads the slice. The titles and ids of a page share one allocation.
 func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 	v.end = appendBucket(v.end[:0], p.Owner, p.Bucket, p.Order)
 	prefix := len(v.end)
 	es := make([]library.Entry, 0, min(p.Limit, 128))
-	ids, ends := v.key[:0], make([]int, 0, cap(es))
+	texts, ends := v.key[:0], make([]int, 0, 2*cap(es))
 	step, ok := v.it.Next, false
 	if p.Ascending {
 		ok = v.it.First()
@@ -118,31 +117,34 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 		step, ok = v.it.Prev, v.it.Last()
 	}
 	for ; ok; ok = step() {
-		k, content, err := cutEntryKey(v.it.Key()[prefix:], p.Order)
+		position, title, content, err := cutEntryKey(v.it.Key()[prefix:], p.Order)
 		if err != nil {
 			return nil, err
 		}
-		e := library.Entry{EntryKey: k}
 		value, err := v.it.ValueAndErr()
 		if err != nil {
 			return nil, err
 		}
-		if err := decodeEntry(value, &e); err != nil {
+		e := library.Entry{EntryKey: library.EntryKey{Position: position}}
+		if err := decodeEntry(value, p.Order, &e); err != nil {
 			return nil, fmt.Errorf("entry of %q in the library of %q: %w", content, p.Owner, err)
 		}
-		ids = append(ids, content...)
-		ends = append(ends, len(ids))
+		texts = append(texts, title...)
+		ends = append(ends, len(texts))
+		texts = append(texts, content...)
+		ends = append(ends, len(texts))
 		es = append(es, e)
 		if len(es) == p.Limit {
 			break
 		}
 	}
-	all, begin := string(ids), 0
+	all, begin := string(texts), 0
 	for i := range es {
-		es[i].Content = library.ContentID(all[begin:ends[i]])
-		begin = ends[i]
+		title, end := ends[2*i], ends[2*i+1]
+		es[i].Title, es[i].Content = collation.Key(all[begin:title]), library.ContentID(all[title:end])
+		begin = end
 	}
-	v.key = ids
+	v.key = texts
 	return es, v.it.Error()
 }
 
@@ -164,7 +166,7 @@ func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.
 		value, found, bad := v.get()
 		if bad == nil && found {
 			es[i].EntryKey = k
-			bad = decodeEntry(value, &es[i])
+			bad = decodeEntry(value, k.Order(), &es[i])
 		}
 		if bad != nil {
 			err = fmt.Errorf("entry of %q in the library of %q: %w", k.Content, owner, bad)
@@ -314,7 +316,7 @@ func (s libraries) dropEntry(owner principal.ID, e *library.BucketEntry) error {
 		return err
 	}
 	stored := library.Entry{EntryKey: e.EntryKey}
-	if err := decodeEntry(value, &stored); err != nil {
+	if err := decodeEntry(value, e.Order(), &stored); err != nil {
 		return err
 	}
 	if stored.MTS != e.MTS {

@@ -142,8 +142,8 @@ func appendEntry(b []byte, e *library.Entry) []byte {
 	return b
 }
 
-// decodeEntry reads the value of an entry of a library, whose place is set.
-func decodeEntry(value []byte, e *library.Entry) error {
+// decodeEntry reads the value of an entry of a library in an order.
+func decodeEntry(value []byte, o library.Order, e *library.Entry) error {
 	if len(value) < 3 || value[0] != rowVersion {
 		return errRow
 	}
@@ -153,12 +153,16 @@ func decodeEntry(value []byte, e *library.Entry) error {
 	}
 	e.Role, e.MTS = library.ContentRole(value[1]), clock.Instant(mts)
 	rest := value[2+n:]
-	if e.Title != "" && len(rest) == 8 {
-		e.TitleHash, rest = binary.BigEndian.Uint64(rest), nil
+	if o == library.ByChange {
+		if len(rest) != 0 {
+			return errRow
+		}
+		return nil
 	}
-	if len(rest) != 0 || e.Title != "" && len(value) != 2+n+8 {
+	if len(rest) != 8 {
 		return errRow
 	}
+	e.TitleHash = binary.BigEndian.Uint64(rest)
 	return nil
 }
 

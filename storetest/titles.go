@@ -88,7 +88,7 @@ func titleSlices(s *env) {
 	slices.SortFunc(sorted, func(a, b library.Entry) int { return a.Compare(b.EntryKey) })
 	for i := range sorted {
 		k := sorted[i].EntryKey
-		keys = append(keys, &sorted[i].EntryKey, &library.EntryKey{Title: k.Title}, &library.EntryKey{Title: k.Title + "\x00"})
+		keys = append(keys, &sorted[i].EntryKey, &library.EntryKey{Title: k.Title}, &library.EntryKey{Title: k.Title + "\x01"})
 	}
 	keys = append(keys, &library.EntryKey{Title: collation.Key("\xff")})
 	for _, b := range []library.Bucket{principal.Private, principal.LoggedIn, principal.Public} {

@@ -22,7 +22,7 @@ const (
 	MaxKey = 512
 )
 
-// Key is what texts are ordered by, byte by byte. It is never empty. Texts that differ may have the same key: those
+// Key is what texts are ordered by, byte by byte. It is never empty and contains no zeros. Texts that differ may have the same key: those
 // whose first characters are equal, or differ only in characters without a place in the order.
 type Key string
 
@@ -41,24 +41,24 @@ func Of(text string) Key {
 	c := collators.Get().(*collator)
 	defer collators.Put(c)
 	c.buffer.Reset()
-	return Key(short(c.KeyFromString(&c.buffer, beginning(text))))
+	return Key(short(c.KeyFromString(&c.buffer, Beginning(text))))
 }
 
 // Hash identifies the part of a text that decides its place. Texts with the same hash have the same key, except by
 // chance: it is a 64-bit FNV-1a hash, which costs a hundredth of Of.
 func Hash(text string) uint64 {
 	h := uint64(14695981039346656037)
-	for _, c := range []byte(beginning(text)) {
+	for _, c := range []byte(Beginning(text)) {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
 	return h
 }
 
 // Same reports whether the same parts of two texts decide their places.
-func Same(a, b string) bool { return beginning(a) == beginning(b) }
+func Same(a, b string) bool { return Beginning(a) == Beginning(b) }
 
-// beginning returns the first maxCharacters characters of a text.
-func beginning(text string) string {
+// Beginning returns the part of a text that decides its place: the first maxCharacters characters.
+func Beginning(text string) string {
 	n := 0
 	for at := range text {
 		if n++; n > maxCharacters {
@@ -88,11 +88,17 @@ func short(key []byte) []byte {
 	tertiary := bytes.TrimRight(key[third:], string(rune(commonTertiary)))
 	levels = append(levels, secondary...)
 	levels = append(append(levels, 0, 0), tertiary...)
-	if len(levels) > MaxKey {
-		levels = levels[:MaxKey]
+	levels = bytes.TrimRight(levels, "\x00")
+	escaped := make([]byte, 0, len(levels)+16)
+	for _, c := range levels {
+		if c <= 1 { // zeros mark the end of a key where something follows it
+			escaped = append(escaped, 1)
+			c++
+		}
+		escaped = append(escaped, c)
 	}
-	if levels = bytes.TrimRight(levels, "\x00"); len(levels) == 0 {
-		return []byte{0}
+	if len(escaped) == 0 {
+		return []byte{1}
 	}
-	return levels
+	return escaped[:min(len(escaped), MaxKey)]
 }

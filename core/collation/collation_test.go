@@ -86,7 +86,7 @@ func TestOf_DecidesByTheFirstCharacters(t *testing.T) {
 	if k := Of(""); k == "" {
 		t.Error("a text has an empty key")
 	}
-	if n := len(Of("The quick brown fox jumps")); n > 60 {
+	if n := len(Of("The quick brown fox jumps")); n > 70 {
 		t.Errorf("an English title of 25 characters has a key of %d bytes", n)
 	}
 }
@@ -102,7 +102,7 @@ func TestKey_IsOfThisVersion(t *testing.T) {
 	for _, text := range inOrder {
 		fmt.Fprintf(sum, "%x ", Of(text))
 	}
-	const want = "ee5d398122be9211"
+	const want = "65eaceaaafade9de"
 	if got := hex.EncodeToString(sum.Sum(nil)[:8]); got != want {
 		t.Errorf("the keys of version %d have the sum %s, not %s: libraries that were built with them must be rebuilt", Version, got, want)
 	}

@@ -39,13 +39,13 @@ const (
 	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
 	// characters.
 	positionStep = 48
-	// titleStep is the same for a Position with a Title, so that the length does not reveal that of a hidden title. Only
+	// titleStep is the same for a Position with a TitleKey, so that the length does not reveal that of a hidden title. Only
 	// long titles need more than one.
 	titleStep     = 4 * positionStep
 	positionHead  = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
 	positionRead  = 1 + 4         // a mark, and the minute in which it was read
 	positionMoved = 1 + 8         // a mark, and Moved
-	positionTitle = 1 + 2         // a mark, and the length of Title
+	positionTitle = 1 + 2         // a mark, and the length of Title or TitleKey
 	// longestID is the longest id of any kind. The longest text of a Position is a name, for
 	// lists ordered by name, followed by such an id.
 	longestID       = 2 + id.MaxTenantLength + 1 + id.MaxNameLength
@@ -98,9 +98,10 @@ const (
 
 	// readMark follows the id if the time of reading follows it. Otherwise padding does.
 	readMark = 1
-	// movedMark follows, in the same way, if Position.Moved does, and titleMark if Position.Title does.
-	movedMark = 2
-	titleMark = 3
+	// movedMark follows, in the same way, if Position.Moved does, and titleMark or titleKeyMark if a title or its key does.
+	movedMark    = 2
+	titleMark    = 3
+	titleKeyMark = 4
 )
 
 // Class identifies viewers that may use each other's cursors. Its values are defined by the domain;
@@ -114,8 +115,10 @@ type Position struct {
 	Order Order
 	At    clock.Instant
 	ID    string
-	// Title is the key of the title in libraries ordered by title; "" in all other connections.
-	Title collation.Key
+	// In libraries ordered by title, Title is the beginning of the title of an item that the viewer sees. For another
+	// place, TitleKey is its key. Both are empty in all other connections.
+	Title    string
+	TitleKey collation.Key
 	// Bound is the newest position that the walk reaches, if Bounded is true.
 	Bounded bool
 	Bound   clock.Instant
@@ -151,18 +154,22 @@ func (p *Position) append(b []byte) []byte {
 		b = append(b, movedMark)
 		b = binary.BigEndian.AppendUint64(b, uint64(p.Moved))
 	}
-	if p.Title != "" {
-		b = append(binary.BigEndian.AppendUint16(append(b, titleMark), uint16(len(p.Title))), p.Title...)
-	}
 	step := positionStep
-	if p.Title != "" {
-		step = titleStep
+	switch {
+	case p.TitleKey != "":
+		b, step = appendTitle(b, titleKeyMark, string(p.TitleKey)), titleStep
+	case p.Title != "":
+		b = appendTitle(b, titleMark, p.Title)
 	}
 	if over := (len(b) - start) % step; over > 0 {
 		var padding [titleStep]byte
 		b = append(b, padding[:step-over]...)
 	}
 	return b
+}
+
+func appendTitle(b []byte, mark byte, title string) []byte {
+	return append(binary.BigEndian.AppendUint16(append(b, mark), uint16(len(title))), title...)
 }
 
 // readPosition decodes the output of append. ok is false for anything else.
@@ -188,12 +195,16 @@ func readPosition(b []byte) (p Position, ok bool) {
 		p.Moved = clock.Instant(binary.BigEndian.Uint64(rest[1:]))
 		rest = rest[positionMoved:]
 	}
-	if len(rest) >= positionTitle && rest[0] == titleMark {
+	if len(rest) >= positionTitle && (rest[0] == titleMark || rest[0] == titleKeyMark) {
 		n := int(binary.BigEndian.Uint16(rest[1:]))
 		if n > len(rest)-positionTitle {
 			return Position{}, false
 		}
-		p.Title = collation.Key(rest[positionTitle : positionTitle+n])
+		if title := string(rest[positionTitle : positionTitle+n]); rest[0] == titleMark {
+			p.Title, p.TitleKey = title, collation.Of(title)
+		} else {
+			p.TitleKey = collation.Key(title)
+		}
 	}
 	return p, true
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
@@ -115,7 +116,7 @@ func (p *page) decode() error {
 	if c.Bounded {
 		p.until, p.moved = &c.Bound, c.Moved
 	}
-	p.from = &library.EntryKey{Position: c.At, Title: c.Title, Content: library.ContentID(c.ID)}
+	p.from = &library.EntryKey{Position: c.At, Title: c.TitleKey, Content: library.ContentID(c.ID)}
 	return nil
 }
 
@@ -211,7 +212,7 @@ func outermost(k *library.EntryKey, ascending bool) *library.EntryKey {
 	switch {
 	case ascending:
 	case k.Title != "":
-		o.Title += "\x00" // the key that follows it
+		o.Title += "\x01" // no other key is between them
 	default:
 		o.Position++
 	}
@@ -226,16 +227,26 @@ type pageEdge struct {
 	unbounded bool
 }
 
-// AppendCursor implements cursor.Cursor.
-func (e *pageEdge) AppendCursor(b []byte) []byte { return e.page.appendCursor(b, e.at, e.unbounded) }
+// AppendCursor implements cursor.Cursor. The cursor of an item that the viewer sees has its title, which is shorter than
+// its key.
+func (e *pageEdge) AppendCursor(b []byte) []byte {
+	return e.page.appendCursor(b, e.at, collation.Beginning(e.OrderTitle), e.unbounded)
+}
 
 // cursor seals a position of the library.
 func (p *page) cursor(at library.EntryKey, unbounded bool) string {
-	return string(p.appendCursor(nil, at, unbounded))
+	return string(p.appendCursor(nil, at, "", unbounded))
 }
 
-func (p *page) appendCursor(b []byte, at library.EntryKey, unbounded bool) []byte {
-	c := cursor.Position{Order: p.order(), At: at.Position, Title: at.Title, ID: string(at.Content), Read: p.ReadAt}
+func (p *page) appendCursor(b []byte, at library.EntryKey, title string, unbounded bool) []byte {
+	c := cursor.Position{Order: p.order(), At: at.Position, ID: string(at.Content), Read: p.ReadAt}
+	switch {
+	case at.Title == "":
+	case title != "":
+		c.Title = title
+	default:
+		c.TitleKey = at.Title
+	}
 	if p.until != nil && !unbounded {
 		c.Bounded, c.Bound, c.Moved = true, *p.until, p.moved
 	}

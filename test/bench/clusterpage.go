@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,38 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 		return fmt.Errorf("the process to be measured said %.100q", child.first)
 	}
 	t.title("The same over HTTP, each request for the next of %d libraries", libraryCount)
-	return child.compareThroughput(ctx, t, first[0], first[1:])
+	if err := child.compareThroughput(ctx, t, first[0], first[1:]); err != nil {
+		return err
+	}
+	return child.compareOrders(ctx, t, first[0], first[1:])
+}
+
+// compareOrders measures pages by last change and by title in turns.
+func (p *process) compareOrders(ctx context.Context, t *table, address string, tokens []string) error {
+	const connections = 16
+	var next atomic.Int64
+	var cpu [2][]time.Duration
+	for round := range clusterTurn + 1 {
+		for i, order := range orderNames {
+			each, err := p.load(ctx, connections, func() (*http.Request, error) {
+				n := int(next.Add(1)) % len(tokens)
+				return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], pageBody(pageSpec{owner: libraryOwner(n), order: order}))
+			}, clusterFor)
+			if err != nil {
+				return err
+			}
+			if round > 0 { // the first one warms up
+				cpu[i] = append(cpu[i], each.cpu)
+			}
+		}
+	}
+	for i := range cpu {
+		slices.Sort(cpu[i])
+	}
+	change, title := cpu[0][clusterTurn/2], cpu[1][clusterTurn/2]
+	t.title("A page by title, compared with that by last change, at %d connections", connections)
+	t.ratio("CPU of the process a page", fmt.Sprintf("%s, %s", micros(change), micros(title)), float64(title)/float64(change), wantedByTitle)
+	return nil
 }
 
 // statementsOfPage returns how many statements a page sends. The scrubber also reads now and then,

@@ -26,6 +26,7 @@ type pageSpec struct {
 	owner      principal.ID
 	after      string // a cursor; empty for the first page
 	descending bool
+	order      string // LAST_MODIFIED by default
 }
 
 // The highest cost of a page, in pages of the floor: in one process, and over HTTP, where
@@ -35,10 +36,15 @@ const (
 	wantedOverNet = 1.35
 )
 
+// orderNames are the orders in the API.
+var orderNames = [...]string{library.ByChange: "LAST_MODIFIED", library.ByTitle: "TITLE"}
+
 const (
 	// wantedFlat is the highest cost of a page deep in a large library, in first pages of a smaller one.
 	wantedFlat = 1.2
 	deepPage   = 5000
+	// wantedByTitle is the highest cost of a page by title, in the same pages by last change.
+	wantedByTitle = 1.1
 )
 
 // measurePages compares a page of a handler written by hand with one of the whole gateway, in one
@@ -56,18 +62,31 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 	if err != nil {
 		return err
 	}
-	at, err := g.cursorBefore(ctx, largeOwner, min(deepPage, o.entries/pageSize-2))
+	changes, err := g.viaEdge(ctx, pageSpec{owner: mediumOwner, order: "LAST_MODIFIED"})
 	if err != nil {
 		return err
 	}
-	deep, err := g.viaEdge(ctx, pageSpec{owner: largeOwner, after: at})
+	titles, err := g.viaEdge(ctx, pageSpec{owner: mediumOwner, order: "TITLE"})
 	if err != nil {
 		return err
+	}
+	var deep [2]func() error
+	for i, order := range library.AllOrders {
+		at, err := g.cursorBefore(ctx, largeOwner, order, min(deepPage, o.entries/pageSize-2))
+		if err != nil {
+			return err
+		}
+		if deep[i], err = g.viaEdge(ctx, pageSpec{owner: largeOwner, after: at, order: orderNames[order]}); err != nil {
+			return err
+		}
 	}
 	all, err := compare(
 		subject{"floor", g.viaFloor(ctx, mediumOwner)},
 		subject{"edge", whole},
-		subject{"deep", deep},
+		subject{"deep", deep[0]},
+		subject{"changes", changes},
+		subject{"titles", titles},
+		subject{"deepTitles", deep[1]},
 	)
 	if err != nil {
 		return err
@@ -82,12 +101,14 @@ func measurePages(ctx context.Context, o *options, t *table) error {
 // printPages prints the costs of a page of the floor, of the gateway, and of one deep in a library.
 func printPages(t *table, all []series, entries int) {
 	t.title("A page of 20 edges with creator, in one process (CPU a page, median of %d rounds in turns)", rounds)
-	floor, edge, deep := all[0], all[1], all[2]
+	floor, edge, deep, changes, titles, deepTitles := all[0], all[1], all[2], all[3], all[4], all[5]
 	text := func(s series) string { return s.micros(cpu).in("%.1f us") }
 	t.figure("floor: a handler written by hand for this page", text(floor))
 	t.ratio("the package edge, with authentication", text(edge), edge.times(floor, cpu), wantedOfFloor)
 	t.ratio(fmt.Sprintf("page %d of a library of %d, compared with page 1 of %d", deepPage, entries, mediumSize),
 		text(deep), deep.times(edge, cpu), wantedFlat)
+	t.ratio("the same page 1 by title, compared with that by last change", text(titles), titles.times(changes, cpu), wantedByTitle)
+	t.ratio(fmt.Sprintf("page %d by title, compared with that by last change", deepPage), text(deepTitles), deepTitles.times(deep, cpu), wantedByTitle)
 	t.figure("allocations: the floor", floor[0].allocated())
 	t.figure("allocations: the package edge", edge[0].allocated())
 }
@@ -162,9 +183,9 @@ func (g *gateway) via(ctx context.Context, viewer principal.ID, body string, che
 }
 
 // cursorBefore returns the cursor after which the n-th page starts.
-func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, n int) (string, error) {
+func (g *gateway) cursorBefore(ctx context.Context, owner principal.ID, order library.Order, n int) (string, error) {
 	size := cursor.MaxPageSize
-	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}}
+	q := library.LibraryQuery{PageArgs: cursor.PageArgs{First: &size}, Order: order}
 	for left := (n - 1) * pageSize; left > 0; left -= size {
 		size = min(cursor.MaxPageSize, left)
 		page, err := g.service.Listing.Library(ctx, &principal.Viewer{User: owner}, owner, q)
@@ -194,8 +215,12 @@ func pageBody(p pageSpec) string {
 	if p.after != "" {
 		variables["after"] = p.after
 	}
-	if p.descending {
-		variables["order"] = map[string]string{"field": "LAST_MODIFIED", "direction": "DESC"}
+	if p.descending || p.order != "" {
+		direction := "ASC"
+		if p.descending {
+			direction = "DESC"
+		}
+		variables["order"] = map[string]string{"field": cmp.Or(p.order, orderNames[0]), "direction": direction}
 	}
 	return string(body(cmp.Or(p.query, pageQuery), variables))
 }
