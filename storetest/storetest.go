@@ -38,7 +38,8 @@ type area struct {
 func areas() []area {
 	var all []area
 	for _, as := range [][]area{
-		contentAreas(), commitAreas(), applyIndexAreas(), cleanUpAreas(), libraryAreas(), titleAreas(), deletedAreas(), changeAreas(), sharedAreas(),
+		contentAreas(), commitAreas(), applyIndexAreas(), cleanUpAreas(), libraryAreas(),
+		titleAreas(), deletedAreas(), changeAreas(), sharedAreas(),
 		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(), pasteAreas(), feedAreas(),
 		rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
 	} {

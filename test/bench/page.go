@@ -108,7 +108,8 @@ func printPages(t *table, all []series, entries int) {
 	t.ratio(fmt.Sprintf("page %d of a library of %d, compared with page 1 of %d", deepPage, entries, mediumSize),
 		text(deep), deep.times(edge, cpu), wantedFlat)
 	t.ratio("the same page 1 by title, compared with that by last change", text(titles), titles.times(changes, cpu), wantedByTitle)
-	t.ratio(fmt.Sprintf("page %d by title, compared with that by last change", deepPage), text(deepTitles), deepTitles.times(deep, cpu), wantedByTitle)
+	t.ratio(fmt.Sprintf("page %d by title, compared with that by last change", deepPage), text(deepTitles), deepTitles.times(deep, cpu),
+		wantedByTitle)
 	t.figure("allocations: the floor", floor[0].allocated())
 	t.figure("allocations: the package edge", edge[0].allocated())
 }
