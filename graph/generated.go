@@ -597,11 +597,7 @@ type PrincipalEdge {
 enum LibraryOrderField {
   "By lastModified, then by id."
   LAST_MODIFIED
-  """
-  By title, then by id. Titles are compared as in a list of names: by the Unicode Collation Algorithm with the root table of CLDR, and numbers by their value,
-  so that "Chapter 2" comes before "Chapter 10". Of very long titles, the first 64 characters count. An item that is renamed while a client reads page by page
-  may come twice or not at all; all others come once.
-  """
+  "By the first 64 characters of the title, as in a list of names (docs/values.md), then by id. An item that is renamed during a walk may come twice or not at all."
   TITLE
 }
 
@@ -661,9 +657,9 @@ type LibraryEdge {
   node: Content!
   "The library owner's role on the item."
   role: ContentRole!
-  "The item's place in an order: edges of one library compare as these texts do, character by character. With it, a client can place an item that has changed. Keys of different server versions may differ."
+  "The item's place in an order: the edges of a library compare like these texts, character by character."
   sortKey(
-    "The field of the order."
+    "The order."
     field: LibraryOrderField! = LAST_MODIFIED
   ): String!
 }

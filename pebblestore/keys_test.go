@@ -360,7 +360,9 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 			return decodeGroupMember(b, new(principal.GroupMemberRow))
 		}},
 		{"membership", appendMembership(nil, 1, 500), func(b []byte) error { _, _, err := decodeMembership(b); return err }},
-		{"entry", appendEntry(nil, &library.Entry{Role: 1, MTS: 500}), func(b []byte) error { return decodeEntry(b, library.ByChange, new(library.Entry)) }},
+		{"entry", appendEntry(nil, &library.Entry{Role: 1, MTS: 500}), func(b []byte) error {
+			return decodeEntry(b, library.ByChange, new(library.Entry))
+		}},
 		{"entry by title", appendEntry(nil, &byTitle), func(b []byte) error {
 			return decodeEntry(b, library.ByTitle, new(library.Entry))
 		}},

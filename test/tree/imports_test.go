@@ -185,7 +185,8 @@ var coreOnly = []string{"cassandra/session"}
 // alsoAllowed lists the libraries that the packages of standard may import.
 var alsoAllowed = []string{
 	"github.com/hashicorp/golang-lru/v2/simplelru",
-	"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+	"golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/collate",
+	"golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 }
 
 // libraries lists which components may import a library, by the prefix of its path, outside tests.
@@ -198,6 +199,7 @@ var libraries = []struct {
 	{"golang.org/x/net/idna", domain},
 	{"golang.org/x/text/cases", domain},
 	{"golang.org/x/text/language", domain},
+	{"golang.org/x/text/collate", []string{"core/collation"}},
 	{"golang.org/x/text/unicode/norm", domain},
 	{"github.com/cockroachdb/pebble/v2", []string{"pebblestore"}},
 	// The bench compares the gateway with a handler that uses the driver itself.
@@ -373,7 +375,8 @@ func TestFiles_HaveOneConcept(t *testing.T) {
 	}
 }
 
-const maxFileBytes = 1 << 20
+// maxFileBytes leaves room for graph/generated.go, which grows with the schema.
+const maxFileBytes = 1_200_000
 
 // machineNames matches names of the machine on which a file was made. The pieces are joined here so
 // that this file does not match.

@@ -9,7 +9,7 @@ import (
 
 // layers are the packages of the domain, lowest first. Each imports only packages of lower layers.
 var layers = [][]string{
-	{"core/fault", "core/lru", "core/naming", "core/urlname"},
+	{"core/collation", "core/fault", "core/lru", "core/naming", "core/urlname"},
 	{"core/clock", "core/id", "core/input", "core/sched"},
 	{"core/claim", "core/commit"},
 	{"core/cursor", "core/journal"},
