@@ -91,7 +91,12 @@ func (s libraries) page(ctx context.Context, p library.Slice) (es []library.Entr
 		r.Stmt = pageOlder
 		r.Args = append(r.Args, int64(from.Position), string(from.Content), p.Limit)
 	}
-	es = make([]library.Entry, 0, min(p.Limit, 128))
+	return s.scanEntries(ctx, r, min(p.Limit, 128))
+}
+
+// scanEntries runs a statement that returns about n entries in the order of the last change.
+func (s libraries) scanEntries(ctx context.Context, r session.Query, n int) (es []library.Entry, built bool, err error) {
+	es = make([]library.Entry, 0, n)
 	var (
 		position, mts int64
 		id            string
@@ -143,7 +148,7 @@ func (s libraries) scanTitles(ctx context.Context, r session.Query, n int) (es [
 }
 
 const (
-	selectEntries = `SELECT position, content_id, mts, role FROM library_by_principal
+	selectEntries = `SELECT position, content_id, mts, role, built FROM library_by_principal
  WHERE principal_id = ? AND bucket = ? AND (position, content_id) IN ?`
 	selectTitles = `SELECT title, content_id, mts, role, title_hash, built FROM library_by_title
  WHERE principal_id = ? AND bucket = ? AND (title, content_id) IN ?`
@@ -182,7 +187,7 @@ func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.
 			at[i] = positionKey{int64(k.Position), string(k.Content)}
 		}
 		r.Stmt, r.Args = selectEntries, []any{string(owner), int8(b), at}
-		found, err = s.entries(ctx, r)
+		found, _, err = s.scanEntries(ctx, r, len(keys))
 	}
 	if err != nil {
 		return nil, err
@@ -194,20 +199,6 @@ func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.
 		}
 	}
 	return es, nil
-}
-
-// entries runs a statement that returns entries in the order of the last change.
-func (s libraries) entries(ctx context.Context, r session.Query) (es []library.Entry, err error) {
-	var (
-		position, mts int64
-		id            string
-		role          int8
-	)
-	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role}, func() {
-		es = append(es, library.Entry{EntryKey: library.EntryKey{Position: clock.Instant(position), Content: library.ContentID(id)},
-			MTS: clock.Instant(mts), Role: library.ContentRole(role)})
-	})
-	return es, err
 }
 
 func keyOr(k *library.EntryKey, otherwise library.EntryKey) library.EntryKey {
