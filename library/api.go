@@ -79,6 +79,8 @@ type LibraryEdge struct {
 	// Position and OrderTitle are the item's places in the orders (Header).
 	Position   clock.Instant
 	OrderTitle string
+	// TitleKey is the key of OrderTitle; "" if it is unknown.
+	TitleKey collation.Key
 
 	SealedCursor cursor.Cursor
 }
@@ -86,7 +88,11 @@ type LibraryEdge struct {
 // SortKey returns a text by which the edges of a library compare, byte by byte, as in an order.
 func (e *LibraryEdge) SortKey(field Order) string {
 	if field == ByTitle {
-		return sortKeyTitle.EncodeToString([]byte(collation.Of(e.OrderTitle))) + "-" + string(e.Node.ID)
+		key := e.TitleKey
+		if key == "" {
+			key = collation.Of(e.OrderTitle)
+		}
+		return sortKeyTitle.EncodeToString([]byte(key)) + "-" + string(e.Node.ID)
 	}
 	return fmt.Sprintf("%016x-%s", uint64(e.Position)^(1<<63), e.Node.ID)
 }

@@ -194,7 +194,7 @@ func (h *Header) Settled() bool { return len(h.Unsettled) == 0 && len(h.Unsettle
 // OrderTitle returns the title by which the item is ordered. It is the item's title, except while a move of the item is
 // deferred.
 func (h *Header) OrderTitle() string {
-	if h.FormerTitle != "" {
+	if h.FormerTitle != "" && h.Position != h.LastModified { // a program that knows no titles may have made the move
 		return h.FormerTitle
 	}
 	return h.Title

@@ -53,6 +53,13 @@ func (s *Service) auditLibraries(ctx context.Context, r *AuditReport, must ledge
 			holds = &holdings{}
 		}
 		for _, o := range library.AllOrders {
+			if o == library.ByTitle { // a store from before there was this order gets it library by library
+				if built, err := s.libraries.Built(ctx, p, o); err != nil {
+					return err
+				} else if !built {
+					continue
+				}
+			}
 			for _, b := range library.AllBuckets {
 				if err := s.auditBucket(ctx, r, p, o, b, holds.entries[b]); err != nil {
 					return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -42,6 +43,8 @@ type rebuildProgress struct {
 	AsOf clock.Instant `json:"asOf"` // when the rebuild started
 	At   clock.Instant `json:"at"`   // when this was stored
 	Step uint64        `json:"-"`    // rises each time that it is stored
+	// Titles is the collation.Version of the entries by title that are restored.
+	Titles int `json:"titles"`
 	// Unrecorded: the record was missing, so every item is read.
 	Unrecorded bool `json:"unrecorded,omitempty"`
 	// After is the item up to which everything is restored. Restored means that everything is.
@@ -72,11 +75,12 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	if err != nil {
 		return nil, err
 	}
-	// If the record was lost meanwhile, it does not name the items that are still to be restored.
-	if kept != nil && kept.Unrecorded == !recorded && asOf < kept.At.Add(rebuildContinued) {
+	// If the record was lost meanwhile, it does not name the items that are still to be restored. A rebuild by a program
+	// with other keys of titles has restored none by these.
+	if kept != nil && kept.Unrecorded == !recorded && kept.Titles == collation.Version && asOf < kept.At.Add(rebuildContinued) {
 		return &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: *kept}, nil
 	}
-	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Unrecorded: !recorded}}
+	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Titles: collation.Version, Unrecorded: !recorded}}
 	if last != nil {
 		r.Before, r.Removed = last.Before, last.Removed
 	} else if r.Before, err = s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32); err != nil {

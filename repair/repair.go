@@ -44,7 +44,7 @@ func (s *Service) repairItem(ctx context.Context, p principal.ID, id library.Con
 				return err
 			}
 		}
-		differs, err := s.differs(ctx, &rows.Header, rows.Members[0])
+		differs, err := s.differs(ctx, &rows.Header, rows.Members[0], false)
 		if err != nil || !differs {
 			return err
 		}
@@ -69,8 +69,8 @@ func (s *Service) repairAll(ctx context.Context, p principal.ID, ids []library.C
 }
 
 // differs reports whether p's library or record differ from the item's header and p's member
-// row, which are of one snapshot.
-func (s *Service) differs(ctx context.Context, h *library.Header, m library.Member) (bool, error) {
+// row, which are of one snapshot. If built is set, an order in which the library is not complete does not count.
+func (s *Service) differs(ctx context.Context, h *library.Header, m library.Member, built bool) (bool, error) {
 	must := library.NoRole
 	if h.State == commit.Live && m.Active() {
 		must = m.Role
@@ -82,9 +82,15 @@ func (s *Service) differs(ctx context.Context, h *library.Header, m library.Memb
 				return false, err
 			}
 			holds := must != library.NoRole && library.InBucket(b, h.Visibility, h.ID, m.Principal)
-			if found != holds || found && (e.Role != must || !e.PlacedBy(h)) {
-				return true, nil
+			if found == holds && (!found || e.Role == must && e.PlacedBy(h)) {
+				continue
 			}
+			if built && o == library.ByTitle {
+				if complete, err := s.libraries.Built(ctx, m.Principal, o); err != nil || !complete {
+					return false, err
+				}
+			}
+			return true, nil
 		}
 	}
 	roles, err := s.libraries.Roles(ctx, m.Principal, []library.ContentID{h.ID})

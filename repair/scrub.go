@@ -221,7 +221,7 @@ func (s *Service) compare(ctx context.Context, id library.ContentID, after princ
 		return nil, nil, err
 	}
 	for _, m := range page.Members {
-		differs, err := s.differs(ctx, &page.Header, m)
+		differs, err := s.differs(ctx, &page.Header, m, true)
 		if err != nil {
 			return nil, nil, err
 		}

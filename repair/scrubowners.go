@@ -136,7 +136,7 @@ func (c *scrubbing) unjustified(ctx context.Context, p principal.ID, id library.
 	if err != nil || lists.MayHide(rows.Header.MTS, c.s.engine.Now()) {
 		return err
 	}
-	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0])
+	differs, err := c.s.differs(ctx, &rows.Header, rows.Members[0], true)
 	if err != nil || !differs {
 		return err
 	}

@@ -1,7 +1,9 @@
 package repair_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"testing"
@@ -61,7 +63,7 @@ func (u *untitled) forget(h *domaintest.Fixture, ps ...principal.ID) {
 
 func titleEntries(h *domaintest.Fixture, p principal.ID, b library.Bucket) (all []library.BucketEntry) {
 	h.T.Helper()
-	q := library.Slice{Owner: p, Bucket: b, Order: library.ByTitle, Ascending: true, Limit: 100}
+	q := library.Slice{Owner: p, Bucket: b, Order: library.ByTitle, Ascending: true, Limit: 1000}
 	es, err := h.Store.Libraries.PageLibrary(h.T.Context(), q)
 	if err != nil {
 		h.T.Fatal(err)
@@ -102,6 +104,10 @@ func TestRebuild_GivesALibraryTheOrderOfTitles(t *testing.T) {
 	h.Quiet()
 	u.forget(h, "u:acme:ann", "u:acme:ben")
 	h.WantTitles(domaintest.As("u:acme:ben"), "u:acme:ann", "c", "a", "b")
+	if n := scrubAll(h); n != 0 {
+		t.Errorf("the scrubber finds %d mismatches in libraries that are not complete by title", n)
+	}
+	h.WantAudited()
 	if u.complete("u:acme:ann") {
 		t.Error("a page by last change rebuilds the library")
 	}
@@ -163,5 +169,34 @@ func TestRepairs_FindWrongTitles(t *testing.T) {
 			}
 			h.WantClean()
 		})
+	}
+}
+
+// TestRebuild_OfAProgramWithoutTitlesStartsAgain: it has restored no entry by title of the items that it has passed.
+func TestRebuild_OfAProgramWithoutTitlesStartsAgain(t *testing.T) {
+	h := newRebuildFixture(t)
+	h.lost.lose(rebuildOwner)
+	h.interrupt(250, false)
+	note := h.progress()
+	other := bytes.Replace(note, []byte(`"titles":1,`), nil, 1)
+	other[7]++ // a later step, which stays
+	var kept struct {
+		AsOf clock.Instant `json:"asOf"`
+	}
+	if err := json.Unmarshal(other[8:], &kept); err != nil || len(other) == len(note) {
+		t.Fatalf("the note is %q, %v", note, err)
+	}
+	if err := h.Store.Libraries.PutRebuildNote(t.Context(), rebuildOwner, kept.AsOf, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Store.Libraries.DropEntries(t.Context(), rebuildOwner, titleEntries(h.Fixture, rebuildOwner, principal.Private)); err != nil {
+		t.Fatal(err)
+	}
+	svc, _ := h.gateway(0)
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(titleEntries(h.Fixture, rebuildOwner, principal.Private)); n != rebuildItems {
+		t.Errorf("%d of %d items have entries by title", n, rebuildItems)
 	}
 }

@@ -19,7 +19,7 @@ const Version = 1
 const (
 	maxCharacters = 64
 	// MaxKey is the length of the longest key, in bytes.
-	MaxKey = 512
+	MaxKey = 1024
 )
 
 // Key is what texts are ordered by, byte by byte. It is never empty and contains no zeros. Texts that differ may have the same key: those

@@ -39,9 +39,9 @@ const (
 	// does not reveal the length of a hidden item's id. A typical cursor has 78 bytes, or 104
 	// characters.
 	positionStep = 48
-	// titleStep is the same for a Position with a TitleKey, so that the length does not reveal that of a hidden title. Only
-	// long titles need more than one.
-	titleStep     = 4 * positionStep
+	// titleStep is the same for a Position with a TitleKey, so that the length does not reveal that of a hidden title: every
+	// one fits into it.
+	titleStep     = 32 * positionStep
 	positionHead  = 1 + 8 + 8 + 1 // order and flag, position, bound, length of the id
 	positionRead  = 1 + 4         // a mark, and the minute in which it was read
 	positionMoved = 1 + 8         // a mark, and Moved

@@ -268,7 +268,7 @@ func (p *page) edges(shown []finding) []*pageEdge {
 		e.Node = &shown[i].rows.Header.Content
 		e.Role = shown[i].rows.Members[0].Role
 		e.Position, e.OrderTitle = shown[i].rows.Header.Position, shown[i].rows.Header.OrderTitle()
-		e.page, e.at = p, shown[i].at
+		e.page, e.at, e.TitleKey = p, shown[i].at, shown[i].at.Title
 		e.SealedCursor = e
 		edges[i] = e
 	}

@@ -1,0 +1,43 @@
+package library
+
+import (
+	"strings"
+	"testing"
+
+	"carrel/core/clock"
+)
+
+// TestHeader_OrderTitleOfAMoveThatWasMade: a program that knows no titles may make a deferred move. The former title then
+// counts no more.
+func TestHeader_OrderTitleOfAMoveThatWasMade(t *testing.T) {
+	h := Header{Content: Content{Title: "b", LastModified: 5}, FormerTitle: "a", Position: 4}
+	if h.OrderTitle() != "a" {
+		t.Errorf("before the move, the item is ordered by %q", h.OrderTitle())
+	}
+	if h.Position = 5; h.OrderTitle() != "b" {
+		t.Errorf("after the move, the item is ordered by %q", h.OrderTitle())
+	}
+}
+
+// TestLibraryEdge_SortKey: keys compare like the edges, in each order.
+func TestLibraryEdge_SortKey(t *testing.T) {
+	edge := func(at clock.Instant, title, id string) *LibraryEdge {
+		return &LibraryEdge{Node: &Content{ID: ContentID(id), Title: "another"}, Position: at, OrderTitle: title}
+	}
+	for o, edges := range map[Order][]*LibraryEdge{
+		ByChange: {edge(-5, "z", "c:t:z"), edge(0, "y", "c:t:y"), edge(9, "x", "c:t:a"), edge(9, "w", "c:t:b"), edge(10, "v", "c:t:0")},
+		ByTitle: {edge(9, "a", "c:t:a"), edge(8, "a", "c:t:b"), edge(7, "a a", "c:t:0"), edge(6, "ab", "c:t:0"), edge(5, "b", "c:t:0"),
+			edge(4, "Chapter 9", "c:t:0"), edge(3, "Chapter 10", "c:t:0")},
+	} {
+		for i, e := range edges[1:] {
+			if a, b := edges[i].SortKey(o), e.SortKey(o); a >= b {
+				t.Errorf("%s: the key %q is not less than %q", o, a, b)
+			}
+		}
+	}
+	e := edge(1, "title", "c:t:a")
+	computed := e.SortKey(ByTitle)
+	if e.TitleKey = (&Header{Content: Content{Title: "title"}}).Key(ByTitle).Title; e.SortKey(ByTitle) != computed || !strings.HasSuffix(computed, "-c:t:a") {
+		t.Errorf("the keys are %q and %q", computed, e.SortKey(ByTitle))
+	}
+}
