@@ -37,7 +37,8 @@ func TestLibraryEdge_SortKey(t *testing.T) {
 	}
 	e := edge(1, "title", "c:t:a")
 	computed := e.SortKey(ByTitle)
-	if e.TitleKey = (&Header{Content: Content{Title: "title"}}).Key(ByTitle).Title; e.SortKey(ByTitle) != computed || !strings.HasSuffix(computed, "-c:t:a") {
+	h := Header{Content: Content{Title: "title"}}
+	if e.TitleKey = h.Key(ByTitle).Title; e.SortKey(ByTitle) != computed || !strings.HasSuffix(computed, "-c:t:a") {
 		t.Errorf("the keys are %q and %q", computed, e.SortKey(ByTitle))
 	}
 }
