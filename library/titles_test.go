@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
+	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // TestHeader_OrderTitleOfAMoveThatWasMade: a program that knows no titles may make a deferred move. The former title then
@@ -40,5 +43,30 @@ func TestLibraryEdge_SortKey(t *testing.T) {
 	h := Header{Content: Content{Title: "title"}}
 	if e.TitleKey = h.Key(ByTitle).Title; e.SortKey(ByTitle) != computed || !strings.HasSuffix(computed, "-c:t:a") {
 		t.Errorf("the keys are %q and %q", computed, e.SortKey(ByTitle))
+	}
+}
+
+// TestDerive_PutsAndDeletesNoKey: with one timestamp, a deletion would win on some stores.
+func TestDerive_PutsAndDeletesNoKey(t *testing.T) {
+	h := Header{Content: Content{ID: "c:t:a", Title: "a", Visibility: principal.LoggedIn}, State: commit.Live, Seq: 9, MTS: 9, Position: 8,
+		Widest: principal.Public, Unsettled: []Superseded{{Position: 7, Widest: principal.Public}}}
+	for at, title := range []string{"b", "a", "c"} {
+		h.UnsettledTitles = append(h.UnsettledTitles, SupersededTitle{At: clock.Instant(at), Title: collation.Of(title), Widest: principal.Public})
+	}
+	for _, m := range []Member{{Principal: "u:t:m", Role: Viewing, Seq: 1}, {Principal: "u:o:m", Role: Viewing, Seq: 1},
+		{Principal: "u:t:m", Seq: 1, Leaving: true}} {
+		var d Derived
+		(&IndexUpdate{Header: &h, All: true}).Derive(&h, m, &d)
+		puts, seen := len(d.Put), map[LibraryKey]bool{}
+		for _, k := range append(d.Put, d.Delete...) {
+			if seen[k] {
+				t.Errorf("%+v: the key %+v is there twice", m, k)
+			}
+			seen[k] = true
+		}
+		// 3 buckets, and in each the present and the former position, and three titles.
+		if len(seen) != 3*5 || m.Leaving != (puts == 0) {
+			t.Errorf("%+v: %d keys, %d of them are put", m, len(seen), puts)
+		}
 	}
 }
