@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"cmp"
 	"time"
 
 	"carrel/core/collation"
@@ -31,23 +30,27 @@ func (st *Store) checkAnswer(h *History, o *Operation, report func(kind, format 
 		return
 	}
 	since := states[made:]
+	renamed := made == 0 || orderTitle(&states[made-1].header) != orderTitle(&since[0].header) ||
+		states[made-1].header.Visibility != since[0].header.Visibility
+	titles := o.kind.ordersTitles() && (renamed || o.kind != opTitle)
 	own := st.struck == 0 && !o.repeated && h.s.now-since[0].at < ownWithin
 	for _, m := range since[0].members {
 		if o.kind.ofMembers() && m.Seq != since[0].header.Seq {
 			continue
 		}
 		if o.complete || own && m.Principal == o.viewer {
-			st.checkFollows(since, o, m.Principal, report)
+			st.checkFollows(since, o, m.Principal, titles, report)
 		}
 	}
 }
 
 // checkFollows checks that a library shows an item as in one of the given states, and not as in an
-// earlier one.
-func (st *Store) checkFollows(since []contentState, o *Operation, owner principal.ID, report func(kind, format string, args ...any)) {
+// earlier one; in the order of titles only if titles is set.
+func (st *Store) checkFollows(since []contentState, o *Operation, owner principal.ID, titles bool,
+	report func(kind, format string, args ...any)) {
 	shown := false
 	for _, c := range st.library(owner).entries {
-		if !c.live || c.entry.Content != o.content || c.entry.Title != "" && !o.kind.ordersTitles() {
+		if !c.live || c.entry.Content != o.content || c.entry.Title != "" && !titles {
 			continue
 		}
 		shown = true
@@ -63,8 +66,7 @@ func (st *Store) checkFollows(since []contentState, o *Operation, owner principa
 // placedBy reports whether an entry is where an item is, in the order of the entry.
 func placedBy(e *library.Entry, h *library.Header) bool {
 	if e.Title != "" {
-		title := cmp.Or(h.FormerTitle, h.Title) // the former one while a move is deferred
-		return e.Title == collation.Of(title) && e.TitleHash == collation.Hash(title)
+		return e.Title == collation.Of(orderTitle(h)) && e.TitleHash == collation.Hash(orderTitle(h))
 	}
 	return e.Position == h.Position
 }

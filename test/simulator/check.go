@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/fault"
 	"carrel/library"
 	"carrel/principal"
@@ -128,6 +129,9 @@ func (r *run) compareRead(w *reader) {
 		r.report(wrongPage, "%v gets a count of %d entries in %v, there are %d", w.view, w.count.Value, w.bucket, n)
 	}
 	for i := range w.pages {
+		if i > 0 && len(w.items()) > 0 && len(w.pages[i].items) == 0 {
+			r.report(wrongPage, "%v reads on page %d that there is more, and then nothing", w.view, i-1)
+		}
 		if w.pages[i].other != (i > 0) {
 			r.report(wrongPage, "%v reads on page %d that there is something before it: %v", w.view, i, w.pages[i].other)
 		}
@@ -144,9 +148,13 @@ func (r *run) expect(w *reader) []library.ContentID {
 		}
 	}
 	slices.SortFunc(found, func(a, b *contentPart) int {
-		return cmp.Or(cmp.Compare(a.header.Position, b.header.Position), cmp.Compare(a.id, b.id))
+		key := cmp.Compare(a.header.Position, b.header.Position)
+		if w.byTitle {
+			key = cmp.Compare(collation.Of(a.header.Title), collation.Of(b.header.Title))
+		}
+		return cmp.Or(key, cmp.Compare(a.id, b.id))
 	})
-	if !w.towardsNewer() {
+	if !w.ascending() {
 		slices.Reverse(found)
 	}
 	ids := make([]library.ContentID, len(found))

@@ -63,6 +63,9 @@ func scenarios() []Scenario {
 	visibility := func(v principal.Visibility) *Operation {
 		return &Operation{kind: opVisibility, viewer: ann, content: item, visibility: v}
 	}
+	renameTo := func(t string, v principal.Visibility) *Operation {
+		return &Operation{kind: opTitle, viewer: ann, content: item, title: t, visibility: v}
+	}
 	share := func(p principal.ID, r library.ContentRole) *Operation {
 		return &Operation{kind: opShare, viewer: ann, content: item, members: rows(library.Member{Principal: p, Role: r})}
 	}
@@ -94,6 +97,14 @@ func scenarios() []Scenario {
 		{Name: "update with a key", op: keyed(title("second"))},
 		{Name: "update widens", op: visibility(principal.Public)},
 		{Name: "update narrows", op: visibility(principal.Private)},
+		{Name: "update without a rename", op: &Operation{kind: opTitle, viewer: ann, content: item, about: "about"}},
+		{Name: "rename back", before: []*Operation{title("second")}, op: title("first")},
+		{Name: "rename to a title of the same place", op: title(titles[1])},
+		{Name: "rename narrows", op: renameTo("second", principal.Private)},
+		{Name: "rename back narrows", before: []*Operation{title("second")}, op: renameTo("first", principal.Private)},
+		{Name: "rename back of a hot item", before: []*Operation{title("second")}, op: title("first"), tune: hot},
+		{Name: "share of a hot item whose rename is deferred", before: []*Operation{title("second"), title("third")},
+			op: share(cid, library.Viewing), tune: hot},
 		{Name: "update of a hot item", before: []*Operation{title("second")}, op: title("third"), tune: hot},
 		{Name: "update narrows a hot item", before: []*Operation{title("second"), visibility(principal.Public)},
 			op: visibility(principal.Private), tune: hot},

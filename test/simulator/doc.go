@@ -13,7 +13,8 @@
 // administrator of t. Some of them are members of a group; in some schedules a second group is
 // nested in the first one, or contains it. One or two items exist at the start; others are created
 // or imported (world.go). Clients make a few operations each: they create, change, share, import,
-// remove and delete, change groups and names, and read libraries in every order and direction.
+// remove and delete, change groups and names, and read libraries in every order and direction. Titles
+// are few, so that they come back.
 // In many schedules they also try what they have no right to, send a version that is not the
 // current one, transfer an item to somebody else, or repeat an operation with an idempotency
 // key (plan.go, operation.go, clients.go, reader.go). Some follow libraries (follower.go). At

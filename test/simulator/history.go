@@ -218,12 +218,12 @@ func (h *History) made(o *Operation) int {
 	n := 0
 	switch o.kind {
 	case opTitle, opCreate, opImport:
-		before := ""
+		var before library.Content
 		for _, s := range h.of(o.content).states {
-			if s.header.Title == o.title && before != o.title {
+			if s.op == o && (s.header.Title != before.Title || describes(&s.header.Content) != describes(&before)) {
 				n++
 			}
-			before = s.header.Title
+			before = s.header.Content
 		}
 	case opDeleteUser, opDeleteGroup:
 		before := commit.Live
@@ -303,7 +303,8 @@ func (s *contentState) wanted(o *Operation) bool {
 	}
 	switch o.kind {
 	case opTitle, opCreate, opImport:
-		return h.Title == o.title
+		return (o.title == "" || h.Title == o.title) && (o.about == "" || describes(&h.Content) == o.about) &&
+			(o.kind != opTitle || o.visibility == 0 || h.Visibility == o.visibility)
 	case opMove:
 		return h.CanonicalURL == o.unique
 	case opVisibility:
@@ -359,6 +360,14 @@ func mayEnd(h *library.Header, op *Operation) error {
 	return fmt.Errorf("deleted by %v", op)
 }
 
+// describes returns the description of an item, "" if there is none.
+func describes(c *library.Content) string {
+	if c.Description == nil {
+		return ""
+	}
+	return *c.Description
+}
+
 // follows checks one step of a live item.
 func follows(before, after *contentState) error {
 	a, b, o := &before.header, &after.header, after.op
@@ -366,14 +375,17 @@ func follows(before, after *contentState) error {
 	if err != nil {
 		return nil // checkPages reports it
 	}
-	visible := shown || a.Title != b.Title || a.Visibility != b.Visibility
+	visible := shown || a.Title != b.Title || describes(&a.Content) != describes(&b.Content) || a.Visibility != b.Visibility
 	if visible != (b.Version == a.Version+1) || visible != (b.LastModified > a.LastModified) || !visible && b.Version != a.Version {
 		return fmt.Errorf("version %d to %d, last modified %d to %d, changed: %v", a.Version, b.Version, a.LastModified, b.LastModified, visible)
 	}
 	if a.Title != b.Title && !shown && (o == nil || o.kind != opTitle || b.Title != o.title) {
 		return fmt.Errorf("title %q to %q by %v", a.Title, b.Title, o)
 	}
-	if a.Visibility != b.Visibility && (o == nil || o.kind != opVisibility || b.Visibility != o.visibility) {
+	if about := describes(&b.Content); about != describes(&a.Content) && (o == nil || o.kind != opTitle || about != o.about) {
+		return fmt.Errorf("described as %q by %v", about, o)
+	}
+	if a.Visibility != b.Visibility && (o == nil || o.kind != opVisibility && o.kind != opTitle || b.Visibility != o.visibility) {
 		return fmt.Errorf("visibility %v to %v by %v", a.Visibility, b.Visibility, o)
 	}
 	if a.CanonicalURL != b.CanonicalURL && (o == nil || o.kind != opMove || b.CanonicalURL != o.unique) {

@@ -102,13 +102,14 @@ const (
 // Operation is one call of a client, with its answer.
 type Operation struct {
 	kind       opKind
-	n          int // its number, which is part of the titles that it writes
+	n          int // its number
 	viewer     principal.ID
 	content    library.ContentID
 	group      principal.ID // or the user that it concerns
 	title      string
-	unique     string // the URL or e-mail address that it gives to its item or user; "" is none
-	visibility principal.Visibility
+	about      string               // the description that opTitle sets; "" leaves it, like title
+	unique     string               // the URL or e-mail address that it gives to its item or user; "" is none
+	visibility principal.Visibility // of opTitle: 0 leaves it
 	expires    clock.Instant
 	members    []library.Member // wanted rows; NoRole takes out
 	groupRows  []principal.GroupMemberRow
@@ -130,8 +131,8 @@ type Operation struct {
 func (o *Operation) String() string {
 	s := fmt.Sprintf("#%d %s %s by %s", o.n, o.kind, o.content, o.viewer)
 	switch o.kind {
-	case opVisibility:
-		s += " " + o.visibility.String()
+	case opTitle, opVisibility:
+		s += fmt.Sprintf(" %q %q %v", o.title, o.about, o.visibility)
 	case opShare, opMembers, opRemove, opCreate, opImport, opImportMembers:
 		s += fmt.Sprint(" ", o.members)
 	case opGroup:
@@ -193,8 +194,17 @@ func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.Cont
 	v := &principal.Viewer{User: o.viewer, GlobalAdmin: o.kind >= opRebuild && !o.kind.imports()}
 	switch o.kind {
 	case opTitle:
-		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Title: input.Some(&o.title),
-			ExpectedVersion: o.expected, IdempotencyKey: o.key})
+		in := library.UpdateContent{ID: string(o.content), ExpectedVersion: o.expected, IdempotencyKey: o.key}
+		if o.title != "" {
+			in.Title = input.Some(&o.title)
+		}
+		if o.visibility != 0 {
+			in.Visibility = input.Some(&o.visibility)
+		}
+		if o.about != "" {
+			in.Description = input.Some(&o.about)
+		}
+		return svc.Library.UpdateContent(ctx, v, in)
 	case opVisibility:
 		return svc.Library.UpdateContent(ctx, v, library.UpdateContent{ID: string(o.content), Visibility: input.Some(&o.visibility),
 			ExpectedVersion: o.expected, IdempotencyKey: o.key})

@@ -66,7 +66,15 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	}
 	switch o.kind {
 	case opTitle:
-		o.title = "title-" + string(rune('0'+o.n))
+		if s.chance(512) {
+			o.about = "about " + string(rune('0'+o.n))
+		}
+		if o.about == "" || s.chance(512) {
+			o.title = someTitle(s)
+		}
+		if s.chance(100) {
+			o.visibility = principal.Visibility(1 + s.pick(3))
+		}
 	case opVisibility:
 		o.visibility = principal.Visibility(1 + s.pick(3))
 	case opExpire:
@@ -84,11 +92,11 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.viewer = bob
 		o.members = []library.Member{{Principal: bob}}
 	case opCreate:
-		o.content, o.title, o.visibility = later, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
+		o.content, o.title, o.visibility = later, someTitle(s), principal.Visibility(1+s.pick(3))
 		o.members = w.rows(s, 0)
 		w.contents = append(w.contents, later)
 	case opImport:
-		o.content, o.title, o.visibility = old, "title-"+string(rune('0'+o.n)), principal.Visibility(1+s.pick(3))
+		o.content, o.title, o.visibility = old, someTitle(s), principal.Visibility(1+s.pick(3))
 		o.members = putMembers(w.rows(s, 0), []library.Member{{Principal: ann, Role: library.Manages}})
 		o.expires = clock.Of(epoch.Add(time.Duration(s.pick(60)) * time.Minute)) // its last modification
 		w.contents = append(w.contents, old)
@@ -116,6 +124,12 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.content, o.group, o.title = "", club, "name"+string(rune('a'+o.n))
 	}
 }
+
+// titles are few, so that they come back. The first is that of items at the start; the second is at the same place in the
+// order of titles.
+var titles = [...]string{"first", "fir\u00adst", "Fourth 4", "fourth 10"}
+
+func someTitle(s *Scheduler) string { return titles[s.pick(len(titles))] }
 
 // joiner returns a principal that may be added to a group, or removed. It may be another group.
 func (w *world) joiner(s *Scheduler, group principal.ID) principal.ID {

@@ -82,7 +82,13 @@ func (r *run) countWalk(w *reader) {
 	} else {
 		way += " forward"
 	}
+	if w.byTitle {
+		way += " by title"
+	}
 	r.m.reached("walk " + way)
+	if w.filtered {
+		r.m.reached("walk with a filter")
+	}
 	if w.shared {
 		r.m.reached("walk with includeShared")
 	}

@@ -19,7 +19,8 @@ func TestCopies_AreReached(t *testing.T) {
 		"copy served": 800, "copy refused": 200, "no copy": 1000, "updateTitle done": 400, "updateVisibility done": 300,
 		"copy of a principal served": 3000, "copy of a principal refused": 400, "updateUser done": 300, "deleteUser done": 50,
 		"setExpiry done": 100, "setMembers done": 200, "remove done": 50, "delete done": 100, "page with an expired item to hide": 5,
-		"move of a hot item after another": 30, "walk descending forward": 1000, "walk ascending forward": 500,
+		"move of a hot item after another": 30, "walk descending forward": 600, "walk ascending forward": 300,
+		"walk ascending forward by title": 200,
 	} {
 		if m.Reached[what] < least {
 			t.Errorf("%s: %d times in %d schedules, want at least %d", what, m.Reached[what], sample, least)
@@ -74,9 +75,14 @@ func TestWorld_IsReached(t *testing.T) {
 		"import done":                       10,
 		"importMembers done":                10,
 		"walk ascending forward":            50,
-		"walk ascending backward":           50,
+		"walk ascending backward":           30,
 		"walk descending forward":           50,
-		"walk descending backward":          50,
+		"walk descending backward":          30,
+		"walk ascending forward by title":   25,
+		"walk ascending backward by title":  25,
+		"walk descending forward by title":  25,
+		"walk descending backward by title": 25,
+		"walk with a filter":                20,
 		"walk with includeShared":           20,
 		"walk with count":                   10,
 		"walk of an administrator":          20,

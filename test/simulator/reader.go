@@ -1,11 +1,13 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/library"
@@ -45,8 +47,11 @@ func (p *shownPrincipal) of(s *principalState) bool {
 
 // shownItem is what a page has shown of an item.
 type shownItem struct {
-	node library.Content
-	role library.ContentRole // of the library's owner
+	node  library.Content
+	role  library.ContentRole // of the library's owner
+	at    clock.Instant
+	title string        // by which it is ordered
+	place collation.Key // in the order of titles: of its cursor
 }
 
 // of reports whether this is what a page shows of a state.
@@ -55,15 +60,16 @@ func (i *shownItem) of(owner principal.ID) func(*contentState) bool {
 		a, b := &i.node, &s.header
 		return a.Title == b.Title && a.Visibility == b.Visibility && a.Version == b.Version && a.LastModified == b.LastModified &&
 			a.CanonicalURL == b.CanonicalURL && (a.ExpiresAt == nil) == (b.ExpiresAt == nil) &&
-			(a.ExpiresAt == nil || *a.ExpiresAt == *b.ExpiresAt) && i.role == s.role(owner)
+			(a.ExpiresAt == nil || *a.ExpiresAt == *b.ExpiresAt) && i.role == s.role(owner) &&
+			i.at == b.Position && i.title == orderTitle(b) && describes(a) == describes(&b.Content)
 	}
 }
 
 // reader walks through a library, page by page, in one of the orders and directions.
 type reader struct {
 	view
-	// descending is newest first; backward pages with last and before.
-	descending, backward bool
+	// descending is newest first, or by title from the last one; backward pages with last and before.
+	byTitle, descending, backward bool
 	// counts: the reader requests the number of entries of the bucket.
 	counts bool
 	pages  []readPage
@@ -78,14 +84,18 @@ type reader struct {
 	calm []library.ContentID
 }
 
+// ascending reports whether the walk goes to newer entries, or to greater titles.
+func (r *reader) ascending() bool { return r.descending == r.backward }
+
 // towardsNewer reports whether the walk goes to newer entries: then its cursors contain a
 // bound.
-func (r *reader) towardsNewer() bool { return r.descending == r.backward }
+func (r *reader) towardsNewer() bool { return r.ascending() && !r.byTitle }
 
 // drawOrder draws the order and direction in which a reader walks, and what else it requests.
 func (r *reader) drawOrder(s *Scheduler) {
 	r.descending, r.backward = s.chance(600), s.chance(300)
 	r.shared, r.counts = s.chance(128), s.chance(64)
+	r.byTitle, r.filtered = s.chance(400), s.chance(64)
 	if s.chance(128) {
 		r.viewer, r.admin = boss, true
 	}
@@ -94,6 +104,12 @@ func (r *reader) drawOrder(s *Scheduler) {
 // query returns the page that a client requests next.
 func (r *reader) query(size int) library.LibraryQuery {
 	q := library.LibraryQuery{Descending: r.descending, IncludeShared: r.shared, OtherSide: r.counts}
+	if r.byTitle {
+		q.Order = library.ByTitle
+	}
+	if text := filterText; r.filtered {
+		q.Filter = &library.LibraryFilter{Text: &text}
+	}
 	if r.backward {
 		q.Last, q.Before = &size, r.next
 	} else {
@@ -138,7 +154,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 		shown.end = p.a.s.steps
 		for _, e := range conn.Edges {
 			shown.items = append(shown.items, e.Node.ID)
-			shown.shown = append(shown.shown, shownItem{*e.Node, e.Role})
+			shown.shown = append(shown.shown, shownItem{*e.Node, e.Role, e.Position, e.OrderTitle, r.open(p, conn.Bucket, e.Cursor()).Title})
 		}
 		next := conn.PageInfo.EndCursor()
 		shown.more, shown.other = conn.PageInfo.HasNextPage, conn.PageInfo.HasPreviousPage
@@ -148,7 +164,7 @@ func (r *reader) read(ctx context.Context, p *process, size int) error {
 			next = conn.PageInfo.StartCursor()
 			shown.more, shown.other = shown.other, shown.more
 		}
-		shown.unbounded = shown.more && r.towardsNewer() && next != nil && r.unbounded(p, conn.Bucket, *next)
+		shown.unbounded = shown.more && r.towardsNewer() && next != nil && !r.open(p, conn.Bucket, *next).Bounded
 		p.c.st.tracef("%s shows %v: %v in steps %d to %d, more: %v", p.a.name, r.view, shown.items, shown.start, shown.end, shown.more)
 		r.pages = append(r.pages, shown)
 		r.next = next
@@ -188,15 +204,21 @@ func readPeople(ctx context.Context, p *process, v *principal.Viewer) ([]shownPr
 	return people, nil
 }
 
-// unbounded reports whether a cursor has no bound.
-func (r *reader) unbounded(p *process, bucket library.Bucket, sealed string) bool {
+// open opens a cursor of the walk.
+func (r *reader) open(p *process, bucket library.Bucket, sealed string) cursor.Position {
 	order := cursor.Ascending
 	if r.descending {
 		order = cursor.Descending
 	}
+	if r.byTitle {
+		order += cursor.TitleAscending - cursor.Ascending
+	}
 	position, err := p.svc.Library.Seals.Open(cursor.Binding(cursor.OfLibrary, library.ClassOf(bucket, r.shared), string(r.owner)),
 		order, sealed)
-	return err == nil && !position.Bounded
+	if err != nil {
+		panic(err) // it was sealed a moment ago
+	}
+	return position
 }
 
 // items returns what the walk showed, in its order.
@@ -206,6 +228,23 @@ func (r *reader) items() []library.ContentID {
 		all = append(all, p.items...)
 	}
 	return all
+}
+
+// shown returns what the walk showed of the items.
+func (r *reader) shown() []shownItem {
+	var all []shownItem
+	for _, p := range r.pages {
+		all = append(all, p.shown...)
+	}
+	return all
+}
+
+// compareTitles compares two items in the order of titles in which the reader walks.
+func (r *reader) compareTitles(a, b shownItem) int {
+	if !r.ascending() {
+		a, b = b, a
+	}
+	return cmp.Or(cmp.Compare(collation.Of(a.title), collation.Of(b.title)), cmp.Compare(a.node.ID, b.node.ID))
 }
 
 // last returns the step at which the walk ended.
@@ -220,6 +259,9 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 		for i, id := range p.items {
 			if slices.Contains(p.items[:i], id) {
 				report(wrongPage, "%v saw %s twice on one page", p.view, id)
+			}
+			if s := p.shown[i]; r.byTitle && s.place != collation.Of(s.title) {
+				report(wrongPage, "%v saw %s at another place than that of its title: %+v", p.view, id, s)
 			}
 			if !h.mayHaveSeen(&p, id) {
 				report(wrongPage, "%v saw %s in steps %d to %d, when it was not allowed to see it", p.view, id, p.start, p.end)
@@ -238,8 +280,11 @@ func (r *reader) check(h *History, report func(kind, format string, args ...any)
 	}
 	for i, id := range all {
 		if slices.Contains(all[:i], id) && !h.mayComeAgain(r, id) {
-			report(wrongPage, "%v saw %v in one walk (descending %v, backward %v)", r.view, all, r.descending, r.backward)
+			report(wrongPage, "%v saw %v in one walk (by title %v, descending %v, backward %v)", r.view, all, r.byTitle, r.descending, r.backward)
 		}
+	}
+	if r.byTitle && !slices.IsSortedFunc(r.shown(), r.compareTitles) {
+		report(wrongPage, "%v saw the titles in another order (descending %v, backward %v): %+v", r.view, r.descending, r.backward, r.shown())
 	}
 }
 
@@ -260,13 +305,17 @@ func (r *reader) checkPeople(h *History, report func(kind, format string, args .
 // that another process plans before the walk and decides during it, can make it do so. Towards older
 // entries it may on a store without read repair, if a page has shown a state that a quorum of the
 // replicas did not have until a later page began: that page may read the former state, at its
-// position.
+// position. By title it may if the item is renamed meanwhile.
 func (h *History) mayComeAgain(r *reader, id library.ContentID) bool {
-	if !r.towardsNewer() {
+	states := h.of(id).during(r.pages[0].start, r.last())
+	switch {
+	case r.byTitle:
+		former := orderTitle(&states[0].header)
+		return slices.ContainsFunc(states[1:], func(s contentState) bool { return orderTitle(&s.header) != former })
+	case !r.towardsNewer():
 		return !h.monotonic && h.mayBeReadBackwards(r, id)
 	}
 	bound := h.newest(r.pages[0].start)
-	states := h.of(id).during(r.pages[0].start, r.last())
 	return slices.ContainsFunc(states[1:], func(s contentState) bool { return s.header.Position <= bound })
 }
 

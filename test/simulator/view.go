@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"carrel/core/commit"
@@ -15,6 +17,7 @@ type view struct {
 	viewer, owner principal.ID // no viewer: anonymous
 	admin         bool         // the viewer administers its tenant
 	shared        bool         // includeShared
+	filtered      bool         // by filterText
 }
 
 func (s view) String() string {
@@ -25,7 +28,18 @@ func (s view) String() string {
 	if s.shared {
 		how += " with includeShared"
 	}
+	if s.filtered {
+		how += " with a filter"
+	}
 	return fmt.Sprintf("%q%s in the library of %s", s.viewer, how, s.owner)
+}
+
+// filterText is what filtered pages search for: the beginning of the titles that have it.
+const filterText = "fourth"
+
+// matches reports whether an item in a state is not filtered out.
+func (s view) matches(h *library.Header) bool {
+	return !s.filtered || strings.HasPrefix(strings.ToLower(h.Title), filterText)
 }
 
 // clockSlack is how far the clock of a process may go back while it reads.
@@ -45,7 +59,7 @@ func (h *History) mayHaveSeenAs(p *readPage, id library.ContentID, as func(*cont
 	}
 	for i := range states {
 		st := &states[i]
-		if !as(st) || st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
+		if !as(st) || !p.matches(&st.header) || st.header.State != commit.Live || st.role(p.owner) == library.NoRole || st.expired(p.from) {
 			continue
 		}
 		if h.sees(p, st, states[i:]) {
@@ -63,7 +77,7 @@ func (s *contentState) expired(clock time.Time) bool {
 }
 
 // mustHaveSeen reports whether the item was unchanged, and had to be shown, from the first page
-// of a walk to the last.
+// of a walk to the last. By title, also an item that was changed but stayed at its place.
 func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 	all := readPage{view: r.view, start: r.pages[0].start, end: r.last()}
 	for _, p := range h.principals {
@@ -71,8 +85,19 @@ func (h *History) mustHaveSeen(r *reader, id library.ContentID) bool {
 			return false
 		}
 	}
-	return len(h.of(id).during(all.start, all.end)) == 1 && h.mayHaveSeen(&all, id)
+	states := h.of(id).during(all.start, all.end)
+	if len(states) == 1 {
+		return h.mayHaveSeen(&all, id)
+	}
+	// With includeShared the entries may be in another library after the change.
+	return r.byTitle && !r.shared && h.alive(r.owner, all.start, all.end) && !slices.ContainsFunc(states, func(s contentState) bool {
+		return s.header.State != commit.Live || s.header.ExpiresAt != nil || s.role(r.owner) == library.NoRole || !r.matches(&s.header) ||
+			orderTitle(&s.header) != orderTitle(&states[0].header) || !h.sees(&all, &s, []contentState{s})
+	})
 }
+
+// orderTitle returns the title by which an item is ordered: the former one while a move is deferred.
+func orderTitle(h *library.Header) string { return cmp.Or(h.FormerTitle, h.Title) }
 
 // sees implements docs/visibility.md for libraries. The owner, or the members of the group that is
 // the owner, see all items; an administrator of the tenant, those that it may see itself; users of

@@ -113,6 +113,36 @@ var protocol = []Ablation{
 				"case b <= h.Widest && (!commit.Ablated(\"unmoved-last-visibility\") || b <= h.Visibility):\n" +
 					"\t\t\td.Delete = append(d.Delete, LibraryKey{b, h.Key(ByChange)})"},
 		}},
+	{"superseded-title-stays", "entries under superseded titles are not deleted", Libraries, []Patch{
+		{"library/derive.go", "if b <= u.Widest && !slices", `if b <= u.Widest && !commit.Ablated("superseded-title-stays") && !slices`},
+	}},
+	{"current-title-deleted", "a superseded title is deleted although it is the current one again", Libraries, []Patch{
+		{"library/derive.go", "!slices.Contains(d.Put, key) &&", `(commit.Ablated("current-title-deleted") || !slices.Contains(d.Put, key)) &&`},
+	}},
+	{"narrowing-keeps-title", "a title that fewer readers see is not superseded", Libraries, []Patch{
+		{"library/itemchange.go", "if !renamed && after.Visibility >= h.Visibility {",
+			`if !renamed && (after.Visibility >= h.Visibility || commit.Ablated("narrowing-keeps-title")) {`},
+	}},
+	{"title-last-visibility", "a superseded title is deleted from the buckets of its last visibility only", Libraries, []Patch{
+		{"library/itemchange.go", "if u.Title == c.SupersedeTitle.Title {",
+			`if u.Title == c.SupersedeTitle.Title && !commit.Ablated("title-last-visibility") {`},
+	}},
+	{"titles-by-title", "a cleanup removes a superseded title whatever state has superseded it", Libraries, []Patch{
+		{"library/cleanup.go", "	cleanup.Titles = titlesOf(w.oldest.UnsettledTitles)",
+			"	cleanup.Titles = w.s.ablatedTitles(ctx, w.entry.Content, w.oldest.UnsettledTitles)"},
+	}},
+	{"move-cleans-up-titles", "a walk that does not write the order of titles cleans up titles", Libraries, []Patch{
+		{"library/cleanup.go", "	if w.entry.All {", "	if w.entry.All || commit.Ablated(\"move-cleans-up-titles\") {"},
+	}},
+	{"move-drops-leaving", "a walk that does not write the order of titles drops the rows of former members", Libraries, []Patch{
+		{"library/walk.go", "case m.Leaving && w.entry.All:", `case m.Leaving && (w.entry.All || commit.Ablated("move-drops-leaving")):`},
+	}},
+	{"deferred-titles-forgotten", "a deferred move does not write the order of titles for the change that it follows", Libraries, []Patch{
+		{"library/hot.go", "e.All = e.All || all\n", "e.All = e.All || all && !commit.Ablated(\"deferred-titles-forgotten\")\n"},
+	}},
+	{"title-anywhere", "a page by title shows an entry whatever the title of its item is", Libraries, []Patch{
+		{"library/content.go", "return e.TitleHash ==", `return commit.Ablated("title-anywhere") || e.TitleHash ==`},
+	}},
 	{"former-name-forgotten", "a change of name leaves the rows of the former name in the directory", Libraries, []Patch{
 		{"principal/finish.go", "\treturn s.Upkeep.ApplyDirectory(ctx, h, e.Former)\n",
 			"\tif commit.Ablated(\"former-name-forgotten\") {\n\t\te.Former = \"\"\n\t}\n\treturn s.Upkeep.ApplyDirectory(ctx, h, e.Former)\n"},

@@ -39,6 +39,10 @@ var copies = []Ablation{
 	{"entry-mts-ignored", "a copy serves an entry that a later state has written", Copies, []Patch{
 		{"headercache/checked.go", "e.mts < es[i].MTS", "e.mts < ablatedMTS(es[i].MTS)"},
 	}},
+	{"title-unconfirmed", "a copy serves an entry in the order of titles, which not every state writes", Copies, []Patch{
+		{"headercache/checked.go", "if set != nil && len(es) > 0 && es[0]",
+			`if set != nil && len(es) > 0 && !commit.Ablated("title-unconfirmed") && es[0]`},
+	}},
 	{"flight-ignored", "a copy serves although a change of its item is in flight", Copies, []Patch{
 		{"headercache/checked.go", "set != nil && set.Has(commit.Content, e.id)",
 			"set != nil && !commit.Ablated(\"flight-ignored\") && set.Has(commit.Content, e.id)"},

@@ -2,7 +2,9 @@ package library
 
 import (
 	"context"
+	"slices"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 )
 
@@ -84,6 +86,17 @@ func ablatedUnsettled(unsettled []Superseded) []Superseded {
 		return unsettled[len(unsettled)-1:]
 	}
 	return unsettled
+}
+
+// ablatedTitles takes the present states that superseded titles for those that a walk has seen.
+func (s *Service) ablatedTitles(ctx context.Context, id ContentID, titles []SupersededTitle) []clock.Instant {
+	rows, err := s.contents.Read(ctx, id, ContentQuery{Serial: true})
+	if err != nil || !commit.Ablated("titles-by-title") {
+		return titlesOf(titles)
+	}
+	return titlesOf(slices.DeleteFunc(slices.Clone(rows.Header.UnsettledTitles), func(u SupersededTitle) bool {
+		return !slices.ContainsFunc(titles, func(t SupersededTitle) bool { return t.Title == u.Title })
+	}))
 }
 
 // ablatedRemovedFrom takes the buckets that entries are deleted from for those that an item was
