@@ -11,11 +11,14 @@ import (
 	"carrel/principal"
 )
 
+// titles are those of items, in the order of libraries by title.
+var titles = []string{"a", "a 9", "A 10", "b", "c", "É-b"}
+
 func (g *game) title() string {
 	if g.rarely(25) {
 		return ""
 	}
-	return one(g, []string{"a", "b", "c", "É-b"})
+	return one(g, titles)
 }
 
 // text draws good or other, sometimes nil, and rarely bad.

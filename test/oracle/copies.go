@@ -76,7 +76,7 @@ func (g *game) readAgain() {
 	owner := one(g, []principal.ID{g.users[0], g.users[0], g.groups[0]})
 	v := g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })
 	// With permissions, more than the owner's role counts, and headers are read.
-	q := library.LibraryQuery{Descending: g.rarely(2), IncludeShared: g.rarely(2), OtherSide: true}
+	q := library.LibraryQuery{Order: g.order(), Descending: g.rarely(2), IncludeShared: g.rarely(2), OtherSide: true}
 	g.readLibrary(v, owner, q, g.rarely(2), 20)
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -17,7 +18,7 @@ func (g *game) readSomething() {
 	owner := one(g, slices.Concat(g.users, g.groups))
 	v := g.viewer(func(v viewer) bool { return g.w.sees(v, owner) })
 	q := library.LibraryQuery{
-		Descending: g.rarely(2), IncludeShared: g.rarely(2), WithPermissions: g.rarely(2), OtherSide: true,
+		Order: g.order(), Descending: g.rarely(2), IncludeShared: g.rarely(2), WithPermissions: g.rarely(2), OtherSide: true,
 	}
 	if g.rarely(2) {
 		q.Filter = g.filter()
@@ -36,9 +37,9 @@ func (g *game) readEverything() {
 		for i, owner := range slices.Concat(g.users, g.groups) {
 			// Copies serve pages without permissions.
 			q := library.LibraryQuery{OtherSide: true, WithPermissions: g.served == nil || (n+i)%2 == 0, Descending: i%2 == 0,
-				IncludeShared: i%3 == 0}
+				IncludeShared: i%3 == 0, Order: g.order()}
 			g.readLibrary(v, owner, q, i%4 < 2, 3)
-			q.Filter = g.filter()
+			q.Filter, q.Order = g.filter(), g.order()
 			g.readLibrary(v, owner, q, i%3 < 1, 2)
 			g.readLists(v, owner)
 		}
@@ -61,12 +62,20 @@ func (g *game) readEverything() {
 	}
 }
 
+// order draws an order of libraries.
+func (g *game) order() library.Order { return one(g, library.AllOrders[:]) }
+
 // readLibrary walks through a library and compares each page.
 func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, size int) {
 	g.Helper()
 	want, count := g.w.library(v, owner, q.IncludeShared)
 	if q.Filter != nil {
 		want = slices.DeleteFunc(want, func(c *item) bool { return !g.w.matches(v, owner, c, q.Filter) })
+	}
+	if q.Order == library.ByTitle {
+		slices.SortFunc(want, func(a, b *item) int {
+			return cmp.Or(cmp.Compare(slices.Index(titles, a.title), slices.Index(titles, b.title)), cmp.Compare(a.id, b.id))
+		})
 	}
 	if q.Descending != backwards {
 		slices.Reverse(want)
