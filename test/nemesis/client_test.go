@@ -26,8 +26,11 @@ const (
 	deleteItem = `mutation($in: DeleteContentInput!) { deleteContent(input: $in) { deletedContentId fanOut { state } userErrors { code message } } }`
 	readItem   = `query($id: ID!) { content(id: $id) { version title visibility } }`
 	readAll    = `query($id: ID!) { content(id: $id) { version title visibility members(first: 100) { nodes { id } } } }`
-	readPage   = `query($id: ID!, $direction: OrderDirection! = DESC) { principal(id: $id) {
-		library(first: 100, orderBy: {field: LAST_MODIFIED, direction: $direction}) { nodes { id } pageInfo { hasNextPage } } } }`
+	readPage   = `query($id: ID!, $field: LibraryOrderField! = LAST_MODIFIED, $direction: OrderDirection! = DESC) { principal(id: $id) {
+		library(first: 100, orderBy: {field: $field, direction: $direction}) { nodes { id } pageInfo { hasNextPage } } } }`
+	readOrder = `query($id: ID!, $field: LibraryOrderField!, $after: Cursor) { principal(id: $id) {
+		library(first: 100, after: $after, orderBy: {field: $field, direction: ASC}) {
+			edges { sortKey(field: $field) node { id } } pageInfo { hasNextPage endCursor } } } }`
 )
 
 // verdict is what a client knows about the outcome of a mutation.

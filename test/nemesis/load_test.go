@@ -150,8 +150,11 @@ func (l *load) write(ctx context.Context, owner string, random *rand.Rand) {
 	}
 }
 
+// titles are few, so that they come back. Two of them have the same place in the order.
+var titles = [...]string{"new", "n\u00adew", "title 9", "title 10"}
+
 func (l *load) create(i *item, random *rand.Rand) verdict {
-	next := itemState{exists: true, version: 1, title: "new", public: random.IntN(2) == 0}
+	next := itemState{exists: true, version: 1, title: titles[0], public: random.IntN(2) == 0}
 	if random.IntN(3) == 0 {
 		next.public = false
 		next = next.with(l.ledger.anyGroup(random).id) // its only member
@@ -198,7 +201,9 @@ func (l *load) change(i *item, random *rand.Rand) verdict {
 		next.public = !next.public
 	}
 	next.version++
-	next.title = fmt.Sprintf("title %d of %s", next.version, i.id)
+	if next.title = titles[random.IntN(len(titles))]; next.title == i.now.title && next.public == i.now.public {
+		next.public = !next.public
+	}
 	in := vars{"id": i.id, "title": next.title, "visibility": visibility(next.public)}
 	return l.mutate(i, next, random, updateItem, "updateContent", in)
 }
@@ -327,7 +332,8 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 		before[i.id] = i.view(owner)
 	}
 	direction := []string{"DESC", "ASC"}[random.IntN(2)]
-	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner, "direction": direction})
+	field := fields[random.IntN(len(fields))]
+	a := l.any(random).post(l.tokens[viewer], readPage, vars{"id": owner, "field": field, "direction": direction})
 	known := readWindow{relations, l.ledger.relations(viewer)}
 	if a.err == nil && a.code == "NOT_FOUND" && a.at("principal") == nil && strings.HasPrefix(owner, "g:") && !known.member(owner).must {
 		l.figures.Reads.Add(1) // the viewer has left the group while its library was read
@@ -351,14 +357,14 @@ func (l *load) lookAtLibrary(items []*item, owner, viewer string, random *rand.R
 			continue
 		}
 		entry := was.mayList(owner, viewer, known)
-		entry.must = entry.must && complete && (was.placed || was.listed && direction == "DESC")
+		entry.must = entry.must && complete && (was.placed || was.listed && direction == "DESC" && field == fields[0])
 		switch entry.check(shown[i.id]) {
 		case leak:
 			l.figures.report(&l.figures.Leaks, "%s was listed in the library of %s for %q: known %+v%s", i.id, owner, viewer,
 				was, known.of(was.groups()...))
 		case hidden:
-			l.figures.report(&l.figures.Lost, "%s is missing from the library of %s, %s, for %q: known %+v%s", i.id, owner,
-				direction, viewer, was, known.of(was.groups()...))
+			l.figures.report(&l.figures.Lost, "%s is missing from the library of %s, %s %s, for %q: known %+v%s", i.id, owner,
+				field, direction, viewer, was, known.of(was.groups()...))
 		}
 		if !was.held && i.owner != owner {
 			continue
@@ -400,6 +406,41 @@ func (l *load) checkOwner(id, viewer string, shown bool, known readWindow) {
 	}
 }
 
+// fields are those by which libraries are ordered.
+var fields = [...]string{"LAST_MODIFIED", "TITLE"}
+
+// checkOrders compares the orders of each library, and checks that its items are in their order.
+func (l *load) checkOrders(t *testing.T) {
+	t.Helper()
+	for n, owner := range slices.Concat(l.owners, l.readers) {
+		var first []string
+		for _, field := range fields {
+			var ids, keys []string
+			for in := (vars{"id": owner, "field": field}); ; {
+				a := l.gateways[n%len(l.gateways)].must(t, l.tokens[owner], readOrder, in)
+				edges, _ := a.at("principal.library.edges").([]any)
+				for _, e := range edges {
+					edge := answer{Data: e.(vars)}
+					key, _ := edge.at("sortKey").(string)
+					id, _ := edge.at("node.id").(string)
+					ids, keys = append(ids, id), append(keys, key)
+				}
+				if in["after"] = a.at("principal.library.pageInfo.endCursor"); a.at("principal.library.pageInfo.hasNextPage") != true {
+					break
+				}
+			}
+			if !slices.IsSorted(keys) {
+				l.figures.report(&l.figures.Wrong, "the library of %s by %s is in another order: %q", owner, field, keys)
+			}
+			if slices.Sort(ids); field == fields[0] {
+				first = ids
+			} else if !slices.Equal(first, ids) {
+				l.figures.report(&l.figures.Lost, "the library of %s has %v, and by %s %v", owner, first, field, ids)
+			}
+		}
+	}
+}
+
 // check compares every item with its state at the end.
 func (l *load) check(t *testing.T) {
 	t.Helper()
@@ -425,6 +466,7 @@ func (l *load) check(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	l.checkOrders(t)
 	l.checkGroups(t)
 	l.checkNames(t)
 	l.checkPastes(t)
