@@ -20,6 +20,7 @@ var onCassandra = []func(*testing.T){
 	TestPaging_BothDirectionsReadEachEntryOnce,
 	TestCursors_AreValidOnlyInTheirLibrary,
 	TestPaging_WalkToNewerEntriesShowsNothingTwice,
+	TestTitles_RenameShowsInEveryMembersLibrary,
 	TestIdempotencyKeys_RepetitionIsAppliedOnce,
 	TestVisibility_WithdrawalIsImmediate,
 	TestFind_OnlyViewersOfTheTenantFindPrincipals,

@@ -241,3 +241,51 @@ func TestPaging_WalkToNewerEntriesShowsNothingTwice(t *testing.T) {
 		t.Errorf("from the end of the walk: %v", p.Titles)
 	}
 }
+
+// TestTitles_RenameShowsInEveryMembersLibrary renames an item there and back, while cursors of its places are in use.
+func TestTitles_RenameShowsInEveryMembersLibrary(t *testing.T) {
+	g := serve(t)
+	ann := g.user("acme", "ann", "PUBLIC")
+	g.user("acme", "ben", "PUBLIC")
+	g.must(ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "team", "displayName": "Team"}})
+	members := []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}, {"principalId": "g:acme:team", "role": "VIEWER"}}
+	for n, title := range []string{"Chapter 10", "b", "Äpfel", "apple"} {
+		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint(n), "kind": "NOTE", "visibility": "PUBLIC", "title": title, "members": members}})
+	}
+	byTitle := vars{"field": "TITLE", "direction": "ASC"}
+	shows := func(args vars, want ...string) *page {
+		t.Helper()
+		var p *page
+		for _, owner := range []string{"u:acme:ben", "g:acme:team", "u:acme:ann"} {
+			args["id"] = owner
+			g.eventually(fmt.Sprint(owner, " shows ", want), func() bool {
+				p = pageOf(g.must(ann, pageItems, args))
+				return slices.Equal(p.Titles, want)
+			})
+		}
+		return p
+	}
+	rename := func(title string) { g.must(ann, updateItem, vars{"in": vars{"id": "c:acme:1", "title": title}}) }
+	shows(vars{"by": vars{"field": "TITLE", "direction": "DESC"}}, "Chapter 10", "b", "apple", "Äpfel")
+	at := shows(vars{"by": byTitle, "first": 3}, "Äpfel", "apple", "b").End
+	after := vars{"id": "u:acme:ann", "by": byTitle, "after": at}
+	for _, c := range []struct {
+		title string
+		all   []string
+		after int
+	}{
+		{"Chapter 2", []string{"Äpfel", "apple", "Chapter 2", "Chapter 10"}, 2},
+		{"a", []string{"a", "Äpfel", "apple", "Chapter 10"}, 3},
+		{"b", []string{"Äpfel", "apple", "b", "Chapter 10"}, 3},
+	} {
+		rename(c.title)
+		shows(vars{"by": byTitle}, c.all...)
+		if p := pageOf(g.must(ann, pageItems, after)); !slices.Equal(p.Titles, c.all[c.after:]) {
+			t.Errorf("after the rename to %q, the walk goes on with %v", c.title, p.Titles)
+		}
+	}
+	if a := g.ask(ann, pageItems, vars{"id": "u:acme:ann", "after": at, "by": order("ASC")}); a.code() != "BAD_CURSOR" {
+		t.Errorf("a cursor of the order of titles in the other one: %q", a.code())
+	}
+	g.audit()
+}
