@@ -161,3 +161,32 @@ func TestReaders_RebuildALostLibrary(t *testing.T) {
 	r.Must(r.Store.Libraries.DropEntries(t.Context(), "u:acme:ann", es))
 	r.WantNames(r.Read(domaintest.Anonymous(), "u:acme:ann", library.LibraryQuery{}), "one")
 }
+
+func TestReaders_RebuildALibraryWithoutTitles(t *testing.T) {
+	h, store := losingFixture(t)
+	h.User("u:acme:ann", principal.Public)
+	h.Note("b", principal.Private)
+	h.Note("a", principal.Private)
+	h.Quiet()
+	es, err := h.Store.Libraries.PageLibrary(t.Context(), library.Slice{Owner: "u:acme:ann", Bucket: principal.Private,
+		Order: library.ByTitle, Limit: 10})
+	if err != nil || len(es) != 2 {
+		t.Fatalf("%v, %v", es, err)
+	}
+	lost := []library.BucketEntry{{Bucket: principal.Private, Entry: es[0]}, {Bucket: principal.Private, Entry: es[1]}}
+	if err := h.Store.Libraries.DropEntries(t.Context(), "u:acme:ann", lost); err != nil {
+		t.Fatal(err)
+	}
+	store.onlyTitles = true
+	store.lose("u:acme:ann")
+	for _, o := range library.AllOrders {
+		conn, err := h.Listing.Library(t.Context(), domaintest.As("u:acme:ann"), "u:acme:ann", library.LibraryQuery{Order: o, Descending: true})
+		if err != nil || len(conn.Edges) != 2 || conn.Edges[0].Node.Title != []string{"a", "b"}[o] {
+			t.Errorf("in the order %d: %v, %v", o, conn, err)
+		}
+		if lost := store.isLost("u:acme:ann"); lost != (o == library.ByChange) {
+			t.Errorf("after a read in the order %d, the order of titles is lost: %v", o, lost)
+		}
+	}
+	h.WantClean()
+}

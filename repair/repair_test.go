@@ -23,6 +23,8 @@ type losing struct {
 	library.LibraryStore
 	mu   sync.Mutex
 	lost map[principal.ID]bool
+	// onlyTitles: lost libraries have lost the order of titles only, like those of before there was one.
+	onlyTitles bool
 	// hold, if it is set, is called by each rebuild at its start.
 	hold func() error
 }
@@ -51,7 +53,7 @@ func (l *losing) isLost(p principal.ID) bool {
 }
 
 func (l *losing) Built(ctx context.Context, p principal.ID, o library.Order) (bool, error) {
-	if l.isLost(p) {
+	if l.isLost(p) && (o == library.ByTitle || !l.onlyTitles) {
 		return false, nil
 	}
 	return l.LibraryStore.Built(ctx, p, o)
@@ -59,7 +61,7 @@ func (l *losing) Built(ctx context.Context, p principal.ID, o library.Order) (bo
 
 func (l *losing) OpenLibrary(ctx context.Context, s library.Slice, newest bool) (*library.Opening, error) {
 	o, err := l.LibraryStore.OpenLibrary(ctx, s, newest)
-	if err == nil && l.isLost(s.Owner) {
+	if err == nil && l.isLost(s.Owner) && (s.Order == library.ByTitle || !l.onlyTitles) {
 		o.Built = false
 	}
 	return o, err
