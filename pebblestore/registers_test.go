@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"carrel/core/clock"
+	"carrel/core/collation"
 	"carrel/core/commit"
 	"carrel/core/fault"
 	"carrel/library"
@@ -199,5 +200,28 @@ func TestRequests_ExpiredAreDeleted(t *testing.T) {
 	}
 	if got := rowsOf(t, s, tableExpiry); got > 60 {
 		t.Errorf("%d rows have an expiry, want at most 60", got)
+	}
+}
+
+// TestBuilt_OfAStoreOfBeforeTheOrderOfTitles: its libraries are complete in the other order only, until they are rebuilt.
+func TestBuilt_OfAStoreOfBeforeTheOrderOfTitles(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	mark := func(row []byte) {
+		if err := s.db.Set(appendSingle(nil, tableBuilt, "u:a:ann"), row, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		row             []byte
+		changes, titles bool
+	}{{[]byte{rowVersion}, true, false}, {[]byte{rowVersion, collation.Version + 1}, true, false}, {builtRow(), true, true}} {
+		mark(c.row)
+		for o, want := range map[library.Order]bool{library.ByChange: c.changes, library.ByTitle: c.titles} {
+			opened, err := s.Libraries.OpenLibrary(t.Context(), library.Slice{Owner: "u:a:ann", Bucket: 1, Order: o, Limit: 1}, false)
+			built, err2 := s.Libraries.Built(t.Context(), "u:a:ann", o)
+			if err != nil || err2 != nil || opened.Built != want || built != want {
+				t.Errorf("the mark %v in the order %d: %v, %v; %v, %v; want %v", c.row, o, opened, err, built, err2, want)
+			}
+		}
 	}
 }
