@@ -9,7 +9,8 @@ import (
 )
 
 // wordsOf maps each title and description to its words, in the form in which they are compared.
-var wordsOf = map[string][]string{"a": {"a"}, "b": {"b"}, "c": {"c"}, "a 9": {"a", "9"}, "A 10": {"a", "10"}, "É-b": {"e", "b"}, "D a2": {"d", "a2"}, "e": {"e"}}
+var wordsOf = map[string][]string{"a": {"a"}, "b": {"b"}, "c": {"c"},
+	"a 9": {"a", "9"}, "A 10": {"a", "10"}, "É-b": {"e", "b"}, "D a2": {"d", "a2"}, "e": {"e"}}
 
 // searched maps each search text to its words.
 var searched = map[string][]string{"": nil, "?": nil, "A": {"a"}, "é": {"e"}, "b e": {"b", "e"}, "d/A": {"d", "a"},

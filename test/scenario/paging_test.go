@@ -250,7 +250,8 @@ func TestTitles_RenameShowsInEveryMembersLibrary(t *testing.T) {
 	g.must(ann, createGrp, vars{"in": vars{"tenant": "acme", "name": "team", "displayName": "Team"}})
 	members := []vars{{"principalId": "u:acme:ben", "role": "VIEWER"}, {"principalId": "g:acme:team", "role": "VIEWER"}}
 	for n, title := range []string{"Chapter 10", "b", "Äpfel", "apple"} {
-		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint(n), "kind": "NOTE", "visibility": "PUBLIC", "title": title, "members": members}})
+		g.must(ann, createItem, vars{"in": vars{"name": fmt.Sprint(n), "kind": "NOTE", "visibility": "PUBLIC", "title": title,
+			"members": members}})
 	}
 	byTitle := vars{"field": "TITLE", "direction": "ASC"}
 	shows := func(args vars, want ...string) *page {
