@@ -1,6 +1,7 @@
 package listing_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -230,4 +231,48 @@ func TestLibrary_CursorsAreOfOneOrder(t *testing.T) {
 	}
 	_, err = read(library.ByTitle, true, &cursor)
 	domaintest.WantReason(t, err, fault.Invalid, fault.ReasonBadCursor)
+}
+
+// renaming is a store that runs a hook after the first reading of items.
+type renaming struct {
+	library.ContentStore
+	after func()
+}
+
+func (r *renaming) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
+	rows, err := r.ContentStore.ReadMany(ctx, ids, members)
+	if after := r.after; after != nil {
+		r.after = nil
+		after()
+	}
+	return rows, err
+}
+
+// TestLibrary_ByTitleShowsARenamedItemOnce: an item that is renamed between two readings of one page, to a title that comes
+// later on the page, is found under both titles and shown under the later one.
+func TestLibrary_ByTitleShowsARenamedItemOnce(t *testing.T) {
+	const id = library.ContentID("c:acme:z")
+	r := domaintest.NewRows(t)
+	r.Principals("u:acme:ann")
+	member := domaintest.ContentMember("u:acme:ann", library.Manages)
+	r.Item(id, 1, principal.Public, member)
+	rename := func(id library.ContentID, title string) {
+		r.Change(id, func(h *library.Header) { h.Title = title })
+	}
+	rename(id, "a")
+	r.ApplyIndex(id, "u:acme:ann") // the entry under "z" is still there
+	for at, hidden := range []library.ContentID{"c:acme:b", "c:acme:c"} {
+		r.Item(hidden, clock.Instant(at+2), principal.Public, member)
+		rename(hidden, "~")
+	}
+	store := r.Store.Store
+	store.Contents = &renaming{store.Contents, func() { rename(id, "z") }}
+	q := byTitle(library.LibraryQuery{PageArgs: domaintest.First(2)})
+	c, err := r.OpenProcess(store).Listing.Library(t.Context(), domaintest.Ann(), "u:acme:ann", q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := titlesOf(c); !slices.Equal(got, []string{"z"}) {
+		t.Errorf("the page shows %q", got)
+	}
 }
