@@ -9,6 +9,7 @@ import {
   LibraryPageDocument,
   type LibraryChangeReason,
   type LibraryFilter,
+  type LibraryOrderField,
   type LibraryPageQuery,
   type LibraryPageQueryVariables,
 } from './generated/operations.ts';
@@ -26,17 +27,20 @@ export type LibraryChange<E extends Entry = LibraryEntry> = (
 ) & { readonly by?: { readonly id: string; readonly displayName?: string } | null; readonly reason?: LibraryChangeReason | null };
 
 // LibraryDocuments are the operations of a LiveLibrary. An application that needs other fields of
-// the items has documents of its own, with the same variables.
+// the items has documents of its own, with the same variables. They select sortKey, or titleKey:
+// sortKey(field: TITLE) if byTitle is true.
 export interface LibraryDocuments<E extends Entry = LibraryEntry> {
   readonly page: TypedDocument<{ readonly principal: { readonly library: Page<E> } | null }, LibraryPageQueryVariables>;
-  readonly changes: TypedDocument<{ readonly libraryChanged: LibraryChange<E> }, { id: string; after?: Cursor | null }>;
+  readonly changes: TypedDocument<{ readonly libraryChanged: LibraryChange<E> }, { id: string; after?: Cursor | null; byTitle?: boolean }>;
 }
 
 // LibraryOptions are the settings of a LiveLibrary. Only principalId is required.
 export interface LibraryOptions<E extends Entry = LibraryEntry> {
   // The id of the user or group that the library belongs to.
   readonly principalId: string;
-  // Default: DESC, newest first.
+  // What the library is ordered by. Default: LAST_MODIFIED.
+  readonly field?: LibraryOrderField;
+  // Default: DESC, newest first; by TITLE it is ASC, A to Z.
   readonly order?: Order;
   // Whether the items that are shared with the viewer are included; see Principal.library.
   readonly includeShared?: boolean;
@@ -74,12 +78,13 @@ export interface LibrarySnapshot<E extends Entry = LibraryEntry> {
 // LiveLibrary is a library that is kept up to date while it has listeners, until it is closed.
 export class LiveLibrary<E extends Entry = LibraryEntry> {
   // The cursor after which a page is read if everything has to be read again, null for the start.
-  // An application sets it to the cursor before the first entry that its user sees.
+  // An application sets it to the cursor of the entry before the first one that its user sees.
   position: Cursor | null;
 
   readonly #client: CarrelClient;
   readonly #options: LibraryOptions<E>;
   readonly #documents: LibraryDocuments<E>;
+  readonly #field: LibraryOrderField;
   readonly #order: Order;
   readonly #pageSize: number;
   readonly #maxEntries: number;
@@ -103,12 +108,14 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
   #isWaiting = false;
 
   constructor(client: CarrelClient, options: LibraryOptions<E>) {
-    const { order = 'DESC', pageSize = 30, maxEntries = 1000, after = null } = options;
+    const { field = 'LAST_MODIFIED', order = field === 'TITLE' ? 'ASC' : 'DESC', pageSize = 30, maxEntries = 1000,
+      after = null } = options;
     this.#client = client;
     this.#options = options;
     // E is another type than LibraryEntry only if there are documents.
     this.#documents = options.documents ??
       ({ page: LibraryPageDocument, changes: LibraryChangedDocument } as LibraryDocuments<Entry> as LibraryDocuments<E>);
+    this.#field = field;
     this.#order = order;
     this.#pageSize = pageSize;
     this.#maxEntries = Math.max(maxEntries, pageSize);
@@ -175,7 +182,8 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
     this.#following = new AbortController();
     return follow({
       prepare: async () => this.#loaded ?? (await this.reload()),
-      subscribe: (after, options) => this.#client.subscribe(this.#documents.changes, { id: this.#options.principalId, after }, options),
+      subscribe: (after, options) => this.#client.subscribe(this.#documents.changes,
+        { id: this.#options.principalId, after, ...this.#byTitle }, options),
       cursor: () => this.#resume,
       apply: ({ libraryChanged }) => this.#receive(libraryChanged),
       reread: () => this.reload(),
@@ -246,7 +254,7 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
       this.#lostPosition = true;
       page = await this.#read({ first: this.#pageSize });
     }
-    this.#loaded = startRange(page, this.#order, after !== null);
+    this.#loaded = startRange(page, this.#field, this.#order, after !== null);
     this.#resume = page.pageInfo.endCursor;
   }
 
@@ -268,9 +276,13 @@ export class LiveLibrary<E extends Entry = LibraryEntry> {
     return turn;
   }
 
+  get #byTitle(): { byTitle?: true } {
+    return this.#field === 'TITLE' ? { byTitle: true } : {};
+  }
+
   async #read(part: Partial<LibraryPageQueryVariables>): Promise<Page<E>> {
     const { principalId: id, includeShared, filter } = this.#options;
-    const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction: this.#order } as const,
+    const variables = { id, orderBy: { field: this.#field, direction: this.#order }, ...this.#byTitle,
       ...(includeShared && { includeShared }), ...(filter && { filter }), ...part };
     const { principal } = await this.#client.execute(this.#documents.page, variables, { signal: this.#closing.signal });
     if (!principal) throw new RequestError(200, [{ message: `${id} does not exist, or the viewer may not see it.`,

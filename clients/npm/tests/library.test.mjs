@@ -40,9 +40,9 @@ function shown(gateway, options) {
 const idsOf = (library) => library.snapshot().entries.map(({ node }) => node.id);
 
 // matches checks the loaded part against the library.
-function matches(library, gateway, order, note) {
+function matches(library, gateway, order, note, field) {
   const { entries, hasPrevious, hasNext } = library.snapshot();
-  const all = gateway.list(order);
+  const all = gateway.list(order, field);
   const at = entries.length === 0 ? 0 : all.findIndex(({ id }) => id === entries[0].node.id);
   const shown = entries.map(({ node }) => `${node.id}/${node.version}`);
   assert.deepEqual(shown, all.slice(at, at + entries.length).map(({ id, version }) => `${id}/${version}`), note);
@@ -297,8 +297,8 @@ test('entries of the same time are ordered by id', async () => {
   const gateway = filled('b', 'd');
   const library = await opened(gateway);
   const lastModified = gateway.list('ASC')[1].lastModified;
-  gateway.put({ id: 'c', version: 1, lastModified });
-  gateway.put({ id: 'e', version: 1, lastModified });
+  gateway.put({ id: 'c', title: 'c', version: 1, lastModified });
+  gateway.put({ id: 'e', title: 'e', version: 1, lastModified });
   await quiet(gateway);
   assert.deepEqual(idsOf(library), ['e', 'd', 'c', 'b']);
   library.close();
@@ -310,7 +310,7 @@ for (const order of ['DESC', 'ASC']) {
     gateway.defer('b'); // it has changed last, and its position follows later
     const library = await opened(gateway, { order, pageSize: 10 });
     const expected = ['a', 'b', 'c', 'd', 'e'];
-    gateway.put({ id: 'e', version: 1, lastModified: gateway.timeAfter('d') });
+    gateway.put({ id: 'e', title: 'e', version: 1, lastModified: gateway.timeAfter('d') });
     await quiet(gateway);
     assert.deepEqual(idsOf(library), order === 'ASC' ? expected : expected.toReversed());
     library.close();
@@ -354,7 +354,7 @@ test('the pauses grow, follow Retry-After, and start again after an event', asyn
 test('without points it waits as long as the gateway asks, and resumes at its cursor', async () => {
   const gateway = filled('a', 'b');
   const library = await opened(gateway);
-  const cursor = JSON.stringify({ at: null, bound: null, seen: 1 });
+  const cursor = JSON.stringify({ at: null, field: 'LAST_MODIFIED', bound: null, seen: 1 });
   gateway.cut(new RequestError(200, [{ message: 'x', extensions: { code: 'RATE_LIMITED', retryAfter: 30, cursor } }]));
   await quiet(gateway);
   assert.equal(gateway.pauses.at(-1), 30_000);
@@ -590,18 +590,64 @@ function random(seed) {
   };
 }
 
-for (const order of ['DESC', 'ASC']) {
-  test(`the loaded entries match the library after random schedules, ${order}`, async () => {
+for (const order of ['ASC', 'DESC']) {
+  test(`by title, a rename moves an item within the loaded part, out of it and back, ${order}`, async () => {
+    const gateway = filled('b', 'd', 'f', 'h', 'j');
+    const library = await opened(gateway, { field: 'TITLE', order });
+    const [, second, third] = idsOf(library);
+    assert.deepEqual([gateway.requests[0].orderBy, gateway.requests[0].byTitle], [{ field: 'TITLE', direction: order }, true]);
+    gateway.rename(second, order === 'ASC' ? 'e' : 'g'); // stays between the others
+    await quiet(gateway);
+    matches(library, gateway, order, 'within', 'TITLE');
+    gateway.rename(second, order === 'ASC' ? 'x' : 'a');
+    await quiet(gateway);
+    matches(library, gateway, order, 'beyond', 'TITLE');
+    assert.deepEqual([idsOf(library).includes(second), library.snapshot().hasNext], [false, true]);
+    gateway.rename(third, order === 'ASC' ? 'a' : 'x');
+    gateway.rename('new', order === 'ASC' ? 'c' : 'i');
+    await quiet(gateway);
+    matches(library, gateway, order, 'to the beginning', 'TITLE');
+    assert.deepEqual([idsOf(library)[0], idsOf(library).includes('new')], [third, true]);
+    for (let n = 0; n < 9 && library.snapshot().hasNext; n += 1) {
+      library.loadNext();
+      await quiet(gateway);
+      matches(library, gateway, order, 'the rest', 'TITLE');
+    }
+    assert.equal(idsOf(library).at(-1), second);
+    assert.equal(gateway.requests.filter(({ after }) => !after).length, 1); // nothing was read again
+    library.close();
+  });
+}
+
+test('by title, an item that only changes stays, and a position at an item that an event has placed is one of pages', async () => {
+  const gateway = filled('b', 'd', 'f');
+  const library = await opened(gateway, { field: 'TITLE' }); // A to Z by default
+  gateway.touch('f');
+  await quiet(gateway);
+  assert.deepEqual([idsOf(library), library.snapshot().entries[2].node.version], [['b', 'd', 'f'], 2]);
+  gateway.rename('f', 'c');
+  await quiet(gateway);
+  assert.deepEqual(idsOf(library), ['b', 'f', 'd']);
+  library.position = library.snapshot().entries[1].cursor;
+  gateway.cut(refusal('RESYNC'));
+  await quiet(gateway);
+  assert.deepEqual([idsOf(library), library.snapshot().lostPosition], [['f', 'd'], false]);
+  library.close();
+});
+
+for (const [field, order] of ['LAST_MODIFIED', 'TITLE'].flatMap((field) => ['DESC', 'ASC'].map((order) => [field, order]))) {
+  test(`the loaded entries match the library after random schedules, ${field} ${order}`, async () => {
     for (let seed = 1; seed <= 200; seed += 1) {
       const pick = random(seed);
       const gateway = filled(...Array.from({ length: pick(12) }, (_, n) => `i${n}`));
       for (let n = 0; n < 4; n += 1) gateway.create(`later${n}`);
-      const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', order, pageSize: 1 + pick(4),
+      const library = new LiveLibrary(gateway.client(), { principalId: 'g:demo:books', field, order, pageSize: 1 + pick(4),
         maxEntries: 4 + pick(20) });
       let hide = library.subscribe(() => {});
       const any = () => gateway.ids()[pick(gateway.ids().length)];
       const steps = [
         () => gateway.touch(any()),
+        () => gateway.rename(any() ?? 'new', `i${pick(20)}`),
         () => gateway.touch(`new${pick(3)}`),
         () => gateway.share(any()),
         () => gateway.remove(any()),
@@ -624,12 +670,12 @@ for (const order of ['DESC', 'ASC']) {
       }
       library.subscribe(() => {});
       await quiet(gateway);
-      matches(library, gateway, order, `seed ${seed}`);
+      matches(library, gateway, order, `seed ${seed}`, field);
       for (const side of ['Next', 'Previous']) {
         for (let n = 0; n < 30 && library.snapshot()[`has${side}`]; n += 1) {
           library[`load${side}`]();
           await quiet(gateway);
-          matches(library, gateway, order, `seed ${seed}, load${side}`);
+          matches(library, gateway, order, `seed ${seed}, load${side}`, field);
         }
         assert.equal(library.snapshot()[`has${side}`], false, `seed ${seed}: load${side} has no end`);
       }

@@ -1,16 +1,18 @@
 // Tests of each rule by which pages and changes are joined to the loaded part of a library.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { joinPage, placeEntry, removeEntry, startRange } from '../dist/range.js';
+import { joinPage, placeEntry, removeEntry, startRange as startOf } from '../dist/range.js';
 
 // entry('b2') is the item b in version 2, whose cursor and time are 2.
-const entry = (name, time = name[1]) => ({ cursor: `at ${time}`, node: { id: name[0], version: Number(name[1]),
-  lastModified: `2026-01-01T00:00:00.00000${time}Z` } });
+const entry = (name, time = name[1]) => ({ cursor: `at ${time}`, sortKey: `${time}-${name[0]}`, node: { id: name[0],
+  version: Number(name[1]) } });
 const page = (names, pageInfo = {}) => ({
   edges: names.split(' ').filter(Boolean).map((name) => entry(name)),
   pageInfo: { hasPreviousPage: false, hasNextPage: false, startCursor: 'start', endCursor: 'end', ...pageInfo },
 });
+const startRange = (page, order, continues) => startOf(page, 'LAST_MODIFIED', order, continues);
 const shown = ({ entries }) => entries.map(({ node }) => `${node.id}${node.version}`).join(' ');
+const end = ({ more, cursor }) => ({ more, cursor });
 const limit = 100;
 
 test('an older state of an item changes nothing', () => {
@@ -36,22 +38,22 @@ test('if an item is in two pages in the same version, the entry nearer the newes
 test('an empty page without a cursor does not change the cursor of the end', () => {
   const first = startRange(page('b2 a1', { hasNextPage: true }), 'DESC');
   const joined = joinPage(first, page('', { endCursor: null, startCursor: null }), 'next', limit);
-  assert.deepEqual(joined.next, { more: false, cursor: 'end' });
+  assert.deepEqual(end(joined.next), { more: false, cursor: 'end' });
 });
 
 test('a change beyond the limit drops the oldest entry, which is read again later', () => {
   const newestFirst = placeEntry(startRange(page('c3 b2 a1'), 'DESC'), entry('d4'), 3);
   assert.equal(shown(newestFirst), 'd4 c3 b2');
-  assert.deepEqual([newestFirst.next, newestFirst.hasOmitted], [{ more: true, cursor: 'at 2' }, false]);
+  assert.deepEqual([end(newestFirst.next), newestFirst.hasOmitted], [{ more: true, cursor: 'at 2' }, false]);
   const oldestFirst = placeEntry(startRange(page('a1 b2 c3'), 'ASC'), entry('d4'), 3);
   assert.equal(shown(oldestFirst), 'b2 c3 d4');
-  assert.deepEqual(oldestFirst.previous, { more: true, cursor: 'at 2' });
+  assert.deepEqual(end(oldestFirst.previous), { more: true, cursor: 'at 2' });
 });
 
 test('newest entries that a page drops are read again at the end of a walk', () => {
   const cut = joinPage(startRange(page('d4 c3', { hasNextPage: true }), 'DESC'), page('b2 a1'), 'next', 3);
   assert.equal(shown(cut), 'c3 b2 a1');
-  assert.deepEqual([cut.previous, cut.hasOmitted], [{ more: true, cursor: 'at 3' }, true]);
+  assert.deepEqual([end(cut.previous), cut.hasOmitted], [{ more: true, cursor: 'at 3' }, true]);
   const back = joinPage(cut, page('d4'), 'previous', 3);
   assert.deepEqual([shown(back), back.previous.more, back.hasOmitted], ['d4 c3 b2', true, false]);
   assert.equal(joinPage(back, page(''), 'previous', 3).previous.more, false);
@@ -67,7 +69,7 @@ test('an entry that has not moved keeps its place, even at the ends, in its new 
 });
 
 test('equal times are in the order of ids', () => {
-  const at1 = (id) => ({ ...entry('a1'), node: { ...entry('a1').node, id } });
+  const at1 = (id) => ({ ...entry(`${id}1`), node: { id, version: 1 } });
   for (const [order, ids] of [['ASC', 'abc'], ['DESC', 'cba']]) {
     const range = startRange({ ...page(''), edges: [at1(ids[0]), at1(ids[2])] }, order);
     assert.equal(placeEntry(range, at1('b'), limit).entries.map(({ node }) => node.id).join(''), ids);
@@ -84,7 +86,7 @@ test('an entry beyond an end that is not loaded is left out, and the range ends 
   assert.deepEqual([shown(moved), moved.next.cursor], ['a9 c5 b3', 'at 1']);
   // Another one is shared between the remaining entries and that position.
   const shared = placeEntry(moved, entry('x2'), limit);
-  assert.deepEqual([shown(shared), shared.next], ['a9 c5 b3', { more: true, cursor: 'at 3' }]);
+  assert.deepEqual([shown(shared), end(shared.next)], ['a9 c5 b3', { more: true, cursor: 'at 3' }]);
 });
 
 test('a range that became empty is read again to know where an entry belongs, unless it is the whole library', () => {
@@ -114,4 +116,94 @@ test('removing an entry does not change the cursors', () => {
   const range = startRange(page('a1 b2'), 'ASC');
   assert.deepEqual(removeEntry(range, 'b').next, range.next);
   assert.equal(removeEntry(range, 'z'), range);
+});
+
+// titled('b2', 'm') is the item b in version 2 with the title m. An event has another cursor than a page.
+const titled = (name, title = name[0], cursor = `at ${title}`) => ({ cursor, titleKey: `${title}-${name[0]}`,
+  node: { id: name[0], version: Number(name[1]) } });
+const renamed = (name, title) => titled(name, title, 'of an event');
+const titlePage = (names, { hasPreviousPage = false, hasNextPage = false, ...cursors } = {}) => {
+  const edges = names.split(' ').filter(Boolean).map((name) => titled(name));
+  return { edges, pageInfo: { hasPreviousPage, hasNextPage, startCursor: edges[0]?.cursor ?? null,
+    endCursor: edges.at(-1)?.cursor ?? null, ...cursors } };
+};
+const byTitle = (names, order = 'ASC', pageInfo = {}) => startOf(titlePage(names, pageInfo), 'TITLE', order);
+const both = { hasPreviousPage: true, hasNextPage: true };
+
+test('by title, a renamed item moves in either direction, in both orders', () => {
+  for (const [order, names, later, earlier] of [['ASC', 'b1 d1 f1', 'd1 b2 f1', 'd3 b1 f1'], ['DESC', 'f1 d1 b1', 'f1 b2 d1', 'f1 b1 d3']]) {
+    assert.equal(shown(placeEntry(byTitle(names, order), renamed('b2', 'e'), limit)), later);
+    assert.equal(shown(placeEntry(byTitle(names, order), renamed('d3', 'a'), limit)), earlier);
+  }
+});
+
+test('by title, an entry that keeps its title keeps its place and its cursor', () => {
+  const range = placeEntry(byTitle('b1 d1', 'ASC', both), renamed('d2', 'd'), limit);
+  assert.deepEqual([shown(range), range.entries[1].cursor, end(range.next)], ['b1 d2', 'at d', { more: true, cursor: 'at d' }]);
+});
+
+test('by title, an entry beyond an end with more pages is left out, and the end stays where it is', () => {
+  for (const [order, names] of [['ASC', 'd1 f1 h1'], ['DESC', 'h1 f1 d1']]) {
+    const range = byTitle(names, order, both);
+    for (const [name, title] of [['f2', 'a'], ['f2', 'z'], ['x1', 'a'], ['x1', 'z']]) {
+      const next = placeEntry(range, renamed(name, title), limit);
+      assert.equal(shown(next), name === 'f2' ? names.replace(' f1', '') : names);
+      assert.deepEqual([next.previous, next.next], [range.previous, range.next]);
+    }
+    const whole = byTitle(names, order);
+    assert.equal(shown(placeEntry(whole, renamed('x1', 'z'), limit)), order === 'ASC' ? `${names} x1` : `x1 ${names}`);
+  }
+});
+
+test('by title, an entry between the last one and an end that has moved away is placed', () => {
+  const range = placeEntry(byTitle('d1 f1 h1', 'ASC', both), renamed('h2', 'e'), limit);
+  assert.equal(shown(range), 'd1 h2 f1');
+  const within = placeEntry(range, renamed('x1', 'g'), limit);
+  assert.deepEqual([shown(within), end(within.next)], ['d1 h2 f1 x1', { more: true, cursor: 'at h' }]);
+  assert.equal(shown(placeEntry(range, renamed('x1', 'i'), limit)), 'd1 h2 f1');
+  assert.equal(shown(placeEntry(range, renamed('h3', 'h'), limit)), 'd1 f1 h3'); // the title comes back
+});
+
+test('by title, a placed entry has the cursor of a neighbour, and no page is read from it', () => {
+  const middle = placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'c'), limit);
+  assert.deepEqual(middle.entries.map(({ cursor }) => cursor), ['at b', 'at b', 'at d', 'at f']);
+  const first = placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'a'), limit);
+  assert.deepEqual(first.entries.map(({ cursor }) => cursor), ['at b', 'at b', 'at d', 'at f']);
+  assert.equal(placeEntry(byTitle(''), renamed('x1', 'a'), limit), null);
+
+  // A range is cut at an entry of a page, however many others are dropped with it.
+  const cutAtEnd = placeEntry(placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'e'), 4), renamed('y1', 'a'), 4);
+  assert.deepEqual([shown(cutAtEnd), end(cutAtEnd.next)], ['y1 b1 d1', { more: true, cursor: 'at d' }]);
+  const cutAtStart = placeEntry(placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'c'), 4), renamed('y1', 'g'), 3);
+  assert.deepEqual([shown(cutAtStart), end(cutAtStart.previous)], ['d1 f1 y1', { more: true, cursor: 'at d' }]);
+  // Once a page has read the entry, it has a cursor.
+  const read = joinPage(placeEntry(byTitle('b1 d1', 'ASC', { hasNextPage: true }), renamed('x1', 'c'), limit),
+    { ...titlePage('f1'), edges: [titled('x1', 'c'), titled('f1')] }, 'next', limit);
+  assert.equal(read.placed.size, 0);
+});
+
+test('by title, an end of which only the cursor is known moves to the last entry, or the library is read again', () => {
+  const passed = { hasNextPage: true, endCursor: 'after hidden entries' };
+  const range = byTitle('b1 d1', 'ASC', passed);
+  const next = placeEntry(range, renamed('x1', 'e'), limit);
+  assert.deepEqual([shown(next), next.next], ['b1 d1', { more: true, cursor: 'at d', key: 'd-d' }]);
+  const placedLast = removeEntry(placeEntry(range, renamed('x1', 'c'), limit), 'd');
+  assert.equal(placeEntry(placedLast, renamed('y1', 'e'), limit), null);
+  assert.equal(placeEntry(byTitle('', 'ASC', passed), renamed('y1', 'e'), limit), null);
+});
+
+test('by title, a walk that begins after a cursor ends with its last page, and an item in two pages is kept once', () => {
+  for (const order of ['ASC', 'DESC']) {
+    const walk = startOf(titlePage('b1'), 'TITLE', order, true);
+    assert.deepEqual([walk.next.more, walk.hasOmitted], [false, false]);
+  }
+  const first = byTitle('b1 d1', 'ASC', { hasNextPage: true });
+  const twice = joinPage(first, { ...titlePage('f1'), edges: [titled('b2', 'e'), titled('f1')] }, 'next', limit);
+  assert.equal(shown(twice), 'd1 b2 f1');
+  const again = joinPage(first, { ...titlePage('f1'), edges: [titled('d1', 'd', 'read again'), titled('f1')] }, 'next', limit);
+  assert.deepEqual(again.entries.map(({ cursor }) => cursor), ['at b', 'read again', 'at f']);
+});
+
+test('documents that do not select the key of the order are an error', () => {
+  assert.throws(() => placeEntry(byTitle('b1 d1'), entry('x1'), limit), { code: 'NO_SORT_KEY' });
 });

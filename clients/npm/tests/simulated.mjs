@@ -5,8 +5,8 @@ import { RequestError } from '../dist/index.js';
 // Items are ordered by their positions: the time of the last change, or an older one if the move is
 // deferred.
 const positionOf = (item) => item.position ?? item.lastModified;
+const keyOf = { LAST_MODIFIED: (item) => `${positionOf(item)}-${item.id}`, TITLE: (item) => `${item.title}-${item.id}` };
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-const before = (a, b) => compare(positionOf(a), positionOf(b)) || compare(a.id, b.id);
 
 export class SimulatedGateway {
   #clock = 0;
@@ -21,8 +21,8 @@ export class SimulatedGateway {
   fails = () => {}; // returns the error of a request, by its variables
 
   // list returns the library in an order.
-  list(order) {
-    const items = [...this.#items.values()].sort(before);
+  list(order, field = 'LAST_MODIFIED') {
+    const items = [...this.#items.values()].sort((a, b) => compare(keyOf[field](a), keyOf[field](b)));
     return order === 'DESC' ? items.reverse() : items;
   }
 
@@ -37,8 +37,13 @@ export class SimulatedGateway {
 
   // touch creates or changes an item, which moves it to the newest end.
   touch(id) {
+    this.rename(id, this.#all.get(id)?.title ?? id);
+  }
+
+  // rename gives an item a title, which moves it in both orders.
+  rename(id, title) {
     const version = (this.#all.get(id)?.version ?? 0) + 1;
-    this.put({ id, version, lastModified: this.#tick() });
+    this.put({ id, title, version, lastModified: this.#tick() });
   }
 
   // defer changes an item without moving it: its position follows later.
@@ -56,7 +61,7 @@ export class SimulatedGateway {
 
   // create makes an item that is not in the library.
   create(id) {
-    this.#all.set(id, { id, version: 1, lastModified: this.#tick() });
+    this.#all.set(id, { id, title: id, version: 1, lastModified: this.#tick() });
   }
 
   // share puts an item into the library, at its own time.
@@ -76,29 +81,31 @@ export class SimulatedGateway {
   }
 
   // A cursor contains the number of events when it was made. A subscriber that resumes from it gets
-  // the later ones.
-  #edge(item, bound = null, seen = this.#events.length) {
-    return { cursor: JSON.stringify({ at: [positionOf(item), item.id], bound, seen }), role: 'VIEWER', node: { ...item } };
+  // the later ones. Only one of a page by title is a position there.
+  #edge(item, field, bound = null, seen = this.#events.length) {
+    const cursor = JSON.stringify({ at: keyOf[field](item), field, bound, seen });
+    return { cursor, role: 'VIEWER', sortKey: keyOf.LAST_MODIFIED(item), titleKey: keyOf.TITLE(item), node: { ...item } };
   }
 
   // page answers like library(…). A client that pages to newer entries gets only those that were
   // there when it began; its last page ends with a cursor without that limit.
   page({ first, after, last, before: until, orderBy }) {
-    const order = orderBy.direction;
-    const list = this.list(order);
+    const { field, direction: order } = orderBy;
+    const list = this.list(order, field);
     const from = after ?? until ?? null;
-    const towardsNewer = (order === 'ASC') === (first !== undefined);
-    const { at, bound: carried } = from === null ? {} : JSON.parse(from);
-    const position = at && { lastModified: at[0], id: at[1] };
-    const sign = order === 'ASC' ? 1 : -1;
+    const towardsNewer = field === 'LAST_MODIFIED' && (order === 'ASC') === (first !== undefined);
+    const { at, bound: carried, field: of = field } = from === null ? {} : JSON.parse(from);
+    if (of !== field) throw refusal('BAD_CURSOR');
+    const sign = (order === 'ASC' ? 1 : -1) * (first !== undefined ? 1 : -1);
     const newest = this.list('ASC').at(-1);
-    const bound = towardsNewer && from !== null ? (carried ?? (newest && [positionOf(newest), newest.id])) : null;
-    const inWalk = (item) => !bound || before(item, { lastModified: bound[0], id: bound[1] }) <= 0;
-    const beyond = (item) => !position || sign * (first !== undefined ? 1 : -1) * before(item, position) > 0;
+    const end = newest && keyOf.LAST_MODIFIED(newest);
+    const bound = towardsNewer && from !== null ? (carried ?? end) : null;
+    const inWalk = (item) => !bound || keyOf.LAST_MODIFIED(item) <= bound;
+    const beyond = (item) => !at || sign * compare(keyOf[field](item), at) > 0;
     const candidates = list.filter((item) => beyond(item) && inWalk(item));
     const shown = first !== undefined ? candidates.slice(0, first) : candidates.slice(-last);
     const more = candidates.length > shown.length;
-    const edges = shown.map((item) => this.#edge(item, towardsNewer && more ? bound ?? (newest && [positionOf(newest), newest.id]) : null));
+    const edges = shown.map((item) => this.#edge(item, field, towardsNewer && more ? bound ?? end : null));
     const index = (item) => list.findIndex(({ id }) => id === item.id);
     const unbound = from && JSON.stringify({ ...JSON.parse(from), bound: null });
     const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined,
@@ -140,8 +147,13 @@ export class SimulatedGateway {
       execute: (document, variables) =>
         new Promise((resolve, reject) => {
           this.requests.push(variables);
-          const error = this.fails(variables);
-          const library = this.page(variables);
+          let error = this.fails(variables);
+          let library;
+          try {
+            library = this.page(variables);
+          } catch (refused) {
+            error ??= refused;
+          }
           this.#answers.push(() => (error ? reject(error) : resolve({ principal: { id: variables.id, library } })));
         }),
       subscribe: (document, { after }, { signal, onOpen }) => this.#subscribe(after, signal, onOpen),
@@ -161,7 +173,7 @@ export class SimulatedGateway {
         const id = this.#events[next];
         next += 1;
         const item = this.#items.get(id);
-        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, null, next) }
+        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, 'LAST_MODIFIED', null, next) }
           : { __typename: 'LibraryEntryRemoved', contentId: id } });
         wake();
       },
