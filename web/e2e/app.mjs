@@ -25,6 +25,7 @@ import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
   undoneRemoval, whoSees } from './app/sharing.mjs';
+import { keptOrder, titleOrder } from './app/titles.mjs';
 import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, offline, removedFromGroup,
   signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
@@ -36,7 +37,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
           lostConnection, noteTexts, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
-              undoneRemoval, findItems, firstItemAbove, newItem, strangeTitles, accessible,
+              undoneRemoval, findItems, firstItemAbove, titleOrder, keptOrder, newItem, strangeTitles, accessible,
               accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);

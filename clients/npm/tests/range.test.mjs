@@ -131,7 +131,8 @@ const byTitle = (names, order = 'ASC', pageInfo = {}) => startOf(titlePage(names
 const both = { hasPreviousPage: true, hasNextPage: true };
 
 test('by title, a renamed item moves in either direction, in both orders', () => {
-  for (const [order, names, later, earlier] of [['ASC', 'b1 d1 f1', 'd1 b2 f1', 'd3 b1 f1'], ['DESC', 'f1 d1 b1', 'f1 b2 d1', 'f1 b1 d3']]) {
+  const cases = [['ASC', 'b1 d1 f1', 'd1 b2 f1', 'd3 b1 f1'], ['DESC', 'f1 d1 b1', 'f1 b2 d1', 'f1 b1 d3']];
+  for (const [order, names, later, earlier] of cases) {
     assert.equal(shown(placeEntry(byTitle(names, order), renamed('b2', 'e'), limit)), later);
     assert.equal(shown(placeEntry(byTitle(names, order), renamed('d3', 'a'), limit)), earlier);
   }

@@ -13,7 +13,7 @@ const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOT
   link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null,
     shares: { __typename: 'ContentMemberConnection', nodes: [] } };
 const pageInfo = { __typename: 'PageInfo', hasNextPage: false, hasPreviousPage: false, startCursor: 'a', endCursor: 'a' };
-const library = { __typename: 'LibraryConnection', edges: [{ __typename: 'LibraryEdge', cursor: 'a', node: item }], pageInfo };
+const library = { __typename: 'LibraryConnection', edges: [{ __typename: 'LibraryEdge', cursor: 'a', sortKey: 'a', node: item }], pageInfo };
 const page = { data: { principal: { __typename: 'User', id: 'u:demo:ann', library } } };
 const refused = { errors: [{ message: 'expired', extensions: { code: 'UNAUTHENTICATED' } }] };
 
@@ -38,7 +38,7 @@ function connected(t: TestContext, answer: (token: string) => { status?: number;
 
 test('a library is kept until the store is cleared, and its items are in the cache', async (t) => {
   const { connection } = connected(t, () => ({ body: page }));
-  const view = { id: 'u:demo:ann', direction: 'DESC', shared: false } as const;
+  const view = { id: 'u:demo:ann', order: 'newest', shared: false } as const;
   const first = connection.library(view, null);
   await first.reload();
   assert.deepEqual(first.snapshot().entries.map(({ node }) => node.title), ['A']);
@@ -46,7 +46,7 @@ test('a library is kept until the store is cleared, and its items are in the cac
   assert.equal(connection.library(view, null), first);
   assert.equal(connection.library(view, 'a'), first);
   for (const [other, at] of [[view, 'elsewhere'], [{ ...view, shared: true }, null],
-    [{ ...view, direction: 'ASC' }, null]] as const) assert.notEqual(connection.library(other, at), first);
+    [{ ...view, order: 'oldest' }, null], [{ ...view, order: 'z-a' }, null]] as const) assert.notEqual(connection.library(other, at), first);
   const again = connection.library(view, null);
   await again.reload();
   assert.equal(connection.library(view, null), again);

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { LibraryChange, LibrarySnapshot } from 'carrel-client';
-import { byDay, holdsPosition, outcomeOf, type LibraryEdge } from '../src/data/entries.ts';
+import { grouped, holdsPosition, letterOf, outcomeOf, type LibraryEdge } from '../src/data/entries.ts';
 
 const time = (n: number) => `2026-11-21T09:${String(Math.trunc(n / 60)).padStart(2, '0')}:${String(n % 60).padStart(2, '0')}.000000Z`;
 
@@ -33,13 +33,20 @@ test('the outcome of a change says whether the entry has moved, is shown, and is
   assert.deepEqual(outcomeOf(placed(moved), [b, a], [moved, b]), { id: 'a', moved: true, shown: true, newest: true });
   assert.deepEqual(outcomeOf(placed(moved), [moved, b], [moved, b]), { id: 'a', moved: false, shown: true, newest: true });
   assert.deepEqual(outcomeOf(placed(a), [moved, b], [moved, b]), { id: 'a', moved: false, shown: false, newest: false });
+  // By title, the entry in the list has another cursor than the one of the event.
+  assert.equal(outcomeOf(placed(moved), [b, a], [{ ...moved, cursor: 'of the entry before it' }, b]).shown, true);
   assert.deepEqual(outcomeOf(placed(moved), [b], [b]), { id: 'a', moved: true, shown: false, newest: true });
   assert.deepEqual(outcomeOf(placed(a), [b], [b, a]), { id: 'a', moved: true, shown: true, newest: false });
   assert.deepEqual(outcomeOf({ __typename: 'LibraryEntryRemoved', contentId: 'b' }, [b, a], [a]),
     { id: 'b', moved: false, shown: false, newest: false });
 });
 
-test('days are separated in the order of the entries', () => {
-  const days = byDay([edge('a', 1), edge('b', 61), edge('c', 62), edge('d', 3)], (t) => t.slice(14, 16));
-  assert.deepEqual(days.map(({ day, edges }) => [day, edges.length]), [['00', 1], ['01', 2], ['00', 1]]);
+test('entries are separated under headings, in their order', () => {
+  const groups = grouped([edge('a', 1), edge('b', 61), edge('c', 62), edge('d', 3)], ({ lastModified }) => lastModified.slice(14, 16));
+  assert.deepEqual(groups.map(({ heading, edges }) => [heading, edges.length]), [['00', 1], ['01', 2], ['00', 1]]);
+});
+
+test('a title is listed under its first letter, as titles are ordered', () => {
+  const titles = ['"Quoted"', '9 lives', '10 things', '٣', 'apple', 'Äpfel', ' B-side', 'éclair', 'ß', 'Zebra', 'Ω', 'Россия', '中文', '𝔸lpha', '😀', ''];
+  assert.equal(titles.map(letterOf).join(' '), '# 0–9 0–9 0–9 A A B E S Z Ω Р 中 A # #');
 });

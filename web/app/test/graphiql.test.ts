@@ -17,9 +17,9 @@ test('the queries that links take to GraphiQL fit the schema', () => {
 test('links to GraphiQL contain the query of a page and its variables', () => {
   const linked = (place: Destination) => Object.fromEntries(new URL(graphiqlAddress(place), 'http://h').searchParams);
   assert.deepEqual(linked({ name: 'find', q: 'x' }), {});
-  const library = linked({ name: 'library', id: 'g:demo:a&b', oldestFirst: true });
+  const library = linked({ name: 'library', id: 'g:demo:a&b', order: 'a-z' });
   assert.match(library.query, /^query Library/);
-  assert.deepEqual(JSON.parse(library.variables), { id: 'g:demo:a&b', direction: 'ASC' });
+  assert.deepEqual(JSON.parse(library.variables), { id: 'g:demo:a&b', orderBy: { field: 'TITLE', direction: 'ASC' } });
   const beside = linked({ name: 'library', id: 'g:demo:x', item: 'c:demo:y' });
   assert.match(beside.query, /^query Item/);
   assert.deepEqual(JSON.parse(beside.variables), { id: 'c:demo:y' });

@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { explain, faultsByField, faultsByIndex, sentence } from '../src/data/faults.ts';
 import { noFilter } from '../src/data/filter.ts';
-import { addressOf, readAddress, samePage, type Place } from '../src/data/routes.ts';
+import { addressOf, readAddress, samePage, type LibraryPlace, type Place } from '../src/data/routes.ts';
 import type { GroupRole } from '../src/generated/operations.ts';
 import { administers, claimsOf, mayManageGroup, mayRemoveFrom } from '../src/data/tokens.ts';
 
@@ -24,12 +24,12 @@ test('the address of a place leads back to it', () => {
     { name: 'item', id: 'c:demo:a/../b' },
     { name: 'item', id: 'c:demo:a//b/' },
     { name: 'members', id: 'g:demo:library-team' },
-    { name: 'library', id: 'u:demo:ann@example.org', oldestFirst: false, shared: false, at: null, item: null, filter: noFilter },
-    { name: 'library', id: 'g:demo:x', oldestFirst: true, shared: true, at: 'AQ_-1', item: 'c:demo:host/1', filter: noFilter },
+    { name: 'library', id: 'u:demo:ann@example.org', order: 'newest', shared: false, at: null, item: null, filter: noFilter },
+    { name: 'library', id: 'g:demo:x', order: 'oldest', shared: true, at: 'AQ_-1', item: 'c:demo:host/1', filter: noFilter },
     {
       name: 'library',
       id: 'g:demo:x',
-      oldestFirst: false,
+      order: 'z-a',
       shared: false,
       at: null,
       item: null,
@@ -46,6 +46,19 @@ test('the address of a place leads back to it', () => {
 test('addresses can be read by people', () => {
   assert.equal(addressOf({ name: 'library', id: 'g:demo:x', item: 'c:demo:host/1' }), '/app/library/g:demo:x?item=c:demo:host/1');
   assert.equal(addressOf({ name: 'item', id: 'c:demo:host/1' }), '/app/item/c:demo:host/1');
+});
+
+test('an address without an order has the one that is kept for its library, unless it has a position', () => {
+  const kept = (id: string) => (id === 'g:demo:x' ? 'a-z' : null);
+  const orderOf = (path: string, query: string) => (readAddress(path, query, kept) as LibraryPlace).order;
+  const cases = [['g:demo:x', '', 'a-z'], ['G:demo:X', 'item=c:demo:y', 'a-z'], ['g:demo:x', 'at=AQ', 'newest'],
+    ['g:demo:x', 'order=oldest', 'oldest'], ['g:demo:x', 'order=newest', 'newest'], ['g:demo:x', 'order=toString', 'a-z'],
+    ['g:demo:y', '', 'newest']] as const;
+  for (const [id, query, order] of cases) assert.equal(orderOf(`/app/library/${id}`, query), order, `${id} ${query}`);
+  const place = readAddress('/app/library/g:demo:x', 'order=newest', kept);
+  assert.equal(addressOf(place, 'a-z'), '/app/library/g:demo:x?order=newest');
+  assert.equal(addressOf(place), '/app/library/g:demo:x');
+  assert.equal(addressOf({ name: 'library', id: 'g:demo:x' }, 'a-z'), '/app/library/g:demo:x');
 });
 
 test('other addresses are unknown', () => {

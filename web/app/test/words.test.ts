@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, foundOf, handleOf, named, noText, pasteTitle, textHeading, untilTomorrow, versionOf } from '../src/ui/words.ts';
+import { dayOf, foundOf, handleOf, named, noText, pasteTitle, textHeading, untilTomorrow, versionOf, whenOf } from '../src/ui/words.ts';
 
 // Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
@@ -61,4 +61,11 @@ test('versions of a text are counted from one', () => {
 test('a title in a sentence cannot change the direction of the sentence', () => {
   assert.equal(named('invoice \u202egnp.exe\u2066'), '“invoice gnp.exe”');
   assert.equal(pasteTitle('\u200f '), 'Untitled paste');
+});
+
+test('a time is told in a few characters', () => {
+  const now = new Date(2026, 10, 22, 12);
+  const told = (...parts: [number, number, number, number]) => whenOf(new Date(...parts).toISOString(), now);
+  assert.deepEqual([told(2026, 10, 22, 0), told(2026, 10, 21, 23), told(2026, 0, 3, 9), told(2025, 10, 22, 12)],
+    ['00:00', '21 Nov', '3 Jan', 'Nov 2025']);
 });

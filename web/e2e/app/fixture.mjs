@@ -74,14 +74,14 @@ export async function confirm(page, title, verb) {
 }
 
 // allOf returns the ids of a whole library from the API, in order.
-export async function allOf(api, viewer, id, direction) {
-  const query = `query ($id: ID!, $after: Cursor, $direction: OrderDirection!) {
-    principal(id: $id) { library(first: 100, after: $after, orderBy: {field: LAST_MODIFIED, direction: $direction}) {
+export async function allOf(api, viewer, id, direction, field = 'LAST_MODIFIED') {
+  const query = `query ($id: ID!, $after: Cursor, $orderBy: LibraryOrder!) {
+    principal(id: $id) { library(first: 100, after: $after, orderBy: $orderBy) {
       nodes { id } pageInfo { hasNextPage endCursor } } } }`;
   const ids = [];
   let after = null;
   do {
-    const { library } = (await api(viewer, query, { id, after, direction })).principal;
+    const { library } = (await api(viewer, query, { id, after, orderBy: { field, direction } })).principal;
     ids.push(...library.nodes.map((node) => node.id));
     after = library.pageInfo.hasNextPage ? library.pageInfo.endCursor : null;
   } while (after);

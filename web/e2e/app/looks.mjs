@@ -37,7 +37,7 @@ export async function jumpToNewest({ api, openAs, base }) {
   if (bar.y < 0 || bar.y > 60) throw new Error(`the button is at ${bar.y}`);
   // The bar and the heading of a day do not cover each other.
   const [below, day] = await page.evaluate(() => [document.querySelector('.library-bar').getBoundingClientRect().bottom,
-    document.querySelector('.day-name').getBoundingClientRect().top]);
+    document.querySelector('.group-name').getBoundingClientRect().top]);
   if (day < below - 1 && day > 0) throw new Error(`a heading at ${day} is under the bar that ends at ${below}`);
   await jump.click();
   await page.waitForFunction((entry) => scrollY === 0 && document.activeElement.closest('[data-entry]')?.dataset.entry === entry, id);
@@ -87,7 +87,7 @@ export async function dayHeadings({ api, openAs }) {
   const id = await create(api, 'Ann', { kind: 'NOTE', title: 'Of today', visibility: 'PRIVATE' });
   const page = await openAs('Ann');
   await entry(page, 'Of today').waitFor();
-  const names = () => page.locator('.day-name').allTextContents();
+  const names = () => page.locator('.group-name').allTextContents();
   expect((await names())[0], 'Today', 'the first day');
   // The same page a day later.
   await page.clock.install({ time: Date.now() + 24 * 3600 * 1000 });
@@ -96,7 +96,7 @@ export async function dayHeadings({ api, openAs }) {
   expect((await names())[0], 'Yesterday', 'the first day, a day later');
   // And a day later, without reloading.
   await page.clock.fastForward('24:00:00');
-  await page.locator('.day-name').first().filter({ hasNotText: 'Yesterday' }).waitFor();
+  await page.locator('.group-name').first().filter({ hasNotText: 'Yesterday' }).waitFor();
   if (!/\d{4}$/.test((await names())[0])) throw new Error(`two days later it is ${(await names())[0]}`);
   await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
   await page.context().close();

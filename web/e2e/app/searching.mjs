@@ -1,5 +1,6 @@
 // Searching in a library: words, filters, addresses, progress, faults, and changes by others.
 import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './fixture.mjs';
+import { order } from './titles.mjs';
 
 const largest = 'g:demo:standard-library';
 const field = (page) => page.getByRole('searchbox', { name: 'Search in this library' });
@@ -50,7 +51,7 @@ export async function searching({ api, openAs }) {
   await found(page, words.length);
 
   // The address leads back to the search, also in the other order and with an item open.
-  await page.getByRole('radio', { name: 'Oldest first' }).check();
+  await order(page).selectOption({ label: 'Oldest first' });
   const oldest = words.toReversed();
   await page.waitForFunction((first) => document.querySelector('[data-entry]')?.dataset.entry === first, oldest[0]);
   await page.reload();

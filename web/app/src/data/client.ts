@@ -11,6 +11,7 @@ import { holdsPosition, type LibraryEdge, type View } from './entries.ts';
 import { LibraryChangedDocument, LibraryPageDocument, PasteCreatedDocument, type LibraryChangedSubscription,
   type PasteCreatedSubscription } from '../generated/operations.ts';
 import { answered } from './network.ts';
+import { orderBy } from './order.ts';
 import { plainNames } from './plain.ts';
 
 // The close codes of a socket whose token is missing or no longer accepted.
@@ -63,13 +64,14 @@ export function connect(access: Access): Connection {
   client.onClearStore(async () => libraries.clear());
   return {
     client,
-    library({ id, direction, shared }, at) {
-      const key = JSON.stringify([id, direction, shared]);
+    library({ id, order, shared }, at) {
+      const key = JSON.stringify([id, order, shared]);
       const held = libraries.get(key);
       if (held && holdsPosition(held.snapshot(), at)) return held;
       const library = new LiveLibrary<LibraryEdge>(gateway, {
         principalId: id,
-        order: direction,
+        field: orderBy[order].field,
+        order: orderBy[order].direction,
         includeShared: shared,
         after: at,
         pageSize,

@@ -1,12 +1,13 @@
 // The entries of a view of a library, as the pages show them.
 import type { LibraryChange, LibrarySnapshot } from 'carrel-client';
-import type { LibraryPageQuery, OrderDirection } from '../generated/operations.ts';
+import type { LibraryPageQuery } from '../generated/operations.ts';
+import type { Order } from './order.ts';
 
 // View is one way to look at one library: in one order, with or without the private items that are
 // shared with the viewer.
 export interface View {
   id: string;
-  direction: OrderDirection;
+  order: Order;
   shared: boolean;
 }
 
@@ -40,26 +41,35 @@ export interface Outcome {
 // outcomeOf compares the entries before and after a change.
 export function outcomeOf(change: LibraryChange<LibraryEdge>, before: readonly LibraryEdge[], after: readonly LibraryEdge[]): Outcome {
   if (change.__typename === 'LibraryEntryRemoved') return { id: change.contentId, moved: false, shown: false, newest: false };
-  const { id, lastModified } = change.edge.node;
+  const { id, lastModified, version } = change.edge.node;
   const former = before.find(({ node }) => node.id === id);
   return {
     id,
     moved: !former || former.node.lastModified < lastModified,
-    shown: after.includes(change.edge),
+    shown: after.some(({ node }) => node.id === id && node.version === version),
     newest: after.every(({ node }) => node.lastModified <= lastModified),
   };
 }
 
-// byDay groups edges by the days on which their items were changed, in their order. dayOf
-// returns the day of an item's time.
-export function byDay<E extends { node: { lastModified: string } }>(edges: readonly E[], dayOf: (time: string) =>
-  string): { day: string; edges: E[] }[] {
-  const days: { day: string; edges: E[] }[] = [];
+// grouped separates edges under the headings of a list, in their order. headingOf returns the heading of an
+// item: the day of its last change, or the first letter of its title.
+export function grouped<E extends { node: object }>(edges: readonly E[], headingOf: (item: E['node']) => string): {
+  heading: string; edges: E[] }[] {
+  const groups: { heading: string; edges: E[] }[] = [];
   for (const edge of edges) {
-    const day = dayOf(edge.node.lastModified);
-    const last = days.at(-1);
-    if (last?.day === day) last.edges.push(edge);
-    else days.push({ day, edges: [edge] });
+    const heading = headingOf(edge.node);
+    const last = groups.at(-1);
+    if (last?.heading === heading) last.edges.push(edge);
+    else groups.push({ heading, edges: [edge] });
   }
-  return days;
+  return groups;
+}
+
+// letterOf returns the letter under which a title is listed: without accents and in upper case, 0–9 for a
+// digit, and # for a title that begins with another character.
+export function letterOf(title: string): string {
+  const [first = ''] = title.trim().normalize('NFKD');
+  if (/\p{N}/u.test(first)) return '0–9';
+  const [letter = '#'] = /\p{L}/u.test(first) ? first.toLocaleUpperCase('en') : '#';
+  return letter;
 }

@@ -1,12 +1,13 @@
 // Links from the client to GraphiQL, to query the data that a page shows.
+import { defaultOrder, orderBy } from './order.ts';
 import type { Destination } from './routes.ts';
 
 const queries: Record<string, string> = {
-  library: `query Library($id: ID!, $direction: OrderDirection!) {
+  library: `query Library($id: ID!, $orderBy: LibraryOrder!) {
   principal(id: $id) {
     displayName
     visibility
-    library(first: 20, orderBy: {field: LAST_MODIFIED, direction: $direction}) {
+    library(first: 20, orderBy: $orderBy) {
       bucket
       count { value precision }
       edges {
@@ -75,7 +76,7 @@ export function graphiqlAddress(place: Destination): string {
   const { name, id } = place.item ? ({ name: 'item', id: place.item } as const) : place;
   const query = queries[name];
   if (!query) return '/';
-  const variables = { id, ...(place.name === 'library' && name === 'library' && { direction: place.oldestFirst ? 'ASC' : 'DESC' }) };
+  const variables = { id, ...(place.name === 'library' && name === 'library' && { orderBy: orderBy[place.order ?? defaultOrder] }) };
   return `/?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`;
 }
 

@@ -1,6 +1,7 @@
 // Conversion between places in the client and addresses. An address contains everything that is
 // needed to return to the same place.
 import { filterParams, noFilter, readFilter, type Filter } from './filter.ts';
+import { defaultOrder, readOrder, type Order } from './order.ts';
 import { pasteId } from './pastes.ts';
 
 // Place is a page and what it shows. For a library, at is the cursor from which its entries
@@ -51,7 +52,7 @@ interface OfId {
 export interface LibraryPlace {
   name: 'library';
   id: string;
-  oldestFirst: boolean;
+  order: Order;
   shared: boolean;
   at: string | null;
   item: string | null;
@@ -64,8 +65,9 @@ const root = '/app';
 export const principalId = /^[ug]:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/i;
 export const contentId = /^c:[a-z0-9][a-z0-9-]{0,31}:[A-Za-z0-9._~@/-]{1,128}$/;
 
-// readAddress returns the place of a path and its query.
-export function readAddress(path: string, query = ''): Place {
+// readAddress returns the place of a path and its query. If these contain neither an order nor a position,
+// which is one in the default order, the order is that which kept returns for the library.
+export function readAddress(path: string, query = '', kept: (library: string) => Order | null = () => null): Place {
   const params = new URLSearchParams(query);
   const [name, id] = split(path);
   if (name === '') return { name: 'home' };
@@ -78,13 +80,14 @@ export function readAddress(path: string, query = ''): Place {
   if (name === 'item' && contentId.test(id)) return { name: 'item', id };
   if (name === 'members' && /^g:/i.test(id) && principalId.test(id)) return { name: 'members', id: id.toLowerCase() };
   if (name === 'library' && principalId.test(id)) {
-    const item = params.get('item');
+    const [item, at] = [params.get('item'), params.get('at')];
+    const library = id.toLowerCase();
     return {
       name: 'library',
-      id: id.toLowerCase(),
-      oldestFirst: params.get('order') === 'oldest',
+      id: library,
+      order: readOrder(params.get('order')) ?? (at ? null : kept(library)) ?? defaultOrder,
       shared: params.get('shared') === '1',
-      at: params.get('at'),
+      at,
       item: item && contentId.test(item) ? item : null,
       filter: readFilter(params),
     };
@@ -105,8 +108,9 @@ function split(path: string): [string, string] {
   }
 }
 
-// addressOf returns the path and query of a place.
-export function addressOf(place: Destination): string {
+// addressOf returns the path and query of a place. The default order is only in it if the reader has kept
+// another one for the library.
+export function addressOf(place: Destination, kept: Order | null = null): string {
   switch (place.name) {
     case 'groups':
       return `${root}/groups`;
@@ -125,8 +129,9 @@ export function addressOf(place: Destination): string {
     case 'members':
       return `${root}/members/${segmentsOf(place.id)}`;
     case 'library': {
-      const { oldestFirst, shared, at, item, filter = noFilter } = place;
-      const query = queryOf({ order: oldestFirst && 'oldest', shared: shared && '1', ...filterParams(filter), item, at });
+      const { order, shared, at, item, filter = noFilter } = place;
+      const shownOrder = order !== defaultOrder || kept ? order : null;
+      const query = queryOf({ order: shownOrder, shared: shared && '1', ...filterParams(filter), item, at });
       return `${root}/library/${segmentsOf(place.id)}${query}`;
     }
     default:

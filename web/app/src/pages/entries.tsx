@@ -1,15 +1,16 @@
-// The entries of a library under the days of their last change. The Tab key
+// The entries of a library under the days of their last change, or under the first letters of their titles. The Tab key
 // reaches one of them, and the arrow keys the others.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react';
 import { sharedWith } from '../data/access.ts';
-import { byDay, type LibraryEdge, type Listed } from '../data/entries.ts';
+import { grouped, letterOf, type LibraryEdge, type Listed } from '../data/entries.ts';
 import { excerpt } from '../data/markdown.ts';
+import { isByTitle } from '../data/order.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import type { EntryFragment } from '../generated/operations.ts';
 import { VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
 import { useMe } from '../ui/session.tsx';
-import { clockOf, dayOf, kindName, untilTomorrow, visibilityName } from '../ui/words.ts';
+import { clockOf, dayOf, kindName, untilTomorrow, visibilityName, whenOf } from '../ui/words.ts';
 import type { EndState, Ends, Side } from './use-library.ts';
 import { elementOf, reveal, useFirstInView, useNearView, useScrollAnchor } from './use-scroll.ts';
 
@@ -34,7 +35,9 @@ export function Entries({ place, fixed = false, listed, ends, extend, fresh, onH
   const list = useRef<HTMLDivElement>(null);
   const { entries: edges, hasPrevious } = listed;
   const today = useToday();
-  const days = useMemo(() => byDay(edges, (time) => dayOf(time, today)), [edges, today]);
+  const byTitle = isByTitle(place.order);
+  const groups = useMemo(() => grouped(edges, ({ title, lastModified }) => (byTitle ? letterOf(title) : dayOf(lastModified, today))),
+    [edges, today, byTitle]);
   const [chosen, setChosen] = useState<string | null>(null);
   const reachable = edges.some(({ node }) => node.id === chosen) ? chosen : (place.item ?? edges[0]?.node.id);
   const tabbable = edges.some(({ node }) => node.id === reachable) ? reachable : edges[0]?.node.id;
@@ -62,14 +65,15 @@ export function Entries({ place, fixed = false, listed, ends, extend, fresh, onH
   return (
     <div className="entries" ref={list} onKeyDown={onKeyDown} aria-busy={busy}>
       <End side="previous" state={ends.previous} extend={extend} changes={`${edges[0]?.cursor} ${ends.previous}`} />
-      {days.map(({ day, edges: ofDay }) => (
-        <div key={`${day} ${ofDay[0]?.node.id}`} className="day">
-          <h2 className="day-name">{day}</h2>
+      {groups.map(({ heading, edges: below }) => (
+        <div key={`${heading} ${below[0]?.node.id}`}>
+          <h2 className="group-name">{heading}</h2>
           <ol>
-            {ofDay.map(({ node }) => (
+            {below.map(({ node }) => (
               <Entry
                 key={node.id}
                 item={node}
+                changed={(byTitle ? whenOf : clockOf)(node.lastModified, today)}
                 place={{ ...place, item: node.id }}
                 open={place.item === node.id}
                 replace={Boolean(place.item)}
@@ -89,6 +93,7 @@ export function Entries({ place, fixed = false, listed, ends, extend, fresh, onH
 
 interface EntryProps {
   item: EntryFragment;
+  changed: string;
   place: LibraryPlace;
   open: boolean;
   replace: boolean;
@@ -98,7 +103,7 @@ interface EntryProps {
   onHighlightEnd: (id: string) => void;
 }
 
-function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighlightEnd }: EntryProps) {
+function Entry({ item, changed, place, open, replace, tabbable, fresh, onChoose, onHighlightEnd }: EntryProps) {
   const me = useMe();
   const shared = sharedWith(item.shares, item.createdBy?.id, me?.id);
   const about = useMemo(() => excerpt(item.description ?? ''), [item.description]);
@@ -106,7 +111,7 @@ function Entry({ item, place, open, replace, tabbable, fresh, onChoose, onHighli
     <li className={fresh ? 'entry entry-fresh' : 'entry'} data-entry={item.id} onAnimationEnd={() => onHighlightEnd(item.id)}>
       <article>
         <time className="entry-time" dateTime={item.lastModified}>
-          {clockOf(item.lastModified)}
+          {changed}
         </time>
         <div className="entry-text">
           <h3>

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { useQuery } from '@apollo/client/react';
 import type { FollowStatus } from 'carrel-client';
+import { keepOrder, type Order } from '../data/order.ts';
 import type { LibraryPlace, Place } from '../data/routes.ts';
 import { LibraryHeadDocument, type LibraryHeadQuery } from '../generated/operations.ts';
 import { Down, Rows, Up, VisibilityIcon } from '../ui/icons.tsx';
@@ -81,6 +82,11 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
   const mine = useMe()?.id === principal.id;
   const { go } = useNavigation();
   const [density, chooseDensity] = usePreference('density', densities);
+  // A position in one order is not valid in another, so the list starts at its beginning.
+  const choose = (order: Order) => {
+    keepOrder(place.id, order);
+    go({ ...place, order, at: null }, { replace: true });
+  };
   const top = useRef<HTMLDivElement>(null);
   const stuck = useScrolledPast(top);
   return (
@@ -92,16 +98,17 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
             {mine ? 'My library' : principal.displayName}
           </p>
         )}
-        <fieldset className="segments">
-          <legend className="hidden">Order</legend>
-          {orders.map(([oldestFirst, label]) => (
-            <label key={label}>
-              <input type="radio" name="order" checked={place.oldestFirst === oldestFirst}
-                onChange={() => go(fromTheStart(place, { oldestFirst }), { replace: true })} />
-              <span>{label}</span>
-            </label>
+        <select aria-label="Order" value={place.order} onChange={(event) => choose(event.target.value as Order)}>
+          {orders.map(([by, all]) => (
+            <optgroup key={by} label={by}>
+              {all.map(([order, label]) => (
+                <option key={order} value={order}>
+                  {label}
+                </option>
+              ))}
+            </optgroup>
           ))}
-        </fieldset>
+        </select>
         <button
           type="button"
           className="icon-button"
@@ -114,7 +121,7 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
         </button>
         {(jump.away || jump.updates > 0) && (
           <button type="button" className={jump.updates > 0 ? 'button button-main jump' : 'button jump'} onClick={jump.toNewest}>
-            {place.oldestFirst ? <Down /> : <Up />} {jump.updates > 0 ? newUpdates(jump.updates) : 'Jump to newest'}
+            {place.order === 'oldest' ? <Down /> : <Up />} {jump.updates > 0 ? newUpdates(jump.updates) : 'Jump to newest'}
           </button>
         )}
         <span className="hidden" role="status">
@@ -126,16 +133,10 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
 }
 
 const densities: ['comfortable', 'compact'] = ['comfortable', 'compact'];
-const orders = [
-  [false, 'Newest first'],
-  [true, 'Oldest first'],
-] as const;
-
-// fromTheStart changes the view of a library. A position in one view is not valid
-// in another, so the list starts at its beginning.
-function fromTheStart(place: LibraryPlace, change: Partial<LibraryPlace>): LibraryPlace {
-  return { ...place, ...change, at: null };
-}
+const orders: [by: string, all: [Order, string][]][] = [
+  ['Last changed', [['newest', 'Newest first'], ['oldest', 'Oldest first']]],
+  ['Title', [['a-z', 'A to Z'], ['z-a', 'Z to A']]],
+];
 
 // useScrolledPast reports whether an element is above the window.
 function useScrolledPast(element: RefObject<Element | null>): boolean {

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useImperativeHandle, useRef, useState, type Key
   type RefObject } from 'react';
 import type { Outcome, View } from '../data/entries.ts';
 import { isNarrow } from '../data/filter.ts';
+import { isByTitle } from '../data/order.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
 import { mayRemoveFrom } from '../data/tokens.ts';
@@ -88,7 +89,7 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
               jump={{ ...(searching ? noJump : newest), toNewest: () => liveEntries.current?.toNewest() }} />
             {searching ? (
               <FoundEntries
-                key={JSON.stringify([place.oldestFirst, place.shared, place.filter])}
+                key={JSON.stringify([place.order, place.shared, place.filter])}
                 ref={results}
                 field={field}
                 view={viewOf(place)}
@@ -98,7 +99,7 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
               />
             ) : (
               <LiveEntries
-                key={`${place.oldestFirst} ${place.shared}`}
+                key={`${place.order} ${place.shared}`}
                 ref={liveEntries}
                 place={place}
                 principal={principal}
@@ -122,7 +123,7 @@ function Library({ place, principal, unseen, createdId, error, refetchHead, onCr
 
 // viewOf returns the view of the library that a place shows.
 function viewOf(place: LibraryPlace): View {
-  return { id: place.id, direction: place.oldestFirst ? 'ASC' : 'DESC', shared: place.shared };
+  return { id: place.id, order: place.order, shared: place.shared };
 }
 
 // LiveEntriesHandle has the functions of LiveEntries that other components call.
@@ -166,7 +167,7 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
   };
   const toNewest = useJump({ place, library, listed, list, onArrived: updates.read, onFailed: notRead });
   useImperativeHandle(ref, () => ({ changed, toNewest }));
-  const away = useAway(listed, place.oldestFirst);
+  const away = useAway(listed, place.order === 'oldest') && !isByTitle(place.order);
   useEffect(() => onNewest({ away, updates: updates.count }), [onNewest, away, updates.count]);
   const known = useRef(createdId);
   useEffect(() => {
@@ -257,7 +258,7 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
 function useUpdates(place: LibraryPlace, atBeginning: boolean) {
   const [fresh, setFresh] = useState(new Set<string>());
   const [count, setCount] = useState(0);
-  const newestFirst = !place.oldestFirst;
+  const newestFirst = place.order === 'newest';
 
   const changed = ({ id, moved, shown, newest }: Outcome) => {
     if (!moved) return;

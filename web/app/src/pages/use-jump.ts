@@ -41,7 +41,7 @@ interface Jumping {
 export function useJump({ place, library, listed, list, onArrived, onFailed }: Jumping): () => Promise<void> {
   const { go } = useNavigation();
   const waiting = useRef(false);
-  const { oldestFirst } = place;
+  const oldestFirst = place.order === 'oldest';
   const held = listed !== undefined && !(oldestFirst ? listed.hasNext : listed.hasPrevious);
 
   const arrive = () => {

@@ -33,13 +33,14 @@ export function useScrollAnchor(list: List, atBeginning: boolean) {
 
   useLayoutEffect(() => {
     if (held.current || scrollY > 0) {
-      const still = seen.current.find(({ id }) => elementOf(list.current, id));
-      const element = still && elementOf(list.current, still.id);
-      if (element) {
-        // Positions are those on the page and not in the window, so scrolling does not change them.
-        const moved = element.getBoundingClientRect().top + scrollY - still.onPage;
-        if (Math.abs(moved) > 0.5) scrollBy({ top: moved, behavior: 'instant' });
-      }
+      // Positions are those on the page and not in the window, so scrolling does not change them.
+      const moves = seen.current.flatMap(({ id, onPage }) => {
+        const element = elementOf(list.current, id);
+        return element ? [element.getBoundingClientRect().top + scrollY - onPage] : [];
+      });
+      // The first entry may itself have moved to a far place, where the reader does not follow it.
+      const moved = moves.find((move, index) => Math.abs(move - (moves[index + 1] ?? move)) < innerHeight) ?? 0;
+      if (Math.abs(moved) > 0.5) scrollBy({ top: moved, behavior: 'instant' });
     }
     held.current = !atBeginning;
     look();

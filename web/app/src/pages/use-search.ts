@@ -6,6 +6,7 @@ import { keepItems } from '../data/cache.ts';
 import { pageSize } from '../data/client.ts';
 import type { LibraryEdge as Edge, View } from '../data/entries.ts';
 import { filterInput, type Filter } from '../data/filter.ts';
+import { orderBy } from '../data/order.ts';
 import { nothingFound, searchOn, type Found } from '../data/search.ts';
 import { LibraryNewestDocument, LibraryPageDocument } from '../generated/operations.ts';
 import { useConnection } from '../ui/session.tsx';
@@ -51,7 +52,7 @@ export function useSearch(view: View, filter: Filter): Search {
   // The state of the newest item when the search began; '' if the library was empty, and null if
   // it is not known.
   const newest = useRef<Promise<string | null>>(Promise.resolve(null));
-  const { id, direction, shared } = view;
+  const { id, order, shared } = view;
   const input = JSON.stringify(filterInput(filter));
   const byRole = filter.roles.length > 0;
 
@@ -80,7 +81,7 @@ export function useSearch(view: View, filter: Filter): Search {
           pageSize,
           stopped,
           async read(after, first) {
-            const variables = { id, orderBy: { field: 'LAST_MODIFIED', direction }, includeShared: shared,
+            const variables = { id, orderBy: orderBy[order], includeShared: shared,
               filter: JSON.parse(input), after, first } as const;
             const { data } = await client.query({ query: LibraryPageDocument, variables, fetchPolicy: 'no-cache' });
             if (!data?.principal) throw new Error('the library can no longer be read');
@@ -99,7 +100,7 @@ export function useSearch(view: View, filter: Filter): Search {
         setState('failed');
       }
     },
-    [client, id, direction, shared, input, show],
+    [client, id, order, shared, input, show],
   );
 
   const again = useCallback(async () => {

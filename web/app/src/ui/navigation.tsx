@@ -1,6 +1,7 @@
 // Navigation. The address bar is the only store of the current place.
 import { createContext, useCallback, useEffect, useMemo, useRef, useState, type AnchorHTMLAttributes, type MouseEvent,
   type ReactNode } from 'react';
+import { defaultOrder, keptOrder } from '../data/order.ts';
 import { plain } from '../data/plain.ts';
 import { addressOf, readAddress, samePage, type Destination, type Place } from '../data/routes.ts';
 import { useProvided } from './provided.ts';
@@ -22,10 +23,18 @@ interface NavigationValue {
 const Navigation = createContext<NavigationValue | null>(null);
 
 // here returns the current place, for callbacks that run later.
-export const here = () => readAddress(location.pathname, location.search);
+export const here = () => readAddress(location.pathname, location.search, keptOrder);
+
+// arrive returns the place of an address that was opened, and puts the order that the reader has kept for a library
+// into the address.
+function arrive(): Place {
+  const place = here();
+  if (place.name === 'library' && place.order !== defaultOrder) history.replaceState(history.state, '', addressOf(place));
+  return place;
+}
 
 export function NavigationProvider({ children }: { children: ReactNode }) {
-  const [place, setPlace] = useState(here);
+  const [place, setPlace] = useState(arrive);
   // The position in the browser's history.
   const step = useRef(history.state?.step ?? 0);
   const returning = useRef(false);
@@ -47,10 +56,11 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
         return;
       }
       step.current -= back;
+      const to = arrive();
       setPlace((from) => {
         // Within the same page, a library restores its own scroll position.
-        if (!samePage(from, here())) scrollTo(0, 0);
-        return here();
+        if (!samePage(from, to)) scrollTo(0, 0);
+        return to;
       });
     };
     addEventListener('popstate', moved);
@@ -61,11 +71,12 @@ export function NavigationProvider({ children }: { children: ReactNode }) {
   // that closing it can go back.
   const go = useCallback((next: Destination, { replace = false, opened = false }: GoOptions = {}) => {
     const from = here();
-    const address = addressOf(next);
+    const kept = next.name === 'library' ? keptOrder(next.id) : null;
+    const address = addressOf(next, kept);
     const write = replace ? 'replaceState' : 'pushState';
     if (!replace) step.current += 1;
     history[write]({ step: step.current, opened: opened || (replace && history.state?.opened) }, '', address);
-    setPlace(here());
+    setPlace(arrive());
     if (!samePage(from, here())) scrollTo(0, 0);
   }, []);
 

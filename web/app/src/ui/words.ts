@@ -76,6 +76,8 @@ export function matchesOf(number: number, more: boolean): string {
 
 const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const dayInYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const monthOf = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric' });
 const both = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 
 // dayOf names the day of a time, in the reader's time zone: Today, Yesterday, or a date.
@@ -93,6 +95,14 @@ export function untilTomorrow(now = new Date()): number {
 }
 
 export const clockOf = (time: string) => clock.format(new Date(time));
+
+// whenOf tells a time in a few characters: of today by the clock, of this year by the day, and else by the month.
+export function whenOf(time: string, now = new Date()): string {
+  const then = new Date(time);
+  if (day.format(then) === day.format(now)) return clock.format(then);
+  return (then.getFullYear() === now.getFullYear() ? dayInYear : monthOf).format(then);
+}
+
 export const dateOf = (time: string) => both.format(new Date(time));
 export const kindOfPrincipal = (id: string): Thing => (id.startsWith('g:') ? 'group' : 'user');
 
