@@ -569,6 +569,65 @@ test('a search returns matching entries, and continues', async () => {
   assert.deepEqual(await titles({ text: 'app', kinds: ['LINK'] }), []);
 });
 
+test('a library by title stays up to date, in both orders', { timeout }, async () => {
+  for (const [order, first] of [['ASC', ['Apples', 'Äther']], ['DESC', ['Zebra', 'Chapter 10']]]) {
+    const { id, items } = await groupOf(['Zebra', 'Äther', 'Chapter 10', 'Apples', 'Chapter 9']);
+    let shown;
+    let changed = () => {};
+    const view = new examples.fetch.TitleView(endpoint, signedIn(), id, order, (titles) => {
+      shown = titles;
+      changed();
+    });
+    const names = () => shown.edges.map(({ node }) => node.title);
+    const until = (wanted) => new Promise((resolve) => {
+      changed = () => names().join() === wanted.join() && resolve();
+      changed();
+    });
+    await view.load(2);
+    assert.deepEqual(names(), first);
+    const stop = view.follow((error) => assert.fail(error));
+    const [zebra, , tenth, apples] = items;
+    if (order === 'ASC') {
+      await rename(zebra, 'Aster'); // from beyond the loaded part
+      await until(['Apples', 'Aster', 'Äther']);
+      await rename(apples, 'Chapter 11'); // out of it
+      await until(['Aster', 'Äther']);
+      await view.load();
+      await until(['Aster', 'Äther', 'Chapter 9', 'Chapter 10', 'Chapter 11']);
+      await rename(tenth, 'Chapter 1');
+      await until(['Aster', 'Äther', 'Chapter 1', 'Chapter 9', 'Chapter 11']);
+    } else {
+      await rename(zebra, 'Aster');
+      await until(['Chapter 10']);
+      await rename(apples, 'Zoo');
+      await until(['Zoo', 'Chapter 10']);
+      await view.load();
+      await until(['Zoo', 'Chapter 10', 'Chapter 9', 'Äther', 'Aster']);
+    }
+    stop();
+  }
+});
+
+test('titles that arrive in two pages, or late, are shown once at their newest place', () => {
+  const { withPage, withTitle } = examples.fetch;
+  const edge = (id, title, version = 1) => ({ cursor: title, sortKey: `${title}-${id}`, node: { id, title, version } });
+  const page = (hasNextPage, ...edges) => ({ edges, pageInfo: { hasNextPage, endCursor: edges.at(-1)?.cursor ?? 'hidden' } });
+  const empty = { order: 'ASC', edges: [], hasNextPage: true, endCursor: null, endKey: '' };
+  const start = withPage(empty, page(true, edge('a', 'b'), edge('b', 'd')));
+  const titles = ({ edges }) => edges.map(({ node }) => node.title + node.version).join(' ');
+  assert.equal(titles(withPage(start, page(false, edge('a', 'e', 2)))), 'd1 e2');
+  const early = withTitle(start, { edge: edge('c', 'a', 3) });
+  assert.equal(titles(withPage(early, page(false, edge('c', 'f', 2)))), 'a3 b1 d1');
+  // The end stays where its page ended, although the last entry has moved away.
+  const moved = withTitle(start, { edge: { ...edge('b', 'a', 2), cursor: 'of an event' } });
+  assert.deepEqual([titles(moved), moved.endCursor, moved.endKey], ['a2 b1', 'd', 'd-b']);
+  assert.equal(titles(withTitle(moved, { edge: edge('x', 'c') })), 'a2 b1 c1');
+  assert.equal(titles(withTitle(moved, { edge: edge('x', 'e') })), 'a2 b1');
+  assert.equal(titles(withTitle(moved, { contentId: 'a' })), 'a2');
+  const passed = withPage(start, page(true));
+  assert.deepEqual([passed.endCursor, passed.endKey], ['hidden', 'd-b']);
+});
+
 test('a mutation whose answer was lost is repeated, and creates one item', async () => {
   const { post } = examples.fetch;
   const { newKey, repeat } = examples.retry;

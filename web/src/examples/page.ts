@@ -87,6 +87,29 @@ query Oldest {
 }
 `;
 
+const byTitle = `# A library from A to Z. A client with the sort keys of
+# its entries can place an item that was renamed.
+query ByTitle {
+  principal(id: "g:demo:standard-library") {
+    library(
+      first: 10
+      orderBy: { field: TITLE, direction: ASC }
+    ) {
+      edges {
+        sortKey(field: TITLE)
+        node {
+          title
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+`;
+
 export const page: Task = {
   title: 'Page through a library',
   examples: [
@@ -97,5 +120,6 @@ export const page: Task = {
     },
     { query: nextPage, variables: '{\n  "after": null\n}', as: 'Ann' },
     { query: oldest, as: 'Ann' },
+    { query: byTitle, as: 'Ann' },
   ],
 };
