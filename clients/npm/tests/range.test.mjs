@@ -162,7 +162,15 @@ test('by title, an entry between the last one and an end that has moved away is 
   const within = placeEntry(range, renamed('x1', 'g'), limit);
   assert.deepEqual([shown(within), end(within.next)], ['d1 h2 f1 x1', { more: true, cursor: 'at h' }]);
   assert.equal(shown(placeEntry(range, renamed('x1', 'i'), limit)), 'd1 h2 f1');
-  assert.equal(shown(placeEntry(range, renamed('h3', 'h'), limit)), 'd1 f1 h3'); // the title comes back
+});
+
+test('by title, an item whose title comes back is at the end that it has defined', () => {
+  for (const [order, names] of [['ASC', 'd1 f1 h1'], ['DESC', 'h1 f1 d1']]) {
+    for (const id of ['d', 'h']) {
+      const away = placeEntry(byTitle(names, order, both), renamed(`${id}2`, 'e'), limit);
+      assert.equal(shown(placeEntry(away, renamed(`${id}3`, id), limit)), names.replace(`${id}1`, `${id}3`));
+    }
+  }
 });
 
 test('by title, a placed entry has the cursor of a neighbour, and no page is read from it', () => {
@@ -174,7 +182,7 @@ test('by title, a placed entry has the cursor of a neighbour, and no page is rea
 
   // A range is cut at an entry of a page, however many others are dropped with it.
   const cutAtEnd = placeEntry(placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'e'), 4), renamed('y1', 'a'), 4);
-  assert.deepEqual([shown(cutAtEnd), end(cutAtEnd.next)], ['y1 b1 d1', { more: true, cursor: 'at d' }]);
+  assert.deepEqual([shown(cutAtEnd), end(cutAtEnd.next), cutAtEnd.hasOmitted], ['y1 b1 d1', { more: true, cursor: 'at d' }, false]);
   const cutAtStart = placeEntry(placeEntry(byTitle('b1 d1 f1'), renamed('x1', 'c'), 4), renamed('y1', 'g'), 3);
   assert.deepEqual([shown(cutAtStart), end(cutAtStart.previous)], ['d1 f1 y1', { more: true, cursor: 'at d' }]);
   // Once a page has read the entry, it has a cursor.
@@ -201,8 +209,11 @@ test('by title, a walk that begins after a cursor ends with its last page, and a
   const first = byTitle('b1 d1', 'ASC', { hasNextPage: true });
   const twice = joinPage(first, { ...titlePage('f1'), edges: [titled('b2', 'e'), titled('f1')] }, 'next', limit);
   assert.equal(shown(twice), 'd1 b2 f1');
-  const again = joinPage(first, { ...titlePage('f1'), edges: [titled('d1', 'd', 'read again'), titled('f1')] }, 'next', limit);
-  assert.deepEqual(again.entries.map(({ cursor }) => cursor), ['at b', 'read again', 'at f']);
+  for (const [order, names, last] of [['ASC', 'b1 d1', 'f1'], ['DESC', 'f1 d1', 'b1']]) {
+    const edges = [titled('d1', 'd', 'read again'), titled(last)];
+    const again = joinPage(byTitle(names, order, { hasNextPage: true }), { ...titlePage(last), edges }, 'next', limit);
+    assert.deepEqual(again.entries.map(({ cursor }) => cursor).slice(1), ['read again', `at ${last[0]}`]);
+  }
 });
 
 test('documents that do not select the key of the order are an error', () => {

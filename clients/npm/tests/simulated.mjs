@@ -82,14 +82,15 @@ export class SimulatedGateway {
 
   // A cursor contains the number of events when it was made. A subscriber that resumes from it gets
   // the later ones. Only one of a page by title is a position there.
-  #edge(item, field, bound = null, seen = this.#events.length) {
+  #edge(item, field, byTitle = false, bound = null, seen = this.#events.length) {
     const cursor = JSON.stringify({ at: keyOf[field](item), field, bound, seen });
-    return { cursor, role: 'VIEWER', sortKey: keyOf.LAST_MODIFIED(item), titleKey: keyOf.TITLE(item), node: { ...item } };
+    const key = byTitle ? { titleKey: keyOf.TITLE(item) } : { sortKey: keyOf.LAST_MODIFIED(item) };
+    return { cursor, role: 'VIEWER', ...key, node: { ...item } };
   }
 
   // page answers like library(…). A client that pages to newer entries gets only those that were
   // there when it began; its last page ends with a cursor without that limit.
-  page({ first, after, last, before: until, orderBy }) {
+  page({ first, after, last, before: until, orderBy, byTitle }) {
     const { field, direction: order } = orderBy;
     const list = this.list(order, field);
     const from = after ?? until ?? null;
@@ -105,7 +106,7 @@ export class SimulatedGateway {
     const candidates = list.filter((item) => beyond(item) && inWalk(item));
     const shown = first !== undefined ? candidates.slice(0, first) : candidates.slice(-last);
     const more = candidates.length > shown.length;
-    const edges = shown.map((item) => this.#edge(item, field, towardsNewer && more ? bound ?? end : null));
+    const edges = shown.map((item) => this.#edge(item, field, byTitle, towardsNewer && more ? bound ?? end : null));
     const index = (item) => list.findIndex(({ id }) => id === item.id);
     const unbound = from && JSON.stringify({ ...JSON.parse(from), bound: null });
     const outer = { previous: shown.length > 0 ? index(shown[0]) > 0 : Boolean(from) && first !== undefined,
@@ -156,12 +157,12 @@ export class SimulatedGateway {
           }
           this.#answers.push(() => (error ? reject(error) : resolve({ principal: { id: variables.id, library } })));
         }),
-      subscribe: (document, { after }, { signal, onOpen }) => this.#subscribe(after, signal, onOpen),
+      subscribe: (document, { after, byTitle }, { signal, onOpen }) => this.#subscribe(after, byTitle, signal, onOpen),
       pause: async (milliseconds) => void this.pauses.push(milliseconds),
     };
   }
 
-  async *#subscribe(after, signal, onOpen) {
+  async *#subscribe(after, byTitle, signal, onOpen) {
     this.subscribed.push(after);
     let next = after === null ? this.#events.length : Math.max(0, JSON.parse(after).seen - 3); // some are delivered again
     let wake = () => {};
@@ -173,7 +174,8 @@ export class SimulatedGateway {
         const id = this.#events[next];
         next += 1;
         const item = this.#items.get(id);
-        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge: this.#edge(item, 'LAST_MODIFIED', null, next) }
+        const edge = item && this.#edge(item, 'LAST_MODIFIED', byTitle, null, next);
+        results.push({ libraryChanged: item ? { __typename: 'LibraryEntryPlaced', edge }
           : { __typename: 'LibraryEntryRemoved', contentId: id } });
         wake();
       },

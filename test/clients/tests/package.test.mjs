@@ -138,6 +138,49 @@ test('a library pages both ways and shows the changes of others', async (t) => {
   assert.equal(titlesOf(library.snapshot()), 'A e c b');
 });
 
+test('by title, a rename moves an item in either direction, also beyond what is loaded', async (t) => {
+  const { id, items } = await groupOf(['Zebra', 'Äther', 'Chapter 10', 'Chapter 9', 'Chapter 8']);
+  for (const [order, shown, other, rest] of [
+    ['ASC', 'Äther Chapter-8 Chapter-9 Chapter-10', 'Chapter-8 Chapter-9 Chapter-10', ' Omega Zebra'],
+    ['DESC', 'Zebra Omega Chapter-10 Chapter-9', 'Zebra Chapter-10 Chapter-9', ' Chapter-8 Äther'],
+  ]) {
+    const library = new carrel.LiveLibrary(app.connect(session()), { principalId: id, field: 'TITLE', order, pageSize: 2 });
+    t.after(() => library.close());
+    const titles = ({ entries }) => entries.map(({ node }) => node.title.replace(' ', '-')).join(' ');
+    library.subscribe(() => {});
+    await until(library, ({ status, isLoaded }) => isLoaded && status === 'live');
+    await library.loadNext();
+    if (order === 'DESC') {
+      await until(library, (snapshot) => titles(snapshot) === shown);
+      await rename(items[1], 'Äther');
+      await until(library, (snapshot) => titles(snapshot) === other);
+    } else {
+      await until(library, (snapshot) => titles(snapshot) === shown);
+      await rename(items[1], 'Omega'); // beyond the loaded part
+      await until(library, (snapshot) => titles(snapshot) === other);
+    }
+    for (let n = 0; n < 3 && library.snapshot().hasNext; n += 1) await library.loadNext();
+    assert.equal(titles(library.snapshot()), other + rest);
+    assert.equal(library.snapshot().lostPosition, false);
+    library.close();
+  }
+  const library = new carrel.LiveLibrary(app.connect(session()), { principalId: id, field: 'TITLE', pageSize: 2, maxEntries: 4 });
+  t.after(() => library.close());
+  const names = () => library.snapshot().entries.map(({ node }) => node.title);
+  library.subscribe(() => {});
+  await until(library, ({ status, isLoaded }) => isLoaded && status === 'live');
+  await library.loadNext();
+  // An entry that an event has placed is dropped with its neighbour, and read again from there.
+  await rename(items[3], 'Ant');
+  await until(library, () => names()[0] === 'Ant');
+  await rename(items[0], 'Bee');
+  await until(library, () => names().includes('Bee'));
+  for (let n = 0; n < 4 && library.snapshot().hasNext; n += 1) await library.loadNext();
+  assert.equal(names().at(-1), 'Chapter 10');
+  for (let n = 0; n < 4 && library.snapshot().hasPrevious; n += 1) await library.loadPrevious();
+  assert.deepEqual(names(), ['Ant', 'Äther', 'Bee', 'Chapter 8']);
+});
+
 test('after a lost connection nothing is missing', async (t) => {
   const { id, items } = await groupOf(['a', 'b']);
   const library = opened(t, app.connect(session(proxy.url)), id);
