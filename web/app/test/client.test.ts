@@ -49,6 +49,7 @@ test('a library is kept until the store is cleared, and its items are in the cac
     [{ ...view, order: 'oldest' }, null], [{ ...view, order: 'z-a' }, null]] as const) assert.notEqual(connection.library(other, at), first);
   const again = connection.library(view, null);
   await again.reload();
+  for (const order of ['oldest', 'a-z', 'z-a'] as const) assert.notEqual(connection.library({ ...view, order }, null), again);
   assert.equal(connection.library(view, null), again);
   await connection.client.clearStore();
   assert.notEqual(connection.library(view, null), again);

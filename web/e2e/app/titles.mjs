@@ -71,6 +71,8 @@ export async function titleOrder({ api, openAs }) {
   await scrollTo(cleo, 'bottom');
   expect(await entriesOf(cleo), await allOf(api, 'Cleo', group, 'DESC', 'TITLE'), 'the library, from Z to A');
 
+  expect(await cleo.evaluate(() => noticed.filter((text) => text.includes('position'))), [], 'notices of positions of another order');
+
   // The view does not follow an item that moves far away from it.
   await order(cleo).selectOption({ label: 'A to Z' });
   await shows(cleo, 'Chapter 1', 'Chapter 3');
