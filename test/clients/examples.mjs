@@ -29,8 +29,8 @@ export async function buildExamples() {
     apollo: { ...(await load('apollo/client')), ...(await load('apollo/library')) },
     urql: { ...(await load('urql/client')), ...(await load('urql/library')) },
     relay: { ...(await load('relay/environment')), ...(await load('relay/library')), ...(await load('relay/operations')) },
-    fetch: { ...(await load('fetch/gateway')), ...(await load('fetch/library')), ...(await load('fetch/search')), ...(await load('fetch/titles')),
-      ...(await load('fetch/share')) },
+    fetch: { ...(await load('fetch/gateway')), ...(await load('fetch/library')), ...(await load('fetch/search')),
+      ...(await load('fetch/share')), ...(await load('fetch/titles')) },
   };
 }
 

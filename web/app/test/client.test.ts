@@ -13,7 +13,8 @@ const item = { __typename: 'Content', id: 'c:demo:a', tenant: 'demo', kind: 'NOT
   link: null, visibility: 'PUBLIC', lastModified: '2026-11-21T09:00:00.000000Z', version: 1, createdBy: null,
     shares: { __typename: 'ContentMemberConnection', nodes: [] } };
 const pageInfo = { __typename: 'PageInfo', hasNextPage: false, hasPreviousPage: false, startCursor: 'a', endCursor: 'a' };
-const library = { __typename: 'LibraryConnection', edges: [{ __typename: 'LibraryEdge', cursor: 'a', sortKey: 'a', node: item }], pageInfo };
+const edge = { __typename: 'LibraryEdge', cursor: 'a', sortKey: 'a', node: item };
+const library = { __typename: 'LibraryConnection', edges: [edge], pageInfo };
 const page = { data: { principal: { __typename: 'User', id: 'u:demo:ann', library } } };
 const refused = { errors: [{ message: 'expired', extensions: { code: 'UNAUTHENTICATED' } }] };
 
@@ -46,7 +47,7 @@ test('a library is kept until the store is cleared, and its items are in the cac
   assert.equal(connection.library(view, null), first);
   assert.equal(connection.library(view, 'a'), first);
   for (const [other, at] of [[view, 'elsewhere'], [{ ...view, shared: true }, null],
-    [{ ...view, order: 'oldest' }, null], [{ ...view, order: 'z-a' }, null]] as const) assert.notEqual(connection.library(other, at), first);
+    [{ ...view, order: 'oldest' }, null]] as const) assert.notEqual(connection.library(other, at), first);
   const again = connection.library(view, null);
   await again.reload();
   for (const order of ['oldest', 'a-z', 'z-a'] as const) assert.notEqual(connection.library({ ...view, order }, null), again);

@@ -79,7 +79,8 @@ export async function titleOrder({ api, openAs }) {
   await live(cleo);
   await cleo.locator(`[data-entry="${ids['Chapter 20']}"]`).evaluate((element) => scrollBy(0, element.getBoundingClientRect().top + 10));
   await cleo.waitForFunction(() => new URLSearchParams(location.search).has('at'));
-  const top = () => cleo.locator(`[data-entry="${ids['Chapter 22']}"]`).evaluate((element) => Math.round(element.getBoundingClientRect().top));
+  const other = cleo.locator(`[data-entry="${ids['Chapter 22']}"]`);
+  const top = () => other.evaluate((element) => Math.round(element.getBoundingClientRect().top));
   const before = await top();
   await rename('Chapter 20', 'A beginning');
   await shows(cleo, '9 lives', 'A beginning', 'Äpfel');
@@ -92,8 +93,8 @@ export async function titleOrder({ api, openAs }) {
 
 // keptOrder: the order is remembered for each library, and in the address.
 export async function keptOrder({ openAs, base }) {
-  const page = await openAs('Ann', { path: `/app/library/${largest}`, viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const path = `/app/library/${largest}`;
+  const page = await openAs('Ann', { path, viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
   const isAt = (search) => page.waitForFunction((wanted) => location.search === wanted, search);
   const chosen = async (label) => expect(await order(page).evaluate((select) => select.selectedOptions[0].label), label, 'the order');
   const first = page.locator('[data-entry]').first();
