@@ -45,8 +45,7 @@ func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 			t.Fatalf("Fence: %t and %v, want %t", got, err, want)
 		}
 	}
-	held := look(deadline-1, claim.Held)
-	fence(held.Base, false) // its deadline has not passed
+	look(deadline-1, claim.Held)
 	idle := look(deadline, claim.Idle)
 	fence(idle.Base-1, false) // not the state that was read
 	fence(idle.Base+1, false)
@@ -61,6 +60,35 @@ func TestFence_ExpiresOnlyTheStateThatWasRead(t *testing.T) {
 	id = string(b.Lease.ID)
 	confirmed := look(int64(b.Lease.Deadline)+1, claim.Held)
 	fence(confirmed.Base, false) // it is permanent
+}
+
+// A contender whose clock goes back between its reads takes a key only after the former lease has expired in
+// the store. Otherwise a gateway with a slower clock could confirm that lease, and the key would have two owners.
+func TestAcquire_ExpiresTheFormerLeaseIfTheClockGoesBack(t *testing.T) {
+	h, f := newFaulty(t)
+	slow, rt := &clocked{Real: h.Runtime}, &clocked{Real: h.Runtime}
+	slow.now.Store(h.Runtime.Now().UnixMicro())
+	owner, contender := h.otherProcess(slow).Leases, h.otherProcess(rt).Leases
+	former := h.acquire(owner, domaintest.Ann(), domaintest.Ptr(5000), "k")
+	deadline := int64(former.Lease.Deadline)
+	rt.now.Store(deadline + 2)
+	f.set(func() {
+		f.putClaim = func(_ claim.Claim, next func() (claim.Claim, error)) (claim.Claim, error) {
+			reads := int64(0)
+			f.set(func() {
+				f.readLease = func() { // by turns, the deadline has passed and has not
+					rt.now.Store(deadline + 1 - 2*(reads%2))
+					reads++
+				}
+			})
+			return next()
+		}
+	})
+	if err := h.tryAcquire(contender, "k"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := owner.Confirm(t.Context(), end(former))
+	domaintest.WantFaults(t, err, "EXPIRED")
 }
 
 // The deadline is the first instant at which a lease can no longer be confirmed.

@@ -36,10 +36,11 @@ func (r keyRecord) Look(ctx context.Context, record string, k claim.Key) (claim.
 	return look, nil
 }
 
-// Fence implements claim.Record: a pending lease whose deadline has passed expires.
+// Fence implements claim.Record: a pending lease expires. Look has found that the deadline of this state has
+// passed. The clock is not asked again, because it may have gone back since.
 func (r keyRecord) Fence(ctx context.Context, record string, base int64) (bool, error) {
 	before, err := r.s.read(ctx, ID(record))
-	if err != nil || before == nil || before.Seq != base || !before.overdue(r.s.engine.Now()) {
+	if err != nil || before == nil || before.Seq != base || before.State != Pending {
 		return false, err
 	}
 	verdict, err := r.s.write(before.ended(Expired)).Commit(ctx, r.s.engine.NewEntryID())
