@@ -51,7 +51,8 @@ func TestDerive_PutsAndDeletesNoKey(t *testing.T) {
 	h := Header{Content: Content{ID: "c:t:a", Title: "a", Visibility: principal.LoggedIn}, State: commit.Live, Seq: 9, MTS: 9, Position: 8,
 		Widest: principal.Public, Unsettled: []Superseded{{Position: 7, Widest: principal.Public}}}
 	for at, title := range []string{"b", "a", "c"} {
-		h.UnsettledTitles = append(h.UnsettledTitles, SupersededTitle{At: clock.Instant(at), Title: collation.Of(title), Widest: principal.Public})
+		h.UnsettledTitles = append(h.UnsettledTitles, SupersededTitle{
+			At: clock.Instant(at), Title: collation.Of(title), Widest: principal.Public})
 	}
 	for _, m := range []Member{{Principal: "u:t:m", Role: Viewing, Seq: 1}, {Principal: "u:o:m", Role: Viewing, Seq: 1},
 		{Principal: "u:t:m", Seq: 1, Leaving: true}} {

@@ -80,7 +80,8 @@ func (s *Service) openRebuild(ctx context.Context, p principal.ID, last *rebuild
 	if kept != nil && kept.Unrecorded == !recorded && kept.Titles == collation.Version && asOf < kept.At.Add(rebuildContinued) {
 		return &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: *kept}, nil
 	}
-	r := &rebuild{s: s, p: p, wasComplete: complete, rebuildProgress: rebuildProgress{AsOf: asOf, Titles: collation.Version, Unrecorded: !recorded}}
+	r := &rebuild{s: s, p: p, wasComplete: complete,
+		rebuildProgress: rebuildProgress{AsOf: asOf, Titles: collation.Version, Unrecorded: !recorded}}
 	if last != nil {
 		r.Before, r.Removed = last.Before, last.Removed
 	} else if r.Before, err = s.libraries.CountLibrary(ctx, p, principal.Private, math.MaxInt32); err != nil {
