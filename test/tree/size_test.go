@@ -13,9 +13,9 @@ import (
 // maxSize has the most lines of Go, by kind, and the most exported methods of one type, promoted ones
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
-	"product":  68_400,
-	"tests":    83_500,
-	"programs": 27_600,
+	"product":  69_300,
+	"tests":    84_800,
+	"programs": 28_200,
 	"methods":  30,
 }
 
