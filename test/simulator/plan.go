@@ -66,15 +66,7 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 	}
 	switch o.kind {
 	case opTitle:
-		if s.chance(512) {
-			o.about = "about " + string(rune('0'+o.n))
-		}
-		if o.about == "" || s.chance(512) {
-			o.title = someTitle(s)
-		}
-		if s.chance(100) {
-			o.visibility = principal.Visibility(1 + s.pick(3))
-		}
+		o.fillUpdate(s)
 	case opVisibility:
 		o.visibility = principal.Visibility(1 + s.pick(3))
 	case opExpire:
@@ -122,6 +114,19 @@ func (w *world) fill(s *Scheduler, o *Operation) {
 		o.content, o.group, o.title = "", dan, "name"+string(rune('a'+o.n))
 	case opCreateGroup:
 		o.content, o.group, o.title = "", club, "name"+string(rune('a'+o.n))
+	}
+}
+
+// fillUpdate draws the fields of an update: description, title, or both, and now and then the visibility too.
+func (o *Operation) fillUpdate(s *Scheduler) {
+	if s.chance(512) {
+		o.about = "about " + string(rune('0'+o.n))
+	}
+	if o.about == "" || s.chance(512) {
+		o.title = someTitle(s)
+	}
+	if s.chance(100) {
+		o.visibility = principal.Visibility(1 + s.pick(3))
 	}
 }
 
