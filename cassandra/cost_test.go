@@ -187,17 +187,21 @@ func TestCost_ChangeMakesTwoDecisionsAndAMutationPerMember(t *testing.T) {
 	for _, members := range []int{0, 1, 70, 1_999} {
 		id := library.ContentID(fmt.Sprintf("%s%d", costItem, members))
 		b.storeItem(id, someTime, members)
-		for round := range 2 {
+		for round := range 3 {
 			b.take()
-			title := fmt.Sprintf("title %d", round)
-			o, err := b.service.Library.UpdateContent(t.Context(), v(), library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+			text := fmt.Sprintf("text %d", round)
+			in, decision := library.UpdateContent{ID: string(id), Description: input.Some(&text)}, moveContent
+			if round == 2 {
+				in.Description, in.Title, decision = input.Optional[*string]{}, input.Some(&text), moveRenamed
+			}
+			o, err := b.service.Library.UpdateContent(t.Context(), v(), in)
 			if err != nil || !o.FanOut.Complete || o.FanOut.Libraries != members+1 {
 				t.Fatalf("an update: %+v, %v", o, err)
 			}
 			want := map[string]int{
 				selectShownPrincipal: 1, // the actor
 				selectContentRows:    3, // the item with the actor's row: to authorize, to start with the actor's library, to answer
-				moveContent:          1, // the decision
+				decision:             1,
 				selectMembersPage:    1 + (members+1)/500,
 				dropEntry:            members + 1, // one batch for each member, whose first statement is a deletion
 				cleanUpPositions:     1,           // the cleanup, in one decision

@@ -249,13 +249,13 @@ type LibraryStore interface {
 	// OpenLibrary is PageLibrary for the first slice of a page, in one round trip with the rest of
 	// Opening. newest is only set in the order of the last change. It must read Newest and Built in this call, before or after the slice.
 	OpenLibrary(ctx context.Context, s Slice, newest bool) (*Opening, error)
-	// EntriesAt must return the entries of a bucket with keys of one order, at most 100, in their order; a zero Entry
-	// where there is none.
+	// EntriesAt must return the entries of a bucket with keys of one order, in their order; a zero Entry where there is
+	// none. There are at most 100 keys.
 	EntriesAt(ctx context.Context, owner principal.ID, b Bucket, keys []EntryKey) ([]Entry, error)
 	// CountLibrary counts the entries of a bucket in the order of the last change, at most limit.
 	CountLibrary(ctx context.Context, owner principal.ID, b Bucket, limit int) (int, error)
-	// Built reports whether the library is complete in an order; false for one that is missing. It must be false in the
-	// order of titles if the library was built for other keys than those of collation.Version.
+	// Built reports whether the library is complete in an order; false for one that is missing, and in the order of titles
+	// for one that was built for other keys than those of collation.Version.
 	Built(ctx context.Context, owner principal.ID, o Order) (bool, error)
 	// Recorded reports whether the record of what is shared with owner is complete; false for a
 	// record that is missing.

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/fault"
+	"carrel/library"
+	"carrel/principal"
 )
 
 // faults are the errors of a refused mutation: "CODE path" if the path names a part of the
@@ -109,6 +111,11 @@ func (w *world) remember(r *request, partition string) {
 	}
 }
 
+// used reports whether an id is that of something, also if that was deleted.
+func (w *world) used(id string) bool {
+	return w.items[library.ContentID(id)] != nil || w.principals[principal.ID(id)] != nil || w.gone[principal.ID(id)]
+}
+
 // recordCreation records what a key creates, as the first step of a creation: a key creates one
 // thing only.
 func (w *world) recordCreation(r *request, id string) error {
@@ -118,12 +125,19 @@ func (w *world) recordCreation(r *request, id string) error {
 	k := creationID{r.v.user, *r.key}
 	before, used := w.creations[k]
 	if used && before.hash != r.hash {
-		if _, happened := w.requests[requestID{before.id, r.v.user, *r.key}]; happened {
+		claimed := requestID{before.id, r.v.user, *r.key}
+		if _, happened := w.requests[claimed]; happened {
 			return errMismatch
+		}
+		if before.id != "" && !w.used(before.id) {
+			w.claims[claimed] = r.hash // the former input does not create this id any more
 		}
 	}
 	if !used || before.hash != r.hash {
 		w.creations[k] = created{r.hash, id}
+	}
+	if hash, claimed := w.claims[requestID{id, r.v.user, *r.key}]; claimed && hash != r.hash {
+		return errMismatch
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type world struct {
 	pastes     map[paste.ID]*pasted
 	requests   map[requestID]string   // the hash of each request that was answered
 	creations  map[creationID]created // what keys have been used to create
+	claims     map[requestID]string   // the ids that such a key does not create with an earlier input
 	again      bool                   // the current request was answered before
 }
 
@@ -72,6 +73,7 @@ func newWorld(now clock.Instant) *world {
 		pastes:     map[paste.ID]*pasted{},
 		requests:   map[requestID]string{},
 		creations:  map[creationID]created{},
+		claims:     map[requestID]string{},
 	}
 }
 

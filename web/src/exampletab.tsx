@@ -66,7 +66,7 @@ export function ExampleTab({ viewer, viewers, listening, choose }: ExampleTabPro
   useEffect(() => {
     const actor = viewers.find(({ name }) => name === example?.begin?.by);
     if (!listening || !example?.begin || !actor || !untouched()) return;
-    send(example.begin.change, actor, { text: `Changed at ${new Date().toLocaleTimeString()}.` }).catch(() => {});
+    send(example.begin.change, actor, { text: `Changed at ${new Date().toISOString()}.` }).catch(() => {});
   }, [listening]);
   return null;
 }

@@ -68,12 +68,12 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
       }}
       onClose={closedByBrowser}
     >
-      <header className="dialog-head">
+      <div className="dialog-head">
         <h2 id={id}>{title}</h2>
         <button type="button" className="icon-button" aria-label="Close" onClick={leave}>
           <Close />
         </button>
-      </header>
+      </div>
       <Leave value={leave}>
         <Panel what="this dialog">{children}</Panel>
       </Leave>
