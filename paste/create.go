@@ -107,7 +107,7 @@ func (s *Service) repetition(p *Paste) (*Created, error) {
 	return &Created{Paste: p}, nil
 }
 
-// partition returns what is stored under the id of a paste. It is a commit.ReadPartition.
+// Partition returns what is stored under the id of a paste. It is a commit.ReadPartition.
 func (s *Service) Partition(ctx context.Context, globalID string, key *commit.RequestKey) (*commit.Partition, error) {
 	p, err := s.read(ctx, ID(globalID))
 	if err != nil {

@@ -26,7 +26,7 @@ type dueStore interface {
 // Config is what the Service of pastes needs.
 type Config struct {
 	Engine *commit.Engine
-	// Principals knows which users were deleted.
+	// People knows which users were deleted.
 	People  *principal.Service
 	Store   Store
 	Dues    dueStore
