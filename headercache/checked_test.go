@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/domain/domaintest"
 	"carrel/headercache"
@@ -31,6 +32,33 @@ func TestChecked_ReturnsTheRowsOfTheMembersAskedFor(t *testing.T) {
 			if !slices.EqualFunc(rows[0].Members, members, same) {
 				t.Errorf("with %v it returns %+v", members, rows[0].Members)
 			}
+		}
+	}
+}
+
+// TestChecked_ReadsAnItemThatHasMovedSince: an entry by title is older than the item's last change. The entry at the position
+// of the cached item is gone, so the item is read.
+func TestChecked_ReadsAnItemThatHasMovedSince(t *testing.T) {
+	r := domaintest.NewRows(t)
+	r.Principals(ann)
+	r.Item(item, 1, principal.Public, domaintest.ContentMember(ann, library.Manages))
+	c := headercache.NewChecked(t.Context(), headercache.CheckedConfig{
+		Config: headercache.Config{Bytes: 1 << 20, AlwaysOn: true}, Contents: r.Store.Contents, Principals: r.Store.Principals,
+		Libraries: r.Store.Libraries, InFlightLists: r.Store.Journal, Runtime: r.Clock, Watch: library.Unwatched{},
+	})
+	q := library.Slice{Owner: ann, Bucket: principal.Public, Order: library.ByTitle, Limit: 1}
+	es, err := r.Store.Libraries.PageLibrary(t.Context(), q)
+	r.Must(err)
+	reading := &library.Reading{Owner: ann, Source: principal.Public, Members: []principal.ID{ann}}
+	for _, want := range []clock.Instant{1, 1, 7, 7} {
+		if want == 7 {
+			r.Change(item, func(h *library.Header) { h.Position = 7 })
+			r.ApplyIndex(item, ann)
+		}
+		rows, err := c.ReadItems(t.Context(), reading, es, new(commit.InFlightSet))
+		r.Must(err)
+		if got := rows[0].Header.Position; got != want {
+			t.Errorf("the item is at %d, want %d", got, want)
 		}
 	}
 }

@@ -71,3 +71,18 @@ func TestDerive_PutsAndDeletesNoKey(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanTitle_KeepsTheWidestVisibility: a title that is superseded again may still be in the widest bucket.
+func TestPlanTitle_KeepsTheWidestVisibility(t *testing.T) {
+	h := Header{Content: Content{Title: "a", Visibility: principal.LoggedIn}}
+	key := h.Key(ByTitle).Title
+	h.UnsettledTitles = []SupersededTitle{{At: 5, Title: key, Widest: principal.Public}}
+	after := h
+	after.Visibility, after.MTS = principal.Private, 9
+	var e InFlight
+	var c ContentCommit
+	planTitle(&h, &after, &e, &c)
+	if !e.All || c.SupersedeTitle == nil || *c.SupersedeTitle != (SupersededTitle{At: 9, Title: key, Widest: principal.Public}) {
+		t.Errorf("all %v, superseded %+v", e.All, c.SupersedeTitle)
+	}
+}
