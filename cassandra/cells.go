@@ -59,35 +59,17 @@ type unsettledCell []library.Superseded
 // UnmarshalCQL implements the driver's Unmarshaler.
 func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 	*u = nil
-	if len(data) == 0 {
-		return nil
-	}
-	n, data, err := countOf(data)
-	if err != nil {
-		return err
-	}
-	for range n {
-		var key, value []byte
-		if key, value, data, err = cutPair(data, 8, 1); err != nil {
-			return err
-		}
-		*u = append(*u, library.Superseded{Position: clock.Instant(binary.BigEndian.Uint64(key)), Widest: principal.Visibility(value[0])})
-	}
-	slices.SortFunc(*u, func(a, b library.Superseded) int {
-		if a.Position < b.Position {
-			return -1
-		}
-		return 1
+	err := eachSuperseded(data, func(at clock.Instant, widest principal.Visibility, rest []byte) bool {
+		*u = append(*u, library.Superseded{Position: at, Widest: widest})
+		return len(rest) == 0
 	})
-	return nil
+	slices.SortFunc(*u, func(a, b library.Superseded) int { return cmp.Compare(a.Position, b.Position) })
+	return err
 }
 
-// unsettledTitlesCell is map<bigint, blob>: mts -> widest visibility and key of a superseded title.
-type unsettledTitlesCell []library.SupersededTitle
-
-// UnmarshalCQL implements the driver's Unmarshaler.
-func (u *unsettledTitlesCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
-	*u = nil
+// eachSuperseded calls see with the elements of a map from instants to values that begin with a visibility, and with the
+// rest of the value. see returns false for a malformed one.
+func eachSuperseded(data []byte, see func(at clock.Instant, widest principal.Visibility, rest []byte) bool) error {
 	if len(data) == 0 {
 		return nil
 	}
@@ -103,15 +85,26 @@ func (u *unsettledTitlesCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error 
 		if value, data, err = cutPart(data); err != nil {
 			return err
 		}
-		if len(key) != 8 || len(value) < 2 {
+		if len(key) != 8 || len(value) == 0 ||
+			!see(clock.Instant(binary.BigEndian.Uint64(key)), principal.Visibility(value[0]), value[1:]) {
 			return session.ErrMalformedCell
 		}
-		*u = append(*u, library.SupersededTitle{
-			At: clock.Instant(binary.BigEndian.Uint64(key)), Widest: principal.Visibility(value[0]), Title: collation.Key(value[1:]),
-		})
 	}
-	slices.SortFunc(*u, func(a, b library.SupersededTitle) int { return cmp.Compare(a.At, b.At) })
 	return nil
+}
+
+// unsettledTitlesCell is map<bigint, blob>: mts -> widest visibility and key of a superseded title.
+type unsettledTitlesCell []library.SupersededTitle
+
+// UnmarshalCQL implements the driver's Unmarshaler.
+func (u *unsettledTitlesCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	*u = nil
+	err := eachSuperseded(data, func(at clock.Instant, widest principal.Visibility, title []byte) bool {
+		*u = append(*u, library.SupersededTitle{At: at, Widest: widest, Title: collation.Key(title)})
+		return len(title) > 0
+	})
+	slices.SortFunc(*u, func(a, b library.SupersededTitle) int { return cmp.Compare(a.At, b.At) })
+	return err
 }
 
 // unsettledTitlesMap returns the value of the column unsettled_titles.

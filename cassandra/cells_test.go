@@ -3,6 +3,7 @@ package cassandra
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/gocql/gocql"
@@ -156,5 +157,22 @@ func TestCommit_BaseThatDoesNotMatchIsRefused(t *testing.T) {
 	p := &principal.Commit{ID: ann, Base: 3}
 	if _, err := (principals{s}).CommitPrincipal(t.Context(), p); fault.CodeOf(err) != fault.Internal || fault.MayHaveCommitted(err) {
 		t.Errorf("a commit of a principal: %v", err)
+	}
+}
+
+// TestUnsettledTitlesCell_IsDecodedInOrder: a title has a visibility and a key, which is not empty.
+func TestUnsettledTitlesCell_IsDecodedInOrder(t *testing.T) {
+	of := func(m map[int64][]byte) []byte { return marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeBlob), m) }
+	want := unsettledTitlesCell{{At: -1, Title: "t", Widest: 1}, {At: 5, Title: "\xff\x01", Widest: 3}}
+	data := of(unsettledTitlesMap(want))
+	got := unsettledTitlesCell{{At: 99}}
+	if err := got.UnmarshalCQL(nil, data); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	brokenCells(t, data, func(data []byte) error { return new(unsettledTitlesCell).UnmarshalCQL(nil, data) })
+	for _, malformed := range [][]byte{{}, {1}} {
+		if err := got.UnmarshalCQL(nil, of(map[int64][]byte{1: malformed})); err == nil {
+			t.Errorf("a title %v is accepted", malformed)
+		}
 	}
 }
