@@ -1,11 +1,10 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/commit"
 	"carrel/interchange/archive"
@@ -72,33 +71,20 @@ func (s *Store) readRows(c archive.Chapter, after []byte, limit int) (rows []arc
 	if table == tablePaste {
 		return s.readPasteRows(after, limit)
 	}
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], table)
-		if after != nil {
-			v.key = appendAfter(append(v.key[:0], after...))
-		}
-		v.end = append(v.end[:0], table+1)
+	span := under([]byte{table}, limit)
+	if after != nil {
+		span.from = appendAfter(bytes.Clone(after))
+	}
+	rows, err = inView(s, nil, func(v *view) ([]archive.Row, error) {
+		return listRows(v, span, func(key, value []byte) (archive.Row, error) {
+			next = append(next[:0], key...)
+			return decodeArchived(table, key, value)
+		})
 	})
-	if err != nil || v == nil {
-		return nil, nil, err
+	if err != nil || len(rows) < limit {
+		return rows, nil, err
 	}
-	ok := v.it.First()
-	for ; ok && err == nil && len(rows) < limit; ok = v.it.Next() {
-		var value []byte
-		if value, err = v.it.ValueAndErr(); err != nil {
-			break
-		}
-		var r archive.Row
-		if r, err = decodeArchived(table, v.it.Key(), value); err != nil {
-			err = fmt.Errorf("%q: %w", v.it.Key(), err)
-			break
-		}
-		rows, next = append(rows, r), append(next[:0], v.it.Key()...)
-	}
-	if !ok {
-		next = nil
-	}
-	return rows, next, errors.Join(err, v.it.Error(), s.done(v))
+	return rows, next, nil
 }
 
 // readPasteRows reads rows of pastes in the order of their ids, whichever table they are in.
@@ -107,7 +93,7 @@ func (s *Store) readPasteRows(after []byte, limit int) (rows []archive.Row, next
 	if after != nil {
 		last = paste.ID(after[1:])
 	}
-	pastes, err := s.scanPastes(last, limit)
+	pastes, err := inView(s, nil, func(v *view) ([]paste.Row, error) { return v.scanPastes(last, limit) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,10 +112,9 @@ func decodeArchived(table byte, key, value []byte) (r archive.Row, err error) {
 	case tablePrincipal, tableContent:
 		return decodePartitionRow(table, key, value)
 	case tableSetting:
-		if len(value) == 0 || value[0] != rowVersion {
-			return r, errRow
-		}
-		r.Setting = &archive.SettingRow{Name: string(key[1:]), Value: append([]byte(nil), value[1:]...)}
+		r.Setting = &archive.SettingRow{Name: string(key[1:])}
+		value, err = decodeBytes(value)
+		r.Setting.Value = bytes.Clone(value)
 	case tableBlock:
 		r.Block = &archive.BlockRow{Host: string(key[1:])}
 		r.Block.Next, err = decodeNext(value)
@@ -215,108 +200,83 @@ func decodePartitionRow(table byte, key, value []byte) (r archive.Row, err error
 
 // PutRows implements archive.Store. It does not sync its write: PutCopyNote, which follows, syncs
 // both.
-func (s *Store) PutRows(ctx context.Context, rows []archive.Row) (err error) {
-	op, err := s.enter(ctx, "put rows")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	if err := s.space.CheckFree(s.now()); err != nil {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	for i := range rows {
-		if err := s.putArchived(b, &rows[i]); err != nil {
-			return err
+func (s *Store) PutRows(ctx context.Context, rows []archive.Row) error {
+	return s.write(ctx, "put rows", nil, s.commitLater, func(b *batch) error {
+		for i := range rows {
+			if err := s.putArchived(b, &rows[i]); err != nil {
+				return err
+			}
 		}
-	}
-	return s.commitLater(b)
+		return s.Room()
+	})
 }
 
 // putArchived adds a row to a batch.
-func (s *Store) putArchived(b *pebble.Batch, r *archive.Row) error {
+func (s *Store) putArchived(b *batch, r *archive.Row) error {
 	switch {
 	case r.Setting != nil:
-		return b.Set(appendSingle(nil, tableSetting, r.Setting.Name), appendSetting(nil, r.Setting.Value), nil)
+		b.set(appendSingle(nil, tableSetting, r.Setting.Name), appendBytes(nil, r.Setting.Value))
 	case r.Block != nil:
-		return b.Set(appendSingle(nil, tableBlock, r.Block.Host), appendNext(nil, r.Block.Next), nil)
+		b.set(appendSingle(nil, tableBlock, r.Block.Host), appendNext(nil, r.Block.Next))
 	case r.Creation != nil:
-		key := appendSingle(nil, tableCreation, string(r.Creation.Key[:]))
-		return errors.Join(
-			b.Set(key, appendCreation(nil, r.Creation), nil),
-			b.Set(appendExpiryKey(nil, r.Creation.Until, key), nil, nil))
+		putCreation(b, r.Creation)
 	case r.Principal != nil:
-		return b.Set(appendHeaderKey(nil, tablePrincipal, string(r.Principal.ID)), appendPrincipal(nil, r.Principal), nil)
+		b.set(appendHeaderKey(nil, tablePrincipal, string(r.Principal.ID)), appendPrincipal(nil, r.Principal))
 	case r.GroupMember != nil:
 		m := r.GroupMember
-		return b.Set(appendMemberKey(nil, tablePrincipal, string(m.Group), m.Principal), appendGroupMember(nil, &m.GroupMemberRow), nil)
+		b.set(appendMemberKey(nil, tablePrincipal, string(m.Group), m.Principal), appendGroupMember(nil, &m.GroupMemberRow))
 	case r.Content != nil:
-		return b.Set(appendHeaderKey(nil, tableContent, string(r.Content.ID)), appendHeader(nil, r.Content), nil)
+		b.set(appendHeaderKey(nil, tableContent, string(r.Content.ID)), appendHeader(nil, r.Content))
 	case r.Member != nil:
 		m := r.Member
-		return b.Set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendContentMember(nil, &m.Member), nil)
+		b.set(appendMemberKey(nil, tableContent, string(m.Content), m.Principal), appendContentMember(nil, &m.Member))
 	case r.ContentRow != nil:
-		return putRows(b, r.ContentRow.Content, []library.Row{r.ContentRow.Row})
+		putRows(b, r.ContentRow.Content, []library.Row{r.ContentRow.Row})
 	case r.Request != nil && r.Request.Content != "":
-		return putRequest(b, tableContent, string(r.Request.Content), &r.Request.RequestRow)
+		putRequest(b, tableContent, string(r.Request.Content), &r.Request.RequestRow)
 	case r.Request != nil:
-		return putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
+		putRequest(b, tablePrincipal, string(r.Request.Principal), &r.Request.RequestRow)
 	case r.Due != nil:
-		return b.Set(appendDueKey(nil, *r.Due), appendDue(nil, r.Due.MTS), nil)
+		b.set(appendDueKey(nil, *r.Due), appendDue(nil, r.Due.MTS))
 	case r.Text != nil:
-		return b.Set(appendTextKey(nil, r.Text.ID), appendPageText(nil, r.Text), nil)
+		b.set(appendTextKey(nil, r.Text.ID), appendPageText(nil, r.Text))
 	case r.Draft != nil:
-		return b.Set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft), nil)
+		b.set(appendDraftKey(nil, r.Draft.User, r.Draft.Name), appendDraft(nil, r.Draft))
 	case r.Lease != nil:
-		return b.Set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease), nil)
+		b.set(appendSingle(nil, tableLease, string(r.Lease.ID)), appendLease(nil, r.Lease))
 	case r.Paste != nil:
 		_, before, err := pasteByID(r.Paste.ID, s.get)
 		if err != nil {
 			return err
 		}
-		return putPaste(b, r.Paste, before)
+		putPaste(b, r.Paste, before)
 	case r.Body != nil:
-		return b.Set(appendBodyKey(nil, r.Body.BodyRef), append([]byte{rowVersion}, r.Body.Text...), nil)
+		b.set(appendBodyKey(nil, r.Body.BodyRef), appendBytes(nil, []byte(r.Body.Text)))
+	default:
+		return errors.New("an empty archive row")
 	}
-	return errors.New("an empty archive row")
+	return nil
 }
 
 // CopyNote implements archive.Store.
-func (s *Store) CopyNote(ctx context.Context) (_ []byte, err error) {
-	op, err := s.enter(ctx, "read the note of a copy")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	row, found, err := s.get([]byte{tableCopy})
-	if err == nil && found && (len(row) == 0 || row[0] != rowVersion) {
-		err = errRow
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		return nil, nil
-	}
-	return row[1:], nil
+func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
+	return call(ctx, s, "read the note of a copy", func() ([]byte, error) {
+		row, found, err := s.get([]byte{tableCopy})
+		if err != nil || !found {
+			return nil, err
+		}
+		return decodeBytes(row)
+	})
 }
 
 // PutCopyNote implements archive.Store.
-func (s *Store) PutCopyNote(ctx context.Context, note []byte) (err error) {
-	op, err := s.enter(ctx, "write the note of a copy")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	err = b.Delete([]byte{tableCopy}, nil)
-	if note != nil {
-		err = b.Set([]byte{tableCopy}, append([]byte{rowVersion}, note...), nil)
-	}
-	if err != nil {
-		return err
-	}
-	return s.commitSynced(b)
+func (s *Store) PutCopyNote(ctx context.Context, note []byte) error {
+	return s.write(ctx, "write the note of a copy", nil, s.commitSynced, func(b *batch) error {
+		if note == nil {
+			b.delete([]byte{tableCopy})
+		} else {
+			b.set([]byte{tableCopy}, appendBytes(nil, note))
+		}
+		return nil
+	})
 }

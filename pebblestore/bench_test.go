@@ -49,30 +49,29 @@ func (s *benchStore) header(id library.ContentID, v principal.Visibility) librar
 	return h
 }
 
+// fillAtOnce is how many items fill writes in one batch.
+const fillAtOnce = 1000
+
 // fill writes items into owner's library without syncing each of them, because read benchmarks do
 // not need it.
 func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 	var hs []library.Header
-	batch := s.db.NewBatch()
-	for n := range items {
-		h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), principal.Public)
-		h.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
-		key := appendHeaderKey(nil, tableContent, string(h.ID))
-		s.must(batch.Set(key, appendHeader(nil, &h), nil))
-		m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-		s.must(batch.Set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendMember(nil, byte(m.Role), false, 1), nil))
-		s.must(s.derive(batch, &library.IndexUpdate{Header: &h, All: true}, &h, []library.Member{m}))
-		if len(hs) < 2000 {
-			hs = append(hs, h)
-		}
-		if batch.Len() > 1<<20 {
-			s.must(batch.Commit(nil))
-			s.must(batch.Close())
-			batch = s.db.NewBatch()
-		}
+	for first := 0; first < items; first += fillAtOnce {
+		s.must(s.change(nil, s.commitLater, func(b *batch) error {
+			for n := first; n < min(first+fillAtOnce, items); n++ {
+				h := s.header(library.ContentID("c:acme:item/"+strconv.Itoa(n)), principal.Public)
+				h.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
+				b.set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h))
+				m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
+				b.set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendMember(nil, byte(m.Role), false, 1))
+				s.derive(b, &library.IndexUpdate{Header: &h, All: true}, &h, []library.Member{m})
+				if len(hs) < 2000 {
+					hs = append(hs, h)
+				}
+			}
+			return nil
+		}))
 	}
-	s.must(batch.Commit(nil))
-	s.must(batch.Close())
 	return hs
 }
 

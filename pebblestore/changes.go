@@ -3,7 +3,6 @@ package pebblestore
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -43,16 +42,14 @@ func (s contents) forgetChanges(added clock.Instant) {
 	if upTo <= s.changes.upTo {
 		return
 	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
 	from := []byte{tableChange}
 	if s.changes.upTo != 0 {
 		from = appendMinute(from[:0], s.changes.upTo)
 	}
-	err := b.DeleteRange(from, appendMinute(nil, upTo), nil)
-	if err == nil {
-		err = s.commitLater(b)
-	}
+	err := s.change(nil, s.commitLater, func(b *batch) error {
+		b.deleteRange(from, appendMinute(nil, upTo))
+		return nil
+	})
 	if err != nil {
 		s.log.Error("store: forget changes", "cause", err.Error())
 		return
@@ -61,27 +58,14 @@ func (s contents) forgetChanges(added clock.Instant) {
 }
 
 // Changes implements library.LibraryStore.
-func (s libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) (_ []library.Change, err error) {
-	op, err := s.enter(ctx, "read changes")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = appendAfter(appendChangeKey(v.key[:0], owner, &after))
-		v.end = append(v.end[:0], tableChange+1)
+func (s libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
+	return read(ctx, s.Store, "read changes", func(v *view) ([]library.Change, error) {
+		v.it.SetBounds(appendAfter(appendChangeKey(nil, owner, &after)), []byte{tableChange + 1})
+		return v.changes(owner, limit)
 	})
-	if err != nil {
-		return nil, err
-	}
-	cs, err := v.changes(owner, limit)
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return cs, nil
 }
 
-// changes reads the changes of an owner from v.key through the minutes that follow.
+// changes reads the changes of an owner from the lower bound through the minutes that follow.
 func (v *view) changes(owner principal.ID, limit int) ([]library.Change, error) {
 	var cs []library.Change
 	ok := v.it.First()

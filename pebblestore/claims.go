@@ -3,9 +3,6 @@ package pebblestore
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/claim"
 	"carrel/core/clock"
@@ -15,17 +12,8 @@ import (
 type claims struct{ *Store }
 
 // ReadClaim implements claim.Store.
-func (s claims) ReadClaim(ctx context.Context, k claim.Key, _ bool) (_ claim.Claim, err error) {
-	op, err := s.enter(ctx, "read a claim")
-	if err != nil {
-		return claim.Claim{}, err
-	}
-	defer op.leave(&err)
-	current, err := s.claimAt(k, appendClaimKey(nil, k))
-	if err != nil {
-		return claim.Claim{}, err
-	}
-	return current, nil
+func (s claims) ReadClaim(ctx context.Context, k claim.Key, _ bool) (claim.Claim, error) {
+	return call(ctx, s.Store, "read a claim", func() (claim.Claim, error) { return s.claimAt(k, appendClaimKey(nil, k)) })
 }
 
 // claimAt reads the claim at a key. It returns a zero Claim if there is none.
@@ -40,16 +28,19 @@ func (s claims) claimAt(k claim.Key, key []byte) (claim.Claim, error) {
 // PutClaim implements claim.Store.
 func (s claims) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Token) (claim.Claim, error) {
 	current := c
-	err := s.changeClaim(ctx, "put a claim", c.Key, func(b *pebble.Batch, key []byte, before claim.Claim) error {
+	key := appendClaimKey(nil, c.Key)
+	err := s.write(ctx, "put a claim", key, s.commitSynced, func(b *batch) error {
+		before, err := s.claimAt(c.Key, key)
+		if err != nil {
+			return err
+		}
 		none := before == claim.Claim{}
 		if none != (replace == nil) || replace != nil && *replace != before.Token {
 			current = before
 			return nil
 		}
-		if err := s.space.CheckFree(s.now()); err != nil {
-			return err
-		}
-		return b.Set(key, appendClaim(nil, &c), nil)
+		b.set(key, appendClaim(nil, &c))
+		return s.Room()
 	})
 	if err != nil {
 		return claim.Claim{}, err
@@ -59,71 +50,23 @@ func (s claims) PutClaim(ctx context.Context, c claim.Claim, replace *claim.Toke
 
 // DropClaim implements claim.Store.
 func (s claims) DropClaim(ctx context.Context, k claim.Key, record string, token *claim.Token) error {
-	return s.changeClaim(ctx, "drop a claim", k, func(b *pebble.Batch, key []byte, before claim.Claim) error {
-		if before == (claim.Claim{}) || before.Record != record || token != nil && *token != before.Token {
-			return nil
-		}
-		return b.Delete(key, nil)
-	})
-}
-
-// changeClaim changes a claim under the lock of its row. It writes nothing if change leaves the
-// batch empty.
-func (s claims) changeClaim(ctx context.Context, doing string, k claim.Key, change func(b *pebble.Batch, key []byte,
-	before claim.Claim) error) (err error) {
-	op, err := s.enter(ctx, doing)
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
 	key := appendClaimKey(nil, k)
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	before, err := s.claimAt(k, key)
-	if err != nil {
+	return s.write(ctx, "drop a claim", key, s.commitSynced, func(b *batch) error {
+		before, err := s.claimAt(k, key)
+		if before != (claim.Claim{}) && before.Record == record && (token == nil || *token == before.Token) {
+			b.delete(key)
+		}
 		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := change(b, key, before); err != nil || b.Empty() {
-		return err
-	}
-	return s.commitSynced(b)
+	})
 }
 
 // ScanClaims implements claim.Store, in order of space and name.
-func (s claims) ScanClaims(ctx context.Context, after claim.Key, limit int) (_ []claim.Claim, err error) {
-	op, err := s.enter(ctx, "list claims")
-	if err != nil {
-		return nil, err
+func (s claims) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
+	rows := under([]byte{tableClaim}, limit)
+	if after != (claim.Key{}) {
+		rows.from = appendAfter(appendClaimKey(nil, after))
 	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableClaim)
-		v.end = append(v.end[:0], tableClaim+1)
-		if after != (claim.Key{}) {
-			v.key = appendAfter(appendClaimKey(v.key[:0], after))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	var all []claim.Claim
-	for ok := v.it.First(); ok && len(all) < limit; ok = v.it.Next() {
-		var c claim.Claim
-		if c, err = claimOf(v.it.Key(), v.it.Value()); err != nil {
-			break
-		}
-		all = append(all, c)
-	}
-	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return list(ctx, s.Store, "list claims", rows, claimOf)
 }
 
 // claimOf reads the row of a claim.

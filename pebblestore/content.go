@@ -19,39 +19,19 @@ import (
 type contents struct{ *Store }
 
 // Read implements library.ContentStore.
-func (s contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (_ *library.ContentRows, err error) {
-	op, err := s.enter(ctx, "read a content")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openDecided(q.Serial, tableContent, string(id))
-	if err != nil {
-		return nil, err
-	}
-	rows := new(library.ContentRows)
-	err = v.readContent(id, q.Members, rows)
-	if err == nil && q.Request != nil {
-		rows.Request, err = v.readRequest(tableContent, string(id), q.Request)
-	}
-	if err == nil && len(q.Rows) > 0 {
-		rows.Rows, err = v.readRows(id, q.Rows)
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// openDecided opens a view of a partition. A serial read waits for a conditional write in progress,
-// so that it sees only what is decided.
-func (s *Store) openDecided(serial bool, table byte, id string) (*view, error) {
-	if serial {
-		mu := s.locks.of(appendHeaderKey(nil, table, id))
-		mu.Lock()
-		defer mu.Unlock()
-	}
-	return s.open()
+func (s contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
+	header := appendHeaderKey(nil, tableContent, string(id))
+	return readDecided(ctx, s.Store, "read a content", q.Serial, header, func(v *view) (*library.ContentRows, error) {
+		rows := new(library.ContentRows)
+		err := v.readContent(id, q.Members, rows)
+		if err == nil && q.Request != nil {
+			rows.Request, err = v.readRequest(tableContent, string(id), q.Request)
+		}
+		if err == nil && len(q.Rows) > 0 {
+			rows.Rows, err = v.readRows(id, q.Rows)
+		}
+		return rows, err
+	})
 }
 
 // readContent reads a header and the rows of members into rows.
@@ -121,7 +101,7 @@ func (s contents) ReadMany(ctx context.Context, ids []library.ContentID, members
 		return nil, err
 	}
 	defer op.leave(&err)
-	v, err := s.open()
+	v, err := s.open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -167,56 +147,34 @@ func (v *view) readContents(ids []library.ContentID, members []principal.ID) ([]
 
 // MembersPage implements library.ContentStore.
 func (s contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
-	serial bool) (_ *library.ContentRows, err error) {
-	op, err := s.enter(ctx, "read members")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openDecided(serial, tableContent, string(id))
-	if err != nil {
-		return nil, err
-	}
-	rows := new(library.ContentRows)
-	err = v.readContent(id, nil, rows)
-	if err == nil {
-		err = v.memberRows(tableContent, string(id), after, limit, func(p principal.ID, value []byte) error {
-			m := library.Member{Principal: p}
-			err := decodeContentMember(value, &m)
-			rows.Members = append(rows.Members, m)
-			return err
-		})
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+	serial bool) (*library.ContentRows, error) {
+	header := appendHeaderKey(nil, tableContent, string(id))
+	return readDecided(ctx, s.Store, "read members", serial, header, func(v *view) (*library.ContentRows, error) {
+		rows := new(library.ContentRows)
+		err := v.readContent(id, nil, rows)
+		if err == nil {
+			rows.Members, err = memberRows(v, tableContent, string(id), after, limit, contentMember)
+		}
+		return rows, err
+	})
 }
 
-// memberRows calls row for at most limit member rows of a partition, starting after a principal.
-func (v *view) memberRows(table byte, id string, after principal.ID, limit int, row func(p principal.ID, value []byte) error) error {
-	if limit <= 0 {
-		return nil
-	}
-	v.key = append(appendPartition(v.key[:0], table, id), kindMember)
-	prefix := len(v.key)
-	v.end = prefixEnd(append(v.end[:0], v.key...))
+// contentMember reads the row of a member of a content.
+func contentMember(p principal.ID, value []byte) (library.Member, error) {
+	m := library.Member{Principal: p}
+	err := decodeContentMember(value, &m)
+	return m, err
+}
+
+// memberRows lists member rows of a partition, starting after a principal.
+func memberRows[T any](v *view, table byte, id string, after principal.ID, limit int,
+	decode func(p principal.ID, value []byte) (T, error)) ([]T, error) {
+	prefix := append(appendPartition(nil, table, id), kindMember)
+	rows := under(prefix, limit)
 	if after != "" {
-		v.key = appendAfter(append(v.key, after...))
+		rows.from = appendAfter(appendMemberKey(nil, table, id, after))
 	}
-	v.it.SetBounds(v.key, v.end)
-	n := 0
-	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
-		value, err := v.it.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		if err := row(principal.ID(v.it.Key()[prefix:]), value); err != nil {
-			return fmt.Errorf("member of %q: %w", id, err)
-		}
-		n++
-	}
-	return v.it.Error()
+	return listRows(v, rows, func(key, value []byte) (T, error) { return decode(principal.ID(key[len(prefix):]), value) })
 }
 
 // Commit implements library.ContentStore.
@@ -244,45 +202,37 @@ func wrongSeq(seq, base int64) error {
 // commitContent does the compare-and-set under the partition's lock.
 func (s contents) commitContent(c *library.ContentCommit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tableContent, string(c.ID))
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	current, err := s.header(c.ID, key)
+	var verdict commit.Verdict
+	err := s.change(key, s.commitSynced, func(b *batch) error {
+		current, err := s.header(c.ID, key)
+		if err != nil {
+			return err
+		}
+		if current.Seq != c.Base {
+			verdict = commit.Verdict{Seq: current.Seq, Writers: current.Writers}
+			return nil
+		}
+		h := c.Header
+		h.Unsettled = withSuperseded(current.Unsettled, c.Supersede)
+		h.UnsettledTitles = current.UnsettledTitles
+		if c.SupersedeTitle != nil {
+			h.UnsettledTitles = library.WithSupersededTitle(h.UnsettledTitles, *c.SupersedeTitle)
+		}
+		h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
+		b.set(key, appendHeader(nil, &h))
+		for _, m := range c.Members {
+			m.Seq = h.Seq
+			b.set(appendMemberKey(nil, tableContent, string(c.ID), m.Principal), appendContentMember(nil, &m))
+		}
+		putRows(b, c.ID, c.Rows)
+		putRequest(b, tableContent, string(c.ID), c.Request)
+		verdict.Applied = true
+		return nil
+	})
 	if err != nil {
 		return commit.Verdict{}, err
 	}
-	if current.Seq != c.Base {
-		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
-	}
-	h := c.Header
-	h.Unsettled = withSuperseded(current.Unsettled, c.Supersede)
-	h.UnsettledTitles = current.UnsettledTitles
-	if c.SupersedeTitle != nil {
-		h.UnsettledTitles = library.WithSupersededTitle(h.UnsettledTitles, *c.SupersedeTitle)
-	}
-	h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
-
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	row := appendHeader(nil, &h)
-	if err := b.Set(key, row, nil); err != nil {
-		return commit.Verdict{}, err
-	}
-	for _, m := range c.Members {
-		m.Seq = h.Seq
-		key = appendMemberKey(key[:0], tableContent, string(c.ID), m.Principal)
-		row = appendContentMember(row[:0], &m)
-		if err := b.Set(key, row, nil); err != nil {
-			return commit.Verdict{}, err
-		}
-	}
-	if err := errors.Join(putRows(b, c.ID, c.Rows), putRequest(b, tableContent, string(c.ID), c.Request)); err != nil {
-		return commit.Verdict{}, err
-	}
-	if err := s.commitSynced(b); err != nil {
-		return commit.Verdict{}, err
-	}
-	return commit.Verdict{Applied: true}, nil
+	return verdict, nil
 }
 
 // header reads the header of a content. It returns a zero header if there is none.
@@ -322,44 +272,25 @@ func withWriter(current []commit.Writer, seq int64, entry commit.EntryID) []comm
 
 // ScanContents implements library.ContentStore.
 func (s contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	ids, err := s.scanPartitions(ctx, "list contents", tableContent, string(after), limit)
-	if err != nil {
-		return nil, err
-	}
-	contents := make([]library.ContentID, len(ids))
-	for i, id := range ids {
-		contents[i] = library.ContentID(id)
-	}
-	return contents, nil
+	return scanPartitions(ctx, s.Store, "list contents", tableContent, after, limit)
 }
 
 // scanPartitions lists the ids of a table's partitions that follow a given one.
-func (s *Store) scanPartitions(ctx context.Context, doing string, table byte, after string, limit int) (_ []string, err error) {
-	op, err := s.enter(ctx, doing)
-	if err != nil {
-		return nil, err
+func scanPartitions[ID ~string](ctx context.Context, s *Store, doing string, table byte, after ID, limit int) ([]ID, error) {
+	from := []byte{table}
+	if after != "" {
+		from = prefixEnd(appendPartition(nil, table, string(after)))
 	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], table)
-		v.end = append(v.end[:0], table+1)
-		if after != "" {
-			v.key = prefixEnd(appendPartition(v.key[:0], table, after))
+	return read(ctx, s, doing, func(v *view) (ids []ID, err error) {
+		v.it.SetBounds(from, []byte{table + 1})
+		for ok := v.it.First(); ok && len(ids) < limit; ok = v.it.SeekGE(v.key) {
+			id, _, err := cutString(v.it.Key()[1:])
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, ID(id))
+			v.key = prefixEnd(appendPartition(v.key[:0], table, id))
 		}
+		return ids, v.it.Error()
 	})
-	if err != nil || v == nil {
-		return nil, err
-	}
-	var ids []string
-	for ok := v.it.First(); ok && len(ids) < limit; {
-		id, _, cut := cutString(v.it.Key()[1:])
-		if cut != nil {
-			err = cut
-			break
-		}
-		ids = append(ids, id)
-		v.key = prefixEnd(appendPartition(v.key[:0], table, id))
-		ok = v.it.SeekGE(v.key)
-	}
-	return ids, errors.Join(err, s.done(v))
 }

@@ -2,10 +2,8 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
+	"slices"
 
 	"carrel/principal"
 )
@@ -22,150 +20,76 @@ func (s directory) ApplyDirectory(ctx context.Context, e *principal.DirectoryUpd
 	}
 	defer op.leave(&err)
 	id := e.Header.ID
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(id)))
-	mu.Lock()
-	defer mu.Unlock()
-	h, err := s.principal(id)
-	if err != nil {
-		return err
-	}
-	h.ID = id
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	put, drop := e.Derive(h)
-	var key, row []byte
-	for _, k := range drop {
-		key = appendDirectoryKey(key[:0], k, id)
-		err = errors.Join(err, b.Delete(key, nil))
-	}
-	for _, k := range put {
-		key = appendDirectoryKey(key[:0], k, id)
-		row = appendDirectoryRow(row[:0], h.Visibility, h.MTS)
-		err = errors.Join(err, b.Set(key, row, nil))
-	}
-	if err != nil {
-		return err
-	}
-	return s.commitLater(b)
+	return s.change(appendHeaderKey(nil, tablePrincipal, string(id)), s.commitLater, func(b *batch) error {
+		h, err := s.principal(id)
+		if err != nil {
+			return err
+		}
+		h.ID = id
+		put, drop := e.Derive(h)
+		for _, k := range drop {
+			b.delete(appendDirectoryKey(nil, k, id))
+		}
+		for _, k := range put {
+			b.set(appendDirectoryKey(nil, k, id), appendDirectoryRow(nil, h.Visibility, h.MTS))
+		}
+		return nil
+	})
 }
 
 // PageDirectory implements principal.DirectoryStore.
-func (s directory) PageDirectory(ctx context.Context, p principal.DirectorySlice) (_ []principal.DirectoryRow, err error) {
-	op, err := s.enter(ctx, "page the directory")
-	if err != nil {
-		return nil, err
+func (s directory) PageDirectory(ctx context.Context, p principal.DirectorySlice) ([]principal.DirectoryRow, error) {
+	names := appendDirectory(nil, p.Tenant, p.Prefix == "")
+	// The escaped form of a prefix is a prefix of the escaped form of every name that starts
+	// with it, except for the byte that ends the string, which is cut off.
+	start := appendString(slices.Clone(names), p.Prefix)
+	rows := under(start[:len(start)-1], p.Limit)
+	if p.After != nil {
+		rows.from = appendAfter(append(appendString(names, p.After.Name), p.After.Principal...))
 	}
-	defer op.leave(&err)
-	rows, err := s.directoryRows(p.Limit, func(v *view) {
-		// The escaped form of a prefix is a prefix of the escaped form of every name that starts
-		// with it, except for the byte that ends the string, which is cut off.
-		start := appendString(appendDirectory(v.key[:0], p.Tenant, p.Prefix == ""), p.Prefix)
-		v.key = start[:len(start)-1]
-		v.end = prefixEnd(append(v.end[:0], v.key...))
-		if p.After != nil {
-			k := principal.DirectoryKey{Whole: p.Prefix == "", Name: p.After.Name}
-			v.key = appendAfter(append(appendString(appendDirectory(v.key[:0], p.Tenant, k.Whole), k.Name), p.After.Principal...))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
+	return list(ctx, s.Store, "page the directory", rows, directoryRow)
 }
 
 // ReadDirectory implements principal.DirectoryStore. All rows come from one snapshot.
-func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) (_ []principal.DirectoryRow,
-	err error) {
-	op, err := s.enter(ctx, "read the directory")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]principal.DirectoryRow, len(keys))
-	for i, k := range keys {
-		r := &rows[i]
-		r.DirectoryKey, r.Principal = k, p
-		v.key = appendDirectoryKey(v.key[:0], k, p)
-		value, found, bad := v.get()
-		if bad == nil && found {
-			r.Visibility, r.MTS, bad = decodeDirectoryRow(value)
+func (s directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
+	return read(ctx, s.Store, "read the directory", func(v *view) ([]principal.DirectoryRow, error) {
+		rows := make([]principal.DirectoryRow, len(keys))
+		for i, k := range keys {
+			r := &rows[i]
+			r.DirectoryKey, r.Principal = k, p
+			v.key = appendDirectoryKey(v.key[:0], k, p)
+			value, found, err := v.get()
+			if err == nil && found {
+				r.Visibility, r.MTS, err = decodeDirectoryRow(value)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("row of %q: %w", p, err)
+			}
 		}
-		if bad != nil {
-			err = fmt.Errorf("row of %q: %w", p, bad)
-			break
-		}
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+		return rows, nil
+	})
 }
 
 // ScanDirectory implements principal.DirectoryStore. The position is a key.
-func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (rows []principal.DirectoryRow, next []byte, err error) {
-	op, err := s.enter(ctx, "scan the directory")
-	if err != nil {
-		return nil, nil, err
+func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (all []principal.DirectoryRow, next []byte, err error) {
+	rows := under([]byte{tableDirectory}, limit)
+	if after != nil {
+		rows.from = appendAfter(slices.Clone(after))
 	}
-	defer op.leave(&err)
-	rows, err = s.directoryRows(limit, func(v *view) {
-		v.key = append(v.key[:0], tableDirectory)
-		v.end = prefixEnd(append(v.end[:0], tableDirectory))
-		if after != nil {
-			v.key = appendAfter(append(v.key[:0], after...))
-		}
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(rows) == limit && limit > 0 {
-		last := &rows[limit-1]
+	all, err = list(ctx, s.Store, "scan the directory", rows, directoryRow)
+	if len(all) == limit && limit > 0 {
+		last := &all[limit-1]
 		next = appendDirectoryKey(nil, last.DirectoryKey, last.Principal)
 	}
-	return rows, next, nil
+	return all, next, err
 }
 
-// directoryRows reads rows of the directory in key order.
-func (s directory) directoryRows(limit int, bounds func(v *view)) ([]principal.DirectoryRow, error) {
-	if limit <= 0 {
-		return nil, nil
+// directoryRow reads a row of the directory with its key.
+func directoryRow(key, value []byte) (r principal.DirectoryRow, err error) {
+	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(key); err == nil {
+		r.Visibility, r.MTS, err = decodeDirectoryRow(value)
 	}
-	v, err := s.openRange(bounds)
-	if err != nil || v == nil {
-		return nil, err
-	}
-	rows := make([]principal.DirectoryRow, 0, min(limit, 128))
-	for ok := v.it.First(); ok && len(rows) < limit; ok = v.it.Next() {
-		r, bad := directoryRow(v.it)
-		if bad != nil {
-			err = bad
-			break
-		}
-		rows = append(rows, r)
-	}
-	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// directoryRow reads the row at the iterator's position.
-func directoryRow(it *pebble.Iterator) (r principal.DirectoryRow, err error) {
-	if r.DirectoryKey, r.Principal, err = cutDirectoryKey(it.Key()); err != nil {
-		return r, fmt.Errorf("row %q of the directory: %w", it.Key(), err)
-	}
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return r, err
-	}
-	if r.Visibility, r.MTS, err = decodeDirectoryRow(value); err != nil {
-		return r, fmt.Errorf("row of %q in the directory: %w", r.Principal, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // DropDirectory implements principal.DirectoryStore. It compares each row under the lock of its
@@ -185,22 +109,16 @@ func (s directory) DropDirectory(ctx context.Context, rows []principal.Directory
 }
 
 func (s directory) dropDirectoryRow(r *principal.DirectoryRow) error {
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(r.Principal)))
-	mu.Lock()
-	defer mu.Unlock()
-	key := appendDirectoryKey(nil, r.DirectoryKey, r.Principal)
-	value, found, err := s.get(key)
-	if err != nil || !found {
+	return s.change(appendHeaderKey(nil, tablePrincipal, string(r.Principal)), s.commitLater, func(b *batch) error {
+		key := appendDirectoryKey(nil, r.DirectoryKey, r.Principal)
+		value, found, err := s.get(key)
+		if err != nil || !found {
+			return err
+		}
+		_, mts, err := decodeDirectoryRow(value)
+		if mts == r.MTS {
+			b.delete(key)
+		}
 		return err
-	}
-	_, mts, err := decodeDirectoryRow(value)
-	if err != nil || mts != r.MTS {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := b.Delete(key, nil); err != nil {
-		return err
-	}
-	return s.commitLater(b)
+	})
 }

@@ -2,10 +2,7 @@ package pebblestore
 
 import (
 	"bytes"
-	"errors"
 	"sync"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -23,15 +20,13 @@ type expiry struct {
 }
 
 // putRequest adds an answered request and its expiry row to a batch. It does nothing if r is nil.
-func putRequest(b *pebble.Batch, table byte, id string, r *commit.RequestRow) error {
+func putRequest(b *batch, table byte, id string, r *commit.RequestRow) {
 	if r == nil {
-		return nil
+		return
 	}
 	key := appendRequestKey(nil, table, id, &r.Key)
-	if err := b.Set(key, appendRequest(nil, r), nil); err != nil {
-		return err
-	}
-	return b.Set(appendExpiryKey(nil, r.Until, key), nil, nil)
+	b.set(key, appendRequest(nil, r))
+	b.set(appendExpiryKey(nil, r.Until, key), nil)
 }
 
 // forgetExpired deletes a few rows that have expired: requests and creations. It runs after a write
@@ -57,18 +52,14 @@ func (s *Store) forgetExpired(until clock.Instant) {
 
 // expired lists the keys of tableExpiry whose time has come.
 func (s *Store) expired(limit int) ([][]byte, error) {
-	v, err := s.openRange(func(v *view) {
-		v.key = append(append(v.key[:0], tableExpiry), s.expiry.at...)
-		v.end = appendInstant(append(v.end[:0], tableExpiry), s.now()+1)
+	rows := span{
+		from:  append([]byte{tableExpiry}, s.expiry.at...),
+		to:    appendInstant([]byte{tableExpiry}, s.now()+1),
+		limit: limit,
+	}
+	return inView(s, nil, func(v *view) ([][]byte, error) {
+		return listRows(v, rows, func(key, _ []byte) ([]byte, error) { return bytes.Clone(key), nil })
 	})
-	if err != nil || v == nil {
-		return nil, err
-	}
-	var keys [][]byte
-	for ok := v.it.First(); ok && len(keys) < limit; ok = v.it.Next() {
-		keys = append(keys, append([]byte(nil), v.it.Key()...))
-	}
-	return keys, errors.Join(v.it.Error(), s.done(v))
 }
 
 // forget deletes the row that a key of tableExpiry names, unless it was rewritten with a later
@@ -82,41 +73,31 @@ func (s *Store) forget(expiryKey []byte) error {
 	if err != nil {
 		return err
 	}
-	mu := s.locks.of(lock)
-	mu.Lock()
-	defer mu.Unlock()
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	row, found, err := s.get(key)
-	if err != nil {
-		return err
-	}
-	if found {
-		current, err := readUntil(row)
+	return s.change(lock, s.commitLater, func(b *batch) error {
+		row, found, err := s.get(key)
 		if err != nil {
 			return err
 		}
-		if current <= until {
-			if err := b.Delete(key, nil); err != nil {
+		if found {
+			current, err := readUntil(row)
+			if err != nil {
 				return err
 			}
+			if current <= until {
+				b.delete(key)
+			}
 		}
-	}
-	if err := b.Delete(expiryKey, nil); err != nil {
-		return err
-	}
-	s.expiry.at = expiryKey[1:]
-	return s.commitLater(b)
+		b.delete(expiryKey)
+		s.expiry.at = expiryKey[1:]
+		return nil
+	})
 }
 
 // expiryLock returns the key of the lock for a row, and a function that reads the row's expiry.
 func (s *Store) expiryLock(key []byte) (lock []byte, until func(row []byte) (clock.Instant, error), err error) {
 	request := func(row []byte) (clock.Instant, error) {
 		r, err := decodeRequest(commit.RequestKey{}, row)
-		if err != nil {
-			return 0, err
-		}
-		return r.Until, nil
+		return r.Until, err
 	}
 	switch {
 	case len(key) == 0:

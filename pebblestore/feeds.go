@@ -3,9 +3,6 @@ package pebblestore
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/clock"
 	"carrel/core/feed"
@@ -15,175 +12,100 @@ import (
 type feeds struct{ *Store }
 
 // RecordBucket implements feed.Store.
-func (s feeds) RecordBucket(ctx context.Context, list feed.Feed, bucket feed.Bucket) (_ feed.Bucket, err error) {
-	op, err := s.enter(ctx, "record a day of a feed")
+func (s feeds) RecordBucket(ctx context.Context, of feed.Feed, bucket feed.Bucket) (feed.Bucket, error) {
+	key := appendBucketKey(nil, of, bucket.Day)
+	err := s.write(ctx, "record a day of a feed", key, s.commitSynced, func(b *batch) error {
+		value, found, err := s.get(key)
+		if err != nil {
+			return err
+		}
+		if found {
+			bucket.Shards, err = decodeBucket(value)
+			return err
+		}
+		b.set(key, appendBucketRow(nil, bucket.Shards))
+		return nil
+	})
 	if err != nil {
 		return feed.Bucket{}, err
 	}
-	defer op.leave(&err)
-	key := appendBucketKey(nil, list, bucket.Day)
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	value, found, err := s.get(key)
-	if err == nil && found {
-		bucket.Shards, err = decodeBucket(value)
-	}
-	if err != nil {
-		return feed.Bucket{}, err
-	}
-	if found {
-		return bucket, nil
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := b.Set(key, appendBucketRow(nil, bucket.Shards), nil); err != nil {
-		return feed.Bucket{}, err
-	}
-	return bucket, s.commitSynced(b)
+	return bucket, nil
 }
 
 // ListBuckets implements feed.Store.
-func (s feeds) ListBuckets(ctx context.Context, list feed.Feed) (_ []feed.Bucket, err error) {
-	op, err := s.enter(ctx, "list the days of a feed")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = appendPartition(v.key[:0], tableBucket, string(list))
-		v.end = prefixEnd(append(v.end[:0], v.key...))
+func (s feeds) ListBuckets(ctx context.Context, of feed.Feed) ([]feed.Bucket, error) {
+	rows := under(appendPartition(nil, tableBucket, string(of)), unlimited)
+	rows.backwards = true
+	return list(ctx, s.Store, "list the days of a feed", rows, func(key, value []byte) (b feed.Bucket, err error) {
+		if b.Day, err = cutDay(key); err == nil {
+			b.Shards, err = decodeBucket(value)
+		}
+		return b, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	var all []feed.Bucket
-	for ok := v.it.Last(); ok; ok = v.it.Prev() {
-		var b feed.Bucket
-		if b.Day, err = cutDay(v.it.Key()); err == nil {
-			b.Shards, err = decodeBucket(v.it.Value())
-		}
-		if err != nil {
-			break
-		}
-		all = append(all, b)
-	}
-	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // PutEntry implements feed.Store. A drop leaves no tombstone, so a delayed put that arrives
 // after a later drop is stored.
 func (s feeds) PutEntry(ctx context.Context, c feed.Change) error {
-	return s.changeEntry(ctx, "add to a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, _ bool) error {
-		if before > c.MTS {
-			return nil
+	key := appendFeedKey(nil, c.Partition, c.Entry)
+	return s.write(ctx, "add to a feed", key, s.commitLater, func(b *batch) error {
+		before, _, err := s.entryAt(key)
+		if before <= c.MTS {
+			b.set(key, appendFeedEntry(nil, c.MTS, c.Entry.Until))
 		}
-		return b.Set(key, appendFeedEntry(nil, c.MTS, c.Entry.Until), nil)
+		return err
 	})
 }
 
 // DropEntry implements feed.Store.
 func (s feeds) DropEntry(ctx context.Context, c feed.Change) error {
-	return s.changeEntry(ctx, "remove from a feed", c, func(b *pebble.Batch, key []byte, before clock.Instant, found bool) error {
-		if !found || before > c.MTS {
-			return nil
+	key := appendFeedKey(nil, c.Partition, c.Entry)
+	return s.write(ctx, "remove from a feed", key, s.commitLater, func(b *batch) error {
+		before, found, err := s.entryAt(key)
+		if err != nil || !found || before > c.MTS {
+			return err
 		}
 		s.dead.mu.Lock()
 		s.dead.add(string(c.Partition.Feed), 1)
 		s.dead.mu.Unlock()
-		return b.Delete(key, nil)
+		b.delete(key)
+		return nil
 	})
 }
 
-// changeEntry changes an entry of a feed under the lock of its row. before is the MTS of the
-// current entry.
-func (s feeds) changeEntry(ctx context.Context, doing string, c feed.Change, change func(b *pebble.Batch, key []byte,
-	before clock.Instant, found bool) error) error {
-	key := appendFeedKey(nil, c.Partition, c.Entry)
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {
-		value, found, err := s.get(key)
-		if err != nil {
-			return err
-		}
-		before := clock.Min
-		if found {
-			if before, _, err = decodeFeedEntry(value); err != nil {
-				return err
-			}
-		}
-		return change(b, key, before, found)
-	})
+// entryAt reads the MTS of the entry at a key. It returns clock.Min if there is none.
+func (s feeds) entryAt(key []byte) (mts clock.Instant, found bool, err error) {
+	value, found, err := s.get(key)
+	if err != nil || !found {
+		return clock.Min, false, err
+	}
+	mts, _, err = decodeFeedEntry(value)
+	return mts, true, err
 }
 
 // ListEntries implements feed.Store.
-func (s feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) (_ []feed.Entry, err error) {
-	op, err := s.enter(ctx, "list a feed")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = appendFeedPartition(v.key[:0], p)
-		v.end = prefixEnd(append(v.end[:0], v.key...))
-		older, newer := slice.To, slice.From // the bounds of the slice
-		if slice.Newer {
-			older, newer = newer, older
-		}
-		if older != nil {
-			v.key = appendAfter(appendFeedKey(v.key[:0], p, *older))
-		}
-		if newer != nil {
-			v.end = appendFeedKey(v.end[:0], p, *newer)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	es, err := v.feedEntries(p, slice)
-	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	return es, nil
-}
-
-// feedEntries reads a slice of a feed.
-func (v *view) feedEntries(p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
-	prefix := len(appendFeedPartition(nil, p))
-	step, ok := v.it.Next, false
+func (s feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
+	prefix := appendFeedPartition(nil, p)
+	rows := under(prefix, slice.Limit)
+	rows.backwards = !slice.Newer
+	older, newer := slice.To, slice.From // the bounds of the slice
 	if slice.Newer {
-		ok = v.it.First()
-	} else {
-		step, ok = v.it.Prev, v.it.Last()
+		older, newer = newer, older
 	}
-	var es []feed.Entry
-	for ; ok && len(es) < slice.Limit; ok = step() {
-		created, id, err := cutInstant(v.it.Key()[prefix:])
-		if err != nil {
-			return nil, err
-		}
-		e := feed.Entry{Created: created, ID: string(id)}
-		value, err := v.it.ValueAndErr()
+	if older != nil {
+		rows.from = appendAfter(appendFeedKey(nil, p, *older))
+	}
+	if newer != nil {
+		rows.to = appendFeedKey(nil, p, *newer)
+	}
+	return list(ctx, s.Store, "list a feed", rows, func(key, value []byte) (e feed.Entry, err error) {
+		created, id, err := cutInstant(key[len(prefix):])
 		if err == nil {
 			_, e.Until, err = decodeFeedEntry(value)
 		}
-		if err != nil {
-			return nil, err
-		}
-		es = append(es, e)
-	}
-	return es, nil
+		e.Created, e.ID = created, string(id)
+		return e, err
+	})
 }
 
 // appendDay appends a day so that earlier ones sort first.

@@ -1,11 +1,9 @@
 package pebblestore
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/library"
 )
@@ -28,79 +26,37 @@ func (v *view) readRows(id library.ContentID, keys []library.RowKey) ([]library.
 }
 
 // PageRows implements library.ContentStore.
-func (s contents) PageRows(ctx context.Context, q library.RowSlice) (_ []library.Row, err error) {
-	op, err := s.enter(ctx, "read rows of a content")
-	if err != nil {
-		return nil, err
+func (s contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
+	prefix := appendRowKey(nil, q.Content, library.RowKey{Kind: q.Kind})
+	rows := under(prefix, q.Limit)
+	rows.from = appendRowKey(nil, q.Content, library.RowKey{Kind: q.Kind, Key: q.From})
+	rows.backwards = q.Backwards
+	if q.To != "" {
+		rows.to = appendRowKey(nil, q.Content, library.RowKey{Kind: q.Kind, Key: q.To})
 	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = appendRowKey(v.key[:0], q.Content, library.RowKey{Kind: q.Kind, Key: q.From})
-		if q.To != "" {
-			v.end = appendRowKey(v.end[:0], q.Content, library.RowKey{Kind: q.Kind, Key: q.To})
-		} else {
-			v.end = prefixEnd(appendRowKey(v.end[:0], q.Content, library.RowKey{Kind: q.Kind}))
-		}
+	return list(ctx, s.Store, "read rows of a content", rows, func(key, value []byte) (row library.Row, err error) {
+		row.Kind, row.Key = q.Kind, string(key[len(prefix):])
+		row.Value, err = decodeRow(value)
+		return row, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	rows, err := v.pageRows(&q)
-	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// pageRows reads a slice whose bounds are set.
-func (v *view) pageRows(q *library.RowSlice) ([]library.Row, error) {
-	prefix := len(appendRowKey(nil, q.Content, library.RowKey{Kind: q.Kind}))
-	first, next := v.it.First, v.it.Next
-	if q.Backwards {
-		first, next = v.it.Last, v.it.Prev
-	}
-	var rows []library.Row
-	for ok := first(); ok && len(rows) < q.Limit; ok = next() {
-		value, err := v.it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
-		row := library.Row{RowKey: library.RowKey{Kind: q.Kind, Key: string(v.it.Key()[prefix:])}}
-		if row.Value, err = decodeRow(value); err != nil {
-			return nil, fmt.Errorf("row %q: %w", v.it.Key(), err)
-		}
-		rows = append(rows, row)
-	}
-	return rows, v.it.Error()
 }
 
 // putRows adds further rows of a content to a batch, and deletes those whose value is nil.
-func putRows(b *pebble.Batch, id library.ContentID, rows []library.Row) error {
+func putRows(b *batch, id library.ContentID, rows []library.Row) {
 	for _, r := range rows {
-		key := appendRowKey(nil, id, r.RowKey)
-		var err error
-		if r.Value == nil {
-			err = b.Delete(key, nil)
+		if key := appendRowKey(nil, id, r.RowKey); r.Value == nil {
+			b.delete(key)
 		} else {
-			err = b.Set(key, appendRow(nil, r.Value), nil)
-		}
-		if err != nil {
-			return err
+			b.set(key, appendBytes(nil, r.Value))
 		}
 	}
-	return nil
 }
 
-// appendRow appends a further row, without its key.
-func appendRow(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
-
-// decodeRow reads a further row. The value is a copy.
+// decodeRow reads a further row, which is never empty. The value is a copy.
 func decodeRow(value []byte) ([]byte, error) {
-	if len(value) < 2 || value[0] != rowVersion {
-		return nil, errRow
+	value, err := decodeBytes(value)
+	if err == nil && len(value) == 0 {
+		err = errRow
 	}
-	return append([]byte(nil), value[1:]...), nil
+	return bytes.Clone(value), err
 }

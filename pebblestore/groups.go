@@ -2,37 +2,24 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/cockroachdb/pebble/v2"
 
 	"carrel/core/commit"
 	"carrel/principal"
 )
 
 // Confirm implements principal.Store. All rows come from one snapshot.
-func (s principals) Confirm(ctx context.Context, memberships []principal.MemberOf) (_ []principal.GroupMemberRow, err error) {
-	op, err := s.enter(ctx, "confirm memberships")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]principal.GroupMemberRow, len(memberships))
-	for i, c := range memberships {
-		rows[i].Principal = c.Member
-		if err = v.confirm(c.Group, &rows[i]); err != nil {
-			break
+func (s principals) Confirm(ctx context.Context, memberships []principal.MemberOf) ([]principal.GroupMemberRow, error) {
+	return read(ctx, s.Store, "confirm memberships", func(v *view) ([]principal.GroupMemberRow, error) {
+		rows := make([]principal.GroupMemberRow, len(memberships))
+		for i, c := range memberships {
+			rows[i].Principal = c.Member
+			if err := v.confirm(c.Group, &rows[i]); err != nil {
+				return nil, err
+			}
 		}
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+		return rows, nil
+	})
 }
 
 // confirm reads the row of m.Principal into m, unless the group is deleted.
@@ -59,46 +46,35 @@ func (s principals) CleanUpGroup(ctx context.Context, t *principal.GroupCleanup)
 		return err
 	}
 	defer op.leave(&err)
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(t.ID)))
-	mu.Lock()
-	defer mu.Unlock()
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if t.Purge {
-		return s.purgeMembers(b, t)
-	}
-	for _, given := range t.Leaving {
-		key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
-		value, found, err := s.get(key)
-		if err == nil && found {
-			var stored principal.GroupMemberRow
-			if err = decodeGroupMember(value, &stored); err == nil && stored.Leaving && stored.Seq == given.Seq {
-				err = b.Delete(key, nil)
+	return s.change(appendHeaderKey(nil, tablePrincipal, string(t.ID)), s.commitLater, func(b *batch) error {
+		if t.Purge {
+			return s.purgeMembers(b, t)
+		}
+		for _, given := range t.Leaving {
+			key := appendMemberKey(nil, tablePrincipal, string(t.ID), given.Principal)
+			value, found, err := s.get(key)
+			if err == nil && found {
+				var stored principal.GroupMemberRow
+				if err = decodeGroupMember(value, &stored); stored.Leaving && stored.Seq == given.Seq {
+					b.delete(key)
+				}
+			}
+			if err != nil {
+				return err
 			}
 		}
-		if err != nil {
-			return err
-		}
-	}
-	if b.Empty() {
 		return nil
-	}
-	return s.commitLater(b)
+	})
 }
 
 // purgeMembers removes member rows of a deleted group. The caller holds the lock of the group.
-func (s principals) purgeMembers(b *pebble.Batch, t *principal.GroupCleanup) error {
+func (s principals) purgeMembers(b *batch, t *principal.GroupCleanup) error {
 	h, err := s.principal(t.ID)
-	if err != nil {
+	if err != nil || h.State != commit.Deleted {
 		return err
 	}
-	if h.State != commit.Deleted {
-		return nil
-	}
 	for _, m := range t.Leaving {
-		if err := b.Delete(appendMemberKey(nil, tablePrincipal, string(t.ID), m.Principal), nil); err != nil {
-			return err
-		}
+		b.delete(appendMemberKey(nil, tablePrincipal, string(t.ID), m.Principal))
 	}
-	return s.commitLater(b)
+	return nil
 }

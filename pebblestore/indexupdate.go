@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/library"
 	"carrel/principal"
@@ -26,21 +25,16 @@ func (s contents) ApplyIndex(ctx context.Context, e *library.IndexUpdate) (err e
 		return err
 	}
 	defer op.leave(&err)
-	id := e.Header.ID
-	key := appendHeaderKey(nil, tableContent, string(id))
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	h, rows, err := s.newest(e, key)
+	key := appendHeaderKey(nil, tableContent, string(e.Header.ID))
+	err = s.change(key, s.commitLater, func(b *batch) error {
+		h, rows, err := s.newest(e, key)
+		if err != nil {
+			return err
+		}
+		s.derive(b, e, h, rows)
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := s.derive(b, e, h, rows); err != nil {
-		return err
-	}
-	if err := s.commitLater(b); err != nil {
 		return err
 	}
 	if e.At != 0 {
@@ -64,22 +58,23 @@ func (s contents) newest(e *library.IndexUpdate, key []byte) (*library.Header, [
 	case !errors.Is(err, pebble.ErrNotFound):
 		return nil, nil, err
 	}
-	v, err := s.open()
-	if err != nil {
-		return nil, nil, err
-	}
 	principals := make([]principal.ID, len(e.Rows))
 	for i, m := range e.Rows {
 		principals[i] = m.Principal
 	}
-	var stored library.ContentRows
-	err = v.readContent(e.Header.ID, principals, &stored)
+	stored, err := inView(s.Store, nil, func(v *view) (*library.ContentRows, error) {
+		rows := new(library.ContentRows)
+		return rows, v.readContent(e.Header.ID, principals, rows)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
 	stored.Header.ID = e.Header.ID
-	return &stored.Header, stored.Members, errors.Join(err, s.done(v))
+	return &stored.Header, stored.Members, nil
 }
 
 // derive adds the derived rows of each principal to the batch.
-func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Header, rows []library.Member) error {
+func (s *Store) derive(b *batch, e *library.IndexUpdate, h *library.Header, rows []library.Member) {
 	var (
 		d   library.Derived
 		key []byte
@@ -95,9 +90,7 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 				positions++
 			}
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, k.EntryKey)
-			if err := b.Delete(key, nil); err != nil {
-				return err
-			}
+			b.delete(key)
 		}
 		if len(d.Delete) > 0 {
 			s.dead.add(string(m.Principal), max(positions, 1))
@@ -105,33 +98,22 @@ func (s *Store) derive(b *pebble.Batch, e *library.IndexUpdate, h *library.Heade
 		for _, k := range d.Put {
 			key = appendEntryKey(key[:0], m.Principal, k.Bucket, k.EntryKey)
 			row = appendEntry(row[:0], d.Entry(h, m, k))
-			if err := b.Set(key, row, nil); err != nil {
-				return err
-			}
+			b.set(key, row)
 		}
 		if d.WritesChange {
 			c := library.ChangeKey{At: e.At, Content: h.ID, MTS: h.MTS}
-			if err := b.Set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.RemovedFrom, d.Holds, d.Cause), nil); err != nil {
-				return err
-			}
+			b.set(appendChangeKey(key[:0], m.Principal, &c), appendChange(row[:0], d.RemovedFrom, d.Holds, d.Cause))
 		}
 		if !e.All {
 			continue
 		}
 		key = appendPair(key[:0], tableShared, string(m.Principal), string(h.ID))
-		if err := setRole(b, key, byte(d.Role)); err != nil {
-			return err
+		if d.Role == 0 {
+			b.delete(key)
+		} else {
+			b.set(key, appendRole(nil, byte(d.Role)))
 		}
 	}
-	return nil
-}
-
-// setRole writes a row that holds only a role, or deletes it if the role is 0.
-func setRole(b *pebble.Batch, key []byte, role byte) error {
-	if role == 0 {
-		return b.Delete(key, nil)
-	}
-	return b.Set(key, appendRole(nil, role), nil)
 }
 
 // CleanUp implements library.ContentStore.
@@ -142,29 +124,17 @@ func (s contents) CleanUp(ctx context.Context, t *library.Cleanup) (err error) {
 	}
 	defer op.leave(&err)
 	key := appendHeaderKey(nil, tableContent, string(t.ID))
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	h, err := s.header(t.ID, key)
-	if err != nil {
-		return err
-	}
-	if h.Seq == 0 {
-		return nil
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := s.cleanUp(b, t, h, key); err != nil {
-		return err
-	}
-	if b.Empty() {
-		return nil
-	}
-	return s.commitLater(b)
+	return s.change(key, s.commitLater, func(b *batch) error {
+		h, err := s.header(t.ID, key)
+		if err != nil || h.Seq == 0 {
+			return err
+		}
+		return s.cleanUp(b, t, h, key)
+	})
 }
 
 // cleanUp adds the row changes of t to the batch.
-func (s contents) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header, key []byte) error {
+func (s contents) cleanUp(b *batch, t *library.Cleanup, h *library.Header, key []byte) error {
 	purge := t.Purge && h.State == commit.Deleted
 	for _, given := range t.Leaving {
 		m := library.Member{Principal: given.Principal}
@@ -184,43 +154,27 @@ func (s contents) cleanUp(b *pebble.Batch, t *library.Cleanup, h *library.Header
 				continue
 			}
 		}
-		if err := b.Delete(memberKey, nil); err != nil {
-			return err
-		}
+		b.delete(memberKey)
 	}
 	if purge {
 		for _, k := range t.Rows {
-			if err := b.Delete(appendRowKey(nil, t.ID, k), nil); err != nil {
-				return err
-			}
+			b.delete(appendRowKey(nil, t.ID, k))
 		}
 	}
 	if t.Final && h.State == commit.Deleted {
 		reduced := library.Header{State: h.State, Seq: h.Seq, MTS: h.MTS, Writers: h.Writers}
-		return b.Set(key, appendHeader(nil, &reduced), nil)
+		b.set(key, appendHeader(nil, &reduced))
+		return nil
 	}
 	fewer := *h
-	fewer.Unsettled = without(h.Unsettled, t.Positions)
+	fewer.Unsettled = slices.DeleteFunc(slices.Clone(h.Unsettled), func(u library.Superseded) bool {
+		return slices.Contains(t.Positions, u.Position)
+	})
 	fewer.UnsettledTitles = slices.DeleteFunc(slices.Clone(h.UnsettledTitles), func(u library.SupersededTitle) bool {
 		return slices.Contains(t.Titles, u.At)
 	})
 	if len(fewer.Unsettled) != len(h.Unsettled) || len(fewer.UnsettledTitles) != len(h.UnsettledTitles) {
-		return b.Set(key, appendHeader(nil, &fewer), nil)
+		b.set(key, appendHeader(nil, &fewer))
 	}
 	return nil
-}
-
-// without returns the superseded positions that are not in gone.
-func without(current []library.Superseded, gone []clock.Instant) []library.Superseded {
-	var kept []library.Superseded
-	for _, u := range current {
-		found := false
-		for _, p := range gone {
-			found = found || p == u.Position
-		}
-		if !found {
-			kept = append(kept, u)
-		}
-	}
-	return kept
 }

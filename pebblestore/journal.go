@@ -6,8 +6,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"carrel/core/clock"
 	"carrel/core/commit"
 )
@@ -24,37 +22,28 @@ type journalStore struct{ *Store }
 
 // PutInFlightList implements commit.JournalStore. A delayed write with an older stamp than the
 // stored one changes nothing.
-func (s journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList) (err error) {
-	op, err := s.enter(ctx, "write the in-flight list")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
+func (s journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList) error {
+	key := appendSingle(nil, tableInFlight, string(l.ID))
 	s.inFlightLists.mu.Lock()
 	defer s.inFlightLists.mu.Unlock()
-	key := appendSingle(nil, tableInFlight, string(l.ID))
-	last, err := s.listStamp(l.ID, key)
-	if err != nil {
-		return err
-	}
-	if l.Stamp < last {
+	written := false
+	err := s.write(ctx, "write the in-flight list", nil, s.commitLater, func(b *batch) error {
+		last, err := s.listStamp(l.ID, key)
+		if err != nil || l.Stamp < last {
+			return err
+		}
+		written = true
+		if len(l.Block) == 0 {
+			b.delete(key)
+		} else {
+			b.set(key, appendInFlightList(nil, &l))
+		}
 		return nil
+	})
+	if err == nil && written {
+		s.inFlightLists.last[l.ID] = l.Stamp
 	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if len(l.Block) == 0 {
-		err = b.Delete(key, nil)
-	} else {
-		err = b.Set(key, appendInFlightList(nil, &l), nil)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.commitLater(b); err != nil {
-		return err
-	}
-	s.inFlightLists.last[l.ID] = l.Stamp
-	return nil
+	return err
 }
 
 // listStamp returns the stamp of the list's last write. The caller holds inFlightLists.mu.
@@ -81,41 +70,31 @@ func (s journalStore) InFlightLists(ctx context.Context) (_ []commit.InFlightLis
 		return nil, err
 	}
 	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableInFlight)
-		v.end = append(v.end[:0], tableInFlight+1)
+	var unreadable commit.UnreadableLists
+	lists, err := inView(s.Store, nil, func(v *view) (lists []commit.InFlightList, err error) {
+		v.it.SetBounds([]byte{tableInFlight}, []byte{tableInFlight + 1})
+		for ok := v.it.First(); ok; {
+			id := commit.ListID(v.it.Key()[1:])
+			value, err := v.it.ValueAndErr()
+			if err != nil {
+				return nil, err
+			}
+			if l, bad := decodeInFlightList(id, value); bad != nil {
+				unreadable.IDs, unreadable.Err = append(unreadable.IDs, id), errors.Join(unreadable.Err, bad)
+			} else {
+				lists = append(lists, l)
+			}
+			// A seek skips the many older versions of this row at once.
+			v.key = appendAfter(appendSingle(v.key[:0], tableInFlight, string(id)))
+			ok = v.it.SeekGE(v.key)
+		}
+		return lists, v.it.Error()
 	})
-	if err != nil {
-		return nil, err
-	}
-	var (
-		inFlightLists []commit.InFlightList
-		unreadable    commit.UnreadableLists
-	)
-	for ok := v.it.First(); ok; {
-		id := commit.ListID(v.it.Key()[1:])
-		value, failed := v.it.ValueAndErr()
-		if failed != nil {
-			err = failed
-			break
-		}
-		if l, bad := decodeInFlightList(id, value); bad != nil {
-			unreadable.IDs, unreadable.Err = append(unreadable.IDs, id), errors.Join(unreadable.Err, bad)
-		} else {
-			inFlightLists = append(inFlightLists, l)
-		}
-		// A seek skips the many older versions of this row at once.
-		v.key = appendAfter(appendSingle(v.key[:0], tableInFlight, string(id)))
-		ok = v.it.SeekGE(v.key)
-	}
-	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	if unreadable.Err != nil {
+	if err == nil && unreadable.Err != nil {
 		unreadable.Err = wrapError("read in-flight lists", unreadable.Err)
-		return inFlightLists, &unreadable
+		err = &unreadable
 	}
-	return inFlightLists, nil
+	return lists, err
 }
 
 // InFlight implements commit.JournalStore. Only one process uses the store.
@@ -124,60 +103,42 @@ func (s journalStore) InFlight(ctx context.Context) ([]commit.InFlightList, erro
 }
 
 // DeleteInFlightList implements commit.JournalStore.
-func (s journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) (err error) {
-	op, err := s.enter(ctx, "drop an in-flight list")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
+func (s journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, stamp int64) error {
+	key := appendSingle(nil, tableInFlight, string(id))
 	s.inFlightLists.mu.Lock()
 	defer s.inFlightLists.mu.Unlock()
-	key := appendSingle(nil, tableInFlight, string(id))
-	last, err := s.listStamp(id, key)
-	if err != nil {
+	return s.write(ctx, "drop an in-flight list", nil, s.commitLater, func(b *batch) error {
+		last, err := s.listStamp(id, key)
+		if last <= stamp {
+			b.delete(key)
+		}
 		return err
-	}
-	if last > stamp {
-		return nil
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := b.Delete(key, nil); err != nil {
-		return err
-	}
-	return s.commitLater(b)
+	})
 }
 
 // PutReminder implements commit.JournalStore.
 func (s journalStore) PutReminder(ctx context.Context, d commit.Reminder) error {
-	return s.writeDue(ctx, "write a reminder", d, func(b *pebble.Batch, key []byte) error {
-		return b.Set(key, appendDue(nil, d.MTS), nil)
-	})
+	return s.writeDue(ctx, "write a reminder", d, func(b *batch, key []byte) { b.set(key, appendDue(nil, d.MTS)) })
 }
 
 // DropReminder implements commit.JournalStore.
 func (s journalStore) DropReminder(ctx context.Context, d commit.Reminder) error {
-	return s.writeDue(ctx, "drop a reminder", d, func(b *pebble.Batch, key []byte) error { return b.Delete(key, nil) })
+	return s.writeDue(ctx, "drop a reminder", d, (*batch).delete)
 }
 
 // writeDue writes a reminder unless a newer one than d is stored.
-func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Reminder, fill func(b *pebble.Batch, key []byte) error) error {
+func (s journalStore) writeDue(ctx context.Context, doing string, d commit.Reminder, fill func(b *batch, key []byte)) error {
 	key := appendDueKey(nil, d)
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	return s.writeLater(ctx, doing, func(b *pebble.Batch) error {
+	return s.write(ctx, doing, key, s.commitLater, func(b *batch) error {
 		value, found, err := s.get(key)
-		if err != nil {
-			return err
-		}
-		if found {
-			mts, err := decodeDue(value)
-			if err != nil || mts > d.MTS {
-				return err
+		if err == nil && found {
+			mts, bad := decodeDue(value)
+			if bad != nil || mts > d.MTS {
+				return bad
 			}
 		}
-		return fill(b, key)
+		fill(b, key)
+		return err
 	})
 }
 
@@ -188,38 +149,23 @@ func (s journalStore) DueReminders(ctx context.Context, until clock.Instant, lim
 		return nil, err
 	}
 	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableDue)
+	var unreadable error // about the first reminder that cannot be read
+	dues, err := inView(s.Store, nil, func(v *view) (dues []commit.Reminder, err error) {
 		// until+1 is the first instant out of range. It cannot overflow, because an instant is
 		// never the largest int64.
-		v.end = appendInstant(append(v.end[:0], tableDue), until+1)
+		v.it.SetBounds([]byte{tableDue}, appendInstant([]byte{tableDue}, until+1))
+		for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
+			value, err := v.it.ValueAndErr()
+			if err != nil {
+				return nil, err
+			}
+			if d, bad := decodeDueRow(v.it.Key(), value); bad != nil {
+				unreadable = cmp.Or(unreadable, bad)
+			} else {
+				dues = append(dues, d)
+			}
+		}
+		return dues, v.it.Error()
 	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	var dues []commit.Reminder
-	var unreadable error // about the first reminder that cannot be read
-	for ok := v.it.First(); ok && len(dues) < limit; ok = v.it.Next() {
-		value, failed := v.it.ValueAndErr()
-		if failed != nil {
-			err = failed
-			break
-		}
-		d, bad := decodeDueRow(v.it.Key(), value)
-		if bad != nil {
-			unreadable = cmp.Or(unreadable, bad)
-			continue
-		}
-		dues = append(dues, d)
-	}
-	if err := errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	if unreadable != nil {
-		return dues, unreadable
-	}
-	return dues, nil
+	return dues, cmp.Or(err, unreadable)
 }

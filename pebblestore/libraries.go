@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"carrel/core/clock"
 	"carrel/core/collation"
 	"carrel/core/commit"
@@ -20,27 +18,8 @@ import (
 type libraries struct{ *Store }
 
 // PageLibrary implements library.LibraryStore.
-func (s libraries) PageLibrary(ctx context.Context, p library.Slice) (_ []library.Entry, err error) {
-	op, err := s.enter(ctx, "page a library")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	if p.Limit <= 0 {
-		return nil, nil
-	}
-	v, err := s.openRange(func(v *view) { v.sliceBounds(&p) })
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	entries, err := v.entries(&p)
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return entries, nil
+func (s libraries) PageLibrary(ctx context.Context, p library.Slice) ([]library.Entry, error) {
+	return read(ctx, s.Store, "page a library", func(v *view) ([]library.Entry, error) { return v.slice(&p) })
 }
 
 // OpenLibrary implements library.LibraryStore. All rows come from one snapshot.
@@ -50,7 +29,7 @@ func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool
 		return nil, err
 	}
 	defer op.leave(&err)
-	v, err := s.open()
+	v, err := s.open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +37,8 @@ func (s libraries) OpenLibrary(ctx context.Context, p library.Slice, newest bool
 	if newest {
 		o.Newest, err = v.newest(&p)
 	}
-	if err == nil && p.Limit > 0 {
-		if v.sliceBounds(&p); bytes.Compare(v.key, v.end) < 0 {
-			v.it.SetBounds(v.key, v.end)
-			o.Entries, err = v.entries(&p)
-		}
+	if err == nil {
+		o.Entries, err = v.slice(&p)
 	}
 	if err == nil {
 		v.it.SetBounds(nil, nil)
@@ -102,6 +78,15 @@ func (v *view) sliceBounds(p *library.Slice) {
 	if p.Ascending && p.Bound != nil {
 		v.end = appendAfter(appendEntryKey(v.end[:0], p.Owner, p.Bucket, *p.Bound))
 	}
+}
+
+// slice reads a slice, which may be empty.
+func (v *view) slice(p *library.Slice) ([]library.Entry, error) {
+	if v.sliceBounds(p); p.Limit <= 0 || bytes.Compare(v.key, v.end) >= 0 {
+		return nil, nil
+	}
+	v.it.SetBounds(v.key, v.end)
+	return v.entries(p)
 }
 
 // entries reads the slice. The titles and ids of a page share one allocation.
@@ -149,55 +134,35 @@ func (v *view) entries(p *library.Slice) ([]library.Entry, error) {
 }
 
 // EntriesAt implements library.LibraryStore.
-func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket,
-	keys []library.EntryKey) (_ []library.Entry, err error) {
-	op, err := s.enter(ctx, "read entries")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	es := make([]library.Entry, len(keys))
-	for i, k := range keys {
-		v.key = appendEntryKey(v.key[:0], owner, b, k)
-		value, found, bad := v.get()
-		if bad == nil && found {
-			es[i].EntryKey = k
-			bad = decodeEntry(value, k.Order(), &es[i])
+func (s libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket, keys []library.EntryKey) ([]library.Entry, error) {
+	return read(ctx, s.Store, "read entries", func(v *view) ([]library.Entry, error) {
+		es := make([]library.Entry, len(keys))
+		for i, k := range keys {
+			v.key = appendEntryKey(v.key[:0], owner, b, k)
+			value, found, err := v.get()
+			if err == nil && found {
+				es[i].EntryKey = k
+				err = decodeEntry(value, k.Order(), &es[i])
+			}
+			if err != nil {
+				return nil, fmt.Errorf("entry of %q in the library of %q: %w", k.Content, owner, err)
+			}
 		}
-		if bad != nil {
-			err = fmt.Errorf("entry of %q in the library of %q: %w", k.Content, owner, bad)
-			break
-		}
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return es, nil
+		return es, nil
+	})
 }
 
 // CountLibrary implements library.LibraryStore. It reads only keys.
-func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (_ int, err error) {
-	op, err := s.enter(ctx, "count a library")
-	if err != nil {
-		return 0, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) { v.sliceBounds(&library.Slice{Owner: owner, Bucket: bucket}) })
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
-		n++
-	}
-	if err := errors.Join(v.it.Error(), s.done(v)); err != nil {
-		return 0, err
-	}
-	return n, nil
+func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, bucket library.Bucket, limit int) (int, error) {
+	return read(ctx, s.Store, "count a library", func(v *view) (int, error) {
+		v.sliceBounds(&library.Slice{Owner: owner, Bucket: bucket})
+		v.it.SetBounds(v.key, v.end)
+		n := 0
+		for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
+			n++
+		}
+		return n, v.it.Error()
+	})
 }
 
 // builtRow is the mark of a library that is complete in both orders. A mark without the version is that of a library
@@ -213,17 +178,11 @@ func isBuilt(row []byte, o library.Order) bool {
 }
 
 // Built implements library.LibraryStore.
-func (s libraries) Built(ctx context.Context, owner principal.ID, o library.Order) (_ bool, err error) {
-	op, err := s.enter(ctx, "read a library")
-	if err != nil {
-		return false, err
-	}
-	defer op.leave(&err)
-	row, _, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
-	if err != nil {
-		return false, err
-	}
-	return isBuilt(row, o), nil
+func (s libraries) Built(ctx context.Context, owner principal.ID, o library.Order) (bool, error) {
+	return call(ctx, s.Store, "read a library", func() (bool, error) {
+		row, _, err := s.get(appendSingle(nil, tableBuilt, string(owner)))
+		return isBuilt(row, o), err
+	})
 }
 
 // Recorded implements library.LibraryStore. In this store a record is never deleted without its
@@ -235,16 +194,17 @@ func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, erro
 // SetBuilt implements library.LibraryStore. No other process changes the store while it is open, so
 // nothing but a deletion of the owner can remove the mark.
 func (s libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
-	mu.Lock()
-	defer mu.Unlock()
-	return s.writeLater(ctx, "mark a library as built", func(b *pebble.Batch) error {
+	return s.write(ctx, "mark a library as built", ownerLock(owner), s.commitLater, func(b *batch) error {
 		if gone, err := s.isDeleted(owner); err != nil || gone {
 			return err
 		}
-		return b.Set(appendSingle(nil, tableBuilt, string(owner)), builtRow(), nil)
+		b.set(appendSingle(nil, tableBuilt, string(owner)), builtRow())
+		return nil
 	})
 }
+
+// ownerLock returns the key of the lock for what is recorded about the library of a user or a group.
+func ownerLock(owner principal.ID) []byte { return appendHeaderKey(nil, tablePrincipal, string(owner)) }
 
 // isDeleted reports whether a user or a group is deleted. If so, nothing may be written to its
 // library. The caller holds the lock of the principal.
@@ -256,38 +216,16 @@ func (s libraries) isDeleted(p principal.ID) (bool, error) {
 // DropLibrary implements library.LibraryStore. It ignores asOf and removes everything, because the
 // owner is deleted for good and the rows of the record carry no time.
 func (s libraries) DropLibrary(ctx context.Context, owner principal.ID, asOf clock.Instant) error {
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(owner)))
-	mu.Lock()
-	defer mu.Unlock()
-	return s.writeLater(ctx, "drop a library", func(b *pebble.Batch) error {
+	return s.write(ctx, "drop a library", ownerLock(owner), s.commitLater, func(b *batch) error {
 		for _, table := range []byte{tableBuilt, tableRebuild} {
-			if err := b.Delete(appendSingle(nil, table, string(owner)), nil); err != nil {
-				return err
-			}
+			b.delete(appendSingle(nil, table, string(owner)))
 		}
 		for _, table := range []byte{tableLibrary, tableShared} {
 			from := appendPartition(nil, table, string(owner))
-			if err := b.DeleteRange(from, prefixEnd(slices.Clone(from)), nil); err != nil {
-				return err
-			}
+			b.deleteRange(from, prefixEnd(slices.Clone(from)))
 		}
 		return nil
 	})
-}
-
-// writeLater makes an unconditional write that the next synced one makes durable.
-func (s *Store) writeLater(ctx context.Context, doing string, fill func(b *pebble.Batch) error) (err error) {
-	op, err := s.enter(ctx, doing)
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := fill(b); err != nil {
-		return err
-	}
-	return s.commitLater(b)
 }
 
 // DropEntries implements library.LibraryStore. It compares each entry under the lock of its
@@ -307,110 +245,60 @@ func (s libraries) DropEntries(ctx context.Context, owner principal.ID, es []lib
 }
 
 func (s libraries) dropEntry(owner principal.ID, e *library.BucketEntry) error {
-	mu := s.locks.of(appendHeaderKey(nil, tableContent, string(e.Content)))
-	mu.Lock()
-	defer mu.Unlock()
-	key := appendEntryKey(nil, owner, e.Bucket, e.EntryKey)
-	value, found, err := s.get(key)
-	if err != nil || !found {
-		return err
-	}
-	stored := library.Entry{EntryKey: e.EntryKey}
-	if err := decodeEntry(value, e.Order(), &stored); err != nil {
-		return err
-	}
-	if stored.MTS != e.MTS {
+	return s.change(appendHeaderKey(nil, tableContent, string(e.Content)), s.commitLater, func(b *batch) error {
+		key := appendEntryKey(nil, owner, e.Bucket, e.EntryKey)
+		value, found, err := s.get(key)
+		if err != nil || !found {
+			return err
+		}
+		var stored library.Entry
+		if err := decodeEntry(value, e.Order(), &stored); err != nil || stored.MTS != e.MTS {
+			return err
+		}
+		b.delete(key)
+		s.dead.mu.Lock()
+		defer s.dead.mu.Unlock()
+		s.dead.add(string(owner), 1)
 		return nil
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := b.Delete(key, nil); err != nil {
-		return err
-	}
-	s.dead.mu.Lock()
-	s.dead.add(string(owner), 1)
-	s.dead.mu.Unlock()
-	return s.commitLater(b)
+	})
 }
 
 // SharedWith implements library.LibraryStore.
 func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
-	var shared []library.Shared
-	err := s.pairs(ctx, "list what is shared", tableShared, string(owner), string(after), limit, func(second string, value []byte) error {
+	rows := pairs(tableShared, string(owner), string(after), limit)
+	prefix := len(appendPair(nil, tableShared, string(owner), ""))
+	return list(ctx, s.Store, "list what is shared", rows, func(key, value []byte) (library.Shared, error) {
 		role, err := decodeRole(value)
-		shared = append(shared, library.Shared{Content: library.ContentID(second), Role: library.ContentRole(role)})
-		return err
+		return library.Shared{Content: library.ContentID(key[prefix:]), Role: library.ContentRole(role)}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return shared, nil
 }
 
-// pairs calls row for the rows of a table of pairs whose first part is first, in order of the
-// second part, beginning behind a given one.
-func (s *Store) pairs(ctx context.Context, doing string, table byte, first, after string, limit int,
-	row func(second string, value []byte) error) (err error) {
-	op, err := s.enter(ctx, doing)
-	if err != nil {
-		return err
+// pairs returns the span of the rows of a table of pairs whose first part is first, behind a given
+// second part.
+func pairs(table byte, first, after string, limit int) span {
+	rows := under(appendPartition(nil, table, first), limit)
+	if after != "" {
+		rows.from = appendAfter(appendPair(nil, table, first, after))
 	}
-	defer op.leave(&err)
-	prefix := 0
-	v, err := s.openRange(func(v *view) {
-		v.key = appendPartition(v.key[:0], table, first)
-		prefix = len(v.key)
-		v.end = prefixEnd(append(v.end[:0], v.key...))
-		if after != "" {
-			v.key = appendAfter(append(v.key, after...))
-		}
-	})
-	if err != nil || v == nil {
-		return err
-	}
-	n := 0
-	for ok := v.it.First(); ok && n < limit; ok = v.it.Next() {
-		value, bad := v.it.ValueAndErr()
-		if bad != nil {
-			err = bad
-			break
-		}
-		if bad := row(string(v.it.Key()[prefix:]), value); bad != nil {
-			err = fmt.Errorf("row of %q: %w", first, bad)
-			break
-		}
-		n++
-	}
-	return errors.Join(err, v.it.Error(), s.done(v))
+	return rows
 }
 
 // Roles implements library.LibraryStore.
-func (s libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) (_ []library.ContentRole, err error) {
-	op, err := s.enter(ctx, "read roles")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	roles := make([]library.ContentRole, len(ids))
-	for i, id := range ids {
-		v.key = appendPair(v.key[:0], tableShared, string(owner), string(id))
-		value, found, bad := v.get()
-		if bad == nil && found {
-			var role byte
-			role, bad = decodeRole(value)
-			roles[i] = library.ContentRole(role)
+func (s libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
+	return read(ctx, s.Store, "read roles", func(v *view) ([]library.ContentRole, error) {
+		roles := make([]library.ContentRole, len(ids))
+		for i, id := range ids {
+			v.key = appendPair(v.key[:0], tableShared, string(owner), string(id))
+			value, found, err := v.get()
+			if err == nil && found {
+				var role byte
+				role, err = decodeRole(value)
+				roles[i] = library.ContentRole(role)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		if bad != nil {
-			err = bad
-			break
-		}
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return roles, nil
+		return roles, nil
+	})
 }

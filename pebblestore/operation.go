@@ -48,6 +48,20 @@ func (s *Store) enter(ctx context.Context, name string) (operation, error) {
 	return op, err
 }
 
+// call makes a call of the store that does what do does. Its result is zero if it fails.
+func call[T any](ctx context.Context, s *Store, name string, do func() (T, error)) (result T, err error) {
+	op, err := s.enter(ctx, name)
+	if err != nil {
+		return result, err
+	}
+	defer op.leave(&err)
+	got, err := do()
+	if err != nil {
+		return result, err
+	}
+	return got, nil
+}
+
 // leave ends a call, and turns its error into one of the domain.
 func (o *operation) leave(err *error) {
 	o.store.life.RUnlock()

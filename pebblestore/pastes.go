@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"carrel/core/clock"
 	"carrel/interchange/archive"
 	"carrel/paste"
@@ -29,21 +27,8 @@ func (s pastes) ReadPaste(ctx context.Context, id paste.ID) (paste.Row, error) {
 }
 
 // ReadPastes implements paste.Store.
-func (s pastes) ReadPastes(ctx context.Context, refs []paste.Ref) (_ []paste.Row, err error) {
-	op, err := s.enter(ctx, "read pastes")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := v.readPastes(refs)
-	if err = errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+func (s pastes) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, error) {
+	return read(ctx, s.Store, "read pastes", func(v *view) ([]paste.Row, error) { return v.readPastes(refs) })
 }
 
 // readPastes reads pastes in the order of their keys, in which the iterator can often stay in the
@@ -108,12 +93,17 @@ func pasteByID(id paste.ID, get func(key []byte) ([]byte, bool, error)) (row pas
 // CommitPaste implements paste.Store.
 func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error) {
 	current := r
-	err := s.changePaste(ctx, "commit a paste", r.ID, func(b *pebble.Batch, before paste.Row, key []byte) error {
+	err := s.write(ctx, "commit a paste", appendPasteKey(nil, r.ID), s.commitSynced, func(b *batch) error {
+		before, key, err := pasteByID(r.ID, s.get)
+		if err != nil {
+			return err
+		}
 		if before.Seq != r.Seq-1 {
 			current = before
 			return nil
 		}
-		return putPaste(b, &r, key)
+		putPaste(b, &r, key)
+		return nil
 	})
 	if err != nil {
 		return paste.Row{}, err
@@ -123,174 +113,91 @@ func (s pastes) CommitPaste(ctx context.Context, r paste.Row) (paste.Row, error)
 
 // putPaste adds a paste to a batch, with the pointer to it. before is the key of its current row, or
 // nil if there is none. If the new row has another key, the current row is deleted.
-func putPaste(b *pebble.Batch, r *paste.Row, before []byte) error {
+func putPaste(b *batch, r *paste.Row, before []byte) {
 	key := appendPasteRowKey(nil, r.ID, r.CreatedAt())
 	if !bytes.Equal(key, before) {
 		if before != nil {
-			if err := b.Delete(before, nil); err != nil {
-				return err
-			}
+			b.delete(before)
 		}
-		if err := b.Set(appendPasteKey(nil, r.ID), appendPointer(nil, r.CreatedAt()), nil); err != nil {
-			return err
-		}
+		b.set(appendPasteKey(nil, r.ID), appendPointer(nil, r.CreatedAt()))
 	}
-	return b.Set(key, appendPaste(nil, r), nil)
+	b.set(key, appendPaste(nil, r))
 }
 
 // DropPaste implements paste.Store.
 func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
-	return s.changePaste(ctx, "drop a paste", id, func(b *pebble.Batch, before paste.Row, key []byte) error {
-		if before.Seq == 0 || before.Seq != seq {
-			return nil
+	pointer := appendPasteKey(nil, id)
+	return s.write(ctx, "drop a paste", pointer, s.commitSynced, func(b *batch) error {
+		before, key, err := pasteByID(id, s.get)
+		if err == nil && before.Seq != 0 && before.Seq == seq {
+			b.delete(key)
+			b.delete(pointer)
 		}
-		return errors.Join(b.Delete(key, nil), b.Delete(appendPasteKey(nil, id), nil))
+		return err
 	})
 }
 
-// pasteChange adds a change of a paste to a batch, given its current row and the key of that; key
-// is nil if there is none.
-type pasteChange func(b *pebble.Batch, before paste.Row, key []byte) error
-
-// changePaste changes a paste under the lock of its id. It writes nothing if change leaves the
-// batch empty.
-func (s pastes) changePaste(ctx context.Context, doing string, id paste.ID, change pasteChange) (err error) {
-	op, err := s.enter(ctx, doing)
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	mu := s.locks.of(appendPasteKey(nil, id))
-	mu.Lock()
-	defer mu.Unlock()
-	before, key, err := pasteByID(id, s.get)
-	if err != nil {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := change(b, before, key); err != nil || b.Empty() {
-		return err
-	}
-	return s.commitSynced(b)
-}
-
 // ScanPastes implements paste.Store, in order of id.
-func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) (_ []paste.Row, err error) {
-	op, err := s.enter(ctx, "list pastes")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	rows, err := s.scanPastes(after, limit)
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
-}
-
-// scanPastes lists pastes after an id.
-func (s *Store) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := v.scanPastes(after, limit)
-	return rows, errors.Join(err, s.done(v))
+func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
+	return read(ctx, s.Store, "list pastes", func(v *view) ([]paste.Row, error) { return v.scanPastes(after, limit) })
 }
 
 // scanPastes lists pastes after an id.
 func (v *view) scanPastes(after paste.ID, limit int) ([]paste.Row, error) {
-	v.key = appendPasteKey(v.key[:0], after)
+	rows := under([]byte{tablePaste}, limit)
 	if after != "" {
-		v.key = appendAfter(v.key)
+		rows.from = appendAfter(appendPasteKey(nil, after))
 	}
-	var refs []paste.Ref
-	for ok := v.it.SeekGE(v.key); ok && v.it.Key()[0] == tablePaste && len(refs) < limit; ok = v.it.Next() {
-		ref := paste.Ref{ID: paste.ID(v.it.Key()[1:])}
-		value, err := v.it.ValueAndErr()
-		if err == nil {
-			ref.CreatedAt, err = decodePointer(value)
-		}
-		if err != nil {
-			return nil, err
-		}
-		refs = append(refs, ref)
-	}
-	if err := v.it.Error(); err != nil {
+	refs, err := listRows(v, rows, func(key, value []byte) (paste.Ref, error) {
+		created, err := decodePointer(value)
+		return paste.Ref{ID: paste.ID(key[1:]), CreatedAt: created}, err
+	})
+	if err != nil {
 		return nil, err
 	}
+	v.it.SetBounds(nil, nil)
 	return v.readPastes(refs)
 }
 
 // PutBody implements paste.Store. The commit that refers to the body syncs it.
 func (s pastes) PutBody(ctx context.Context, ref paste.BodyRef, body string) error {
-	if err := s.space.CheckFree(s.now()); err != nil {
-		return err
-	}
-	return s.writeLater(ctx, "put the body of a paste", func(b *pebble.Batch) error {
-		return b.Set(appendBodyKey(nil, ref), append([]byte{rowVersion}, body...), nil)
+	return s.write(ctx, "put the body of a paste", nil, s.commitLater, func(b *batch) error {
+		b.set(appendBodyKey(nil, ref), appendBytes(nil, []byte(body)))
+		return s.Room()
 	})
 }
 
 // ReadBodies implements paste.Store.
-func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) (_ []*string, err error) {
-	op, err := s.enter(ctx, "read the bodies of pastes")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	bodies := make([]*string, len(refs))
-	for i, ref := range refs {
-		value, found, err := s.get(appendBodyKey(nil, ref))
-		if err == nil && found {
-			bodies[i], err = decodeBody(value)
+func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string, error) {
+	return call(ctx, s.Store, "read the bodies of pastes", func() ([]*string, error) {
+		bodies := make([]*string, len(refs))
+		for i, ref := range refs {
+			value, found, err := s.get(appendBodyKey(nil, ref))
+			if err == nil && found {
+				bodies[i], err = decodeBody(value)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return bodies, nil
+		return bodies, nil
+	})
 }
 
 // ListBodies implements paste.Store.
-func (s pastes) ListBodies(ctx context.Context, id paste.ID) (_ []paste.BodyID, err error) {
-	op, err := s.enter(ctx, "list the bodies of a paste")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = appendPartition(v.key[:0], tableBody, string(id))
-		v.end = prefixEnd(append(v.end[:0], v.key...))
+func (s pastes) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
+	rows := under(appendPartition(nil, tableBody, string(id)), unlimited)
+	return list(ctx, s.Store, "list the bodies of a paste", rows, func(key, _ []byte) (paste.BodyID, error) {
+		ref, err := cutBodyKey(key)
+		return ref.Body, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	var all []paste.BodyID
-	for ok := v.it.First(); ok; ok = v.it.Next() {
-		var ref paste.BodyRef
-		if ref, err = cutBodyKey(v.it.Key()); err != nil {
-			break
-		}
-		all = append(all, ref.Body)
-	}
-	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // DropBodies implements paste.Store.
 func (s pastes) DropBodies(ctx context.Context, refs []paste.BodyRef) error {
-	return s.writeLater(ctx, "drop the bodies of pastes", func(b *pebble.Batch) error {
+	return s.write(ctx, "drop the bodies of pastes", nil, s.commitLater, func(b *batch) error {
 		for _, ref := range refs {
-			if err := b.Delete(appendBodyKey(nil, ref), nil); err != nil {
-				return err
-			}
+			b.delete(appendBodyKey(nil, ref))
 		}
 		return nil
 	})
@@ -314,10 +221,11 @@ func cutBodyKey(k []byte) (paste.BodyRef, error) {
 
 // decodeBody reads the row of a long body.
 func decodeBody(value []byte) (*string, error) {
-	if len(value) == 0 || value[0] != rowVersion {
-		return nil, errRow
+	text, err := decodeBytes(value)
+	if err != nil {
+		return nil, err
 	}
-	body := string(value[1:])
+	body := string(text)
 	return &body, nil
 }
 

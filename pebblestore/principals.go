@@ -16,25 +16,16 @@ import (
 type principals struct{ *Store }
 
 // ReadPrincipal implements principal.Store.
-func (s principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (_ *principal.Rows, err error) {
-	op, err := s.enter(ctx, "read a principal")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openDecided(q.Serial, tablePrincipal, string(id))
-	if err != nil {
-		return nil, err
-	}
-	rows := new(principal.Rows)
-	err = v.readPrincipal(id, q.Members, rows)
-	if err == nil && q.Request != nil {
-		rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+func (s principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
+	header := appendHeaderKey(nil, tablePrincipal, string(id))
+	return readDecided(ctx, s.Store, "read a principal", q.Serial, header, func(v *view) (*principal.Rows, error) {
+		rows := new(principal.Rows)
+		err := v.readPrincipal(id, q.Members, rows)
+		if err == nil && q.Request != nil {
+			rows.Request, err = v.readRequest(tablePrincipal, string(id), q.Request)
+		}
+		return rows, err
+	})
 }
 
 // readPrincipal reads a header and the rows of members into rows.
@@ -93,7 +84,7 @@ func (s principals) ReadPrincipals(ctx context.Context, ids []principal.ID) (_ [
 		}
 		return h, nil
 	}
-	v, err := s.open()
+	v, err := s.open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -143,29 +134,23 @@ func (v *view) readPrincipalHeaders(ids []principal.ID) ([]principal.Header, err
 }
 
 // GroupMembersPage implements principal.Store.
-func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (_ *principal.Rows,
-	err error) {
-	op, err := s.enter(ctx, "read group members")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openDecided(serial, tablePrincipal, string(group))
-	if err != nil {
-		return nil, err
-	}
-	rows := new(principal.Rows)
-	err = v.readPrincipalHeader(group, &rows.Header)
-	if err == nil {
-		err = v.memberRows(tablePrincipal, string(group), after, limit, func(p principal.ID, value []byte) error {
-			rows.Members = append(rows.Members, principal.GroupMemberRow{Principal: p})
-			return decodeGroupMember(value, &rows.Members[len(rows.Members)-1])
-		})
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return rows, nil
+func (s principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
+	header := appendHeaderKey(nil, tablePrincipal, string(group))
+	return readDecided(ctx, s.Store, "read group members", serial, header, func(v *view) (*principal.Rows, error) {
+		rows := new(principal.Rows)
+		err := v.readPrincipalHeader(group, &rows.Header)
+		if err == nil {
+			rows.Members, err = memberRows(v, tablePrincipal, string(group), after, limit, groupMember)
+		}
+		return rows, err
+	})
+}
+
+// groupMember reads the row of a member of a group.
+func groupMember(p principal.ID, value []byte) (principal.GroupMemberRow, error) {
+	m := principal.GroupMemberRow{Principal: p}
+	err := decodeGroupMember(value, &m)
+	return m, err
 }
 
 // CommitPrincipal implements principal.Store.
@@ -189,51 +174,39 @@ func (s principals) CommitPrincipal(ctx context.Context, c *principal.Commit) (_
 // commitPrincipal does the compare-and-set under the partition's lock.
 func (s principals) commitPrincipal(c *principal.Commit) (commit.Verdict, error) {
 	key := appendHeaderKey(nil, tablePrincipal, string(c.ID))
-	mu := s.locks.of(key)
-	mu.Lock()
-	defer mu.Unlock()
-	current, err := s.principal(c.ID)
+	var verdict commit.Verdict
+	err := s.change(key, s.commitSynced, func(b *batch) error {
+		current, err := s.principal(c.ID)
+		if err != nil {
+			return err
+		}
+		if current.Seq != c.Base {
+			verdict = commit.Verdict{Seq: current.Seq, Writers: current.Writers}
+			return nil
+		}
+		h := c.Header
+		h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
+		b.set(key, appendPrincipal(nil, &h))
+		for _, m := range c.Members {
+			m.Seq = h.Seq
+			b.set(appendMemberKey(nil, tablePrincipal, string(c.ID), m.Principal), appendGroupMember(nil, &m))
+		}
+		putRequest(b, tablePrincipal, string(c.ID), c.Request)
+		verdict.Applied = true
+		return nil
+	})
 	if err != nil {
 		return commit.Verdict{}, err
 	}
-	if current.Seq != c.Base {
-		return commit.Verdict{Seq: current.Seq, Writers: current.Writers}, nil
-	}
-	h := c.Header
-	h.Writers = withWriter(current.Writers, h.Seq, c.Writer)
-
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	row := appendPrincipal(nil, &h)
-	if err := b.Set(key, row, nil); err != nil {
-		return commit.Verdict{}, err
-	}
-	for _, m := range c.Members {
-		m.Seq = h.Seq
-		key = appendMemberKey(key[:0], tablePrincipal, string(c.ID), m.Principal)
-		row = appendGroupMember(row[:0], &m)
-		if err := b.Set(key, row, nil); err != nil {
-			return commit.Verdict{}, err
-		}
-	}
-	if err := putRequest(b, tablePrincipal, string(c.ID), c.Request); err != nil {
-		return commit.Verdict{}, err
-	}
-	if err := s.commitSynced(b); err != nil {
-		return commit.Verdict{}, err
-	}
-	return commit.Verdict{Applied: true}, nil
+	return verdict, nil
 }
 
 // principal reads the header of a principal. It returns a zero header if there is none.
 func (s *Store) principal(id principal.ID) (*principal.Header, error) {
-	v, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	h := new(principal.Header)
-	err = v.readPrincipalHeader(id, h)
-	return h, errors.Join(err, s.done(v))
+	return inView(s, nil, func(v *view) (*principal.Header, error) {
+		h := new(principal.Header)
+		return h, v.readPrincipalHeader(id, h)
+	})
 }
 
 // ApplyGroupIndex implements principal.Store, as ApplyIndex does for content.
@@ -244,94 +217,68 @@ func (s principals) ApplyGroupIndex(ctx context.Context, e *principal.GroupIndex
 	}
 	defer op.leave(&err)
 	group := e.Header.ID
-	mu := s.locks.of(appendHeaderKey(nil, tablePrincipal, string(group)))
-	mu.Lock()
-	defer mu.Unlock()
-	state, rows, err := s.newestGroup(e)
-	if err != nil {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	for _, m := range rows {
-		key := appendPair(nil, tableMembership, string(m.Principal), string(group))
-		if m.Active() && state == commit.Live {
-			err = b.Set(key, appendMembership(nil, byte(m.Role), m.Since), nil)
-		} else {
-			err = b.Delete(key, nil)
-		}
+	return s.change(appendHeaderKey(nil, tablePrincipal, string(group)), s.commitLater, func(b *batch) error {
+		newest, err := s.newestGroup(e)
 		if err != nil {
 			return err
 		}
-	}
-	return s.commitLater(b)
+		for _, m := range newest.Members {
+			key := appendPair(nil, tableMembership, string(m.Principal), string(group))
+			if m.Active() && newest.Header.State == commit.Live {
+				b.set(key, appendMembership(nil, byte(m.Role), m.Since))
+			} else {
+				b.delete(key)
+			}
+		}
+		return nil
+	})
 }
 
 // newestGroup returns the snapshot of e, or a newer one of the same principals.
-func (s principals) newestGroup(e *principal.GroupIndexUpdate) (commit.State, []principal.GroupMemberRow, error) {
-	v, err := s.open()
-	if err != nil {
-		return 0, nil, err
-	}
-	var stored principal.Rows
-	err = v.readPrincipalHeader(e.Header.ID, &stored.Header)
-	state, rows := e.Header.State, e.Rows
-	if err == nil && stored.Header.Seq != e.Header.Seq {
+func (s principals) newestGroup(e *principal.GroupIndexUpdate) (*principal.Rows, error) {
+	return inView(s.Store, nil, func(v *view) (*principal.Rows, error) {
+		stored := new(principal.Rows)
+		err := v.readPrincipalHeader(e.Header.ID, &stored.Header)
+		if err != nil || stored.Header.Seq == e.Header.Seq {
+			return &principal.Rows{Header: *e.Header, Members: e.Rows}, err
+		}
 		principals := make([]principal.ID, len(e.Rows))
 		for i, m := range e.Rows {
 			principals[i] = m.Principal
 		}
-		err = v.readPrincipal(e.Header.ID, principals, &stored)
-		state, rows = stored.Header.State, stored.Members
-	}
-	return state, rows, errors.Join(err, s.done(v))
+		return stored, v.readPrincipal(e.Header.ID, principals, stored)
+	})
 }
 
 // Memberships implements principal.Store.
 func (s principals) Memberships(ctx context.Context, p, after principal.ID, limit int) ([]principal.Membership, error) {
-	var ms []principal.Membership
-	err := s.pairs(ctx, "list memberships", tableMembership, string(p), string(after), limit, func(second string, value []byte) error {
+	rows := pairs(tableMembership, string(p), string(after), limit)
+	prefix := len(appendPair(nil, tableMembership, string(p), ""))
+	return list(ctx, s.Store, "list memberships", rows, func(key, value []byte) (principal.Membership, error) {
 		role, since, err := decodeMembership(value)
-		ms = append(ms, principal.Membership{Group: principal.ID(second), Role: principal.GroupRole(role), Since: since})
-		return err
+		return principal.Membership{Group: principal.ID(key[prefix:]), Role: principal.GroupRole(role), Since: since}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return ms, nil
 }
 
 // MembershipsOf implements principal.Store. All rows come from one snapshot.
-func (s principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) (_ [][]principal.Membership, err error) {
-	op, err := s.enter(ctx, "list memberships")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableMembership)
-		v.end = append(v.end[:0], tableMembership+1)
+func (s principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
+	return read(ctx, s.Store, "list memberships", func(v *view) ([][]principal.Membership, error) {
+		v.it.SetBounds([]byte{tableMembership}, []byte{tableMembership + 1})
+		all := make([][]principal.Membership, 0, len(q.Principals))
+		rows := 0
+		for _, p := range q.Principals {
+			if rows >= q.Rows {
+				break
+			}
+			ms, err := v.memberships(p, q.Own, q.Others)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, ms)
+			rows += len(ms)
+		}
+		return all, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	all := make([][]principal.Membership, 0, len(q.Principals))
-	rows := 0
-	for _, p := range q.Principals {
-		if rows >= q.Rows {
-			break
-		}
-		var ms []principal.Membership
-		if ms, err = v.memberships(p, q.Own, q.Others); err != nil {
-			break
-		}
-		all = append(all, ms)
-		rows += len(ms)
-	}
-	if err := errors.Join(err, s.done(v)); err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // memberships reads the memberships of one principal with an iterator over the whole table. When
@@ -375,13 +322,5 @@ func (v *view) memberships(p principal.ID, own, others int) (ms []principal.Memb
 
 // ScanPrincipals implements principal.Store.
 func (s principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	ids, err := s.scanPartitions(ctx, "list principals", tablePrincipal, string(after), limit)
-	if err != nil {
-		return nil, err
-	}
-	principals := make([]principal.ID, len(ids))
-	for i, id := range ids {
-		principals[i] = principal.ID(id)
-	}
-	return principals, nil
+	return scanPartitions(ctx, s.Store, "list principals", tablePrincipal, after, limit)
 }

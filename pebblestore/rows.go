@@ -327,8 +327,17 @@ func decodeCreation(key commit.RequestKey, value []byte) (commit.Creation, error
 	return c, d.end()
 }
 
-// appendSetting appends a setting.
-func appendSetting(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
+// appendBytes appends a row that holds only bytes: a setting, a further row of a content, a long body,
+// the note of a copy.
+func appendBytes(b, value []byte) []byte { return append(append(b, rowVersion), value...) }
+
+// decodeBytes reads a row that holds only bytes. They are not copied.
+func decodeBytes(value []byte) ([]byte, error) {
+	if len(value) == 0 || value[0] != rowVersion {
+		return nil, errRow
+	}
+	return value[1:], nil
+}
 
 // appendNext appends the next free number of a host.
 func appendNext(b []byte, next int64) []byte {

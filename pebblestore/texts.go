@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"carrel/library"
@@ -10,97 +9,51 @@ import (
 )
 
 // PutText implements page.Store. The commit that refers to the text syncs it.
-func (s texts) PutText(ctx context.Context, t note.Text) (err error) {
-	op, err := s.enter(ctx, "put a text")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	if err := s.space.CheckFree(s.now()); err != nil {
-		return err
-	}
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	if err := b.Set(appendTextKey(nil, t.ID), appendPageText(nil, &t), nil); err != nil {
-		return err
-	}
-	return s.commitLater(b)
+func (s texts) PutText(ctx context.Context, t note.Text) error {
+	return s.write(ctx, "put a text", nil, s.commitLater, func(b *batch) error {
+		b.set(appendTextKey(nil, t.ID), appendPageText(nil, &t))
+		return s.Room()
+	})
 }
 
 // ReadTexts implements page.Store.
-func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) (_ []note.Text, err error) {
-	op, err := s.enter(ctx, "read texts")
-	if err != nil {
-		return nil, err
-	}
-	defer op.leave(&err)
-	texts := make([]note.Text, len(ids))
-	for i, id := range ids {
-		value, found, err := s.get(appendTextKey(nil, id))
-		if err == nil && found {
-			texts[i], err = decodePageText(id, value)
+func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, error) {
+	return call(ctx, s.Store, "read texts", func() ([]note.Text, error) {
+		texts := make([]note.Text, len(ids))
+		for i, id := range ids {
+			value, found, err := s.get(appendTextKey(nil, id))
+			if err == nil && found {
+				texts[i], err = decodePageText(id, value)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", id, err)
+			}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", id, err)
-		}
-	}
-	return texts, nil
+		return texts, nil
+	})
 }
 
 // DropTexts implements page.Store.
-func (s texts) DropTexts(ctx context.Context, ids []note.TextID) (err error) {
-	op, err := s.enter(ctx, "drop texts")
-	if err != nil {
-		return err
-	}
-	defer op.leave(&err)
-	b := s.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	for _, id := range ids {
-		if err := b.Delete(appendTextKey(nil, id), nil); err != nil {
-			return err
+func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
+	return s.write(ctx, "drop texts", nil, s.commitLater, func(b *batch) error {
+		for _, id := range ids {
+			b.delete(appendTextKey(nil, id))
 		}
-	}
-	return s.commitLater(b)
+		return nil
+	})
 }
 
 // ScanTexts implements page.Store, in order of ids.
-func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) (_ []note.Text, err error) {
-	op, err := s.enter(ctx, "list texts")
-	if err != nil {
-		return nil, err
+func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
+	rows := under([]byte{tableText}, limit)
+	if after != (note.TextID{}) {
+		rows.from = appendAfter(appendTextKey(nil, after))
 	}
-	defer op.leave(&err)
-	v, err := s.openRange(func(v *view) {
-		v.key = append(v.key[:0], tableText)
-		v.end = append(v.end[:0], tableText+1)
-		if after != (note.TextID{}) {
-			v.key = appendAfter(appendTextKey(v.key[:0], after))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if v == nil {
-		return nil, nil
-	}
-	var texts []note.Text
-	for ok := v.it.First(); ok && len(texts) < limit; ok = v.it.Next() {
-		var value []byte
-		var t note.Text
-		if value, err = v.it.ValueAndErr(); err == nil {
-			t, err = textOf(v.it.Key(), value)
-		}
-		if err != nil {
-			break
-		}
+	return list(ctx, s.Store, "list texts", rows, func(key, value []byte) (note.Text, error) {
+		t, err := textOf(key, value)
 		t.Body = ""
-		texts = append(texts, t)
-	}
-	if err = errors.Join(err, v.it.Error(), s.done(v)); err != nil {
-		return nil, err
-	}
-	return texts, nil
+		return t, err
+	})
 }
 
 // textOf reads the row of a text.

@@ -2,6 +2,11 @@ package pebblestore
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -19,8 +24,15 @@ type view struct {
 	ends   []int
 }
 
-// open opens a view for reading single rows of any table.
-func (s *Store) open() (*view, error) {
+// open opens a view, whose iterator has no bounds. A lock that is not nil is the key of one that is
+// held meanwhile: open then waits for a conditional write in progress, so that the view shows only
+// what is decided.
+func (s *Store) open(lock []byte) (*view, error) {
+	if lock != nil {
+		mu := s.locks.of(lock)
+		mu.Lock()
+		defer mu.Unlock()
+	}
 	v := s.views.Get().(*view)
 	// UseL6Filters stays off: the rows that a page reads with a header are mostly in the same block,
 	// so the filters of the oldest level, where most rows are, cost more than they save.
@@ -33,22 +45,31 @@ func (s *Store) open() (*view, error) {
 	return v, nil
 }
 
-// openRange opens a view of the rows whose keys are in [v.key, v.end) as set by bounds. It returns
-// a nil view if the range is empty because v.key is not before v.end.
-func (s *Store) openRange(bounds func(v *view)) (*view, error) {
-	v := s.views.Get().(*view)
-	bounds(v)
-	if bytes.Compare(v.key, v.end) >= 0 {
-		s.views.Put(v)
-		return nil, nil
-	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: v.key, UpperBound: v.end})
+// inView calls read with a view, which it opens as open does. The result is zero if that fails.
+func inView[T any](s *Store, lock []byte, read func(v *view) (T, error)) (result T, err error) {
+	v, err := s.open(lock)
 	if err != nil {
-		s.views.Put(v)
-		return nil, err
+		return result, err
 	}
-	v.it = it
-	return v, nil
+	got, err := read(v)
+	if err := errors.Join(err, s.done(v)); err != nil {
+		return result, err
+	}
+	return got, nil
+}
+
+// read reads rows from one snapshot, as a call of the store.
+func read[T any](ctx context.Context, s *Store, doing string, from func(v *view) (T, error)) (T, error) {
+	return call(ctx, s, doing, func() (T, error) { return inView(s, nil, from) })
+}
+
+// readDecided is read, but waits for a conditional write of the partition in progress if the read is
+// serial.
+func readDecided[T any](ctx context.Context, s *Store, doing string, serial bool, header []byte, from func(v *view) (T, error)) (T, error) {
+	if !serial {
+		header = nil
+	}
+	return call(ctx, s, doing, func() (T, error) { return inView(s, header, from) })
 }
 
 // done closes the view. It returns the error of any read before it.
@@ -93,4 +114,50 @@ func (v *view) collect() (found bool, err error) {
 func (v *view) collected() (values string, ends []int) {
 	values = string(v.values)
 	return values, v.ends
+}
+
+// span is the rows to list: at most limit rows with keys from from up to, but not including, to. They
+// are listed in the order of their keys, or the last one first if backwards.
+type span struct {
+	from, to  []byte
+	limit     int
+	backwards bool
+}
+
+// unlimited is the limit of a span of which all rows are listed.
+const unlimited = math.MaxInt
+
+// under returns the span of the keys that begin with prefix, which prefixEnd must accept.
+func under(prefix []byte, limit int) span {
+	return span{from: prefix, to: prefixEnd(slices.Clone(prefix)), limit: limit}
+}
+
+// list lists the rows of a span as a call of the store. decode must not keep what it is given.
+func list[T any](ctx context.Context, s *Store, doing string, rows span, decode func(key, value []byte) (T, error)) ([]T, error) {
+	return read(ctx, s, doing, func(v *view) ([]T, error) { return listRows(v, rows, decode) })
+}
+
+// listRows is list within a view. It sets the bounds of the iterator.
+func listRows[T any](v *view, rows span, decode func(key, value []byte) (T, error)) ([]T, error) {
+	if bytes.Compare(rows.from, rows.to) >= 0 {
+		return nil, nil
+	}
+	v.it.SetBounds(rows.from, rows.to)
+	first, next := v.it.First, v.it.Next
+	if rows.backwards {
+		first, next = v.it.Last, v.it.Prev
+	}
+	var all []T
+	for ok := first(); ok && len(all) < rows.limit; ok = next() {
+		value, err := v.it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		row, err := decode(v.it.Key(), value)
+		if err != nil {
+			return nil, fmt.Errorf("row %q: %w", v.it.Key(), err)
+		}
+		all = append(all, row)
+	}
+	return all, v.it.Error()
 }
