@@ -167,7 +167,7 @@ func (b *costFixture) storeItem(id library.ContentID, position clock.Instant, me
 
 func (b *costFixture) person(id principal.ID) {
 	b.t.Helper()
-	if _, err := b.service.Exchange.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(),
+	if _, err := b.service.People.Upkeep.ImportUser(b.t.Context(), principal.ImportUser{ID: string(id), DisplayName: id.Name(),
 		Visibility: principal.Public}); err != nil {
 		b.t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"carrel/gateway"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -123,7 +122,7 @@ func (r *forgotten) count(ctx context.Context, g *gateway.Gateway) error {
 		return err
 	}
 	r.Gone.Drafts = len(drafts)
-	return interchange.ExportUser(ctx, g.Exchange, &authored{report: r}, r.User, nil)
+	return interchange.ExportUser(ctx, g.Exchange, r.authored, r.User, nil)
 }
 
 // nameManagers fills in the managers of the first items that the user has created.
@@ -146,33 +145,22 @@ func (r *forgotten) nameManagers(ctx context.Context, g *gateway.Gateway) error 
 	return nil
 }
 
-// authored is a exchange.Sink that counts what a user is the author of.
-type authored struct{ report *forgotten }
-
-func (*authored) User(principal.ImportUser) error     { return nil }
-func (*authored) Group(principal.ImportGroup) error   { return nil }
-func (*authored) Members(library.ImportMembers) error { return nil }
-func (*authored) Branch(exchange.ImportBranch) error  { return nil }
-func (*authored) Draft(exchange.ImportDraft) error    { return nil }
-func (a *authored) Paste(paste.Import) error          { a.report.Stays.Pastes++; return nil }
-func (a *authored) Revision(exchange.ImportRevision) error {
-	a.report.Stays.Revisions++
-	return nil
-}
-
-func (a *authored) Suggestion(exchange.ImportSuggestion) error {
-	a.report.Stays.Suggestions++
-	return nil
-}
-
-// Content counts an item if the user has created it. The export contains other items too.
-func (a *authored) Content(c library.ImportContent) error {
-	if c.CreatedBy == nil || *c.CreatedBy != string(a.report.User) {
-		return nil
-	}
-	stays := &a.report.Stays
-	if stays.Items++; len(stays.ManagedBy) < forgetList {
-		stays.ManagedBy = append(stays.ManagedBy, managed{Item: library.ContentID(c.ID)})
+// authored counts a line if the user is the author of what it holds.
+func (r *forgotten) authored(l *exchange.Line) error {
+	switch l.Type {
+	case exchange.TypeContent: // the user has created it, or is a member
+		if l.Content.CreatedBy == nil || *l.Content.CreatedBy != string(r.User) {
+			return nil
+		}
+		if r.Stays.Items++; len(r.Stays.ManagedBy) < forgetList {
+			r.Stays.ManagedBy = append(r.Stays.ManagedBy, managed{Item: library.ContentID(l.Content.ID)})
+		}
+	case exchange.TypeRevision:
+		r.Stays.Revisions++
+	case exchange.TypeSuggestion:
+		r.Stays.Suggestions++
+	case exchange.TypePaste:
+		r.Stays.Pastes++
 	}
 	return nil
 }

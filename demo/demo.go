@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/exchange"
 	"carrel/interchange"
 	"carrel/library"
 	"carrel/principal"
@@ -146,7 +147,7 @@ func shuffled(s string) uint64 {
 	return x ^ x>>31
 }
 
-func (s *story) write(l interchange.Line) {
+func (s *story) write(l exchange.Line) {
 	if s.err == nil {
 		s.err = s.out.Write(&l)
 	}
@@ -160,7 +161,7 @@ func (s *story) createdAt(n int) *clock.Instant {
 
 func (s *story) people() {
 	for i, p := range people() {
-		s.write(interchange.Line{Type: interchange.TypeUser, User: &principal.ImportUser{
+		s.write(exchange.Line{Type: exchange.TypeUser, User: &principal.ImportUser{
 			ID: p.id, DisplayName: p.name, Email: &p.email, Visibility: p.visibility, CreatedAt: s.createdAt(i),
 		}})
 	}
@@ -176,7 +177,7 @@ func (s *story) groups() {
 	}
 	n := len(people())
 	group := func(id, name string, v principal.Visibility, members []principal.GroupMemberChange) {
-		s.write(interchange.Line{Type: interchange.TypeGroup, Group: &principal.ImportGroup{
+		s.write(exchange.Line{Type: exchange.TypeGroup, Group: &principal.ImportGroup{
 			ID: id, DisplayName: name, Visibility: v, CreatedAt: s.createdAt(n), Members: members,
 		}})
 		n++
@@ -223,7 +224,7 @@ func (s *story) item(i *item) {
 	if i.versions > 1 {
 		created = i.changed.Add(-time.Duration(i.versions) * 31 * time.Hour)
 	}
-	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
+	s.write(exchange.Line{Type: exchange.TypeContent, Content: &library.ImportContent{
 		ID: itemID("demo", i.ImportPath), Kind: library.Link, Title: i.ImportPath, Description: &i.Doc, Link: &link, URL: &link,
 		Visibility: i.visibility(), CreatedAt: &created, CreatedBy: &i.topic.manager,
 		LastModified: &i.changed, Version: &i.versions, Members: members,
@@ -258,7 +259,7 @@ func (s *story) acme(packages []Package) {
 		if p.ImportPath == "encoding/json" {
 			members = append(members, roles(library.Viewing, ann)...)
 		}
-		s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
+		s.write(exchange.Line{Type: exchange.TypeContent, Content: &library.ImportContent{
 			ID: itemID("acme", p.ImportPath), Kind: library.Link, Title: title, Description: &p.Doc, Link: &link, URL: &link,
 			Visibility: principal.LoggedIn, CreatedAt: &changed, CreatedBy: &by, LastModified: &changed, Members: members,
 		}})

@@ -6,7 +6,6 @@ import (
 
 	"carrel/core/clock"
 	"carrel/exchange"
-	"carrel/interchange"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -59,7 +58,7 @@ func (s *story) note(n *note, created time.Time) {
 		}
 	}
 	title := n.revisions[current[n.revisions[0].locale]].title
-	s.write(interchange.Line{Type: interchange.TypeContent, Content: &library.ImportContent{
+	s.write(exchange.Line{Type: exchange.TypeContent, Content: &library.ImportContent{
 		ID: id, Kind: library.Note, Title: title, URL: &url, Visibility: n.visibility,
 		CreatedAt: at(0), CreatedBy: &by, LastModified: at(shown), Version: &version,
 		Members: append(append(roles(library.Manages, ann), roles(library.Editing, libraryTeam)...),
@@ -77,21 +76,21 @@ func (s *story) note(n *note, created time.Time) {
 			base = new(int)
 			*base = number - 1
 		}
-		s.write(interchange.Line{Type: interchange.TypeRevision, Revision: &exchange.ImportRevision{
+		s.write(exchange.Line{Type: exchange.TypeRevision, Revision: &exchange.ImportRevision{
 			Content: id, Branch: 1, Locale: &n.revisions[i].locale, Number: number, Title: r.title, Body: r.body,
 			Author: r.author, CreatedAt: at(i), BaseRevision: base, Current: current[r.locale] == i,
 		}})
 	}
 	if g := n.suggestion; g != nil {
 		made, base := at(len(n.revisions)), published[g.locale]
-		s.write(interchange.Line{Type: interchange.TypeSuggestion, Suggestion: &exchange.ImportSuggestion{
+		s.write(exchange.Line{Type: exchange.TypeSuggestion, Suggestion: &exchange.ImportSuggestion{
 			ID: fmt.Sprintf("%012x%020x", int64(*made)/1000, shuffled(n.name)), Content: id, Branch: 1, Locale: &g.locale,
 			Title: g.title, Body: g.body, Note: &g.note, Author: g.author, CreatedAt: made, BaseRevision: &base,
 		}})
 	}
 	if d := n.draft; d != nil {
 		base := published[d.locale]
-		s.write(interchange.Line{Type: interchange.TypeDraft, Draft: &exchange.ImportDraft{
+		s.write(exchange.Line{Type: exchange.TypeDraft, Draft: &exchange.ImportDraft{
 			Content: id, Author: d.author, Branch: 1, Locale: &d.locale, Title: d.title, Body: d.body,
 			BaseRevision: &base, UpdatedAt: at(len(n.revisions) + 1),
 		}})

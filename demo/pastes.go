@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
-	"carrel/interchange"
+	"carrel/exchange"
 	"carrel/paste"
 )
 
@@ -62,6 +62,6 @@ func (s *story) pastes() {
 		if p.author != "" {
 			in.Author = &p.author
 		}
-		s.write(interchange.Line{Type: interchange.TypePaste, Paste: &in})
+		s.write(exchange.Line{Type: exchange.TypePaste, Paste: &in})
 	}
 }

@@ -17,24 +17,13 @@ const scanPage = 100
 // exportAtOnce is how many items an export reads at once. They are written in order nevertheless.
 const exportAtOnce = 16
 
-// Sink receives the data of an export, one call at a time. Each object has the form of an
-// import, and follows the objects that it names, as an import requires.
-type Sink interface {
-	User(principal.ImportUser) error
-	Group(principal.ImportGroup) error
-	Content(library.ImportContent) error
-	Members(library.ImportMembers) error
-	PageSink
-	Paste(paste.Import) error
-}
-
 // Pages is what package note does for exports and imports.
 type Pages interface {
 	// ExportPage exports the branches, the revisions and the suggestions of an item, each after
 	// the objects that it refers to.
-	ExportPage(ctx context.Context, h *library.Header, to PageSink) error
+	ExportPage(ctx context.Context, h *library.Header, to Sink) error
 	// ExportDrafts exports the drafts of a user whose items exist, the oldest first.
-	ExportDrafts(ctx context.Context, user principal.ID, to PageSink) error
+	ExportDrafts(ctx context.Context, user principal.ID, to Sink) error
 
 	ImportBranch(ctx context.Context, in ImportBranch) (principal.ImportResult, error)
 	ImportRevision(ctx context.Context, in ImportRevision) (principal.ImportResult, error)
@@ -99,7 +88,7 @@ func (s *Service) Export(ctx context.Context, to Sink) error {
 	if err := s.exportDrafts(ctx, to); err != nil {
 		return fmt.Errorf("exporting drafts: %w", err)
 	}
-	return s.pastes.Export(ctx, to.Paste)
+	return s.pastes.Export(ctx, func(p paste.Import) error { return to(&Line{Type: TypePaste, Paste: &p}) })
 }
 
 func (s *Service) exportUsers(ctx context.Context, to Sink) error {
@@ -108,7 +97,7 @@ func (s *Service) exportUsers(ctx context.Context, to Sink) error {
 		if h.Email != "" {
 			u.Email = &h.Email
 		}
-		return to.User(u)
+		return to(&Line{Type: TypeUser, User: &u})
 	})
 }
 
@@ -129,7 +118,7 @@ func (s *Service) exportGroup(to Sink) func(context.Context, *principal.Header) 
 		if !g.MembersFollow {
 			g.Members = groupChanges(members.own)
 		}
-		return to.Group(g)
+		return to(&Line{Type: TypeGroup, Group: &g})
 	}
 }
 
@@ -141,7 +130,8 @@ func (s *Service) exportRestOfGroup(to Sink) func(context.Context, *principal.He
 			return err
 		}
 		write := func(more []holder) error {
-			return to.Members(library.ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged})
+			m := library.ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged}
+			return to(&Line{Type: TypeMembers, Members: &m})
 		}
 		own := members.own
 		if len(members.follow) > 0 {
@@ -228,16 +218,16 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Sink
 		return nil
 	}
 	creator := string(h.Creator)
-	err := to.Content(library.ImportContent{
+	err := to(&Line{Type: TypeContent, Content: &library.ImportContent{
 		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link, URL: h.URL(),
 		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
 		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own), Unmanaged: item.unmanaged,
-	})
+	}})
 	if err != nil || h.Members <= len(item.own) {
 		return err
 	}
 	return s.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
-		return to.Members(library.ImportMembers{ID: string(h.ID), Content: contentChanges(more)})
+		return to(&Line{Type: TypeMembers, Members: &library.ImportMembers{ID: string(h.ID), Content: contentChanges(more)}})
 	})
 }
 

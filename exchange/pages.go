@@ -62,14 +62,6 @@ type ImportDraft struct {
 	UpdatedAt    *clock.Instant // nil: now
 }
 
-// PageSink receives the export of pages and drafts.
-type PageSink interface {
-	Branch(ImportBranch) error
-	Revision(ImportRevision) error
-	Suggestion(ImportSuggestion) error
-	Draft(ImportDraft) error
-}
-
 // exportPages exports the pages of all items.
 func (s *Service) exportPages(ctx context.Context, to Sink) error {
 	var after library.ContentID

@@ -3,7 +3,7 @@
 //
 // It is responsible for the form of a line, for reporting a bad line with its number and the
 // reason, and for the order and the concurrency of lines. It must not know the rules of the domain,
-// such as the length of a title: the Target, which is repair.Service, checks them. It writes to a
+// such as the length of a title: the Target, which is exchange.Service, checks them. It writes to a
 // store only through the Target.
 //
 // This is the format in short; docs/import.md describes it in full:

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"carrel/core/clock"
+	"carrel/exchange"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -21,7 +22,7 @@ type Writer struct {
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
 // Write writes one line. Unlike Parse, it does not check the line.
-func (w *Writer) Write(l *Line) error {
+func (w *Writer) Write(l *exchange.Line) error {
 	w.buf.Reset()
 	enc := json.NewEncoder(&w.buf)
 	enc.SetEscapeHTML(false) // titles and links stay readable
@@ -40,45 +41,45 @@ func (w *Writer) Write(l *Line) error {
 // The shapes of lines, with the fields in the order in which they are written.
 type (
 	userLine struct {
-		Type        Type    `json:"type"`
-		ID          string  `json:"id"`
-		DisplayName string  `json:"displayName"`
-		Email       *string `json:"email,omitempty"`
-		Visibility  string  `json:"visibility"`
-		CreatedAt   *string `json:"createdAt,omitempty"`
+		Type        exchange.Type `json:"type"`
+		ID          string        `json:"id"`
+		DisplayName string        `json:"displayName"`
+		Email       *string       `json:"email,omitempty"`
+		Visibility  string        `json:"visibility"`
+		CreatedAt   *string       `json:"createdAt,omitempty"`
 	}
 	groupLine struct {
-		Type          Type     `json:"type"`
-		ID            string   `json:"id"`
-		DisplayName   string   `json:"displayName"`
-		Visibility    string   `json:"visibility"`
-		CreatedAt     *string  `json:"createdAt,omitempty"`
-		Members       []member `json:"members,omitzero"`
-		MembersFollow bool     `json:"membersFollow,omitempty"`
-		Unmanaged     bool     `json:"unmanaged,omitempty"`
+		Type          exchange.Type `json:"type"`
+		ID            string        `json:"id"`
+		DisplayName   string        `json:"displayName"`
+		Visibility    string        `json:"visibility"`
+		CreatedAt     *string       `json:"createdAt,omitempty"`
+		Members       []member      `json:"members,omitzero"`
+		MembersFollow bool          `json:"membersFollow,omitempty"`
+		Unmanaged     bool          `json:"unmanaged,omitempty"`
 	}
 	contentLine struct {
-		Type         Type     `json:"type"`
-		ID           string   `json:"id"`
-		Kind         string   `json:"kind"`
-		Title        string   `json:"title"`
-		Description  *string  `json:"description,omitempty"`
-		Link         *string  `json:"link,omitempty"`
-		URL          *string  `json:"url,omitempty"`
-		Visibility   string   `json:"visibility"`
-		ExpiresAt    *string  `json:"expiresAt,omitempty"`
-		CreatedAt    *string  `json:"createdAt,omitempty"`
-		CreatedBy    *string  `json:"createdBy,omitempty"`
-		LastModified *string  `json:"lastModified,omitempty"`
-		Version      *int     `json:"version,omitempty"`
-		Members      []member `json:"members"`
-		Unmanaged    bool     `json:"unmanaged,omitempty"`
+		Type         exchange.Type `json:"type"`
+		ID           string        `json:"id"`
+		Kind         string        `json:"kind"`
+		Title        string        `json:"title"`
+		Description  *string       `json:"description,omitempty"`
+		Link         *string       `json:"link,omitempty"`
+		URL          *string       `json:"url,omitempty"`
+		Visibility   string        `json:"visibility"`
+		ExpiresAt    *string       `json:"expiresAt,omitempty"`
+		CreatedAt    *string       `json:"createdAt,omitempty"`
+		CreatedBy    *string       `json:"createdBy,omitempty"`
+		LastModified *string       `json:"lastModified,omitempty"`
+		Version      *int          `json:"version,omitempty"`
+		Members      []member      `json:"members"`
+		Unmanaged    bool          `json:"unmanaged,omitempty"`
 	}
 	membersLine struct {
-		Type      Type     `json:"type"`
-		ID        string   `json:"id"`
-		Members   []member `json:"members"`
-		Unmanaged bool     `json:"unmanaged,omitempty"`
+		Type      exchange.Type `json:"type"`
+		ID        string        `json:"id"`
+		Members   []member      `json:"members"`
+		Unmanaged bool          `json:"unmanaged,omitempty"`
 	}
 	member struct {
 		PrincipalID string `json:"principalId"`
@@ -86,19 +87,19 @@ type (
 	}
 )
 
-func written(l *Line) any {
+func written(l *exchange.Line) any {
 	switch l.Type {
-	case TypeUser:
+	case exchange.TypeUser:
 		u := l.User
 		return userLine{l.Type, u.ID, u.DisplayName, u.Email, u.Visibility.String(), text(u.CreatedAt)}
-	case TypeGroup:
+	case exchange.TypeGroup:
 		g := l.Group
 		members := ofGroup(g.Members)
 		if g.MembersFollow {
 			members = nil // the field is omitted
 		}
 		return groupLine{l.Type, g.ID, g.DisplayName, g.Visibility.String(), text(g.CreatedAt), members, g.MembersFollow, g.Unmanaged}
-	case TypeContent:
+	case exchange.TypeContent:
 		c := l.Content
 		return contentLine{
 			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link, URL: c.URL,
@@ -107,8 +108,8 @@ func written(l *Line) any {
 		}
 	}
 	switch l.Type {
-	case TypeMembers:
-	case TypePaste:
+	case exchange.TypeMembers:
+	case exchange.TypePaste:
 		return writtenPaste(l)
 	default:
 		return writtenPage(l)

@@ -1,15 +1,12 @@
 package interchange
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 
 	"carrel/exchange"
 	"carrel/library"
-	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -22,31 +19,19 @@ import (
 // exports.
 func ExportOf(ctx context.Context, from Source, user principal.ID, groups []principal.ID, w io.Writer,
 	progress func(lines int, bytes int64)) (int, error) {
-	if progress == nil {
-		progress = func(int, int64) {}
-	}
-	buffered := bufio.NewWriterSize(w, 64<<10)
-	s := &sink{bytes: counter{to: buffered}, progress: progress}
-	s.out = NewWriter(&s.bytes)
-	if err := ExportUser(ctx, from, s, user, groups); err != nil {
-		return s.lines, err
-	}
-	if err := buffered.Flush(); err != nil {
-		return s.lines, fmt.Errorf("write the lines: %w", err)
-	}
-	return s.lines, nil
+	return write(w, progress, func(to exchange.Sink) error { return ExportUser(ctx, from, to, user, groups) })
 }
 
 // ExportUser passes the data of one user, who is a member of groups, to a sink.
 func ExportUser(ctx context.Context, from Source, to exchange.Sink, user principal.ID, groups []principal.ID) error {
 	o := &userFilter{to: to, user: user, groups: groups}
-	if err := from.Export(ctx, o); err != nil {
+	if err := from.Export(ctx, o.line); err != nil {
 		return err
 	}
 	return o.endItem()
 }
 
-// userFilter is a sink that passes on the data of one user.
+// userFilter passes on the data of one user to a sink.
 type userFilter struct {
 	to     exchange.Sink
 	user   principal.ID
@@ -55,12 +40,39 @@ type userFilter struct {
 	last *library.ImportContent
 }
 
-// User implements exchange.Sink.
-func (o *userFilter) User(u principal.ImportUser) error {
-	if u.ID != string(o.user) {
+// line passes on a line if the user is its author, or is among those that it names.
+func (o *userFilter) line(l *exchange.Line) error {
+	switch l.Type {
+	case exchange.TypeGroup:
+		return o.group(*l.Group)
+	case exchange.TypeContent:
+		return o.content(*l.Content)
+	case exchange.TypeMembers:
+		return o.members(*l.Members)
+	}
+	if author(l) != string(o.user) {
 		return nil
 	}
-	return o.to.User(u)
+	return o.to(l)
+}
+
+// author returns the author of a line that has no members, or the user whom a line is about. It is
+// empty if there is none.
+func author(l *exchange.Line) string {
+	switch l.Type {
+	case exchange.TypeBranch:
+		return l.Branch.CreatedBy
+	case exchange.TypeRevision:
+		return l.Revision.Author
+	case exchange.TypeSuggestion:
+		return l.Suggestion.Author
+	case exchange.TypePaste:
+		if l.Paste.Author == nil {
+			return ""
+		}
+		return *l.Paste.Author
+	}
+	return l.ID() // of a user or of a draft
 }
 
 func (o *userFilter) groupMembers(all []principal.GroupMemberChange) []principal.GroupMemberChange {
@@ -71,13 +83,16 @@ func (o *userFilter) contentMembers(all []library.ContentMemberChange) []library
 	return slices.DeleteFunc(slices.Clone(all), func(c library.ContentMemberChange) bool { return c.Principal != string(o.user) })
 }
 
-// Group implements exchange.Sink.
-func (o *userFilter) Group(g principal.ImportGroup) error {
+func (o *userFilter) group(g principal.ImportGroup) error {
 	if !slices.Contains(o.groups, principal.ID(g.ID)) {
 		return nil
 	}
 	g.Members, g.MembersFollow = o.groupMembers(g.Members), false
-	return o.to.Group(g)
+	return o.to(&exchange.Line{Type: exchange.TypeGroup, Group: &g})
+}
+
+func (o *userFilter) toContent(c *library.ImportContent) error {
+	return o.to(&exchange.Line{Type: exchange.TypeContent, Content: c})
 }
 
 // created reports whether the user has created an item.
@@ -94,8 +109,7 @@ func (o *userFilter) sees(c *library.ImportContent, members []library.ContentMem
 		})
 }
 
-// Content implements exchange.Sink.
-func (o *userFilter) Content(c library.ImportContent) error {
+func (o *userFilter) content(c library.ImportContent) error {
 	if err := o.endItem(); err != nil {
 		return err
 	}
@@ -105,7 +119,7 @@ func (o *userFilter) Content(c library.ImportContent) error {
 		o.last = &c
 		return nil
 	}
-	return o.to.Content(c)
+	return o.toContent(&c)
 }
 
 // endItem ends the current item. If the user has created it, and no line has shown that the user
@@ -116,63 +130,22 @@ func (o *userFilter) endItem() error {
 	if o.last = nil; c == nil || !o.created(c) {
 		return nil
 	}
-	return o.to.Content(library.ImportContent{
+	return o.toContent(&library.ImportContent{
 		ID: c.ID, Kind: c.Kind, Visibility: c.Visibility, CreatedAt: c.CreatedAt, CreatedBy: c.CreatedBy,
 	})
 }
 
-// Members implements exchange.Sink.
-func (o *userFilter) Members(m library.ImportMembers) error {
+func (o *userFilter) members(m library.ImportMembers) error {
 	all := m.Content
 	m.Group, m.Content = o.groupMembers(m.Group), o.contentMembers(all)
 	if c := o.last; c != nil && c.ID == m.ID && (len(m.Content) > 0 || o.created(c) && o.sees(c, all)) {
 		o.last = nil
-		if err := o.to.Content(*c); err != nil {
+		if err := o.toContent(c); err != nil {
 			return err
 		}
 	}
 	if len(m.Group)+len(m.Content) == 0 {
 		return nil
 	}
-	return o.to.Members(m)
-}
-
-// Branch implements exchange.Sink.
-func (o *userFilter) Branch(b exchange.ImportBranch) error {
-	if b.CreatedBy != string(o.user) {
-		return nil
-	}
-	return o.to.Branch(b)
-}
-
-// Revision implements exchange.Sink.
-func (o *userFilter) Revision(v exchange.ImportRevision) error {
-	if v.Author != string(o.user) {
-		return nil
-	}
-	return o.to.Revision(v)
-}
-
-// Suggestion implements exchange.Sink.
-func (o *userFilter) Suggestion(g exchange.ImportSuggestion) error {
-	if g.Author != string(o.user) {
-		return nil
-	}
-	return o.to.Suggestion(g)
-}
-
-// Draft implements exchange.Sink.
-func (o *userFilter) Draft(d exchange.ImportDraft) error {
-	if d.Author != string(o.user) {
-		return nil
-	}
-	return o.to.Draft(d)
-}
-
-// Paste implements exchange.Sink.
-func (o *userFilter) Paste(p paste.Import) error {
-	if p.Author == nil || *p.Author != string(o.user) {
-		return nil
-	}
-	return o.to.Paste(p)
+	return o.to(&exchange.Line{Type: exchange.TypeMembers, Members: &m})
 }

@@ -9,23 +9,12 @@ import (
 
 	"carrel/core/fault"
 	"carrel/exchange"
-	"carrel/library"
-	"carrel/paste"
 	"carrel/principal"
 )
 
-// Target stores lines. *exchange.Service implements it. Each call takes effect completely or not
-// at all, and returns Unchanged if everything is already stored.
+// Target stores lines, as Import of *exchange.Service does.
 type Target interface {
-	ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error)
-	ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error)
-	ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error)
-	ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error)
-	ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error)
-	ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error)
-	ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error)
-	ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error)
-	ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error)
+	Import(ctx context.Context, l *exchange.Line) (principal.ImportResult, error)
 }
 
 // DefaultConcurrency is how many lines are stored concurrently, so that they share the fsyncs of
@@ -175,7 +164,7 @@ func check(ctx context.Context, r io.Reader, size int64, opts Options) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		var l *Line
+		var l *exchange.Line
 		if err == nil {
 			l, err = Parse(line)
 		} else if !errors.Is(err, errTooLong) {

@@ -16,8 +16,6 @@ import (
 
 	"carrel/core/fault"
 	"carrel/exchange"
-	"carrel/library"
-	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -59,43 +57,23 @@ func (r *recorder) arrive(ctx context.Context, id string) (principal.ImportResul
 	return principal.Created, nil
 }
 
-func (r *recorder) ImportUser(ctx context.Context, in principal.ImportUser) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.ID)
-}
-
-func (r *recorder) ImportGroup(ctx context.Context, in principal.ImportGroup) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.ID)
-}
-
-func (r *recorder) ImportContent(ctx context.Context, in library.ImportContent) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.ID)
-}
-
-func (r *recorder) ImportMembers(ctx context.Context, in library.ImportMembers) (principal.ImportResult, error) {
-	if _, err := r.arrive(ctx, in.ID+"+"); err != nil {
-		return principal.Unchanged, err
+func (r *recorder) Import(ctx context.Context, l *exchange.Line) (principal.ImportResult, error) {
+	switch l.Type {
+	case exchange.TypeMembers:
+		if _, err := r.arrive(ctx, l.ID()+"+"); err != nil {
+			return principal.Unchanged, err
+		}
+		return principal.Changed, nil
+	case exchange.TypeBranch:
+		return r.arrive(ctx, fmt.Sprintf("%s b%d", l.ID(), l.Branch.Number))
+	case exchange.TypeRevision:
+		return r.arrive(ctx, fmt.Sprintf("%s r%d", l.ID(), l.Revision.Number))
+	case exchange.TypeSuggestion:
+		return r.arrive(ctx, l.ID()+" "+l.Suggestion.ID)
+	case exchange.TypeDraft:
+		return r.arrive(ctx, l.Draft.Content+" "+l.ID())
 	}
-	return principal.Changed, nil
-}
-
-func (r *recorder) ImportBranch(ctx context.Context, in exchange.ImportBranch) (principal.ImportResult, error) {
-	return r.arrive(ctx, fmt.Sprintf("%s b%d", in.Content, in.Number))
-}
-
-func (r *recorder) ImportRevision(ctx context.Context, in exchange.ImportRevision) (principal.ImportResult, error) {
-	return r.arrive(ctx, fmt.Sprintf("%s r%d", in.Content, in.Number))
-}
-
-func (r *recorder) ImportSuggestion(ctx context.Context, in exchange.ImportSuggestion) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.Content+" "+in.ID)
-}
-
-func (r *recorder) ImportDraft(ctx context.Context, in exchange.ImportDraft) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.Content+" "+in.Author)
-}
-
-func (r *recorder) ImportPaste(ctx context.Context, in paste.Import) (principal.ImportResult, error) {
-	return r.arrive(ctx, in.ID)
+	return r.arrive(ctx, l.ID())
 }
 
 // untilBlocked waits, in a synctest bubble, until all other goroutines are blocked: the bubble's

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"carrel/exchange"
 	"carrel/principal"
 )
 
@@ -19,11 +20,11 @@ type awaitedManagers struct {
 func newAwaitedManagers() *awaitedManagers { return &awaitedManagers{open: map[string]int{}} }
 
 // see processes the next line of the file.
-func (p *awaitedManagers) see(l *Line, number int) {
+func (p *awaitedManagers) see(l *exchange.Line, number int) {
 	switch {
-	case l.Type == TypeGroup && l.Group.MembersFollow:
+	case l.Type == exchange.TypeGroup && l.Group.MembersFollow:
 		p.open[l.Group.ID] = number
-	case l.Type == TypeMembers && slices.ContainsFunc(l.Members.Group, manages):
+	case l.Type == exchange.TypeMembers && slices.ContainsFunc(l.Members.Group, manages):
 		delete(p.open, l.Members.ID)
 	}
 }

@@ -5,72 +5,72 @@ import "carrel/exchange"
 // The shapes of lines about texts, with the fields in the order in which they are written.
 type (
 	branchLine struct {
-		Type       Type    `json:"type"`
-		Content    string  `json:"contentId"`
-		Number     int     `json:"number"`
-		CopiedFrom *int    `json:"copiedFrom,omitempty"`
-		CreatedAt  *string `json:"createdAt,omitempty"`
-		CreatedBy  string  `json:"createdBy"`
-		Current    bool    `json:"current,omitempty"`
-		Working    bool    `json:"working,omitempty"`
+		Type       exchange.Type `json:"type"`
+		Content    string        `json:"contentId"`
+		Number     int           `json:"number"`
+		CopiedFrom *int          `json:"copiedFrom,omitempty"`
+		CreatedAt  *string       `json:"createdAt,omitempty"`
+		CreatedBy  string        `json:"createdBy"`
+		Current    bool          `json:"current,omitempty"`
+		Working    bool          `json:"working,omitempty"`
 	}
 	revisionLine struct {
-		Type         Type    `json:"type"`
-		Content      string  `json:"contentId"`
-		Branch       int     `json:"branch"`
-		Locale       *string `json:"locale,omitempty"`
-		Number       int     `json:"number"`
-		Title        string  `json:"title"`
-		Body         string  `json:"body"`
-		Author       string  `json:"author"`
-		CreatedAt    *string `json:"createdAt,omitempty"`
-		BaseRevision *int    `json:"baseRevision,omitempty"`
-		Suggestion   *string `json:"suggestion,omitempty"`
-		Current      bool    `json:"current,omitempty"`
+		Type         exchange.Type `json:"type"`
+		Content      string        `json:"contentId"`
+		Branch       int           `json:"branch"`
+		Locale       *string       `json:"locale,omitempty"`
+		Number       int           `json:"number"`
+		Title        string        `json:"title"`
+		Body         string        `json:"body"`
+		Author       string        `json:"author"`
+		CreatedAt    *string       `json:"createdAt,omitempty"`
+		BaseRevision *int          `json:"baseRevision,omitempty"`
+		Suggestion   *string       `json:"suggestion,omitempty"`
+		Current      bool          `json:"current,omitempty"`
 	}
 	suggestionLine struct {
-		Type         Type    `json:"type"`
-		ID           string  `json:"id"`
-		Content      string  `json:"contentId"`
-		Branch       int     `json:"branch"`
-		Locale       *string `json:"locale,omitempty"`
-		Title        string  `json:"title"`
-		Body         string  `json:"body"`
-		Note         *string `json:"note,omitempty"`
-		Author       string  `json:"author"`
-		CreatedAt    *string `json:"createdAt,omitempty"`
-		BaseRevision *int    `json:"baseRevision,omitempty"`
-		State        *string `json:"state,omitempty"`
-		DecidedBy    *string `json:"decidedBy,omitempty"`
-		Revision     *int    `json:"revision,omitempty"`
+		Type         exchange.Type `json:"type"`
+		ID           string        `json:"id"`
+		Content      string        `json:"contentId"`
+		Branch       int           `json:"branch"`
+		Locale       *string       `json:"locale,omitempty"`
+		Title        string        `json:"title"`
+		Body         string        `json:"body"`
+		Note         *string       `json:"note,omitempty"`
+		Author       string        `json:"author"`
+		CreatedAt    *string       `json:"createdAt,omitempty"`
+		BaseRevision *int          `json:"baseRevision,omitempty"`
+		State        *string       `json:"state,omitempty"`
+		DecidedBy    *string       `json:"decidedBy,omitempty"`
+		Revision     *int          `json:"revision,omitempty"`
 	}
 	draftLine struct {
-		Type         Type    `json:"type"`
-		Content      string  `json:"contentId"`
-		Author       string  `json:"author"`
-		Branch       int     `json:"branch"`
-		Locale       *string `json:"locale,omitempty"`
-		Title        string  `json:"title"`
-		Body         string  `json:"body"`
-		BaseRevision *int    `json:"baseRevision,omitempty"`
-		Version      *int    `json:"version,omitempty"`
-		UpdatedAt    *string `json:"updatedAt,omitempty"`
+		Type         exchange.Type `json:"type"`
+		Content      string        `json:"contentId"`
+		Author       string        `json:"author"`
+		Branch       int           `json:"branch"`
+		Locale       *string       `json:"locale,omitempty"`
+		Title        string        `json:"title"`
+		Body         string        `json:"body"`
+		BaseRevision *int          `json:"baseRevision,omitempty"`
+		Version      *int          `json:"version,omitempty"`
+		UpdatedAt    *string       `json:"updatedAt,omitempty"`
 	}
 )
 
 // writtenPage is like written, for lines about texts.
-func writtenPage(l *Line) any {
+func writtenPage(l *exchange.Line) any {
 	switch l.Type {
-	case TypeBranch:
+	case exchange.TypeBranch:
 		b := l.Branch
 		return branchLine{l.Type, b.Content, b.Number, b.CopiedFrom, text(b.CreatedAt), b.CreatedBy, b.Current, b.Working}
-	case TypeRevision:
+	case exchange.TypeRevision:
 		v := l.Revision
 		return revisionLine{
 			Type: l.Type, Content: v.Content, Branch: v.Branch, Locale: v.Locale, Number: v.Number, Title: v.Title, Body: v.Body,
 			Author: v.Author, CreatedAt: text(v.CreatedAt), BaseRevision: v.BaseRevision, Suggestion: v.Suggestion, Current: v.Current,
 		}
-	case TypeSuggestion:
+	case exchange.TypeSuggestion:
 		g := l.Suggestion
 		return suggestionLine{
 			Type: l.Type, ID: g.ID, Content: g.Content, Branch: g.Branch, Locale: g.Locale, Title: g.Title, Body: g.Body, Note: g.Note,

@@ -11,6 +11,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/id"
 	"carrel/core/input"
+	"carrel/exchange"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -20,7 +21,7 @@ const types = "user, group, content, members, branch, revision, suggestion, draf
 
 // Parse parses one line, without its line break. It checks everything that does not depend on the
 // store. Its error names every fault.
-func Parse(line []byte) (*Line, error) {
+func Parse(line []byte) (*exchange.Line, error) {
 	o, err := decodeObject(line)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (r *reader) fault(field, format string, args ...any) {
 }
 
 // line reads the type and the fields of that type.
-func (r *reader) line() (*Line, error) {
+func (r *reader) line() (*exchange.Line, error) {
 	v, given := r.values["type"]
 	name, ok := v.(string)
 	if !ok {
@@ -59,25 +60,25 @@ func (r *reader) line() (*Line, error) {
 		}
 		return nil, errors.New("type: is missing; it is " + types)
 	}
-	l := &Line{Type: Type(name)}
+	l := &exchange.Line{Type: exchange.Type(name)}
 	switch l.Type {
-	case TypeUser:
+	case exchange.TypeUser:
 		l.User = r.user()
-	case TypeGroup:
+	case exchange.TypeGroup:
 		l.Group = r.group()
-	case TypeContent:
+	case exchange.TypeContent:
 		l.Content = r.content()
-	case TypeMembers:
+	case exchange.TypeMembers:
 		l.Members = r.members()
-	case TypeBranch:
+	case exchange.TypeBranch:
 		l.Branch = r.branch()
-	case TypeRevision:
+	case exchange.TypeRevision:
 		l.Revision = r.revision()
-	case TypeSuggestion:
+	case exchange.TypeSuggestion:
 		l.Suggestion = r.suggestion()
-	case TypeDraft:
+	case exchange.TypeDraft:
 		l.Draft = r.draft()
-	case TypePaste:
+	case exchange.TypePaste:
 		l.Paste = r.paste()
 	default:
 		return nil, fmt.Errorf("type: is %s, not %q", types, shortened(name))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
+	"carrel/exchange"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -26,35 +27,36 @@ var (
 func TestParse_ReadsEveryField(t *testing.T) {
 	for _, tc := range []struct {
 		name, line string
-		want       Line
+		want       exchange.Line
 	}{
 		{"user in full",
 			`{"type":"user","id":"U:Demo:Ann","displayName":"Ann \"A\" Archer","email":"Ann@Demo.example","visibility":"PUBLIC","createdAt":"2026-11-01T09:00:00+01:00"}`,
-			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:ann", DisplayName: `Ann "A" Archer`, Email: ptr("Ann@Demo.example"),
-				Visibility: principal.Public, CreatedAt: instant(created)}}},
+			exchange.Line{Type: exchange.TypeUser, User: &principal.ImportUser{ID: "u:demo:ann", DisplayName: `Ann "A" Archer`,
+				Email: ptr("Ann@Demo.example"), Visibility: principal.Public, CreatedAt: instant(created)}}},
 		{"user with required fields only, in another order",
 			`{"visibility":"PRIVATE","email":null,"createdAt":null,"displayName":"B","id":"u:demo:b","type":"user"}`,
-			Line{Type: TypeUser, User: &principal.ImportUser{ID: "u:demo:b", DisplayName: "B", Visibility: principal.Private}}},
+			exchange.Line{Type: exchange.TypeUser, User: &principal.ImportUser{ID: "u:demo:b", DisplayName: "B", Visibility: principal.Private}}},
 		{"group",
 			`{"type":"group","id":"g:demo:crypto","displayName":"Crypto","visibility":"LOGGEDIN","members":[{"principalId":"U:demo:ann","role":"MANAGER"},{"role":"MEMBER","principalId":"g:demo:team"}]}`,
-			Line{Type: TypeGroup, Group: &principal.ImportGroup{ID: "g:demo:crypto", DisplayName: "Crypto", Visibility: principal.LoggedIn,
-				Members: []principal.GroupMemberChange{{Principal: "u:demo:ann", Role: ptr(principal.GroupManager)},
+			exchange.Line{Type: exchange.TypeGroup, Group: &principal.ImportGroup{ID: "g:demo:crypto", DisplayName: "Crypto",
+				Visibility: principal.LoggedIn, Members: []principal.GroupMemberChange{{Principal: "u:demo:ann", Role: ptr(principal.GroupManager)},
 					{Principal: "g:demo:team", Role: ptr(principal.GroupMember)}}}}},
 		{"content in full",
 			`{"type":"content","id":"c:demo:encoding-JSON","kind":"LINK","title":"encoding/json \ud83d\ude00","description":"a\nb","link":"https://example.com/?a&b","url":"https://Acme.example/json","visibility":"PUBLIC",` +
 				`"expiresAt":"2027-01-01T00:00:00Z","createdAt":"2026-11-01T08:00:00Z","createdBy":"u:demo:Ann","lastModified":"2026-11-20T17:30:00.1234569Z","version":3,"members":[{"principalId":"u:demo:ann","role":"MANAGER"}]}`,
-			Line{Type: TypeContent, Content: &library.ImportContent{ID: "c:demo:encoding-JSON", Kind: library.Link, Title: "encoding/json 😀",
-				Description: ptr("a\nb"), Link: ptr("https://example.com/?a&b"), URL: ptr("https://Acme.example/json"), Visibility: principal.Public,
+			exchange.Line{Type: exchange.TypeContent, Content: &library.ImportContent{ID: "c:demo:encoding-JSON", Kind: library.Link,
+				Title: "encoding/json 😀", Description: ptr("a\nb"),
+				Link: ptr("https://example.com/?a&b"), URL: ptr("https://Acme.example/json"), Visibility: principal.Public,
 				ExpiresAt: instant(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)), CreatedAt: instant(created), CreatedBy: ptr("u:demo:ann"),
 				LastModified: instant(changed), Version: ptr(3),
 				Members: []library.ContentMemberChange{{Principal: "u:demo:ann", Role: ptr(library.Manages)}}}}},
 		{"members of a group",
 			`{"type":"members","id":"G:demo:crypto","members":[{"principalId":"u:demo:ben","role":"MEMBER"}]}`,
-			Line{Type: TypeMembers, Members: &library.ImportMembers{ID: "g:demo:crypto",
+			exchange.Line{Type: exchange.TypeMembers, Members: &library.ImportMembers{ID: "g:demo:crypto",
 				Group: []principal.GroupMemberChange{{Principal: "u:demo:ben", Role: ptr(principal.GroupMember)}}}}},
 		{"members of a content",
 			"\t{\"type\":\"members\",\"id\":\"c:demo:A\",\"members\":[{\"principalId\":\"u:demo:ben\",\"role\":\"EDITOR\"}]} \r",
-			Line{Type: TypeMembers, Members: &library.ImportMembers{ID: "c:demo:A",
+			exchange.Line{Type: exchange.TypeMembers, Members: &library.ImportMembers{ID: "c:demo:A",
 				Content: []library.ContentMemberChange{{Principal: "u:demo:ben", Role: ptr(library.Editing)}}}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -73,7 +75,7 @@ func TestParse_ReadsEveryField(t *testing.T) {
 }
 
 // rewritten returns a line after writing and parsing it.
-func rewritten(t *testing.T, l *Line) *Line {
+func rewritten(t *testing.T, l *exchange.Line) *exchange.Line {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := NewWriter(&buf).Write(l); err != nil {

@@ -1,24 +1,27 @@
 package interchange
 
-import "carrel/paste"
+import (
+	"carrel/exchange"
+	"carrel/paste"
+)
 
 // pasteLine is the shape of a line about a paste, with the fields in the order in which they
 // are written.
 type pasteLine struct {
-	Type       Type    `json:"type"`
-	ID         string  `json:"id"`
-	Title      *string `json:"title,omitempty"`
-	Body       string  `json:"body"`
-	IsPrivate  bool    `json:"isPrivate,omitempty"`
-	Author     *string `json:"author,omitempty"`
-	CreatedAt  *string `json:"createdAt,omitempty"`
-	ModifiedAt *string `json:"modifiedAt,omitempty"`
-	ExpiresAt  *string `json:"expiresAt,omitempty"`
-	Version    *int    `json:"version,omitempty"`
+	Type       exchange.Type `json:"type"`
+	ID         string        `json:"id"`
+	Title      *string       `json:"title,omitempty"`
+	Body       string        `json:"body"`
+	IsPrivate  bool          `json:"isPrivate,omitempty"`
+	Author     *string       `json:"author,omitempty"`
+	CreatedAt  *string       `json:"createdAt,omitempty"`
+	ModifiedAt *string       `json:"modifiedAt,omitempty"`
+	ExpiresAt  *string       `json:"expiresAt,omitempty"`
+	Version    *int          `json:"version,omitempty"`
 }
 
 // writtenPaste is like written, for a line about a paste.
-func writtenPaste(l *Line) any {
+func writtenPaste(l *exchange.Line) any {
 	p := l.Paste
 	return pasteLine{l.Type, p.ID, p.Title, p.Body, p.IsPrivate, p.Author, text(p.CreatedAt), text(p.ModifiedAt), text(p.ExpiresAt), p.Version}
 }
@@ -40,6 +43,3 @@ func (r *reader) paste() *paste.Import {
 	}
 	return in
 }
-
-// Paste implements exchange.Sink.
-func (s *sink) Paste(p paste.Import) error { return s.write(&Line{Type: TypePaste, Paste: &p}) }

@@ -16,7 +16,7 @@ func TestRoundTrip_RandomStoresStayTheSame(t *testing.T) {
 		return oracle.Opened{Store: store.Store, Done: func() {
 			// Random operations run in the future, and an import accepts only times in the past.
 			var last newest
-			if err := serviceAt(t, store.Store, 0).Exchange.Export(t.Context(), &last); err != nil {
+			if err := serviceAt(t, store.Store, 0).Exchange.Export(t.Context(), last.line); err != nil {
 				t.Fatal(err)
 			}
 			file := wantRoundTrip(t, store.Store, last.at+1)

@@ -24,7 +24,6 @@ import (
 	"carrel/exchange"
 	"carrel/interchange"
 	"carrel/library"
-	"carrel/paste"
 	"carrel/pebblestore"
 	"carrel/principal"
 )
@@ -165,28 +164,34 @@ func contents(t *testing.T, store domain.Store, at clock.Instant) known {
 	return k
 }
 
-// newest is a sink that finds the time of the last change.
+// newest finds the time of the last change in an export.
 type newest struct{ at clock.Instant }
 
-func (n *newest) see(is ...*clock.Instant) error {
-	for _, i := range is {
-		n.at = max(n.at, *i)
+func (n *newest) line(l *exchange.Line) error {
+	see := func(is ...*clock.Instant) {
+		for _, i := range is {
+			n.at = max(n.at, *i)
+		}
+	}
+	switch l.Type {
+	case exchange.TypeUser:
+		see(l.User.CreatedAt)
+	case exchange.TypeGroup:
+		see(l.Group.CreatedAt)
+	case exchange.TypeContent:
+		see(l.Content.CreatedAt, l.Content.LastModified)
+	case exchange.TypeBranch:
+		see(l.Branch.CreatedAt)
+	case exchange.TypeRevision:
+		see(l.Revision.CreatedAt)
+	case exchange.TypeSuggestion:
+		see(l.Suggestion.CreatedAt)
+	case exchange.TypeDraft:
+		see(l.Draft.UpdatedAt)
+	case exchange.TypePaste:
+		see(l.Paste.ModifiedAt)
 	}
 	return nil
-}
-
-func (n *newest) User(u principal.ImportUser) error     { return n.see(u.CreatedAt) }
-func (n *newest) Group(g principal.ImportGroup) error   { return n.see(g.CreatedAt) }
-func (n *newest) Content(c library.ImportContent) error { return n.see(c.CreatedAt, c.LastModified) }
-func (n *newest) Members(library.ImportMembers) error   { return nil }
-func (n *newest) Branch(b exchange.ImportBranch) error  { return n.see(b.CreatedAt) }
-func (n *newest) Draft(d exchange.ImportDraft) error    { return n.see(d.UpdatedAt) }
-func (n *newest) Paste(p paste.Import) error            { return n.see(p.ModifiedAt) }
-func (n *newest) Revision(v exchange.ImportRevision) error {
-	return n.see(v.CreatedAt)
-}
-func (n *newest) Suggestion(g exchange.ImportSuggestion) error {
-	return n.see(g.CreatedAt)
 }
 
 func TestRoundTrip_DemoStaysTheSame(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"carrel/exchange"
 	"carrel/principal"
 )
 
@@ -42,7 +43,7 @@ func isMalformed(err error) bool {
 // reading the file.
 func (r *run) all(ctx context.Context, file *lines) error {
 	defer r.wg.Wait()
-	var last Type
+	var last exchange.Type
 	for seq := 0; ; seq++ {
 		text, err := file.next()
 		if errors.Is(err, io.EOF) {
@@ -51,7 +52,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 		if err != nil && !errors.Is(err, errTooLong) {
 			return err
 		}
-		var line *Line
+		var line *exchange.Line
 		if err == nil {
 			line, err = Parse(text)
 		}
@@ -60,7 +61,7 @@ func (r *run) all(ctx context.Context, file *lines) error {
 			entry.err = &malformedError{err}
 			r.ledger.enter(seq, entry)
 		} else {
-			if line.Type != last && !(line.Type.ofPage() && last.ofPage()) || r.mustWait(line) {
+			if line.Type != last && !(ofPage(line.Type) && ofPage(last)) || r.mustWait(line) {
 				r.wg.Wait()
 			}
 			last = line.Type
@@ -79,17 +80,58 @@ func (r *run) all(ctx context.Context, file *lines) error {
 // mustWait reports whether a line must wait until no line is running: if it changes or names an
 // object that a running line changes, or changes one that a running line names. Without the last
 // rule, timing would decide whether the running line is refused.
-func (r *run) mustWait(line *Line) bool {
+func (r *run) mustWait(line *exchange.Line) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wait := r.running[line.ID()] || r.named[line.ID()] > 0
-	line.names(func(id string) { wait = wait || r.running[id] })
+	names(line, func(id string) { wait = wait || r.running[id] })
 	return wait
+}
+
+// ofPage reports whether lines of a type are about texts of items. Lines of these types do not depend
+// on each other if their items differ.
+func ofPage(t exchange.Type) bool {
+	return t == exchange.TypeBranch || t == exchange.TypeRevision || t == exchange.TypeSuggestion
+}
+
+// names calls visit for what must be stored before the line: the principals that it names, the item
+// or group of a line of members, and the item of a draft. It leaves out the author of a paste and
+// who decided on a suggestion, because lines of users have ended before lines of those types begin.
+func names(l *exchange.Line, visit func(id string)) {
+	switch l.Type {
+	case exchange.TypeGroup:
+		for _, m := range l.Group.Members {
+			visit(m.Principal)
+		}
+	case exchange.TypeContent:
+		if l.Content.CreatedBy != nil {
+			visit(*l.Content.CreatedBy)
+		}
+		for _, m := range l.Content.Members {
+			visit(m.Principal)
+		}
+	case exchange.TypeMembers:
+		visit(l.Members.ID)
+		for _, m := range l.Members.Group {
+			visit(m.Principal)
+		}
+		for _, m := range l.Members.Content {
+			visit(m.Principal)
+		}
+	case exchange.TypeBranch:
+		visit(l.Branch.CreatedBy)
+	case exchange.TypeRevision:
+		visit(l.Revision.Author)
+	case exchange.TypeSuggestion:
+		visit(l.Suggestion.Author)
+	case exchange.TypeDraft:
+		visit(l.Draft.Content)
+	}
 }
 
 // start starts the line as soon as there is a slot. It returns false if ctx ends or a line fails
 // before that.
-func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) bool {
+func (r *run) start(ctx context.Context, seq int, line *exchange.Line, entry outcome) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -101,7 +143,7 @@ func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) boo
 	}
 	r.note(line, true)
 	r.wg.Go(func() {
-		entry.result, entry.err = r.store(ctx, line)
+		entry.result, entry.err = r.into.Import(ctx, line)
 		entry.interrupted = entry.err != nil && isStoreError(entry.err) && ctx.Err() != nil
 		r.note(line, false)
 		r.ledger.enter(seq, entry)
@@ -111,49 +153,27 @@ func (r *run) start(ctx context.Context, seq int, line *Line, entry outcome) boo
 }
 
 // note updates the ids of running lines when a line begins or ends.
-func (r *run) note(line *Line, begins bool) {
+func (r *run) note(line *exchange.Line, begins bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if begins {
 		r.running[line.ID()] = true
-		line.names(func(id string) { r.named[id]++ })
+		names(line, func(id string) { r.named[id]++ })
 		return
 	}
 	delete(r.running, line.ID())
-	line.names(func(id string) {
+	names(line, func(id string) {
 		if r.named[id]--; r.named[id] == 0 {
 			delete(r.named, id)
 		}
 	})
 }
 
-func (r *run) store(ctx context.Context, l *Line) (principal.ImportResult, error) {
-	switch l.Type {
-	case TypeUser:
-		return r.into.ImportUser(ctx, *l.User)
-	case TypeGroup:
-		return r.into.ImportGroup(ctx, *l.Group)
-	case TypeContent:
-		return r.into.ImportContent(ctx, *l.Content)
-	case TypeBranch:
-		return r.into.ImportBranch(ctx, *l.Branch)
-	case TypeRevision:
-		return r.into.ImportRevision(ctx, *l.Revision)
-	case TypeSuggestion:
-		return r.into.ImportSuggestion(ctx, *l.Suggestion)
-	case TypeDraft:
-		return r.into.ImportDraft(ctx, *l.Draft)
-	case TypePaste:
-		return r.into.ImportPaste(ctx, *l.Paste)
-	}
-	return r.into.ImportMembers(ctx, *l.Members)
-}
-
 // outcome is the outcome of a line.
 type outcome struct {
-	parsed      *Line // nil if malformed
-	line        int   // its number in the file
-	offset      int64 // of its end
+	parsed      *exchange.Line // nil if malformed
+	line        int            // its number in the file
+	offset      int64          // of its end
 	result      principal.ImportResult
 	err         error
 	interrupted bool // by the end of ctx; the line was neither stored nor refused

@@ -153,7 +153,7 @@ func TestDeleteUser_IsEffectiveAtOnce(t *testing.T) {
 	_, err = h.People.CreateUser(t.Context(), domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "new",
 		DisplayName: "b", Email: domaintest.EmailOf("u:acme:bob"), Visibility: principal.Public})
 	domaintest.WantFaults(t, err)
-	_, err = h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
+	_, err = h.People.Upkeep.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:bob", DisplayName: "b", Visibility: principal.Public})
 	domaintest.WantFaults(t, err, "TAKEN id")
 }
 

@@ -17,7 +17,7 @@ const exportRows = 20
 
 // ExportPage implements exchange.Pages. It first exports a revision in the item's own locale,
 // because an import takes the locale of the first revision for the item's own.
-func (u Upkeep) ExportPage(ctx context.Context, h *library.Header, to exchange.PageSink) error {
+func (u Upkeep) ExportPage(ctx context.Context, h *library.Header, to exchange.Sink) error {
 	head, err := DecodeHead(h.Page)
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.ID, err)
@@ -58,7 +58,7 @@ type exporting struct {
 	head Head
 	// last has the number of the last exported revision of each exported locale.
 	last map[branchLocale]int
-	to   exchange.PageSink
+	to   exchange.Sink
 }
 
 type exportedLocale struct {
@@ -88,14 +88,14 @@ func (x *exporting) branch(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	value := exchange.ImportBranch{
+	value := &exchange.ImportBranch{
 		Content: string(x.id), Number: n, CreatedAt: &row.CreatedAt, CreatedBy: string(row.By),
 		Current: n == x.head.Current, Working: n == x.head.Working,
 	}
 	if row.CopiedFrom != 0 {
 		value.CopiedFrom = &row.CopiedFrom
 	}
-	return x.to.Branch(value)
+	return x.to(&exchange.Line{Type: exchange.TypeBranch, Branch: value})
 }
 
 // rows calls write with the rows of a kind from one key to another, a few at a time.
@@ -136,11 +136,11 @@ func (x *exporting) revisions(ctx context.Context, l exportedLocale) error {
 			if err != nil {
 				return err
 			}
-			err = x.to.Revision(exchange.ImportRevision{
+			err = x.to(&exchange.Line{Type: exchange.TypeRevision, Revision: &exchange.ImportRevision{
 				Content: string(x.id), Branch: l.Branch, Locale: orNilIfEmpty(l.branchLocale.Locale), Number: n, Title: row.Title, Body: bodies[i],
 				Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), Suggestion: orNilIfEmpty(row.Suggestion),
 				Current: n == l.Current,
-			})
+			}})
 			if err != nil {
 				return err
 			}
@@ -181,11 +181,11 @@ func (x *exporting) suggestions(ctx context.Context) error {
 				row.State, row.DecidedBy, row.Revision = Open, "", None
 			}
 			state := row.State.String()
-			err := x.to.Suggestion(exchange.ImportSuggestion{
+			err := x.to(&exchange.Line{Type: exchange.TypeSuggestion, Suggestion: &exchange.ImportSuggestion{
 				ID: rows[i].Key, Content: string(x.id), Branch: row.Branch, Locale: orNilIfEmpty(row.Locale), Title: row.Title, Body: bodies[i],
 				Note: row.Note, Author: string(row.Author), CreatedAt: &row.CreatedAt, BaseRevision: orNil(row.Base), State: &state,
 				DecidedBy: orNilIfEmpty(row.DecidedBy), Revision: orNil(row.Revision),
-			})
+			}})
 			if err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (x *exporting) suggestions(ctx context.Context) error {
 }
 
 // ExportDrafts implements exchange.Pages.
-func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange.PageSink) error {
+func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange.Sink) error {
 	all, err := u.s.store.ListDrafts(ctx, user)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (u Upkeep) ExportDrafts(ctx context.Context, user principal.ID, to exchange
 }
 
 // exportDraft exports a draft, unless it was published, or it or its item was deleted.
-func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.PageSink) error {
+func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.Sink) error {
 	if stored.Name == "" {
 		return nil
 	}
@@ -243,8 +243,8 @@ func (s *Service) exportDraft(ctx context.Context, stored DraftRow, to exchange.
 	if err != nil {
 		return err
 	}
-	return to.Draft(exchange.ImportDraft{
+	return to(&exchange.Line{Type: exchange.TypeDraft, Draft: &exchange.ImportDraft{
 		Content: string(row.Item), Author: string(stored.User), Branch: row.At.Branch, Locale: orNilIfEmpty(row.At.Locale), Title: row.Title,
 		Body: bodies[0], BaseRevision: orNil(row.Base), Version: &row.Version, UpdatedAt: &row.UpdatedAt,
-	})
+	}})
 }

@@ -19,22 +19,17 @@ type exported struct {
 	suggestions []exchange.ImportSuggestion
 }
 
-func (x *exported) Branch(b exchange.ImportBranch) error {
-	x.branches = append(x.branches, b.Number)
+func (x *exported) line(l *exchange.Line) error {
+	switch l.Type {
+	case exchange.TypeBranch:
+		x.branches = append(x.branches, l.Branch.Number)
+	case exchange.TypeRevision:
+		x.revisions = append(x.revisions, revisionName(l.Revision.Branch, l.Revision.Locale, &l.Revision.Number))
+	case exchange.TypeSuggestion:
+		x.suggestions = append(x.suggestions, *l.Suggestion)
+	}
 	return nil
 }
-
-func (x *exported) Revision(r exchange.ImportRevision) error {
-	x.revisions = append(x.revisions, revisionName(r.Branch, r.Locale, &r.Number))
-	return nil
-}
-
-func (x *exported) Suggestion(s exchange.ImportSuggestion) error {
-	x.suggestions = append(x.suggestions, s)
-	return nil
-}
-
-func (x *exported) Draft(exchange.ImportDraft) error { return nil }
 
 // revisionName identifies a revision. It is empty if there is none.
 func revisionName(branch int, locale *string, number *int) string {
@@ -86,7 +81,7 @@ func TestExport_SuggestionsReferToExportedRevisions(t *testing.T) {
 		Act: func(h *domaintest.Fixture) {
 			header := h.Content(id)
 			got = &exported{branches: []int{1}}
-			must(h, h.Notes.Upkeep.ExportPage(h.T.Context(), &header, got))
+			must(h, h.Notes.Upkeep.ExportPage(h.T.Context(), &header, got.line))
 		},
 		Meanwhile: func(h *domaintest.Fixture) {
 			for _, id := range accepted {

@@ -176,13 +176,13 @@ func BenchmarkPage(b *testing.B) {
 	service := func(store *pebblestore.Store, watch library.Watcher) *domain.Services {
 		svc := domaintest.Open(b, domain.Config{Store: store.Store, Watch: watch, Runtime: runtime,
 			Journal: journal.New(b.Context(), store.Journal, runtime, nil)})
-		if _, err := svc.Exchange.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann",
+		if _, err := svc.People.Upkeep.ImportUser(b.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "Ann",
 			Visibility: principal.Public}); err != nil {
 			b.Fatal(err)
 		}
 		manages := library.Manages
 		for i := range 100 {
-			_, err := svc.Exchange.ImportContent(b.Context(), library.ImportContent{
+			_, err := svc.Library.Upkeep.ImportContent(b.Context(), library.ImportContent{
 				ID: fmt.Sprintf("c:acme:n%d", i), Kind: library.Note, Title: "T", Visibility: principal.Public,
 				Members: []library.ContentMemberChange{{Principal: "u:acme:ann", Role: &manages}},
 			})

@@ -18,7 +18,7 @@ func TestFind_ManyHiddenPrincipalsEndThePage(t *testing.T) {
 	reads := &countingReads{}
 	h := domaintest.New(t, func(s *domain.Store) { reads.Store, s.Principals = s.Principals, reads })
 	for i := range 1000 {
-		_, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i),
+		_, err := h.People.Upkeep.ImportUser(t.Context(), principal.ImportUser{ID: fmt.Sprintf("u:acme:h%04d", i),
 			DisplayName: "hidden", Visibility: principal.Private})
 		if err != nil {
 			t.Fatal(err)

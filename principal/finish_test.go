@@ -92,8 +92,8 @@ func TestFinish_AcknowledgedMembershipIsEffective(t *testing.T) {
 		return err
 	}
 	imports := func(t *testing.T, h *domaintest.Fixture) error {
-		_, err := h.Exchange.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New", Visibility: principal.Public,
-			Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MANAGER")}})
+		_, err := h.People.Upkeep.ImportGroup(t.Context(), principal.ImportGroup{ID: "g:acme:new", DisplayName: "New",
+			Visibility: principal.Public, Members: []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:dan=MANAGER")}})
 		return err
 	}
 	for name, c := range map[string]struct {

@@ -228,7 +228,7 @@ func TestUpdateUser_WithoutAChangeWritesNothing(t *testing.T) {
 // TestEmail_ImportedUserMayHaveNone checks that an imported user may have no address.
 func TestEmail_ImportedUserMayHaveNone(t *testing.T) {
 	h := domaintest.New(t, nil)
-	if _, err := h.Exchange.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann",
+	if _, err := h.People.Upkeep.ImportUser(t.Context(), principal.ImportUser{ID: "u:acme:ann", DisplayName: "ann",
 		Visibility: principal.Public}); err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func displayName(user principal.ID) string { return "Reader " + user.Name() }
 
 // user creates a PUBLIC user.
 func (g *gateway) user(ctx context.Context, id principal.ID) error {
-	_, err := g.service.Exchange.ImportUser(ctx, principal.ImportUser{
+	_, err := g.service.People.Upkeep.ImportUser(ctx, principal.ImportUser{
 		ID: string(id), DisplayName: displayName(id), Visibility: principal.Public,
 	})
 	return err

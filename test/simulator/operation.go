@@ -243,10 +243,10 @@ func (o *Operation) doOther(ctx context.Context, svc *domain.Services, v *princi
 	switch id := o.group; o.kind {
 	case opImport:
 		link := "https://example.com/"
-		_, err = svc.Exchange.ImportContent(ctx, library.ImportContent{ID: string(o.content), Kind: library.Link, Link: &link, Title: o.title,
-			Visibility: o.visibility, Members: o.changes(), CreatedAt: &o.expires, LastModified: &o.expires})
+		_, err = svc.Library.Upkeep.ImportContent(ctx, library.ImportContent{ID: string(o.content), Kind: library.Link, Link: &link,
+			Title: o.title, Visibility: o.visibility, Members: o.changes(), CreatedAt: &o.expires, LastModified: &o.expires})
 	case opImportMembers:
-		_, err = svc.Exchange.ImportMembers(ctx, library.ImportMembers{ID: string(o.content), Content: o.changes()})
+		_, err = svc.Library.Upkeep.ImportMembers(ctx, library.ImportMembers{ID: string(o.content), Content: o.changes()})
 	case opRead:
 		_, err = svc.Listing.Library(ctx, v, id, library.LibraryQuery{})
 	case opRebuild:
