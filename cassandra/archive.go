@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/fault"
 	"carrel/interchange/archive"
@@ -42,14 +40,15 @@ type archiveTable struct {
 	// nil is the position before the first row.
 	partition func(part []byte) ([]any, error)
 	row       func(row []byte) ([]any, error)
-	// key returns the key of a partition that beside has listed.
-	key func(*gocql.Iter) (part []byte, ok bool)
-	// rows returns a reader of rows.
-	rows func() rowReader
+	// key returns the cells of the key of a partition that beside lists, and a function that makes the
+	// key of them.
+	key func() (cells []any, part func() ([]byte, error))
+	// rows returns the cells of a row after its token, and a function that makes the row of them.
+	rows func() ([]any, rowReader)
 }
 
-// rowReader reads the next row; ok is false at the end.
-type rowReader func(*gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error)
+// rowReader returns a row and its position, without its token.
+type rowReader func() (r archive.Row, at rowPosition, err error)
 
 // beforeAllTokens is smaller than the token of any partition.
 const beforeAllTokens int64 = math.MinInt64
@@ -135,15 +134,10 @@ func (w *archiveWalk) rest(ctx context.Context, at rowPosition) error {
 // beside lists the partitions with a token. There is hardly ever more than one.
 func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
 	r := session.Query{Operation: w.table.doing, Stmt: w.table.beside, Args: []any{token}}
-	err = w.store.withRetries(ctx, func() error {
-		parts = nil
-		return w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-			part, ok := w.table.key(iter)
-			if ok {
-				parts = append(parts, part)
-			}
-			return ok
-		})
+	err = w.store.withRetries(ctx, func() (err error) {
+		cells, part := w.table.key()
+		parts, err = session.List(ctx, w.store.session, r, cells, part)
+		return err
 	})
 	slices.SortFunc(parts, bytes.Compare)
 	return parts, err
@@ -172,22 +166,14 @@ func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) err
 	return w.store.withRetries(ctx, func() error {
 		w.rows = w.rows[:had]
 		var last rowPosition
-		var bad error
-		next := w.table.rows()
-		err := w.store.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-			row, at, ok, err := next(iter)
-			if err != nil {
-				bad = err
-			}
-			if !ok || err != nil {
-				return false
-			}
+		var tokenOf int64
+		cells, next := w.table.rows()
+		err := w.store.session.Read(ctx, r, append([]any{&tokenOf}, cells...), func() error {
+			row, at, err := next()
+			at.Token = tokenOf
 			w.rows, last = append(w.rows, row), at
-			return true
+			return err
 		})
-		if err == nil {
-			err = session.WrapError(w.table.doing, bad)
-		}
 		if err == nil && len(w.rows) > had {
 			w.at = &last
 		}

@@ -4,40 +4,30 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
-	"carrel/cassandra/session"
 	"carrel/interchange/archive"
 	"carrel/paste"
 )
 
-func readPasteRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var p paste.Row
-		var id string
-		if !iter.Scan(&at.Token, &id, &p.Seq, &p.Data) {
-			return r, at, false, nil
-		}
-		p.ID, p.Data = paste.ID(id), slices.Clone(p.Data)
-		at.Part, r.Paste = []byte(id), &p
-		return r, at, true, nil
+func readPasteRows() ([]any, rowReader) {
+	var id string
+	var seq int64
+	var data []byte
+	return []any{&id, &seq, &data}, func() (r archive.Row, at rowPosition, err error) {
+		r.Paste = &paste.Row{ID: paste.ID(id), Seq: seq, Data: slices.Clone(data)}
+		at.Part = []byte(id)
+		return r, at, nil
 	}
 }
 
-func readBodyRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var id string
-		var key []byte
-		b := new(archive.BodyRow)
-		if !iter.Scan(&at.Token, &id, &key, &b.Text) {
-			return r, at, false, nil
-		}
-		if copy(b.Body[:], key) != len(b.Body) {
-			return r, at, false, session.ErrMalformedCell
-		}
-		b.Paste = paste.ID(id)
-		at.Part, at.Row, r.Body = []byte(id), slices.Clone(key), b
-		return r, at, true, nil
+func readBodyRows() ([]any, rowReader) {
+	var id string
+	var key []byte
+	var text string
+	return []any{&id, &key, &text}, func() (r archive.Row, at rowPosition, err error) {
+		b := archive.BodyRow{BodyRef: paste.BodyRef{Paste: paste.ID(id)}, Text: text}
+		err = fill(b.Body[:], key)
+		at.Part, at.Row, r.Body = []byte(id), b.Body[:], &b
+		return r, at, err
 	}
 }
 

@@ -3,11 +3,10 @@ package cassandra
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
 	"carrel/core/clock"
@@ -103,26 +102,24 @@ func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 }
 
 // singleRows returns a table whose partitions have one row each.
-func singleRows(doing, beyond, within, beside string, key func(*gocql.Iter) ([]byte, bool),
-	partition func([]byte) ([]any, error), rows func() rowReader) *archiveTable {
+func singleRows(doing, beyond, within, beside string, key func() ([]any, func() ([]byte, error)),
+	partition func([]byte) ([]any, error), rows func() ([]any, rowReader)) *archiveTable {
 	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key,
 		partition: partition, rows: rows}
 }
 
 // Keys of partitions.
 
-func textKey(iter *gocql.Iter) ([]byte, bool) {
+func textKey() ([]any, func() ([]byte, error)) {
 	var key string
-	ok := iter.Scan(&key)
-	return []byte(key), ok
+	return []any{&key}, func() ([]byte, error) { return []byte(key), nil }
 }
 
 func textPart(part []byte) ([]any, error) { return []any{string(part)}, nil }
 
-func bytesKey(iter *gocql.Iter) ([]byte, bool) {
+func bytesKey() ([]any, func() ([]byte, error)) {
 	var key []byte
-	ok := iter.Scan(&key)
-	return slices.Clone(key), ok
+	return []any{&key}, func() ([]byte, error) { return slices.Clone(key), nil }
 }
 
 // bytesPart returns part, or an empty slice if part is nil, which stands for the position before
@@ -137,11 +134,10 @@ func duePartOf(hour int64, shard int8) []byte {
 
 const signBit = 1 << 63
 
-func dueKey(iter *gocql.Iter) ([]byte, bool) {
+func dueKey() ([]any, func() ([]byte, error)) {
 	var hour int64
 	var shard int8
-	ok := iter.Scan(&hour, &shard)
-	return duePartOf(hour, shard), ok
+	return []any{&hour, &shard}, func() ([]byte, error) { return duePartOf(hour, shard), nil }
 }
 
 func duePart(part []byte) ([]any, error) {
@@ -184,71 +180,52 @@ func dueRowOf(d commit.Reminder) []byte {
 
 // Rows.
 
-func readSettings() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var value []byte
-		var name string
-		if !iter.Scan(&at.Token, &name, &value) {
-			return r, at, false, nil
-		}
-		at.Part = []byte(name)
+func readSettings() ([]any, rowReader) {
+	var name string
+	var value []byte
+	return []any{&name, &value}, func() (r archive.Row, at rowPosition, err error) {
 		r.Setting = &archive.SettingRow{Name: name, Value: slices.Clone(value)}
-		return r, at, true, nil
+		at.Part = []byte(name)
+		return r, at, nil
 	}
 }
 
-func readBlocks() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var b archive.BlockRow
-		if !iter.Scan(&at.Token, &b.Host, &b.Next) {
-			return r, at, false, nil
-		}
-		at.Part, r.Block = []byte(b.Host), &b
-		return r, at, true, nil
+func readBlocks() ([]any, rowReader) {
+	var b archive.BlockRow
+	return []any{&b.Host, &b.Next}, func() (r archive.Row, at rowPosition, err error) {
+		block := b
+		at.Part, r.Block = []byte(b.Host), &block
+		return r, at, nil
 	}
 }
 
-func readCreations() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var key, hash []byte
-		var c commit.Creation
-		var until int64
-		if !iter.Scan(&at.Token, &key, &hash, &c.ID, &until) {
-			return r, at, false, nil
-		}
-		if len(key) != len(c.Key) || len(hash) != len(c.InputHash) {
-			return r, at, false, session.ErrMalformedCell
-		}
-		copy(c.Key[:], key)
-		copy(c.InputHash[:], hash)
-		c.Until = clock.Instant(until)
+func readCreations() ([]any, rowReader) {
+	var key, hash []byte
+	var id string
+	var until int64
+	return []any{&key, &hash, &id, &until}, func() (r archive.Row, at rowPosition, err error) {
+		c := commit.Creation{ID: id, Until: clock.Instant(until)}
+		err = errors.Join(fill(c.Key[:], key), fill(c.InputHash[:], hash))
 		at.Part, r.Creation = c.Key[:], &c
-		return r, at, true, nil
+		return r, at, err
 	}
 }
 
-func readLeases() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var l lease.Row
-		var id string
-		if !iter.Scan(&at.Token, &id, &l.Seq, &l.Data) {
-			return r, at, false, nil
-		}
-		l.ID, l.Data = lease.ID(id), slices.Clone(l.Data)
-		at.Part, r.Lease = []byte(id), &l
-		return r, at, true, nil
+func readLeases() ([]any, rowReader) {
+	var id string
+	var seq int64
+	var data []byte
+	return []any{&id, &seq, &data}, func() (r archive.Row, at rowPosition, err error) {
+		r.Lease = &lease.Row{ID: lease.ID(id), Seq: seq, Data: slices.Clone(data)}
+		at.Part = []byte(id)
+		return r, at, nil
 	}
 }
 
-func readPrincipalRows() rowReader {
+func readPrincipalRows() ([]any, rowReader) {
 	var row principalRow
 	var id string
-	var token int64
-	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		if !iter.Scan(cells...) {
-			return r, at, false, nil
-		}
+	return append([]any{&id}, row.cells()...), func() (r archive.Row, at rowPosition, err error) {
 		group := principal.ID(id)
 		switch row.kind {
 		case kindHeader:
@@ -262,19 +239,15 @@ func readPrincipalRows() rowReader {
 		default:
 			err = session.ErrMalformedCell
 		}
-		return r, rowPosition{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+		at.Part, at.Row = []byte(id), kindRowOf(row.kind, row.key)
+		return r, at, err
 	}
 }
 
-func readContentRows() rowReader {
+func readContentRows() ([]any, rowReader) {
 	var row contentRow
 	var id string
-	var token int64
-	cells := append([]any{&token, &id}, row.cells()...)
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		if !iter.Scan(cells...) {
-			return r, at, false, nil
-		}
+	return append([]any{&id}, row.cells()...), func() (r archive.Row, at rowPosition, err error) {
 		content := library.ContentID(id)
 		switch row.kind {
 		case kindHeader:
@@ -288,7 +261,8 @@ func readContentRows() rowReader {
 		default:
 			r.ContentRow = &archive.RowAt{Content: content, Row: row.further()}
 		}
-		return r, rowPosition{token, []byte(id), kindRowOf(row.kind, row.key)}, err == nil, err
+		at.Part, at.Row = []byte(id), kindRowOf(row.kind, row.key)
+		return r, at, err
 	}
 }
 
@@ -305,51 +279,37 @@ func (c *requestCells) archived(key string) (commit.RequestRow, error) {
 	return *row, nil
 }
 
-func readTextRows() rowReader {
+func readTextRows() ([]any, rowReader) {
 	var row textRow
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var key []byte
-		if !iter.Scan(&at.Token, &key, &row.item, &row.kind, &row.key, &row.body) {
-			return r, at, false, nil
-		}
-		at.Part = slices.Clone(key)
-		if len(key) != len(note.TextID{}) {
-			return r, at, false, session.ErrMalformedCell
-		}
-		text := row.text(note.TextID(key))
-		r.Text = &text
-		return r, at, true, nil
+	var key []byte
+	return []any{&key, &row.item, &row.kind, &row.key, &row.body}, func() (r archive.Row, at rowPosition, err error) {
+		var id note.TextID
+		err = fill(id[:], key)
+		text := row.text(id)
+		at.Part, r.Text = id[:], &text
+		return r, at, err
 	}
 }
 
-func readDraftRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var user string
-		var token, value []byte
-		d := new(note.DraftRow)
-		if !iter.Scan(&at.Token, &user, &d.Name, &token, &value) {
-			return r, at, false, nil
-		}
-		if copy(d.Token[:], token) != len(d.Token) {
-			return r, at, false, session.ErrMalformedCell
-		}
-		d.User, d.Value = principal.ID(user), slices.Clone(value)
-		at.Part, at.Row, r.Draft = []byte(user), []byte(d.Name), d
-		return r, at, true, nil
+func readDraftRows() ([]any, rowReader) {
+	var user, name string
+	var token, value []byte
+	return []any{&user, &name, &token, &value}, func() (r archive.Row, at rowPosition, err error) {
+		d := note.DraftRow{User: principal.ID(user), Name: name, Value: slices.Clone(value)}
+		err = fill(d.Token[:], token)
+		at.Part, at.Row, r.Draft = []byte(user), []byte(name), &d
+		return r, at, err
 	}
 }
 
-func readDueRows() rowReader {
-	return func(iter *gocql.Iter) (r archive.Row, at rowPosition, ok bool, err error) {
-		var hour, instant, mts int64
-		var shard int8
-		var row string
-		if !iter.Scan(&at.Token, &hour, &shard, &instant, &row, &mts) {
-			return r, at, false, nil
-		}
+func readDueRows() ([]any, rowReader) {
+	var hour, instant, mts int64
+	var shard int8
+	var row string
+	return []any{&hour, &shard, &instant, &row, &mts}, func() (r archive.Row, at rowPosition, err error) {
 		due := commit.ReminderOf(clock.Instant(instant), row, clock.Instant(mts))
 		r.Due = &due
-		at.Part, at.Row = duePartOf(hour, shard), dueRowOf(*r.Due)
-		return r, at, true, nil
+		at.Part, at.Row = duePartOf(hour, shard), dueRowOf(due)
+		return r, at, nil
 	}
 }

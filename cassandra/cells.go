@@ -229,6 +229,15 @@ func partitionKeys(members []principal.ID, request *commit.RequestKey, rows ...l
 	return keys
 }
 
+// fill copies a cell that has a fixed length.
+func fill(to, cell []byte) error {
+	if len(cell) != len(to) {
+		return session.ErrMalformedCell
+	}
+	copy(to, cell)
+	return nil
+}
+
 // requestCells are the columns of an answered request.
 type requestCells struct {
 	hash, answer []byte
@@ -239,8 +248,5 @@ type requestCells struct {
 // memory.
 func (c *requestCells) row(key commit.RequestKey) (*commit.RequestRow, error) {
 	r := &commit.RequestRow{Key: key, Answer: slices.Clone(c.answer), Until: clock.Instant(c.until)}
-	if copy(r.InputHash[:], c.hash) != len(r.InputHash) || len(c.hash) != len(r.InputHash) {
-		return nil, session.ErrMalformedCell
-	}
-	return r, nil
+	return r, fill(r.InputHash[:], c.hash)
 }

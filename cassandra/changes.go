@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -36,23 +34,17 @@ func (s libraries) Changes(ctx context.Context, owner principal.ID, after librar
 		return nil, nil
 	}
 	var (
-		cs                 []library.Change
 		at, mts            int64
 		id, by             string
 		left, held, reason int8
 	)
 	r := session.Query{Operation: "read changes", Stmt: selectChanges, Args: []any{string(owner), int64(after.At),
 		string(after.Content), int64(after.MTS), limit}}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at, &id, &mts, &left, &held, &reason, &by) {
-			return false
-		}
+	return session.List(ctx, s.session, r, []any{&at, &id, &mts, &left, &held, &reason, &by}, func() (library.Change, error) {
 		key := library.ChangeKey{At: clock.Instant(at), Content: library.ContentID(id), MTS: clock.Instant(mts)}
-		cs = append(cs, library.Change{ChangeKey: key, RemovedFrom: library.Buckets(left), Holds: library.Buckets(held),
-			Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}})
-		return true
+		return library.Change{ChangeKey: key, RemovedFrom: library.Buckets(left), Holds: library.Buckets(held),
+			Cause: library.Cause{Reason: library.ChangeReason(reason), By: principal.ID(by)}}, nil
 	})
-	return cs, err
 }
 
 // All announcements are in one partition, because each gateway reads all of them.
@@ -96,17 +88,15 @@ func (s *Store) Announcements(ctx context.Context) ([]library.Announcement, erro
 		stamp   int64
 		bad     error
 	)
-	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectAnnouncements}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&process, &text, &stamp) {
-			return false
-		}
+	q := session.Query{Operation: doing, Stmt: selectAnnouncements}
+	err := s.session.Read(ctx, q, []any{&process, &text, &stamp}, func() error {
 		var body announcementBody
 		if err := json.Unmarshal(text, &body); err != nil {
 			bad = fmt.Errorf("of %s: %w", strconv.Quote(process), err)
-			return true
+			return nil
 		}
 		as = append(as, body.announcement(commit.ListID(process), stamp))
-		return true
+		return nil
 	})
 	if err == nil && bad != nil {
 		err = session.WrapError(doing, bad)

@@ -2,9 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"slices"
-
-	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
 	"carrel/core/claim"
@@ -28,25 +25,14 @@ type claims struct{ *Store }
 // ReadClaim implements claim.Store.
 func (s claims) ReadClaim(ctx context.Context, k claim.Key, serial bool) (claim.Claim, error) {
 	const doing = "read a claim"
-	var current claim.Claim
-	malformed := false
+	current := claim.Claim{Key: k}
+	var token []byte
 	q := session.Query{Operation: doing, Stmt: selectClaim, Args: []any{k.Space, k.Name}, Serial: serial}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var (
-			token []byte
-			until int64
-		)
-		if !iter.Scan(&current.Record, &token, &until) {
-			return false
-		}
-		current.Key, current.Until = k, clock.Instant(until)
-		malformed = copy(current.Token[:], token) != len(current.Token)
-		return true
-	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
+	found, err := s.session.ReadRow(ctx, q, &current.Record, &token, (*int64)(&current.Until))
+	if err == nil && found {
+		err = session.WrapError(doing, fill(current.Token[:], token))
 	}
-	if err != nil {
+	if err != nil || !found {
 		return claim.Claim{}, err
 	}
 	return current, nil
@@ -83,10 +69,7 @@ func claimRow(doing string, k claim.Key, row map[string]any) (claim.Claim, error
 	until, _ := row["until"].(int64)
 	current.Record, _ = row["record"].(string)
 	current.Until = clock.Instant(until)
-	if copy(current.Token[:], token) != len(current.Token) {
-		return claim.Claim{}, session.WrapError(doing, session.ErrMalformedCell)
-	}
-	return current, nil
+	return current, session.WrapError(doing, fill(current.Token[:], token))
 }
 
 // DropClaim implements claim.Store.
@@ -103,42 +86,18 @@ func (s claims) DropClaim(ctx context.Context, k claim.Key, record string, token
 
 // ScanClaims implements claim.Store, in order of the keys' tokens.
 func (s claims) ScanClaims(ctx context.Context, after claim.Key, limit int) ([]claim.Claim, error) {
-	const doing = "list claims"
-	if limit <= 0 {
-		return nil, nil
-	}
-	q := session.Query{Operation: doing, Stmt: scanClaims, Args: []any{limit + 1}}
+	q := session.Query{Operation: "list claims", Stmt: scanClaims}
 	if after != (claim.Key{}) {
-		q.Stmt, q.Args = scanClaimsAfter, []any{after.Space, after.Name, limit + 1}
+		q.Stmt, q.Args = scanClaimsAfter, []any{after.Space, after.Name}
 	}
 	var (
-		all       []claim.Claim
-		malformed bool
+		space, name, record string
+		token               []byte
+		until               int64
 	)
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var (
-			c     claim.Claim
-			token []byte
-			until int64
-		)
-		if !iter.Scan(&c.Space, &c.Name, &c.Record, &token, &until) {
-			return false
-		}
-		malformed = malformed || copy(c.Token[:], token) != len(c.Token)
-		c.Until = clock.Instant(until)
-		all = append(all, c)
-		return true
-	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// The slice starts at the token of the given key, so it returns that key too, and keys with
-	// the same token that were returned before it.
-	if at := slices.IndexFunc(all, func(c claim.Claim) bool { return c.Key == after }); at >= 0 {
-		all = all[at+1:]
-	}
-	return all[:min(len(all), limit)], nil
+	return scan(ctx, s.Store, q, limit, []any{&space, &name, &record, &token, &until}, func() (claim.Claim, error) {
+		c := claim.Claim{Key: claim.Key{Space: space, Name: name}, Record: record, Until: clock.Instant(until)}
+		err := fill(c.Token[:], token)
+		return c, err
+	}, func(c claim.Claim) bool { return c.Key == after })
 }

@@ -127,29 +127,25 @@ func (s contents) readContent(ctx context.Context, doing string, id library.Cont
 		Args: []any{string(id), partitionKeys(q.Members, q.Request, q.Rows...)}}
 	rows.Members = noMembers(q.Members)
 	rows.Rows = noRows(q.Rows)
-	var bad error
-	err := s.eachContentRow(ctx, r, func(row *contentRow) {
+	return s.eachContentRow(ctx, r, func(row *contentRow) (err error) {
 		switch row.kind {
 		case kindHeader:
 			rows.Header = row.header(id)
 		case kindMember:
 			putMemberRow(rows.Members, row.member())
 		case kindRequest:
-			rows.Request, bad = row.requestCells.row(*q.Request)
+			rows.Request, err = row.requestCells.row(*q.Request)
 		default:
 			putRow(rows.Rows, row.further())
 		}
+		return err
 	})
-	if err == nil {
-		err = session.WrapError(doing, bad)
-	}
-	return err
 }
 
 // eachContentRow runs a SELECT of contentColumns. The row that it passes to see is reused.
-func (s contents) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow)) error {
+func (s contents) eachContentRow(ctx context.Context, r session.Query, see func(*contentRow) error) error {
 	row := new(contentRow)
-	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
+	return s.session.Read(ctx, r, row.cells(), func() error { return see(row) })
 }
 
 // The header's key sorts after every principal, so it is in the slice.
@@ -162,7 +158,7 @@ func (s contents) MembersPage(ctx context.Context, id library.ContentID, after p
 	rows := new(library.ContentRows)
 	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial,
 		Args: []any{string(id), string(after), max(limit, 0) + 1}}
-	err := s.eachContentRow(ctx, r, func(row *contentRow) {
+	err := s.eachContentRow(ctx, r, func(row *contentRow) error {
 		switch {
 		case row.kind == kindHeader:
 			rows.Header = row.header(id)
@@ -171,6 +167,7 @@ func (s contents) MembersPage(ctx context.Context, id library.ContentID, after p
 			// missing, the last member would be dropped here.
 			rows.Members = append(rows.Members, row.member())
 		}
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package cassandra
 import (
 	"bytes"
 	"context"
-	"slices"
 
 	"carrel/cassandra/session"
 )
@@ -27,9 +26,11 @@ func (s *Store) CopyNote(ctx context.Context) ([]byte, error) {
 // copyNote returns the current note. It is nil if there never was one.
 func (s *Store) copyNote(ctx context.Context) (note []byte, err error) {
 	r := session.Query{Operation: "read the note of a copy", Stmt: selectCopyNote, Serial: true}
-	var cell []byte
-	err = s.session.ScanRows(ctx, r, []any{&cell}, func() { note = notNull(slices.Clone(cell)) })
-	return note, err
+	found, err := s.session.ReadRow(ctx, r, &note)
+	if err != nil || !found {
+		return nil, err
+	}
+	return notNull(note), nil
 }
 
 // PutCopyNote implements archive.Store. It makes one decision, on the condition that the note is

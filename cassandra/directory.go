@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/principal"
@@ -156,16 +154,13 @@ func (s directory) names(ctx context.Context, r session.Query) ([]principal.Dire
 		visibility int8
 		mts        int64
 	)
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&n.tenant, &n.initial, &n.shard, &name, &id, &visibility, &mts) {
-			return false
-		}
+	err := s.session.Read(ctx, r, []any{&n.tenant, &n.initial, &n.shard, &name, &id, &visibility, &mts}, func() error {
 		if n.tenant != "" {
 			// A row that was inserted by hand may have no mts, but is still a row.
 			rows = append(rows, principal.DirectoryRow{DirectoryKey: principal.DirectoryKey{Whole: n.initial == "", Name: name},
 				Principal: principal.ID(id), Visibility: principal.Visibility(visibility), MTS: clock.Instant(max(mts, 1))})
 		}
-		return true
+		return nil
 	})
 	return rows, err
 }
@@ -214,16 +209,9 @@ func (s directory) ScanDirectory(ctx context.Context, after []byte, limit int) (
 // partsOfToken returns a partition and those that follow it with the same token, which hardly ever
 // exist.
 func (s directory) partsOfToken(ctx context.Context, at directoryPartition) ([]directoryPartition, error) {
-	var parts []directoryPartition
 	var n directoryPartition
 	r := session.Query{Operation: "scan the directory", Stmt: selectSameToken, Args: []any{at.tenant, at.initial, at.shard}}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&n.tenant, &n.initial, &n.shard) {
-			return false
-		}
-		parts = append(parts, n)
-		return true
-	})
+	parts, err := session.List(ctx, s.session, r, []any{&n.tenant, &n.initial, &n.shard}, func() (directoryPartition, error) { return n, nil })
 	if i := slices.Index(parts, at); i >= 0 {
 		return parts[i:], err
 	}

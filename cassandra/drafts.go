@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/note"
 	"carrel/principal"
@@ -24,29 +22,18 @@ type texts struct{ *Store }
 
 // ListDrafts implements page.Store.
 func (s texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
-	const doing = "list drafts"
 	var (
-		drafts    []note.DraftRow
-		malformed bool
+		name  string
+		token []byte
 	)
-	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: listDrafts, Args: []any{string(user)}}, func(iter *gocql.Iter) bool {
-		var token []byte
-		d := note.DraftRow{User: user}
-		if !iter.Scan(&d.Name, &token) {
-			return false
-		}
-		malformed = malformed || copy(d.Token[:], token) != len(d.Token)
-		drafts = append(drafts, d)
-		return true
+	q := session.Query{Operation: "list drafts", Stmt: listDrafts, Args: []any{string(user)}}
+	drafts, err := session.List(ctx, s.session, q, []any{&name, &token}, func() (note.DraftRow, error) {
+		d := note.DraftRow{User: user, Name: name}
+		err := fill(d.Token[:], token)
+		return d, err
 	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
-	}
-	if err != nil {
-		return nil, err
-	}
 	slices.SortFunc(drafts, note.NewestDraftFirst)
-	return drafts, nil
+	return drafts, err
 }
 
 // ReadDrafts implements page.Store.
@@ -69,22 +56,14 @@ func (s texts) ReadDrafts(ctx context.Context, user principal.ID, names []string
 // in progress.
 func (s texts) readDraft(ctx context.Context, user principal.ID, name string, serial bool) (note.DraftRow, error) {
 	const doing = "read a draft"
-	var d note.DraftRow
-	malformed := false
+	d := note.DraftRow{User: user, Name: name}
+	var token []byte
 	q := session.Query{Operation: doing, Stmt: selectDraft, Args: []any{string(user), name}, Serial: serial}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var token, value []byte
-		if !iter.Scan(&token, &value) {
-			return false
-		}
-		d = note.DraftRow{User: user, Name: name, Value: slices.Clone(value)}
-		malformed = copy(d.Token[:], token) != len(d.Token)
-		return true
-	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
+	found, err := s.session.ReadRow(ctx, q, &token, &d.Value)
+	if err == nil && found {
+		err = session.WrapError(doing, fill(d.Token[:], token))
 	}
-	if err != nil {
+	if err != nil || !found {
 		return note.DraftRow{}, err
 	}
 	return d, nil

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -117,13 +115,10 @@ func (h dueHour) over(now clock.Instant) bool {
 }
 
 // dueHours lists the hours that may have reminders, in order.
-func (s *Store) dueHours(ctx context.Context, until clock.Instant) (hours []dueHour, err error) {
+func (s *Store) dueHours(ctx context.Context, until clock.Instant) ([]dueHour, error) {
 	var hour, noted int64
 	q := session.Query{Operation: "read reminders", Stmt: selectHours, Args: []any{hourOf(until)}}
-	err = s.session.ScanRows(ctx, q, []any{&hour, &noted}, func() {
-		hours = append(hours, dueHour{hour, clock.Instant(noted)})
-	})
-	return hours, err
+	return session.List(ctx, s.session, q, []any{&hour, &noted}, func() (dueHour, error) { return dueHour{hour, clock.Instant(noted)}, nil })
 }
 
 // duesOf reads the earliest reminders of an hour until an instant. If some shards cannot be read, it
@@ -152,12 +147,8 @@ func (s journalStore) readDues(ctx context.Context, hour int64, shard int8, unti
 		row     string
 	)
 	q := session.Query{Operation: "read reminders", Stmt: selectDue, Args: []any{hour, shard, int64(until), limit}}
-	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&at, &row, &mts) {
-			return false
-		}
-		dues = append(dues, commit.ReminderOf(clock.Instant(at), row, clock.Instant(mts)))
-		return true
+	dues, err = session.List(ctx, s.session, q, []any{&at, &row, &mts}, func() (commit.Reminder, error) {
+		return commit.ReminderOf(clock.Instant(at), row, clock.Instant(mts)), nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the reminders of the hour from %s, shard %d: %w", clock.Instant(hour), shard, err)

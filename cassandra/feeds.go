@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/feed"
@@ -52,34 +50,24 @@ func (s feeds) RecordBucket(ctx context.Context, list feed.Feed, b feed.Bucket) 
 		return b, err
 	}
 	q := session.Query{Operation: doing, Stmt: selectBucket, Args: []any{string(list), dateOf(b.Day)}, Serial: true}
-	err = s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var shards int8
-		if !iter.Scan(&shards) {
-			return false
-		}
-		b.Shards = int(shards)
-		return true
-	})
-	return b, err
+	var shards int8
+	if found, err := s.session.ReadRow(ctx, q, &shards); err != nil || !found {
+		return b, err
+	}
+	b.Shards = int(shards)
+	return b, nil
 }
 
 // ListBuckets implements feed.Store.
 func (s feeds) ListBuckets(ctx context.Context, list feed.Feed) ([]feed.Bucket, error) {
-	var all []feed.Bucket
+	var (
+		day    time.Time
+		shards int8
+	)
 	q := session.Query{Operation: "list the days of a feed", Stmt: selectBuckets, Args: []any{string(list)}, PageSize: daysPage}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var day time.Time
-		var shards int8
-		if !iter.Scan(&day, &shards) {
-			return false
-		}
-		all = append(all, feed.Bucket{Day: feed.DayOf(clock.Of(day)), Shards: int(shards)})
-		return true
+	return session.List(ctx, s.session, q, []any{&day, &shards}, func() (feed.Bucket, error) {
+		return feed.Bucket{Day: feed.DayOf(clock.Of(day)), Shards: int(shards)}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // PutEntry implements feed.Store.
@@ -138,8 +126,8 @@ func (s *Store) listBetween(ctx context.Context, p feed.Partition, slice feed.Sl
 	if slice.Newer {
 		q.Stmt = selectNewer
 	}
-	err = s.session.ScanRows(ctx, q, []any{&created, &id, &until}, func() {
-		es = append(es, feed.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)})
+	es, err = session.List(ctx, s.session, q, []any{&created, &id, &until}, func() (feed.Entry, error) {
+		return feed.Entry{Created: clock.Instant(created), ID: id, Until: clock.Instant(until)}, nil
 	})
 	if session.TooManyTombstones(err) && newer.Created-older.Created > 1 {
 		return s.listParts(ctx, p, slice, older, newer)

@@ -72,13 +72,6 @@ func (s contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.R
 	if q.Backwards {
 		r.Stmt = pageRowsBack
 	}
-	var (
-		rows []library.Row
-		row  contentRow
-	)
-	err := s.session.ScanRows(ctx, r, []any{&row.kind, &row.key, &row.data}, func() { rows = append(rows, row.further()) })
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
+	var row contentRow
+	return session.List(ctx, s.session, r, []any{&row.kind, &row.key, &row.data}, func() (library.Row, error) { return row.further(), nil })
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -25,13 +23,14 @@ func (s principals) GroupMembersPage(ctx context.Context, group, after principal
 	rows := new(principal.Rows)
 	r := session.Query{Operation: "read group members", Stmt: selectGroupMembersPage, Serial: serial,
 		Args: []any{string(group), string(after), max(limit, 0) + 1}}
-	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
+	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) error {
 		switch {
 		case row.kind == kindHeader:
 			rows.Header = row.header(group)
 		case len(rows.Members) < limit:
 			rows.Members = append(rows.Members, row.member())
 		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -197,20 +196,14 @@ func (s principals) Memberships(ctx context.Context, p, after principal.ID, limi
 // memberships reads the rows of a SELECT of group_id, role and since.
 func (s principals) memberships(ctx context.Context, stmt string, args ...any) ([]principal.Membership, error) {
 	var (
-		all   []principal.Membership
 		group string
 		role  int8
 		since int64
 	)
 	r := session.Query{Operation: "list memberships", Stmt: stmt, Args: args}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&group, &role, &since) {
-			return false
-		}
-		all = append(all, principal.Membership{Group: principal.ID(group), Role: principal.GroupRole(role), Since: clock.Instant(since)})
-		return true
+	return session.List(ctx, s.session, r, []any{&group, &role, &since}, func() (principal.Membership, error) {
+		return principal.Membership{Group: principal.ID(group), Role: principal.GroupRole(role), Since: clock.Instant(since)}, nil
 	})
-	return all, err
 }
 
 // selectMembershipsWithin is selectMemberships up to, but not including, a group.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/commit"
 )
@@ -62,17 +60,12 @@ const (
 // readInFlightLists reads all lists, ordered by id, in pages of size rows.
 func (s journalStore) readInFlightLists(ctx context.Context, doing string, size int) ([]commit.InFlightList, error) {
 	var (
-		lists []commit.InFlightList
 		id    string
 		block []byte
 		stamp int64
 	)
-	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectInFlightLists, PageSize: size}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &block, &stamp) {
-			return false
-		}
-		lists = append(lists, commit.InFlightList{ID: commit.ListID(id), Stamp: stamp, Block: slices.Clone(block)})
-		return true
+	q := session.Query{Operation: doing, Stmt: selectInFlightLists, PageSize: size}
+	return session.List(ctx, s.session, q, []any{&id, &block, &stamp}, func() (commit.InFlightList, error) {
+		return commit.InFlightList{ID: commit.ListID(id), Stamp: stamp, Block: slices.Clone(block)}, nil
 	})
-	return lists, err
 }

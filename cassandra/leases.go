@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/lease"
 )
@@ -25,16 +23,10 @@ type leases struct{ *Store }
 
 // ReadLease implements lease.Store.
 func (s leases) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
-	var row lease.Row
+	row := lease.Row{ID: id}
 	q := session.Query{Operation: "read a lease", Stmt: selectLease, Args: []any{string(id)}, Serial: true}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&row.Seq, &row.Data) {
-			return false
-		}
-		row.ID, row.Data = id, slices.Clone(row.Data)
-		return true
-	})
-	if err != nil {
+	found, err := s.session.ReadRow(ctx, q, &row.Seq, &row.Data)
+	if err != nil || !found {
 		return lease.Row{}, err
 	}
 	return row, nil
@@ -65,31 +57,16 @@ func (s leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 
 // ScanLeases implements lease.Store, in order of the ids' tokens.
 func (s leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	q := session.Query{Operation: "list leases", Stmt: scanLeases, Args: []any{limit + 1}, PageSize: archivePage}
+	q := session.Query{Operation: "list leases", Stmt: scanLeases, PageSize: archivePage}
 	if after != "" {
-		q.Stmt, q.Args = scanLeasesAfter, []any{string(after), limit + 1}
+		q.Stmt, q.Args = scanLeasesAfter, []any{string(after)}
 	}
-	var all []lease.Row
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var r lease.Row
-		var id string
-		if !iter.Scan(&id, &r.Seq, &r.Data) {
-			return false
-		}
-		r.ID, r.Data = lease.ID(id), slices.Clone(r.Data)
-		all = append(all, r)
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
-	// token that were returned before it.
-	if at := slices.IndexFunc(all, func(r lease.Row) bool { return r.ID == after }); at >= 0 {
-		all = all[at+1:]
-	}
-	return all[:min(len(all), limit)], nil
+	var (
+		id   string
+		seq  int64
+		data []byte
+	)
+	return scan(ctx, s.Store, q, limit, []any{&id, &seq, &data}, func() (lease.Row, error) {
+		return lease.Row{ID: lease.ID(id), Seq: seq, Data: slices.Clone(data)}, nil
+	}, func(r lease.Row) bool { return r.ID == after })
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/collation"
@@ -102,9 +100,10 @@ func (s libraries) scanEntries(ctx context.Context, r session.Query, n int) (es 
 		id            string
 		role          int8
 	)
-	err = s.session.ScanRows(ctx, r, []any{&position, &id, &mts, &role, &built}, func() {
+	err = s.session.Read(ctx, r, []any{&position, &id, &mts, &role, &built}, func() error {
 		es = append(es, library.Entry{EntryKey: library.EntryKey{Position: clock.Instant(position), Content: library.ContentID(id)},
 			MTS: clock.Instant(mts), Role: library.ContentRole(role)})
+		return nil
 	})
 	if err != nil {
 		return nil, false, err
@@ -137,9 +136,10 @@ func (s libraries) scanTitles(ctx context.Context, r session.Query, n int) (es [
 		role      int8
 		version   int8
 	)
-	err = s.session.ScanRows(ctx, r, []any{&title, &id, &mts, &role, &hash, &version}, func() {
+	err = s.session.Read(ctx, r, []any{&title, &id, &mts, &role, &hash, &version}, func() error {
 		es = append(es, library.Entry{EntryKey: library.EntryKey{Title: collation.Key(title), Content: library.ContentID(id)},
 			MTS: clock.Instant(mts), Role: library.ContentRole(role), TitleHash: uint64(hash)})
+		return nil
 	})
 	if err != nil {
 		return nil, false, err
@@ -220,12 +220,9 @@ func (s libraries) CountLibrary(ctx context.Context, owner principal.ID, b libra
 	var role int8
 	r := session.Query{Operation: "count a library", Stmt: countEntries, Args: []any{string(owner), int8(b), min(limit, math.MaxInt32)},
 		PageSize: countPage}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&role) {
-			return false
-		}
+	err := s.session.Read(ctx, r, []any{&role}, func() error {
 		n++
-		return true
+		return nil
 	})
 	return n, err
 }
@@ -245,10 +242,10 @@ func (s libraries) Built(ctx context.Context, owner principal.ID, o library.Orde
 	r := session.Query{Operation: "read a library", Stmt: selectBuilt, Args: []any{string(owner)}}
 	if o == library.ByTitle {
 		r.Stmt = selectTitlesBuilt
-		err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &version) })
+		_, err := s.session.ReadRow(ctx, r, &id, &version)
 		return version == collation.Version, err
 	}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &built) })
+	_, err := s.session.ReadRow(ctx, r, &id, &built)
 	return built, err
 }
 
@@ -260,14 +257,8 @@ const selectRecorded = `SELECT role FROM content_by_principal WHERE principal_id
 // Recorded implements library.LibraryStore.
 func (s libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
 	var role int8
-	recorded := false
 	r := session.Query{Operation: "read what is shared", Stmt: selectRecorded, Args: []any{string(owner)}}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		found := iter.Scan(&role)
-		recorded = recorded || found
-		return found
-	})
-	return recorded, err
+	return s.session.ReadRow(ctx, r, &role)
 }
 
 const (
@@ -302,7 +293,7 @@ func (s libraries) RebuildNote(ctx context.Context, owner principal.ID) ([]byte,
 		note []byte
 	)
 	r := session.Query{Operation: "read the note of a rebuild", Stmt: selectRebuild, Args: []any{string(owner)}}
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool { return iter.Scan(&id, &note) })
+	_, err := s.session.ReadRow(ctx, r, &id, &note)
 	return note, err
 }
 
@@ -369,18 +360,12 @@ func (s libraries) SharedWith(ctx context.Context, owner principal.ID, after lib
 
 func (s libraries) shared(ctx context.Context, r session.Query) ([]library.Shared, error) {
 	var (
-		all  []library.Shared
 		id   string
 		role int8
 	)
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &role) {
-			return false
-		}
-		all = append(all, library.Shared{Content: library.ContentID(id), Role: library.ContentRole(role)})
-		return true
+	return session.List(ctx, s.session, r, []any{&id, &role}, func() (library.Shared, error) {
+		return library.Shared{Content: library.ContentID(id), Role: library.ContentRole(role)}, nil
 	})
-	return all, err
 }
 
 // Roles implements library.LibraryStore.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 )
 
@@ -189,14 +187,11 @@ func (s *Store) versions(ctx context.Context, serial bool) (map[int]string, erro
 		version int
 		sum     string
 	)
-	err := s.session.Read(ctx, session.Query{Operation: "read the schema's version", Stmt: selectVersions, Serial: serial},
-		func(iter *gocql.Iter) bool {
-			if !iter.Scan(&version, &sum) {
-				return false
-			}
-			done[version] = sum
-			return true
-		})
+	q := session.Query{Operation: "read the schema's version", Stmt: selectVersions, Serial: serial}
+	err := s.session.Read(ctx, q, []any{&version, &sum}, func() error {
+		done[version] = sum
+		return nil
+	})
 	return done, err
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/fault"
 )
@@ -34,8 +32,7 @@ func wantPanic(t *testing.T, err error, mayHaveCommitted bool) {
 // TestRead_PanicOverRowsIsAnError: rows may be read on a goroutine without a recover above it.
 func TestRead_PanicOverRowsIsAnError(t *testing.T) {
 	s := open(t, options(t))
-	err := s.session.Read(t.Context(), session.Query{Operation: "try", Stmt: selectVersions},
-		func(*gocql.Iter) bool { return panics() == nil })
+	err := s.session.Read(t.Context(), session.Query{Operation: "try", Stmt: selectVersions}, []any{new(int), new(string)}, panics)
 	wantPanic(t, err, false)
 	if _, err := s.schemaCurrent(t.Context()); err != nil {
 		t.Errorf("the next request: %v", err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/paste"
 )
@@ -52,16 +50,10 @@ func (s pastes) ReadPastes(ctx context.Context, refs []paste.Ref) ([]paste.Row, 
 
 // readPaste reads the row of a paste. It returns the zero Row if there is none.
 func (s pastes) readPaste(ctx context.Context, id paste.ID, serial bool) (paste.Row, error) {
-	var row paste.Row
+	row := paste.Row{ID: id}
 	q := session.Query{Operation: "read a paste", Stmt: selectPaste, PartitionKey: string(id), Args: []any{string(id)}, Serial: serial}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&row.Seq, &row.Data) {
-			return false
-		}
-		row.ID, row.Data = id, slices.Clone(row.Data)
-		return true
-	})
-	if err != nil {
+	found, err := s.session.ReadRow(ctx, q, &row.Seq, &row.Data)
+	if err != nil || !found {
 		return paste.Row{}, err
 	}
 	return row, nil
@@ -92,33 +84,18 @@ func (s pastes) DropPaste(ctx context.Context, id paste.ID, seq int64) error {
 
 // ScanPastes implements paste.Store, in order of the ids' tokens.
 func (s pastes) ScanPastes(ctx context.Context, after paste.ID, limit int) ([]paste.Row, error) {
-	if limit <= 0 {
-		return nil, nil
-	}
-	q := session.Query{Operation: "list pastes", Stmt: scanPastes, Args: []any{limit + 1}, PageSize: archivePage}
+	q := session.Query{Operation: "list pastes", Stmt: scanPastes, PageSize: archivePage}
 	if after != "" {
-		q.Stmt, q.Args = scanPastesAfter, []any{string(after), limit + 1}
+		q.Stmt, q.Args = scanPastesAfter, []any{string(after)}
 	}
-	var all []paste.Row
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var r paste.Row
-		var id string
-		if !iter.Scan(&id, &r.Seq, &r.Data) {
-			return false
-		}
-		r.ID, r.Data = paste.ID(id), slices.Clone(r.Data)
-		all = append(all, r)
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
-	// token that were returned before it.
-	if at := slices.IndexFunc(all, func(r paste.Row) bool { return r.ID == after }); at >= 0 {
-		all = all[at+1:]
-	}
-	return all[:min(len(all), limit)], nil
+	var (
+		id   string
+		seq  int64
+		data []byte
+	)
+	return scan(ctx, s.Store, q, limit, []any{&id, &seq, &data}, func() (paste.Row, error) {
+		return paste.Row{ID: paste.ID(id), Seq: seq, Data: slices.Clone(data)}, nil
+	}, func(r paste.Row) bool { return r.ID == after })
 }
 
 // PutBody implements paste.Store.
@@ -133,15 +110,13 @@ func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string
 		return bodies, nil
 	}
 	err := session.ForEach(ctx, len(refs), session.Width, func(ctx context.Context, i int) error {
+		var body string
 		q := session.Query{Operation: "read the body of a paste", Stmt: selectBody, Args: []any{string(refs[i].Paste), refs[i].Body[:]}}
-		return s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-			var body string
-			if !iter.Scan(&body) {
-				return false
-			}
+		found, err := s.session.ReadRow(ctx, q, &body)
+		if found {
 			bodies[i] = &body
-			return true
-		})
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -151,29 +126,12 @@ func (s pastes) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([]*string
 
 // ListBodies implements paste.Store.
 func (s pastes) ListBodies(ctx context.Context, id paste.ID) ([]paste.BodyID, error) {
-	const doing = "list the bodies of a paste"
-	var (
-		all       []paste.BodyID
-		malformed bool
-	)
-	q := session.Query{Operation: doing, Stmt: selectBodies, Args: []any{string(id)}}
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var key []byte
-		if !iter.Scan(&key) {
-			return false
-		}
-		var body paste.BodyID
-		malformed = malformed || copy(body[:], key) != len(body)
-		all = append(all, body)
-		return true
+	var key []byte
+	q := session.Query{Operation: "list the bodies of a paste", Stmt: selectBodies, Args: []any{string(id)}}
+	return session.List(ctx, s.session, q, []any{&key}, func() (body paste.BodyID, err error) {
+		err = fill(body[:], key)
+		return body, err
 	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // DropBodies implements paste.Store.

@@ -105,15 +105,13 @@ func (s *Store) others(ctx context.Context, m *mark) ([]Presence, error) {
 		p    Presence
 		left int
 	)
-	err := s.session.Read(ctx, session.Query{Operation: "look for other processes", Stmt: selectMarks}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id, &p.Host, &p.Doing, &left) {
-			return false
-		}
+	q := session.Query{Operation: "look for other processes", Stmt: selectMarks}
+	err := s.session.Read(ctx, q, []any{&id, &p.Host, &p.Doing, &left}, func() error {
 		if id != m.id {
 			p.ExpiresIn = time.Duration(left) * time.Second
 			all = append(all, p)
 		}
-		return true
+		return nil
 	})
 	return all, err
 }

@@ -79,8 +79,7 @@ func (s principals) readPrincipal(ctx context.Context, doing string, id principa
 			rows.Members[i].Principal = p
 		}
 	}
-	var bad error
-	err := s.eachPrincipalRow(ctx, r, func(row *principalRow) {
+	return s.eachPrincipalRow(ctx, r, func(row *principalRow) (err error) {
 		switch row.kind {
 		case kindHeader:
 			rows.Header = row.header(id)
@@ -92,19 +91,16 @@ func (s principals) readPrincipal(ctx context.Context, doing string, id principa
 				}
 			}
 		case kindRequest:
-			rows.Request, bad = row.requestCells.row(*q.Request)
+			rows.Request, err = row.requestCells.row(*q.Request)
 		}
+		return err
 	})
-	if err == nil {
-		err = session.WrapError(doing, bad)
-	}
-	return err
 }
 
 // eachPrincipalRow runs a SELECT of principalColumns. The row that it passes to see is reused.
-func (s principals) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow)) error {
+func (s principals) eachPrincipalRow(ctx context.Context, r session.Query, see func(*principalRow) error) error {
 	row := new(principalRow)
-	return s.session.ScanRows(ctx, r, row.cells(), func() { see(row) })
+	return s.session.Read(ctx, r, row.cells(), func() error { return see(row) })
 }
 
 const selectShownPrincipal = `SELECT ` + shownPrincipalColumns + ` FROM principal WHERE principal_id = ? AND kind = 0 AND key = '~'`

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -52,8 +50,8 @@ func (s registers) PutCreationIfAbsent(ctx context.Context, c commit.Creation, r
 		return commit.Creation{}, nil
 	}
 	stored := commit.Creation{Key: c.Key, ID: id, Until: clock.Instant(until)}
-	if copy(stored.InputHash[:], hash) != len(stored.InputHash) {
-		return commit.Creation{}, session.WrapError(doing, session.ErrMalformedCell)
+	if err := fill(stored.InputHash[:], hash); err != nil {
+		return commit.Creation{}, session.WrapError(doing, err)
 	}
 	return stored, nil
 }
@@ -69,14 +67,7 @@ const (
 func (s registers) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
 	const doing = "record a setting"
 	var stored []byte
-	found := false
-	err := s.session.Read(ctx, session.Query{Operation: doing, Stmt: selectSetting, Args: []any{name}}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&stored) {
-			return false
-		}
-		found = true
-		return true
-	})
+	found, err := s.session.ReadRow(ctx, session.Query{Operation: doing, Stmt: selectSetting, Args: []any{name}}, &stored)
 	if err != nil || found {
 		return stored, err
 	}

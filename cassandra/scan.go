@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/library"
 	"carrel/principal"
@@ -22,41 +20,37 @@ const (
 
 // ScanContents implements library.ContentStore.
 func (s contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	return scan(ctx, s.Store, "list contents", scanContents, scanContentsAfter, after, limit)
+	return scanIDs(ctx, s.Store, "list contents", scanContents, scanContentsAfter, after, limit)
 }
 
 // ScanPrincipals implements principal.Store.
 func (s principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	return scan(ctx, s.Store, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
+	return scanIDs(ctx, s.Store, "list principals", scanPrincipals, scanPrincipalsAfter, after, limit)
 }
 
-// scan lists at most limit partition keys that follow a given one. The slice starts at its token,
-// so that no other key with the same token is skipped.
-func scan[ID ~string](ctx context.Context, s *Store, doing, all, rest string, after ID, limit int) ([]ID, error) {
+// scanIDs lists at most limit ids of partitions that follow a given one.
+func scanIDs[ID ~string](ctx context.Context, s *Store, doing, all, rest string, after ID, limit int) ([]ID, error) {
+	q := session.Query{Operation: doing, Stmt: all}
+	if after != "" {
+		q.Stmt, q.Args = rest, []any{string(after)}
+	}
+	var id string
+	return scan(ctx, s, q, limit, []any{&id}, func() (ID, error) { return ID(id), nil }, func(id ID) bool { return id == after })
+}
+
+// scan lists at most limit rows, like session.List. The statement ends with a limit. It begins at the
+// token of the row behind which the list begins, so that no other row with the same token is skipped,
+// and isAfter recognizes that row.
+func scan[T any](ctx context.Context, s *Store, q session.Query, limit int, cells []any, row func() (T, error),
+	isAfter func(T) bool) ([]T, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	r := session.Query{Operation: doing, Stmt: all, Args: []any{limit + 1}}
-	if after != "" {
-		r.Stmt, r.Args = rest, []any{string(after), limit + 1}
+	q.Args = append(q.Args, limit+1)
+	all, err := session.List(ctx, s.session, q, cells, row)
+	// That row and those before it were returned by earlier calls.
+	if at := slices.IndexFunc(all, isAfter); at >= 0 {
+		all = all[at+1:]
 	}
-	var (
-		ids []ID
-		id  string
-	)
-	err := s.session.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&id) {
-			return false
-		}
-		ids = append(ids, ID(id))
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The given key and those before it were returned by earlier calls.
-	if at := slices.Index(ids, after); after != "" && at >= 0 {
-		ids = ids[at+1:]
-	}
-	return ids[:min(len(ids), limit)], nil
+	return all[:min(len(all), limit)], err
 }

@@ -15,7 +15,7 @@ import (
 var takesStatements = map[string][]int{
 	"Query": {0}, "Bind": {0}, // the driver's, of sessions and batches
 	"Append": {0}, "Write": {2}, "WriteStamped": {2}, "DecideOne": {2}, "Define": {1}, "ReadTexts": {1},
-	"scan": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
+	"scanIDs": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
 }
 
 // holdStatements are the struct fields that hold statements.

@@ -2,9 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"slices"
-
-	"github.com/gocql/gocql"
 
 	"carrel/cassandra/session"
 	"carrel/library"
@@ -32,15 +29,13 @@ func (s texts) ReadTexts(ctx context.Context, ids []note.TextID) ([]note.Text, e
 		return texts, nil
 	}
 	err := session.ForEach(ctx, len(ids), session.Width, func(ctx context.Context, i int) error {
+		var row textRow
 		q := session.Query{Operation: "read a text", Stmt: selectText, Args: []any{ids[i][:]}}
-		return s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-			var row textRow
-			if !iter.Scan(&row.item, &row.kind, &row.key, &row.body) {
-				return false
-			}
+		found, err := s.session.ReadRow(ctx, q, &row.item, &row.kind, &row.key, &row.body)
+		if found {
 			texts[i] = row.text(ids[i])
-			return true
-		})
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -70,39 +65,17 @@ func (s texts) DropTexts(ctx context.Context, ids []note.TextID) error {
 
 // ScanTexts implements page.Store, in order of the ids' tokens.
 func (s texts) ScanTexts(ctx context.Context, after note.TextID, limit int) ([]note.Text, error) {
-	const doing = "list texts"
-	if limit <= 0 {
-		return nil, nil
-	}
-	q := session.Query{Operation: doing, Stmt: scanTexts, Args: []any{limit + 1}}
+	q := session.Query{Operation: "list texts", Stmt: scanTexts}
 	if after != (note.TextID{}) {
-		q.Stmt, q.Args = scanTextsAfter, []any{after[:], limit + 1}
+		q.Stmt, q.Args = scanTextsAfter, []any{after[:]}
 	}
 	var (
-		texts     []note.Text
-		malformed bool
+		row textRow
+		key []byte
 	)
-	err := s.session.Read(ctx, q, func(iter *gocql.Iter) bool {
-		var row textRow
-		var key []byte
-		if !iter.Scan(&key, &row.item, &row.kind, &row.key) {
-			return false
-		}
+	return scan(ctx, s.Store, q, limit, []any{&key, &row.item, &row.kind, &row.key}, func() (note.Text, error) {
 		var id note.TextID
-		malformed = malformed || copy(id[:], key) != len(id)
-		texts = append(texts, row.text(id))
-		return true
-	})
-	if err == nil && malformed {
-		err = session.WrapError(doing, session.ErrMalformedCell)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// The slice starts at the token of the given id, so it returns that id too, and ids with the same
-	// token that were returned before it.
-	if at := slices.IndexFunc(texts, func(t note.Text) bool { return t.ID == after }); at >= 0 {
-		texts = texts[at+1:]
-	}
-	return texts[:min(len(texts), limit)], nil
+		err := fill(id[:], key)
+		return row.text(id), err
+	}, func(t note.Text) bool { return t.ID == after })
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gocql/gocql"
 )
 
 const (
@@ -52,8 +50,7 @@ func MakeKeyspace(ctx context.Context, o Options, progress func(string)) error {
 // replicas returns the replication of a keyspace; nil if there is none of that name.
 func (s *Session) replicas(ctx context.Context, keyspace string) (map[string]string, error) {
 	var current map[string]string
-	err := s.Read(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}},
-		func(iter *gocql.Iter) bool { return iter.Scan(&current) })
+	_, err := s.ReadRow(ctx, Query{Operation: "look for the keyspace", Stmt: selectReplicas, Args: []any{keyspace}}, &current)
 	return current, err
 }
 
@@ -133,16 +130,7 @@ func (s *Session) Define(ctx context.Context, stmt string) error {
 
 // ReadTexts runs a SELECT that returns one text a row.
 func (s *Session) ReadTexts(ctx context.Context, stmt string, args ...any) ([]string, error) {
-	var (
-		all  []string
-		text string
-	)
-	err := s.Read(ctx, Query{Operation: "look at the cluster", Stmt: stmt, Args: args}, func(iter *gocql.Iter) bool {
-		if !iter.Scan(&text) {
-			return false
-		}
-		all = append(all, text)
-		return true
-	})
-	return all, err
+	var text string
+	q := Query{Operation: "look at the cluster", Stmt: stmt, Args: args}
+	return List(ctx, s, q, []any{&text}, func() (string, error) { return text, nil })
 }

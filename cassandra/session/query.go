@@ -19,31 +19,54 @@ type Query struct {
 	from         []byte // the driver's state of the page to read; nil for the first one
 }
 
-// Read runs a SELECT and calls row until there are no more rows, or row returns false because it
-// has read none or needs no more. Each page is a separate request: it waits at the gate, is
-// observed, and is sent to a second node if the first is slow.
-func (s *Session) Read(ctx context.Context, r Query, row func(*gocql.Iter) bool) error {
+// Read runs a SELECT, scans each row into cells and calls see, until see returns an error. Each page is
+// a separate request: it waits at the gate, is observed, and is sent to a second node if the first is
+// slow.
+func (s *Session) Read(ctx context.Context, r Query, cells []any, see func() error) error {
 	for {
 		iter, err := s.fetch(ctx, r)
 		if err != nil {
 			return err
 		}
-		seen := 0
 		_, err = recoverPanic(func() (struct{}, error) {
-			for row(iter) {
-				seen++
+			for iter.Scan(cells...) {
+				if err := see(); err != nil {
+					return struct{}{}, err
+				}
 			}
 			return struct{}{}, nil
 		})
 		if err != nil {
 			return WrapError(r.Operation, err)
 		}
-		whole := seen == iter.NumRows()
 		r.from = iter.PageState()
-		if err := iter.Close(); err != nil || !whole || len(r.from) == 0 {
+		if err := iter.Close(); err != nil || len(r.from) == 0 {
 			return WrapError(r.Operation, err)
 		}
 	}
+}
+
+// ReadRow runs a SELECT of at most one row, and scans it into cells. It returns false if there is none.
+func (s *Session) ReadRow(ctx context.Context, r Query, cells ...any) (found bool, err error) {
+	err = s.Read(ctx, r, cells, func() error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// List runs a SELECT, scans each row into cells, and returns what row makes of them.
+func List[T any](ctx context.Context, s *Session, r Query, cells []any, row func() (T, error)) ([]T, error) {
+	var all []T
+	err := s.Read(ctx, r, cells, func() error {
+		one, err := row()
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // fetch reads the next page of a SELECT. It has its own copy of the Query, because an
@@ -86,15 +109,4 @@ func (s *Session) ReadOnce(ctx context.Context, r *Query) (iter *gocql.Iter, err
 		return sent{outcomeName(err), q.Attempts()}, WrapError(r.Operation, err)
 	})
 	return iter, err
-}
-
-// ScanRows runs a SELECT, scans each row into cells and calls see.
-func (s *Session) ScanRows(ctx context.Context, r Query, cells []any, see func()) error {
-	return s.Read(ctx, r, func(iter *gocql.Iter) bool {
-		if !iter.Scan(cells...) {
-			return false
-		}
-		see()
-		return true
-	})
 }
