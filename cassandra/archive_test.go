@@ -244,7 +244,7 @@ func TestPutRows_LateWriteChangesNothing(t *testing.T) {
 	if got, err := s.ReserveBlock(t.Context(), "host-1", 5); err != nil || got != 10 {
 		t.Fatalf("the next number is %d, %v", got, err)
 	}
-	values := append(headerValues(&header), writersValue(header.Writers, 7), unsettledValue(nil), unsettledTitlesMap(nil), string(header.ID))
+	values := append(headerValues(&header), writersValue(header.Writers, 7), unsettledValue(nil), unsettledTitlesValue(nil), string(header.ID))
 	late(restoreContent, append(values, baseOf(0))...)
 	late(restoreContent, append(values, baseOf(7))...)
 	late(holdContent, int64(7), string(header.ID), baseOf(7))

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gocql/gocql"
-
 	"carrel/cassandra/session"
 	"carrel/core/clock"
 	"carrel/core/commit"
@@ -149,7 +147,7 @@ func (p *restoring) add(r *archive.Row) error {
 		h := r.Content
 		p.partition(contentTable(), string(h.ID), true).header =
 			append(headerValues(h), writersValue(h.Writers, h.Seq), unsettledValue(h.Unsettled),
-				unsettledTitlesMap(h.UnsettledTitles), string(h.ID))
+				unsettledTitlesValue(h.UnsettledTitles), string(h.ID))
 	case r.Member != nil:
 		m := r.Member
 		p.partition(contentTable(), string(m.Content), false).others.Append(restoreMember,
@@ -370,24 +368,4 @@ func (w *restoreCreation) put(ctx context.Context, s *Store) error {
 		}
 	}
 	return notAlone("put a creation")
-}
-
-// writersValue returns a ring of writers as a value of the column.
-func writersValue(ws []commit.Writer, seq int64) map[int8]gocql.UUID {
-	ring := make(map[int8]gocql.UUID, len(ws))
-	for _, w := range ws {
-		if w.Seq > seq-commit.MaxWriters && w.Seq <= seq {
-			ring[slotOf(w.Seq)] = gocql.UUID(w.Entry)
-		}
-	}
-	return ring
-}
-
-// unsettledValue returns unsettled positions as a value of the column.
-func unsettledValue(us []library.Superseded) map[int64]int8 {
-	all := make(map[int64]int8, len(us))
-	for _, u := range us {
-		all[int64(u.Position)] = int8(u.Widest)
-	}
-	return all
 }

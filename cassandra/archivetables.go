@@ -251,8 +251,8 @@ func readContentRows() ([]any, rowReader) {
 		content := library.ContentID(id)
 		switch row.kind {
 		case kindHeader:
-			h := row.header(content)
-			r.Content = &h
+			r.Content = new(library.Header)
+			*r.Content, err = row.header(content)
 		case kindMember:
 			r.Member = &archive.MemberAt{Content: content, Member: row.member()}
 		case kindRequest:

@@ -1,8 +1,8 @@
 package cassandra
 
 import (
-	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/gocql/gocql"
@@ -15,167 +15,77 @@ import (
 	"carrel/principal"
 )
 
-// The driver would decode some cells by reflection, row by row. This file decodes them from their
-// wire format (native protocol v4, section 6): a collection is a count in 4 bytes, followed by its
-// elements, each preceded by its length in 4 bytes.
-
-// cutPart splits a length-prefixed element off data.
-func cutPart(data []byte) (part, rest []byte, err error) {
-	if len(data) < 4 {
-		return nil, nil, session.ErrMalformedCell
+// unsettledOf returns superseded positions from map<bigint, tinyint>: position -> widest visibility.
+func unsettledOf(cell map[int64]int8) []library.Superseded {
+	var us []library.Superseded
+	for _, at := range slices.Sorted(maps.Keys(cell)) {
+		us = append(us, library.Superseded{Position: clock.Instant(at), Widest: principal.Visibility(cell[at])})
 	}
-	n := int(int32(binary.BigEndian.Uint32(data)))
-	if n < 0 || len(data)-4 < n {
-		return nil, nil, session.ErrMalformedCell
-	}
-	return data[4 : 4+n], data[4+n:], nil
+	return us
 }
 
-// cutPair splits a key and a value of these lengths off data.
-func cutPair(data []byte, keyLen, valueLen int) (key, value, rest []byte, err error) {
-	if key, data, err = cutPart(data); err != nil {
-		return nil, nil, nil, err
+// unsettledValue is the reverse of unsettledOf.
+func unsettledValue(us []library.Superseded) map[int64]int8 {
+	cell := make(map[int64]int8, len(us))
+	for _, u := range us {
+		cell[int64(u.Position)] = int8(u.Widest)
 	}
-	if value, data, err = cutPart(data); err != nil {
-		return nil, nil, nil, err
-	}
-	if len(key) != keyLen || len(value) != valueLen {
-		return nil, nil, nil, session.ErrMalformedCell
-	}
-	return key, value, data, nil
+	return cell
 }
 
-// countOf splits the number of elements off data.
-func countOf(data []byte) (n int, rest []byte, err error) {
-	if len(data) < 4 {
-		return 0, nil, session.ErrMalformedCell
-	}
-	return int(int32(binary.BigEndian.Uint32(data))), data[4:], nil
-}
-
-// unsettledCell is map<bigint, tinyint>: position -> widest visibility.
-type unsettledCell []library.Superseded
-
-// UnmarshalCQL implements the driver's Unmarshaler.
-func (u *unsettledCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
-	*u = nil
-	err := eachSuperseded(data, func(at clock.Instant, widest principal.Visibility, rest []byte) bool {
-		*u = append(*u, library.Superseded{Position: at, Widest: widest})
-		return len(rest) == 0
-	})
-	slices.SortFunc(*u, func(a, b library.Superseded) int { return cmp.Compare(a.Position, b.Position) })
-	return err
-}
-
-// eachSuperseded calls see with the elements of a map from instants to values that begin with a visibility, and with the
-// rest of the value. see returns false for a malformed one.
-func eachSuperseded(data []byte, see func(at clock.Instant, widest principal.Visibility, rest []byte) bool) error {
-	if len(data) == 0 {
-		return nil
-	}
-	n, data, err := countOf(data)
-	if err != nil {
-		return err
-	}
-	for range n {
-		var key, value []byte
-		if key, data, err = cutPart(data); err != nil {
-			return err
+// unsettledTitlesOf returns superseded titles from map<bigint, blob>: mts -> widest visibility and key of
+// the title, which is not empty.
+func unsettledTitlesOf(cell map[int64][]byte) ([]library.SupersededTitle, error) {
+	var us []library.SupersededTitle
+	for _, at := range slices.Sorted(maps.Keys(cell)) {
+		title := cell[at]
+		if len(title) < 2 {
+			return nil, session.ErrMalformedCell
 		}
-		if value, data, err = cutPart(data); err != nil {
-			return err
-		}
-		if len(key) != 8 || len(value) == 0 ||
-			!see(clock.Instant(binary.BigEndian.Uint64(key)), principal.Visibility(value[0]), value[1:]) {
-			return session.ErrMalformedCell
-		}
+		us = append(us, library.SupersededTitle{At: clock.Instant(at), Widest: principal.Visibility(title[0]), Title: collation.Key(title[1:])})
 	}
-	return nil
+	return us, nil
 }
 
-// unsettledTitlesCell is map<bigint, blob>: mts -> widest visibility and key of a superseded title.
-type unsettledTitlesCell []library.SupersededTitle
-
-// UnmarshalCQL implements the driver's Unmarshaler.
-func (u *unsettledTitlesCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
-	*u = nil
-	err := eachSuperseded(data, func(at clock.Instant, widest principal.Visibility, title []byte) bool {
-		*u = append(*u, library.SupersededTitle{At: at, Widest: widest, Title: collation.Key(title)})
-		return len(title) > 0
-	})
-	slices.SortFunc(*u, func(a, b library.SupersededTitle) int { return cmp.Compare(a.At, b.At) })
-	return err
-}
-
-// unsettledTitlesMap returns the value of the column unsettled_titles.
-func unsettledTitlesMap(list []library.SupersededTitle) map[int64][]byte {
-	m := make(map[int64][]byte, len(list))
-	for _, u := range list {
-		m[int64(u.At)] = append([]byte{byte(u.Widest)}, u.Title...)
+// unsettledTitlesValue is the reverse of unsettledTitlesOf.
+func unsettledTitlesValue(us []library.SupersededTitle) map[int64][]byte {
+	cell := make(map[int64][]byte, len(us))
+	for _, u := range us {
+		cell[int64(u.At)] = append([]byte{byte(u.Widest)}, u.Title...)
 	}
-	return m
+	return cell
 }
 
-// unsettledMap returns the value of the column unsettled: the positions of a header and one more.
-func unsettledMap(list []library.Superseded, one library.Superseded) map[int64]int8 {
-	m := make(map[int64]int8, len(list)+1)
-	for _, u := range list {
-		m[int64(u.Position)] = int8(u.Widest)
-	}
-	m[int64(one.Position)] = int8(one.Widest)
-	return m
-}
-
-// writersCell is map<tinyint, uuid>: slot -> entry. Every compare-and-set writes the slot of its
-// seq, so a slot holds the entry of the latest seq that maps to it, and no slot ever needs to be
-// removed.
-type writersCell struct {
-	entries [commit.MaxWriters]commit.EntryID
-	used    [commit.MaxWriters]bool
-}
-
-// slotOf returns the slot of a seq.
+// slotOf returns the slot of a seq in map<tinyint, uuid>: slot -> entry. Every compare-and-set writes the
+// slot of its seq, so a slot holds the entry of the latest seq that maps to it, and no slot ever needs to
+// be removed.
 func slotOf(seq int64) int8 { return int8(seq % commit.MaxWriters) }
 
-// UnmarshalCQL implements the driver's Unmarshaler.
-func (w *writersCell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
-	*w = writersCell{}
-	if len(data) == 0 {
-		return nil
-	}
-	n, data, err := countOf(data)
-	if err != nil {
-		return err
-	}
-	for range n {
-		var key, value []byte
-		if key, value, data, err = cutPair(data, 1, 16); err != nil {
-			return err
-		}
-		if key[0] >= commit.MaxWriters {
-			return session.ErrMalformedCell
-		}
-		copy(w.entries[key[0]][:], value)
-		w.used[key[0]] = true
-	}
-	return nil
-}
-
-// upTo returns the writers of the last states up to seq.
-func (w *writersCell) upTo(seq int64) []commit.Writer {
+// writersOf returns the writers of the last states up to seq.
+func writersOf(cell map[int8]gocql.UUID, seq int64) []commit.Writer {
 	var ws []commit.Writer
 	for n := max(1, seq-commit.MaxWriters+1); n <= seq; n++ {
-		if slot := slotOf(n); w.used[slot] {
-			if ws == nil {
-				ws = make([]commit.Writer, 0, seq-n+1)
-			}
-			ws = append(ws, commit.Writer{Seq: n, Entry: w.entries[slot]})
+		if entry, used := cell[slotOf(n)]; used {
+			ws = append(ws, commit.Writer{Seq: n, Entry: commit.EntryID(entry)})
 		}
 	}
 	return ws
 }
 
-// rowKeys is list<tuple<tinyint, text>>: the rows of a partition to read.
+// writersValue is the reverse of writersOf.
+func writersValue(ws []commit.Writer, seq int64) map[int8]gocql.UUID {
+	cell := make(map[int8]gocql.UUID, len(ws))
+	for _, w := range ws {
+		if w.Seq > seq-commit.MaxWriters && w.Seq <= seq {
+			cell[slotOf(w.Seq)] = gocql.UUID(w.Entry)
+		}
+	}
+	return cell
+}
+
+// rowKeys is list<tuple<tinyint, text>>: the rows of a partition to read. A page encodes it twenty times,
+// and the driver would do that by reflection. In the wire format (native protocol v4, section 6) a list is
+// a count in 4 bytes, followed by its elements, each preceded by its length in 4 bytes.
 type rowKeys []rowKey
 
 type rowKey struct {

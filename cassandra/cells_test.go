@@ -13,15 +13,12 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/library"
 	"carrel/principal"
 )
 
 // typeOf returns the type of a column that is read and written without the driver's own code.
 func typeOf(t gocql.Type) gocql.NativeType { return gocql.NewNativeType(4, t, "") }
-
-func mapOf(key, elem gocql.Type) gocql.TypeInfo {
-	return gocql.CollectionType{NativeType: typeOf(gocql.TypeMap), Key: typeOf(key), Elem: typeOf(elem)}
-}
 
 // marshalled returns a value as the driver itself would send it.
 func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
@@ -33,43 +30,16 @@ func marshalled(t *testing.T, info gocql.TypeInfo, v any) []byte {
 	return data
 }
 
-func TestUnsettledCell_IsDecodedInOrder(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		data []byte
-		want unsettledCell
-	}{
-		{"null", nil, nil},
-		{"empty", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{}), nil},
-		{"one", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{7: 3}), unsettledCell{{Position: 7, Widest: 3}}},
-		{"several, ascending", marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeTinyInt), map[int64]int8{7: 3, -1: 1, 5: 2}),
-			unsettledCell{{Position: -1, Widest: 1}, {Position: 5, Widest: 2}, {Position: 7, Widest: 3}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := unsettledCell{{Position: 99}}
-			if err := got.UnmarshalCQL(nil, c.data); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-			brokenCells(t, c.data, func(data []byte) error { return new(unsettledCell).UnmarshalCQL(nil, data) })
-		})
-	}
-}
-
-// brokenCells truncates the wire format of a cell at every byte, and checks that reading the rest
-// returns an error and does not panic.
-func brokenCells(t *testing.T, data []byte, read func([]byte) error) {
-	t.Helper()
-	for n := 1; n < len(data); n++ {
-		if err := read(data[:n]); !errors.Is(err, session.ErrMalformedCell) {
-			t.Errorf("%d of %d bytes: %v", n, len(data), err)
+func TestUnsettled_IsReadInOrder(t *testing.T) {
+	want := []library.Superseded{{Position: -1, Widest: 1}, {Position: 5, Widest: 2}, {Position: 7, Widest: 3}}
+	for n := range len(want) + 1 {
+		if got := unsettledOf(unsettledValue(want[:n])); !slices.Equal(got, want[:n]) {
+			t.Errorf("%v, want %v", got, want[:n])
 		}
 	}
 }
 
-func TestWritersCell_ReturnsTheLatestWriters(t *testing.T) {
+func TestWriters_ReturnsTheLatestWriters(t *testing.T) {
 	entry := func(n int64) commit.EntryID { return commit.EntryID{byte(n), 15: 9} }
 	for _, c := range []struct {
 		name        string
@@ -84,24 +54,14 @@ func TestWritersCell_ReturnsTheLatestWriters(t *testing.T) {
 			for n := int64(1); n <= c.seq; n++ {
 				slots[slotOf(n)] = gocql.UUID(entry(n))
 			}
-			data := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), slots)
-			var cell writersCell
-			if err := cell.UnmarshalCQL(nil, data); err != nil {
-				t.Fatal(err)
-			}
 			var want []commit.Writer
 			for n := c.first; n <= c.last; n++ {
 				want = append(want, commit.Writer{Seq: n, Entry: entry(n)})
 			}
-			if diff := cmp.Diff(want, cell.upTo(c.seq)); diff != "" {
+			if diff := cmp.Diff(want, writersOf(slots, c.seq)); diff != "" {
 				t.Error(diff)
 			}
-			brokenCells(t, data, func(data []byte) error { return new(writersCell).UnmarshalCQL(nil, data) })
 		})
-	}
-	beyond := marshalled(t, mapOf(gocql.TypeTinyInt, gocql.TypeUUID), map[int8]gocql.UUID{commit.MaxWriters: {}})
-	if err := new(writersCell).UnmarshalCQL(nil, beyond); !errors.Is(err, session.ErrMalformedCell) {
-		t.Errorf("a slot that does not exist: %v", err)
 	}
 }
 
@@ -160,19 +120,15 @@ func TestCommit_BaseThatDoesNotMatchIsRefused(t *testing.T) {
 	}
 }
 
-// TestUnsettledTitlesCell_IsDecodedInOrder: a title has a visibility and a key, which is not empty.
-func TestUnsettledTitlesCell_IsDecodedInOrder(t *testing.T) {
-	of := func(m map[int64][]byte) []byte { return marshalled(t, mapOf(gocql.TypeBigInt, gocql.TypeBlob), m) }
-	want := unsettledTitlesCell{{At: -1, Title: "t", Widest: 1}, {At: 5, Title: "\xff\x01", Widest: 3}}
-	data := of(unsettledTitlesMap(want))
-	got := unsettledTitlesCell{{At: 99}}
-	if err := got.UnmarshalCQL(nil, data); err != nil || !slices.Equal(got, want) {
+// TestUnsettledTitles_IsReadInOrder: a title has a visibility and a key, which is not empty.
+func TestUnsettledTitles_IsReadInOrder(t *testing.T) {
+	want := []library.SupersededTitle{{At: -1, Title: "t", Widest: 1}, {At: 5, Title: "\xff\x01", Widest: 3}}
+	if got, err := unsettledTitlesOf(unsettledTitlesValue(want)); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	brokenCells(t, data, func(data []byte) error { return new(unsettledTitlesCell).UnmarshalCQL(nil, data) })
 	for _, malformed := range [][]byte{{}, {1}} {
-		if err := got.UnmarshalCQL(nil, of(map[int64][]byte{1: malformed})); err == nil {
-			t.Errorf("a title %v is accepted", malformed)
+		if _, err := unsettledTitlesOf(map[int64][]byte{1: malformed}); !errors.Is(err, session.ErrMalformedCell) {
+			t.Errorf("a title %v: %v", malformed, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -27,9 +28,9 @@ type contentRow struct {
 	expiresAt, mseq, loggedInUntil, publicUntil, since      int64
 	removedFrom                                             int8
 	movedAt                                                 int64
-	unsettled                                               unsettledCell
-	unsettledTitles                                         unsettledTitlesCell
-	writers                                                 writersCell
+	unsettled                                               map[int64]int8
+	unsettledTitles                                         map[int64][]byte
+	writers                                                 map[int8]gocql.UUID
 	requestCells
 }
 
@@ -69,7 +70,8 @@ const (
 )
 
 // header returns the header of an item from the row.
-func (r *contentRow) header(id library.ContentID) library.Header {
+func (r *contentRow) header(id library.ContentID) (library.Header, error) {
+	titles, err := unsettledTitlesOf(r.unsettledTitles)
 	h := library.Header{
 		Content: library.Content{
 			ID: id, Kind: library.ContentKind(r.itemKind), Title: r.title, Visibility: principal.Visibility(r.visibility),
@@ -78,7 +80,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		},
 		State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
 		Position: clock.Instant(r.position), FormerTitle: r.formerTitle, Widest: principal.Visibility(r.widest),
-		Unsettled: r.unsettled, UnsettledTitles: r.unsettledTitles, Writers: r.writers.upTo(r.seq),
+		Unsettled: unsettledOf(r.unsettled), UnsettledTitles: titles, Writers: writersOf(r.writers, r.seq),
 		MovesSince: clock.Instant(r.movesSince), Moves: r.moves, MovedAt: clock.Instant(r.movedAt), Managers: r.managers, Members: r.members,
 		LoggedInUntil: clock.Instant(r.loggedInUntil), PublicUntil: clock.Instant(r.publicUntil),
 	}
@@ -97,7 +99,7 @@ func (r *contentRow) header(id library.ContentID) library.Header {
 		expiry := clock.Instant(r.expiresAt)
 		h.ExpiresAt = &expiry
 	}
-	return h
+	return h, err
 }
 
 // member returns the row as that of a member.
@@ -130,7 +132,7 @@ func (s contents) readContent(ctx context.Context, doing string, id library.Cont
 	return s.eachContentRow(ctx, r, func(row *contentRow) (err error) {
 		switch row.kind {
 		case kindHeader:
-			rows.Header = row.header(id)
+			rows.Header, err = row.header(id)
 		case kindMember:
 			putMemberRow(rows.Members, row.member())
 		case kindRequest:
@@ -158,16 +160,16 @@ func (s contents) MembersPage(ctx context.Context, id library.ContentID, after p
 	rows := new(library.ContentRows)
 	r := session.Query{Operation: "read members", Stmt: selectMembersPage, Serial: serial,
 		Args: []any{string(id), string(after), max(limit, 0) + 1}}
-	err := s.eachContentRow(ctx, r, func(row *contentRow) error {
+	err := s.eachContentRow(ctx, r, func(row *contentRow) (err error) {
 		switch {
 		case row.kind == kindHeader:
-			rows.Header = row.header(id)
+			rows.Header, err = row.header(id)
 		case len(rows.Members) < limit:
 			// The limit of the statement counts the header, which every partition has. If it were
 			// missing, the last member would be dropped here.
 			rows.Members = append(rows.Members, row.member())
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -203,10 +205,10 @@ func (s contents) Commit(ctx context.Context, c *library.ContentCommit) (commit.
 	var ch session.Batch
 	stmt, args := updateContent, append(headerValues(&c.Header), slotOf(c.Header.Seq), gocql.UUID(c.Writer))
 	if c.Supersede != nil {
-		stmt, args = moveContent, append(args, unsettledMap(c.Header.Unsettled, *c.Supersede))
+		stmt, args = moveContent, append(args, unsettledValue(append(slices.Clip(c.Header.Unsettled), *c.Supersede)))
 	}
 	if c.SupersedeTitle != nil {
-		titles := unsettledTitlesMap(library.WithSupersededTitle(c.Header.UnsettledTitles, *c.SupersedeTitle))
+		titles := unsettledTitlesValue(library.WithSupersededTitle(c.Header.UnsettledTitles, *c.SupersedeTitle))
 		if stmt, args = renameContent, append(args, titles); c.Supersede != nil {
 			stmt = moveRenamed
 		}

@@ -21,7 +21,7 @@ type principalRow struct {
 	state, visibility, role   int8
 	managers, members         int
 	displayName, email        string
-	writers                   writersCell
+	writers                   map[int8]gocql.UUID
 	requestCells
 }
 
@@ -47,7 +47,7 @@ func (r *principalRow) header(id principal.ID) principal.Header {
 	return principal.Header{
 		ID: id, DisplayName: r.displayName, Visibility: principal.Visibility(r.visibility), Email: r.email,
 		CreatedAt: clock.Instant(r.createdAt), State: commit.State(r.state), Seq: r.seq, MTS: clock.Instant(r.mts),
-		Writers: r.writers.upTo(r.seq), Managers: r.managers, Members: r.members,
+		Writers: writersOf(r.writers, r.seq), Managers: r.managers, Members: r.members,
 	}
 }
 

@@ -55,7 +55,9 @@ func (s contents) readShown(ctx context.Context, id library.ContentID, members [
 	for cells := row.shownCells(); iter.Scan(cells...); {
 		switch row.kind {
 		case kindHeader:
-			rows.Header = row.header(id)
+			if rows.Header, err = row.header(id); err != nil {
+				return nil, session.WrapError(r.Operation, err)
+			}
 		case kindMember:
 			putMemberRow(rows.Members, row.member())
 		}
