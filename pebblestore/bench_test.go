@@ -63,7 +63,7 @@ func (s *benchStore) fill(owner principal.ID, items int) []library.Header {
 				h.Writers = []commit.Writer{{Seq: 1, Entry: commit.EntryID{1}}}
 				b.set(appendHeaderKey(nil, tableContent, string(h.ID)), appendHeader(nil, &h))
 				m := library.Member{Principal: owner, Role: library.Manages, Seq: 1}
-				b.set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendMember(nil, byte(m.Role), false, 1))
+				b.set(appendMemberKey(nil, tableContent, string(h.ID), owner), appendContentMember(nil, &m))
 				s.derive(b, &library.IndexUpdate{Header: &h, All: true}, &h, []library.Member{m})
 				if len(hs) < 2000 {
 					hs = append(hs, h)
