@@ -77,12 +77,12 @@ func leaseOf(r Row) (*Lease, error) {
 		l.Writers = append(l.Writers, w)
 	}
 	for n := in.Uint(); n > 0 && in.OK(); n-- {
-		l.Documents = append(l.Documents, readDocument(in))
+		l.Documents = append(l.Documents, readDocument(&in))
 	}
 	if flags&hasRequest != 0 {
 		l.Request = in.Request()
 	}
-	if !in.OK() || in.More() || l.State < Pending || l.State > Refused || int64(len(l.Writers)) > l.Seq {
+	if !in.End() || l.State < Pending || l.State > Refused || int64(len(l.Writers)) > l.Seq {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	return l, nil

@@ -292,14 +292,13 @@ func (w *writer) flag(set bool) {
 }
 
 // reader decodes the fields of a row. end returns an error if any of them could not be decoded.
-type reader struct {
-	*commit.Reader
-	bad bool
-}
+type reader struct{ commit.Reader }
 
 func readRow(b []byte) *reader {
-	r := &reader{Reader: commit.NewReader(b)}
-	r.bad = r.Byte() != rowVersion
+	r := &reader{commit.NewReader(b)}
+	if r.Byte() != rowVersion {
+		r.Fail()
+	}
 	return r
 }
 
@@ -307,7 +306,7 @@ func (r *reader) ints(ns ...*int) {
 	for _, n := range ns {
 		v := r.Int()
 		if v < None || v > math.MaxInt32 {
-			r.bad = true
+			r.Fail()
 			v = 0
 		}
 		*n = int(v)
@@ -316,7 +315,9 @@ func (r *reader) ints(ns ...*int) {
 
 func (r *reader) flag() bool {
 	b := r.Byte()
-	r.bad = r.bad || b > 1
+	if b > 1 {
+		r.Fail()
+	}
 	return b == 1
 }
 
@@ -343,14 +344,12 @@ func (r *reader) body() (t text) {
 }
 
 func (r *reader) textID() (id TextID) {
-	for i := range id {
-		id[i] = r.Byte()
-	}
+	r.Fill(id[:])
 	return id
 }
 
 func (r *reader) end() error {
-	if r.bad || !r.OK() || r.More() {
+	if !r.End() {
 		return errRow
 	}
 	return nil

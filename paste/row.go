@@ -81,7 +81,7 @@ func pasteOf(r Row) (*Paste, error) {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	p := &Paste{ID: r.ID, Seq: r.Seq}
-	flags := p.readHead(in)
+	flags := p.readHead(&in)
 	p.IsPrivate, p.BornPublic = flags&isPrivate != 0, flags&bornPublic != 0
 	p.ModifiedAt = clock.Instant(in.Int())
 	p.Version = int(in.Uint())
@@ -107,7 +107,7 @@ func pasteOf(r Row) (*Paste, error) {
 	if flags&hasRequest != 0 {
 		p.Request = in.Request()
 	}
-	if !in.OK() || in.More() || p.State < commit.Live || p.State > commit.Deleted || int64(len(p.Writers)) > p.Seq {
+	if !in.End() || p.State < commit.Live || p.State > commit.Deleted || int64(len(p.Writers)) > p.Seq {
 		return nil, fmt.Errorf("%s: %w", r.ID, errRow)
 	}
 	return p, nil
@@ -131,7 +131,7 @@ func (r Row) CreatedAt() clock.Instant {
 		return 0
 	}
 	var p Paste
-	p.readHead(in)
+	p.readHead(&in)
 	return p.CreatedAt
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"carrel/core/claim"
 	"carrel/core/clock"
+	"carrel/core/commit"
 )
 
 // claims implements claim.Store.
@@ -85,15 +86,15 @@ func appendClaimKey(b []byte, k claim.Key) []byte {
 
 // appendClaim appends the row of a claim, without its key.
 func appendClaim(b []byte, c *claim.Claim) []byte {
-	b = append(appendText(append(b, rowVersion), c.Record), c.Token[:]...)
+	b = append(commit.AppendText(append(b, rowVersion), c.Record), c.Token[:]...)
 	return binary.AppendVarint(b, int64(c.Until))
 }
 
 // decodeClaim reads the row of a claim.
 func decodeClaim(k claim.Key, value []byte) (claim.Claim, error) {
 	d := decode(value)
-	c := claim.Claim{Key: k, Record: d.text()}
-	copy(c.Token[:], d.raw(len(c.Token)))
-	c.Until = clock.Instant(d.int())
+	c := claim.Claim{Key: k, Record: d.Text()}
+	copy(c.Token[:], d.Raw(len(c.Token)))
+	c.Until = clock.Instant(d.Int())
 	return c, d.end()
 }

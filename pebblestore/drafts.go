@@ -103,7 +103,7 @@ func appendDraft(b []byte, d *note.DraftRow) []byte {
 func decodeDraft(user principal.ID, name string, value []byte) (note.DraftRow, error) {
 	r := decode(value)
 	d := note.DraftRow{User: user, Name: name}
-	copy(d.Token[:], r.raw(len(d.Token)))
-	d.Value = []byte(r.rest())
+	copy(d.Token[:], r.Raw(len(d.Token)))
+	d.Value = []byte(r.Rest())
 	return d, r.end()
 }

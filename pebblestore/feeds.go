@@ -144,7 +144,7 @@ func appendFeedEntry(b []byte, mts, until clock.Instant) []byte {
 // decodeFeedEntry reads the row of an entry of a feed.
 func decodeFeedEntry(value []byte) (mts, until clock.Instant, err error) {
 	d := decode(value)
-	mts, until = clock.Instant(d.int()), clock.Instant(d.int())
+	mts, until = clock.Instant(d.Int()), clock.Instant(d.Int())
 	return mts, until, d.end()
 }
 
@@ -156,7 +156,7 @@ func appendBucketRow(b []byte, shards int) []byte {
 // decodeBucket reads the row of a day of a feed.
 func decodeBucket(value []byte) (shards int, err error) {
 	d := decode(value)
-	shards = int(d.uint())
+	shards = int(d.Uint())
 	if err := d.end(); err != nil {
 		return 0, err
 	}

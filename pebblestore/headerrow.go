@@ -72,13 +72,13 @@ func appendHeader(b []byte, h *library.Header) []byte {
 // appendTexts appends the creator of an item, its title, the optional parts, and the superseded titles. has contains the
 // bits of those that are present.
 func appendTexts(b []byte, h *library.Header, has byte) []byte {
-	b = appendText(b, string(h.Creator))
-	b = appendText(b, h.Title)
+	b = commit.AppendText(b, string(h.Creator))
+	b = commit.AppendText(b, h.Title)
 	if h.Description != nil {
-		b = appendText(b, *h.Description)
+		b = commit.AppendText(b, *h.Description)
 	}
 	if h.Link != nil {
-		b = appendText(b, *h.Link)
+		b = commit.AppendText(b, *h.Link)
 	}
 	if h.ExpiresAt != nil {
 		b = binary.AppendVarint(b, int64(*h.ExpiresAt))
@@ -91,16 +91,16 @@ func appendTexts(b []byte, h *library.Header, has byte) []byte {
 		b = binary.AppendVarint(b, int64(h.MovedAt))
 	}
 	if h.CanonicalURL != "" {
-		b = appendText(b, h.CanonicalURL)
+		b = commit.AppendText(b, h.CanonicalURL)
 	}
 	if len(h.Page) > 0 {
-		b = appendText(b, string(h.Page))
+		b = commit.AppendText(b, string(h.Page))
 	}
 	if has&hasTitles != 0 {
-		b = appendText(b, h.FormerTitle)
+		b = commit.AppendText(b, h.FormerTitle)
 		b = binary.AppendUvarint(b, uint64(len(h.UnsettledTitles)))
 		for _, u := range h.UnsettledTitles {
-			b = appendText(append(binary.AppendVarint(b, int64(u.At)), byte(u.Widest)), string(u.Title))
+			b = commit.AppendText(append(binary.AppendVarint(b, int64(u.At)), byte(u.Widest)), string(u.Title))
 		}
 	}
 	return b
@@ -124,12 +124,12 @@ func decodeHeader(id library.ContentID, value []byte, h *library.Header) error {
 // decodeShown reads the fields of a header that readers need, and only validates the rest. It
 // stores optional parts in o.
 func decodeShown(id library.ContentID, value string, h *library.Header, o *optional) error {
-	d := decodeText(value)
+	d := decode(value)
 	d.header(id, h, o)
 	h.UnsettledTitles = nil
-	for n := d.count(unsettledBytes); n > 0; n-- {
-		d.int()
-		d.byte()
+	for n := d.Count(unsettledBytes); n > 0; n-- {
+		d.Int()
+		d.Byte()
 	}
 	d.skipWriters()
 	return d.end()
@@ -139,57 +139,57 @@ func decodeShown(id library.ContentID, value string, h *library.Header, o *optio
 // them if o is nil.
 func (d *decoder) header(id library.ContentID, h *library.Header, o *optional) {
 	h.ID = id
-	h.Seq = int64(d.uint())
-	h.State = commit.State(d.byte())
-	h.Kind = library.ContentKind(d.byte())
-	h.Visibility = principal.Visibility(d.byte())
-	h.Widest = principal.Visibility(d.byte())
-	has := d.byte()
-	h.MTS = clock.Instant(d.int())
-	h.Position = clock.Instant(d.int())
-	h.CreatedAt = clock.Instant(d.int())
-	h.LastModified = clock.Instant(d.int())
-	h.Version = int(d.int())
-	h.MovesSince = clock.Instant(d.int())
-	h.Moves = int(d.int())
-	h.Managers = int(d.int())
-	h.Members = int(d.int())
-	h.Creator = principal.ID(d.text())
-	h.Title = d.text()
+	h.Seq = int64(d.Uint())
+	h.State = commit.State(d.Byte())
+	h.Kind = library.ContentKind(d.Byte())
+	h.Visibility = principal.Visibility(d.Byte())
+	h.Widest = principal.Visibility(d.Byte())
+	has := d.Byte()
+	h.MTS = clock.Instant(d.Int())
+	h.Position = clock.Instant(d.Int())
+	h.CreatedAt = clock.Instant(d.Int())
+	h.LastModified = clock.Instant(d.Int())
+	h.Version = int(d.Int())
+	h.MovesSince = clock.Instant(d.Int())
+	h.Moves = int(d.Int())
+	h.Managers = int(d.Int())
+	h.Members = int(d.Int())
+	h.Creator = principal.ID(d.Text())
+	h.Title = d.Text()
 	if has&(hasDescription|hasLink|hasExpiry) != 0 {
 		if o == nil {
 			o = new(optional)
 		}
 		if has&hasDescription != 0 {
-			o.description = d.text()
+			o.description = d.Text()
 			h.Description = &o.description
 		}
 		if has&hasLink != 0 {
-			o.link = d.text()
+			o.link = d.Text()
 			h.Link = &o.link
 		}
 		if has&hasExpiry != 0 {
-			o.expiry = clock.Instant(d.int())
+			o.expiry = clock.Instant(d.Int())
 			h.ExpiresAt = &o.expiry
 		}
 	}
 	if has&hasUntil != 0 {
-		h.LoggedInUntil, h.PublicUntil = clock.Instant(d.int()), clock.Instant(d.int())
+		h.LoggedInUntil, h.PublicUntil = clock.Instant(d.Int()), clock.Instant(d.Int())
 	}
 	if has&hasMoved != 0 {
-		h.MovedAt = clock.Instant(d.int())
+		h.MovedAt = clock.Instant(d.Int())
 	}
 	if has&hasURL != 0 {
-		h.CanonicalURL = d.text()
+		h.CanonicalURL = d.Text()
 	}
 	if has&hasPage != 0 {
-		h.Page = []byte(d.text())
+		h.Page = []byte(d.Text())
 	}
 	if has&hasTitles != 0 {
-		h.FormerTitle = d.text()
-		for n := d.count(unsettledTitleBytes); n > 0; n-- {
+		h.FormerTitle = d.Text()
+		for n := d.Count(unsettledTitleBytes); n > 0; n-- {
 			h.UnsettledTitles = append(h.UnsettledTitles, library.SupersededTitle{
-				At: clock.Instant(d.int()), Widest: principal.Visibility(d.byte()), Title: collation.Key(d.text()),
+				At: clock.Instant(d.Int()), Widest: principal.Visibility(d.Byte()), Title: collation.Key(d.Text()),
 			})
 		}
 	}
@@ -202,14 +202,14 @@ const (
 )
 
 func (d *decoder) unsettled() []library.Superseded {
-	n := d.count(unsettledBytes)
+	n := d.Count(unsettledBytes)
 	if n == 0 {
 		return nil
 	}
 	us := make([]library.Superseded, n)
 	for i := range us {
-		us[i].Position = clock.Instant(d.int())
-		us[i].Widest = principal.Visibility(d.byte())
+		us[i].Position = clock.Instant(d.Int())
+		us[i].Widest = principal.Visibility(d.Byte())
 	}
 	return us
 }

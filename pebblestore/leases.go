@@ -78,7 +78,7 @@ func appendLease(b []byte, r *lease.Row) []byte {
 // decodeLease reads the row of a lease.
 func decodeLease(id lease.ID, value []byte) (lease.Row, error) {
 	d := decode(value)
-	r := lease.Row{ID: id, Seq: d.int()}
-	r.Data = []byte(d.rest())
+	r := lease.Row{ID: id, Seq: d.Int()}
+	r.Data = []byte(d.Rest())
 	return r, d.end()
 }

@@ -253,7 +253,7 @@ func appendPointer(b []byte, created clock.Instant) []byte {
 // decodePointer reads the time of creation in a pointer.
 func decodePointer(value []byte) (clock.Instant, error) {
 	d := decode(value)
-	created := clock.Instant(d.int())
+	created := clock.Instant(d.Int())
 	return created, d.end()
 }
 

@@ -62,7 +62,7 @@ func appendRebuild(b []byte, asOf clock.Instant, note []byte) []byte {
 // decodeRebuild reads the note of a rebuild.
 func decodeRebuild(value []byte) (asOf clock.Instant, note []byte, err error) {
 	d := decode(value)
-	asOf = clock.Instant(d.int())
-	note = []byte(d.rest())
+	asOf = clock.Instant(d.Int())
+	note = []byte(d.Rest())
 	return asOf, note, d.end()
 }

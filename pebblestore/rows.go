@@ -26,16 +26,16 @@ func appendWriters(b []byte, ws []commit.Writer) []byte {
 }
 
 func (d *decoder) writers() []commit.Writer {
-	n := d.count(writerBytes)
+	n := d.Count(writerBytes)
 	if n == 0 {
 		return nil
 	}
 	ws := make([]commit.Writer, n)
 	last := int64(0)
 	for i := range ws {
-		last += d.int()
+		last += d.Int()
 		ws[i].Seq = last
-		copy(ws[i].Entry[:], d.raw(len(commit.EntryID{})))
+		copy(ws[i].Entry[:], d.Raw(len(commit.EntryID{})))
 	}
 	return ws
 }
@@ -45,9 +45,9 @@ const writerBytes = 1 + len(commit.EntryID{})
 
 // skipWriters skips the writers.
 func (d *decoder) skipWriters() {
-	for n := d.count(writerBytes); n > 0; n-- {
-		d.int()
-		d.raw(len(commit.EntryID{}))
+	for n := d.Count(writerBytes); n > 0; n-- {
+		d.Int()
+		d.Raw(len(commit.EntryID{}))
 	}
 }
 
@@ -124,9 +124,9 @@ func appendRequest(b []byte, r *commit.RequestRow) []byte {
 func decodeRequest(key commit.RequestKey, value []byte) (*commit.RequestRow, error) {
 	d := decode(value)
 	r := &commit.RequestRow{Key: key}
-	copy(r.InputHash[:], d.raw(len(r.InputHash)))
-	r.Until = clock.Instant(d.int())
-	if rest := d.rest(); rest != "" {
+	copy(r.InputHash[:], d.Raw(len(r.InputHash)))
+	r.Until = clock.Instant(d.Int())
+	if rest := d.Rest(); rest != "" {
 		r.Answer = []byte(rest)
 	}
 	return r, d.end()
@@ -217,8 +217,8 @@ func appendPrincipal(b []byte, h *principal.Header) []byte {
 	b = binary.AppendVarint(b, int64(h.CreatedAt))
 	b = binary.AppendVarint(b, int64(h.Managers))
 	b = binary.AppendVarint(b, int64(h.Members))
-	b = appendText(b, h.DisplayName)
-	b = appendText(b, h.Email)
+	b = commit.AppendText(b, h.DisplayName)
+	b = commit.AppendText(b, h.Email)
 	return appendWriters(b, h.Writers)
 }
 
@@ -232,7 +232,7 @@ func decodePrincipal(id principal.ID, value []byte, h *principal.Header) error {
 
 // decodeShownPrincipal reads the fields of a header that readers need, and only validates the rest.
 func decodeShownPrincipal(id principal.ID, value string, h *principal.Header) error {
-	d := decodeText(value)
+	d := decode(value)
 	d.principal(id, h)
 	d.skipWriters()
 	return d.end()
@@ -241,9 +241,9 @@ func decodeShownPrincipal(id principal.ID, value string, h *principal.Header) er
 // decodePrincipalState reads the state in the header of a user or a group.
 func decodePrincipalState(value []byte) (commit.State, error) {
 	d := decode(value)
-	d.uint()
-	state := commit.State(d.byte())
-	if d.bad {
+	d.Uint()
+	state := commit.State(d.Byte())
+	if !d.OK() {
 		return 0, errRow
 	}
 	return state, nil
@@ -252,15 +252,15 @@ func decodePrincipalState(value []byte) (commit.State, error) {
 // principal reads a header up to its writers.
 func (d *decoder) principal(id principal.ID, h *principal.Header) {
 	h.ID = id
-	h.Seq = int64(d.uint())
-	h.State = commit.State(d.byte())
-	h.Visibility = principal.Visibility(d.byte())
-	h.MTS = clock.Instant(d.int())
-	h.CreatedAt = clock.Instant(d.int())
-	h.Managers = int(d.int())
-	h.Members = int(d.int())
-	h.DisplayName = d.text()
-	h.Email = d.text()
+	h.Seq = int64(d.Uint())
+	h.State = commit.State(d.Byte())
+	h.Visibility = principal.Visibility(d.Byte())
+	h.MTS = clock.Instant(d.Int())
+	h.CreatedAt = clock.Instant(d.Int())
+	h.Managers = int(d.Int())
+	h.Members = int(d.Int())
+	h.DisplayName = d.Text()
+	h.Email = d.Text()
 }
 
 // appendDirectoryRow appends a row of the directory. Its name is in the key.
@@ -271,20 +271,20 @@ func appendDirectoryRow(b []byte, visibility principal.Visibility, mts clock.Ins
 // decodeDirectoryRow reads a row of the directory.
 func decodeDirectoryRow(value []byte) (principal.Visibility, clock.Instant, error) {
 	d := decode(value)
-	visibility := principal.Visibility(d.byte())
-	mts := clock.Instant(d.int())
+	visibility := principal.Visibility(d.Byte())
+	mts := clock.Instant(d.Int())
 	return visibility, mts, d.end()
 }
 
 // appendInFlightList appends the in-flight list of a process: its stamp and its block.
 func appendInFlightList(b []byte, l *commit.InFlightList) []byte {
-	return appendText(binary.AppendVarint(append(b, rowVersion), l.Stamp), string(l.Block))
+	return commit.AppendText(binary.AppendVarint(append(b, rowVersion), l.Stamp), string(l.Block))
 }
 
 // decodeInFlightList reads the in-flight list of a process.
 func decodeInFlightList(id commit.ListID, value []byte) (commit.InFlightList, error) {
 	d := decode(value)
-	l := commit.InFlightList{ID: id, Stamp: d.int(), Block: []byte(d.text())}
+	l := commit.InFlightList{ID: id, Stamp: d.Int(), Block: []byte(d.Text())}
 	return l, d.end()
 }
 
@@ -296,7 +296,7 @@ func appendDue(b []byte, mts clock.Instant) []byte {
 // decodeDue reads the MTS of a reminder.
 func decodeDue(value []byte) (clock.Instant, error) {
 	d := decode(value)
-	mts := clock.Instant(d.int())
+	mts := clock.Instant(d.Int())
 	return mts, d.end()
 }
 
@@ -321,9 +321,9 @@ func appendCreation(b []byte, c *commit.Creation) []byte {
 func decodeCreation(key commit.RequestKey, value []byte) (commit.Creation, error) {
 	d := decode(value)
 	c := commit.Creation{Key: key}
-	copy(c.InputHash[:], d.raw(len(c.InputHash)))
-	c.Until = clock.Instant(d.int())
-	c.ID = d.rest()
+	copy(c.InputHash[:], d.Raw(len(c.InputHash)))
+	c.Until = clock.Instant(d.Int())
+	c.ID = d.Rest()
 	return c, d.end()
 }
 
@@ -347,6 +347,6 @@ func appendNext(b []byte, next int64) []byte {
 // decodeNext reads the next free number of a host.
 func decodeNext(value []byte) (int64, error) {
 	d := decode(value)
-	next := d.int()
+	next := d.Int()
 	return next, d.end()
 }

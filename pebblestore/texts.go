@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/commit"
 	"carrel/library"
 	"carrel/note"
 )
@@ -71,15 +72,15 @@ func appendTextKey(b []byte, id note.TextID) []byte { return append(append(b, ta
 
 // appendPageText appends the row of a text, without its key.
 func appendPageText(b []byte, t *note.Text) []byte {
-	b = appendText(append(b, rowVersion), string(t.Item))
-	return append(appendText(append(b, byte(t.Row.Kind)), t.Row.Key), t.Body...)
+	b = commit.AppendText(append(b, rowVersion), string(t.Item))
+	return append(commit.AppendText(append(b, byte(t.Row.Kind)), t.Row.Key), t.Body...)
 }
 
 // decodePageText reads the row of a text.
 func decodePageText(id note.TextID, value []byte) (note.Text, error) {
 	d := decode(value)
-	t := note.Text{ID: id, Item: library.ContentID(d.text())}
-	t.Row = library.RowKey{Kind: library.RowKind(d.byte()), Key: d.text()}
-	t.Body = d.rest()
+	t := note.Text{ID: id, Item: library.ContentID(d.Text())}
+	t.Row = library.RowKey{Kind: library.RowKind(d.Byte()), Key: d.Text()}
+	t.Body = d.Rest()
 	return t, d.end()
 }

@@ -3,7 +3,6 @@ package commit
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 
 	"carrel/core/clock"
 	"carrel/core/fault"
@@ -92,7 +91,7 @@ func Decode(block []byte) ([]Entry, error) {
 
 // entry reads an entry written by appendEntry.
 func (r *Reader) entry() (e Entry) {
-	copy(e.ID[:], r.raw(len(e.ID)))
+	r.Fill(e.ID[:])
 	e.Kind = Kind(r.Byte())
 	flags := r.Byte()
 	e.Decided, e.Ended = flags&isDecided != 0, flags&isEnded != 0
@@ -113,67 +112,94 @@ func AppendText[T ~string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// Reader decodes values. After an error all its methods return zero values, and
-// OK returns false.
+// Reader decodes a row from its front. The first error is kept: after it all its methods return zero
+// values, and OK returns false. All texts share the memory of the row, so a row costs one copy however
+// many texts it has.
 type Reader struct {
-	rest []byte
+	rest string
 	bad  bool
 }
 
 // NewReader returns a Reader of b.
-func NewReader(b []byte) *Reader { return &Reader{rest: b} }
+func NewReader[T ~string | ~[]byte](b T) Reader { return Reader{rest: string(b)} }
 
 // More reports whether there is more to read.
-func (r *Reader) More() bool { return len(r.rest) > 0 && !r.bad }
+func (r *Reader) More() bool { return len(r.rest) > 0 }
 
 // OK reports whether all values so far could be read.
 func (r *Reader) OK() bool { return !r.bad }
 
-func (r *Reader) raw(n int) []byte {
-	if r.bad || n < 0 || n > len(r.rest) {
-		r.bad = true
-		return nil
+// End reports whether the whole row was read without an error.
+func (r *Reader) End() bool { return r.OK() && !r.More() }
+
+// Fail records an error.
+func (r *Reader) Fail() { r.rest, r.bad = "", true }
+
+// Raw reads n bytes.
+func (r *Reader) Raw(n int) string {
+	if n > len(r.rest) {
+		r.Fail()
+		return ""
 	}
 	part := r.rest[:n]
 	r.rest = r.rest[n:]
 	return part
 }
 
+// Rest reads the remaining bytes.
+func (r *Reader) Rest() string { return r.Raw(len(r.rest)) }
+
 // Byte reads a byte.
 func (r *Reader) Byte() byte {
-	if part := r.raw(1); part != nil {
-		return part[0]
+	if len(r.rest) == 0 {
+		r.Fail()
+		return 0
 	}
-	return 0
+	c := r.rest[0]
+	r.rest = r.rest[1:]
+	return c
 }
 
 // Uint reads an unsigned number.
 func (r *Reader) Uint() uint64 {
-	v, n := binary.Uvarint(r.rest)
-	if r.bad || n <= 0 {
-		r.bad = true
-		return 0
+	var v uint64
+	for i := 0; i < len(r.rest); i++ {
+		c := r.rest[i]
+		if i == binary.MaxVarintLen64-1 && c > 1 {
+			break
+		}
+		v |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			r.rest = r.rest[i+1:]
+			return v
+		}
 	}
-	r.raw(n)
-	return v
+	r.Fail()
+	return 0
 }
 
 // Int reads a signed number.
 func (r *Reader) Int() int64 {
-	v, n := binary.Varint(r.rest)
-	if r.bad || n <= 0 {
-		r.bad = true
+	u := r.Uint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// Count reads the length of a list whose elements take at least size bytes each, so that a damaged
+// length cannot allocate more memory than the row has.
+func (r *Reader) Count(size int) int {
+	n := r.Uint()
+	if n > uint64(len(r.rest)/size) {
+		r.Fail()
 		return 0
 	}
-	r.raw(n)
-	return v
+	return int(n)
 }
 
 // Text reads a text that is prefixed with its length.
-func (r *Reader) Text() string { return string(r.raw(int(min(r.Uint(), math.MaxInt32)))) }
+func (r *Reader) Text() string { return r.Raw(r.Count(1)) }
 
 // Fill reads len(b) bytes, which have no length prefix.
-func (r *Reader) Fill(b []byte) { copy(b, r.raw(len(b))) }
+func (r *Reader) Fill(b []byte) { copy(b, r.Raw(len(b))) }
 
 // Request reads a request row written by AppendRequest.
 func (r *Reader) Request() *RequestRow {
@@ -189,14 +215,8 @@ func (r *Reader) Request() *RequestRow {
 
 // Texts reads a list of texts that is prefixed with its length.
 func (r *Reader) Texts() []string {
-	n := r.Uint()
-	// Each text takes at least one byte for its length.
-	if r.bad || n > uint64(len(r.rest)) {
-		r.bad = true
-		return nil
-	}
 	var texts []string
-	for range n {
+	for n := r.Count(1); n > 0; n-- {
 		texts = append(texts, r.Text())
 	}
 	return texts

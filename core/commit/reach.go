@@ -42,7 +42,7 @@ func DecodeReach(payload []byte) (Reach, error) {
 	}
 	in := NewReader(payload)
 	r := Reach{Scope: Scope(in.Byte()), All: in.Byte()&isAll != 0, Former: in.Text(), Principals: in.Texts()}
-	if !in.OK() || in.More() {
+	if !in.End() {
 		return Reach{}, errBlock
 	}
 	return r, nil

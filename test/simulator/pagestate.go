@@ -95,9 +95,9 @@ func decodePage(head []byte, rows []library.Row) (*pageState, error) {
 			s.lines = append(s.lines, pageLine{branch, parts[1], int(in.Int()), int(in.Int()), int(in.Int())})
 		case r.Kind == library.FirstRowKind+1:
 			number, _ := strconv.Atoi(parts[2])
-			s.revisions = append(s.revisions, readRevision(in, branch, parts[1], number))
+			s.revisions = append(s.revisions, readRevision(&in, branch, parts[1], number))
 		default:
-			s.suggestions = append(s.suggestions, readSuggestion(in, r.Key))
+			s.suggestions = append(s.suggestions, readSuggestion(&in, r.Key))
 		}
 		if !in.OK() || in.More() {
 			return nil, errPageRow
