@@ -109,16 +109,15 @@ func Import(ctx context.Context, r io.Reader, size int64, into Target, opts Opti
 			return Summary{}, fmt.Errorf("rewind the file: %w", err)
 		}
 	}
-	l := newLedger(size, opts)
-	err := newRun(into, opts, l).all(ctx, newLines(r))
-	sum, first, ended := l.close()
-	if ctx.Err() == nil && err == nil && ended == nil {
+	lines := newRun(into, size, opts)
+	err := lines.all(ctx, newLines(r))
+	if ctx.Err() == nil && err == nil && lines.ended == nil {
 		// The whole file was read, so no more managers will follow.
-		if missing := withoutManager(l.managers.missing(), opts); first == nil {
-			return sum, missing
+		if missing := withoutManager(lines.managers.missing(), opts); lines.first == nil {
+			return lines.sum, missing
 		}
 	}
-	return sum, importError(ctx, sum, first, ended, err)
+	return lines.sum, importError(ctx, lines.sum, lines.first, lines.ended, err)
 }
 
 // withoutManager reports groups that were stored without a manager, and returns their error. A file

@@ -317,6 +317,34 @@ func TestImport_LinesOfOneTypeAreImportedConcurrently(t *testing.T) {
 	})
 }
 
+// TestImport_LinesWaitOnlyForTheBatchBefore: lines run concurrently again although lines that have
+// ended changed the same objects or named them.
+func TestImport_LinesWaitOnlyForTheBatchBefore(t *testing.T) {
+	var named, groups []string
+	for n := range DefaultConcurrency {
+		name := fmt.Sprintf("late%d", n)
+		named, groups = append(named, "g:demo:"+name), append(groups, groupLineOf(name, "u:demo:ann"))
+	}
+	for what, file := range map[string][]string{
+		"changed": slices.Concat(users(DefaultConcurrency), users(DefaultConcurrency)),
+		"named":   slices.Concat([]string{groupLineOf("early", named...)}, groups),
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var to recorder
+				to.before = func(context.Context, string) error { untilBlocked(); return nil }
+				began := time.Now()
+				if _, _, err := imported(t, strings.NewReader(fileOf(file...)), &to, Options{}); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took > 2*time.Second || len(to.begun) != len(file) {
+					t.Errorf("%d lines took %v", len(to.begun), took)
+				}
+			})
+		})
+	}
+}
+
 func TestImport_LineWaitsForTheLinesThatItNames(t *testing.T) {
 	file := fileOf(
 		userLineOf("ann"), userLineOf("ben"),

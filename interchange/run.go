@@ -10,22 +10,34 @@ import (
 	"carrel/principal"
 )
 
-// run stores lines concurrently.
+// run stores the lines of a file in batches. The lines of a batch are stored concurrently, and their
+// outcomes are counted in the order of the lines.
 type run struct {
-	into   Target
-	opts   Options
-	ledger *ledger
-	slots  chan struct{}
-	wg     sync.WaitGroup
+	into     Target
+	size     int64
+	opts     Options
+	managers *awaitedManagers // of the stored lines
 
-	mu      sync.Mutex
-	running map[string]bool // ids of the running lines
-	named   map[string]int  // ids that running lines name, with the number of these lines
+	batch []outcome
+	// changed and named are the ids that the lines of the batch change, and those that they name.
+	changed, named map[string]bool
+
+	sum Summary
+	// first is the first bad line, ended the one that ended the import.
+	first, ended *Fault
 }
 
-func newRun(into Target, opts Options, l *ledger) *run {
-	return &run{into: into, opts: opts, ledger: l, slots: make(chan struct{}, opts.Concurrency),
-		running: map[string]bool{}, named: map[string]int{}}
+func newRun(into Target, size int64, opts Options) *run {
+	return &run{into: into, size: size, opts: opts, managers: newAwaitedManagers(), changed: map[string]bool{}, named: map[string]bool{}}
+}
+
+// outcome is a line and what became of it.
+type outcome struct {
+	parsed *exchange.Line // nil if malformed
+	line   int            // its number in the file
+	offset int64          // of its end
+	result principal.ImportResult
+	err    error
 }
 
 // malformedError is the error of a line that Parse has refused.
@@ -39,52 +51,53 @@ func isMalformed(err error) bool {
 	return errors.As(err, &e)
 }
 
-// all starts the lines in order, and returns when all of them have ended. Its error is one of
-// reading the file.
+// all stores the lines of a file in their order. Its error is one of reading the file.
 func (r *run) all(ctx context.Context, file *lines) error {
-	defer r.wg.Wait()
-	var last exchange.Type
-	for seq := 0; ; seq++ {
+	for !r.stopped(ctx) {
 		text, err := file.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil && !errors.Is(err, errTooLong) {
+			r.store(ctx)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
-		var line *exchange.Line
+		o := outcome{line: file.number, offset: file.offset}
 		if err == nil {
-			line, err = Parse(text)
+			o.parsed, err = Parse(text)
 		}
-		entry := outcome{parsed: line, line: file.number, offset: file.offset}
-		if err != nil {
-			entry.err = &malformedError{err}
-			r.ledger.enter(seq, entry)
-		} else {
-			if line.Type != last && !(ofPage(line.Type) && ofPage(last)) || r.mustWait(line) {
-				r.wg.Wait()
-			}
-			last = line.Type
-		}
-		if r.ledger.stopped() || ctx.Err() != nil {
-			return nil
-		}
-		if err == nil {
-			if !r.start(ctx, seq, line, entry) {
+		if err != nil || r.mustWait(o.parsed) {
+			if r.store(ctx); r.stopped(ctx) {
 				return nil
 			}
 		}
+		if err != nil {
+			o.err = &malformedError{err}
+			r.count(o)
+			continue
+		}
+		r.batch = append(r.batch, o)
+		r.changed[o.parsed.ID()] = true
+		names(o.parsed, func(id string) { r.named[id] = true })
 	}
+	return nil
 }
 
-// mustWait reports whether a line must wait until no line is running: if it changes or names an
-// object that a running line changes, or changes one that a running line names. Without the last
-// rule, timing would decide whether the running line is refused.
+// stopped reports whether no more lines are to be stored.
+func (r *run) stopped(ctx context.Context) bool { return r.ended != nil || ctx.Err() != nil }
+
+// mustWait reports whether the batch is to be stored before a line joins it: if the batch is full or of
+// another type, or if the line changes or names an object that a line of the batch changes, or changes
+// one that a line of the batch names. Without the last rule, timing would decide whether that line is
+// refused.
 func (r *run) mustWait(line *exchange.Line) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	wait := r.running[line.ID()] || r.named[line.ID()] > 0
-	names(line, func(id string) { wait = wait || r.running[id] })
+	if len(r.batch) == 0 {
+		return false
+	}
+	of := r.batch[0].parsed.Type
+	wait := len(r.batch) == r.opts.Concurrency || line.Type != of && !(ofPage(line.Type) && ofPage(of)) ||
+		r.changed[line.ID()] || r.named[line.ID()]
+	names(line, func(id string) { wait = wait || r.changed[id] })
 	return wait
 }
 
@@ -129,136 +142,48 @@ func names(l *exchange.Line, visit func(id string)) {
 	}
 }
 
-// start starts the line as soon as there is a slot. It returns false if ctx ends or a line fails
-// before that.
-func (r *run) start(ctx context.Context, seq int, line *exchange.Line, entry outcome) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case r.slots <- struct{}{}:
+// store stores the lines of the batch, and empties it. A line that the end of ctx has interrupted was
+// neither stored nor refused, and is not counted.
+func (r *run) store(ctx context.Context) {
+	var wg sync.WaitGroup
+	for i := range r.batch {
+		o := &r.batch[i]
+		wg.Go(func() { o.result, o.err = r.into.Import(ctx, o.parsed) })
 	}
-	if r.ledger.stopped() {
-		<-r.slots
-		return false
-	}
-	r.note(line, true)
-	r.wg.Go(func() {
-		entry.result, entry.err = r.into.Import(ctx, line)
-		entry.interrupted = entry.err != nil && isStoreError(entry.err) && ctx.Err() != nil
-		r.note(line, false)
-		r.ledger.enter(seq, entry)
-		<-r.slots
-	})
-	return true
-}
-
-// note updates the ids of running lines when a line begins or ends.
-func (r *run) note(line *exchange.Line, begins bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if begins {
-		r.running[line.ID()] = true
-		names(line, func(id string) { r.named[id]++ })
-		return
-	}
-	delete(r.running, line.ID())
-	names(line, func(id string) {
-		if r.named[id]--; r.named[id] == 0 {
-			delete(r.named, id)
+	wg.Wait()
+	for _, o := range r.batch {
+		if o.err == nil || !isStoreError(o.err) || ctx.Err() == nil {
+			r.count(o)
 		}
-	})
-}
-
-// outcome is the outcome of a line.
-type outcome struct {
-	parsed      *exchange.Line // nil if malformed
-	line        int            // its number in the file
-	offset      int64          // of its end
-	result      principal.ImportResult
-	err         error
-	interrupted bool // by the end of ctx; the line was neither stored nor refused
-}
-
-// ledger counts outcomes in the order of the lines, although they arrive in any order. early has
-// the outcomes that arrived before that of an earlier line. While one line is slow, the lines after
-// it go on, so there may be many.
-type ledger struct {
-	size     int64
-	opts     Options
-	managers *awaitedManagers // of the stored lines
-
-	mu    sync.Mutex
-	next  int
-	early map[int]outcome
-	sum   Summary
-	// first is the first bad line, ended the one that ended the import.
-	first, ended *Fault
-	stopping     bool
-}
-
-func newLedger(size int64, opts Options) *ledger {
-	return &ledger{size: size, opts: opts, managers: newAwaitedManagers(), early: map[int]outcome{}}
-}
-
-// enter adds the outcome of the line with sequence number seq.
-func (l *ledger) enter(seq int, o outcome) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	// Outcomes are counted in order, but no other line is started from now on.
-	l.stopping = l.stopping || o.interrupted || o.err != nil && l.ends(o.err)
-	l.early[seq] = o
-	for {
-		o, ok := l.early[l.next]
-		if !ok {
-			return
-		}
-		delete(l.early, l.next)
-		l.next++
-		l.count(o)
 	}
+	r.batch = r.batch[:0]
+	clear(r.changed)
+	clear(r.named)
 }
 
-// ends reports whether the error of a line ends the import.
-func (l *ledger) ends(err error) bool { return !l.opts.Continue || isStoreError(err) }
-
-func (l *ledger) count(o outcome) {
-	if o.interrupted {
-		return
-	}
-	l.sum.Lines++
-	if o.err == nil {
-		l.managers.see(o.parsed, o.line)
-	}
+// count counts the outcome of a line.
+func (r *run) count(o outcome) {
+	r.sum.Lines++
 	switch {
 	case o.err != nil:
-		l.sum.Failed++
+		r.sum.Failed++
 		fault := &Fault{Line: o.line, Err: o.err}
-		if l.first == nil {
-			l.first = fault
+		if r.first == nil {
+			r.first = fault
 		}
-		if l.ended == nil && l.ends(o.err) {
-			l.ended = fault
+		if r.ended == nil && (!r.opts.Continue || isStoreError(o.err)) {
+			r.ended = fault
 		}
-		l.opts.Fault(fault)
+		r.opts.Fault(fault)
 	case o.result == principal.Created:
-		l.sum.Created++
+		r.sum.Created++
 	case o.result == principal.Changed:
-		l.sum.Changed++
+		r.sum.Changed++
 	default:
-		l.sum.Unchanged++
+		r.sum.Unchanged++
 	}
-	l.opts.Progress(Progress{Lines: l.sum.Lines, Bytes: o.offset, Size: l.size})
-}
-
-func (l *ledger) stopped() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stopping
-}
-
-// close returns the summary, the first bad line, and the one that ended the import.
-func (l *ledger) close() (sum Summary, first, ended *Fault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sum, l.first, l.ended
+	if o.err == nil {
+		r.managers.see(o.parsed, o.line)
+	}
+	r.opts.Progress(Progress{Lines: r.sum.Lines, Bytes: o.offset, Size: r.size})
 }
