@@ -1,6 +1,7 @@
 package note
 
 import (
+	"bytes"
 	"encoding/hex"
 	"reflect"
 	"testing"
@@ -93,6 +94,14 @@ func TestRows_DamageIsRefused(t *testing.T) {
 		}
 		if _, err := c.decode(append(whole[:len(whole):len(whole)], 0)); err == nil {
 			t.Errorf("%s: an extra byte is not detected", c.name)
+		}
+		// A byte 2 in place of a flag is refused, and elsewhere it is what it says.
+		for n := 1; n < len(whole); n++ {
+			altered := bytes.Clone(whole)
+			altered[n] = 2
+			if row, err := c.decode(altered); err == nil && !bytes.Equal(encodeAny(t, row), altered) {
+				t.Errorf("%s: %x is read as %+v", c.name, altered, row)
+			}
 		}
 		other := append([]byte{rowVersion + 1}, whole[1:]...)
 		if _, err := c.decode(other); err == nil {
