@@ -63,8 +63,8 @@ func read[T any](ctx context.Context, s *Store, doing string, from func(v *view)
 	return call(ctx, s, doing, func() (T, error) { return inView(s, nil, from) })
 }
 
-// readDecided is read, but waits for a conditional write of the partition in progress if the read is
-// serial.
+// readDecided is read for a partition, of which header is the key of the header. If the read is serial, it
+// waits for a conditional write in progress.
 func readDecided[T any](ctx context.Context, s *Store, doing string, serial bool, header []byte, from func(v *view) (T, error)) (T, error) {
 	if !serial {
 		header = nil
