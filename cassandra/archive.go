@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"carrel/cassandra/session"
@@ -17,8 +16,9 @@ import (
 var _ archive.Store = (*Store)(nil)
 
 // ReadRows reads partitions in the order of their tokens, in which a cluster stores them, and the
-// rows of a partition in their order. This order is stable and the same for every process, so any
-// process can continue after the last row that another has read.
+// rows of a partition in their order. Partitions with the same token are in the order of their keys. This
+// order is stable and the same for every process, so any process can continue after the last row that
+// another has read.
 
 // rowPosition is the position of a row in its table.
 type rowPosition struct {
@@ -27,22 +27,14 @@ type rowPosition struct {
 	Row   []byte `json:"row,omitempty"` // its key within the partition; empty if the partition is a single row
 }
 
-// archiveTable describes how to read the rows of a chapter. All its statements return the same
-// columns.
+// archiveTable describes how to read the rows of a chapter. Its statements return the same columns.
 type archiveTable struct {
 	doing string
-	// beyond reads the rows of the partitions after a token. within reads the rows of a partition
-	// after one of them. beside lists the keys of the partitions with a token.
-	beyond, within, beside string
-	// single reports that each partition has only one row.
-	single bool
-	// partition and row convert the keys of a position to the arguments of the statements. row of
-	// nil is the position before the first row.
-	partition func(part []byte) ([]any, error)
-	row       func(row []byte) ([]any, error)
-	// key returns the cells of the key of a partition that beside lists, and a function that makes the
-	// key of them.
-	key func() (cells []any, part func() ([]byte, error))
+	// onward reads the rows of the partitions from a token on. within reads the rows of a partition after
+	// one of them; it is empty if each partition has only one row.
+	onward, within string
+	// after converts the keys of a position to the arguments of within.
+	after func(part, row []byte) ([]any, error)
 	// rows returns the cells of a row after its token, and a function that makes the row of them.
 	rows func() ([]any, rowReader)
 }
@@ -89,90 +81,47 @@ type archiveWalk struct {
 	at    *rowPosition // the position of the last row; nil before the first
 }
 
-// run reads the rest of the partition in which the last page ended, then the partitions with the
-// same token, then everything after the token.
+// run reads the rest of the partition in which the last page ended, and then everything from its token
+// on that follows it.
 func (w *archiveWalk) run(ctx context.Context) error {
 	token := beforeAllTokens
 	if w.at != nil {
 		token = w.at.Token
-		if err := w.rest(ctx, *w.at); err != nil {
-			return err
-		}
 	}
-	if len(w.rows) >= w.limit {
-		return nil
-	}
-	return w.collect(ctx, w.table.beyond, token)
-}
-
-// rest reads the remaining rows of one token.
-func (w *archiveWalk) rest(ctx context.Context, at rowPosition) error {
-	if !w.table.single {
-		if err := w.partition(ctx, at.Part, at.Row); err != nil {
-			return err
-		}
-	}
-	if len(w.rows) >= w.limit {
-		return nil
-	}
-	parts, err := w.beside(ctx, at.Token)
-	if err != nil {
-		return err
-	}
-	// Partitions with the same token are stored in the order of their keys.
-	for _, part := range parts {
-		if bytes.Compare(part, at.Part) <= 0 || len(w.rows) >= w.limit {
-			continue
-		}
-		if err := w.partition(ctx, part, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// beside lists the partitions with a token. There is hardly ever more than one.
-func (w *archiveWalk) beside(ctx context.Context, token int64) (parts [][]byte, err error) {
-	r := session.Query{Operation: w.table.doing, Stmt: w.table.beside, Args: []any{token}}
-	err = w.store.withRetries(ctx, func() (err error) {
-		cells, part := w.table.key()
-		parts, err = session.List(ctx, w.store.session, r, cells, part)
-		return err
-	})
-	slices.SortFunc(parts, bytes.Compare)
-	return parts, err
-}
-
-// partition reads the rows of a partition after one of them.
-func (w *archiveWalk) partition(ctx context.Context, part, row []byte) error {
-	args, err := w.table.partition(part)
-	if err != nil {
-		return session.WrapError(w.table.doing, err)
-	}
-	if !w.table.single {
-		more, err := w.table.row(row)
+	if w.at != nil && w.table.within != "" {
+		args, err := w.table.after(w.at.Part, w.at.Row)
 		if err != nil {
 			return session.WrapError(w.table.doing, err)
 		}
-		args = append(args, more...)
+		if err := w.collect(ctx, w.table.within, nil, args...); err != nil {
+			return err
+		}
 	}
-	return w.collect(ctx, w.table.within, args...)
+	return w.collect(ctx, w.table.onward, w.at, token)
 }
 
-// collect runs a statement that ends with a limit and collects its rows.
-func (w *archiveWalk) collect(ctx context.Context, stmt string, args ...any) error {
+// collect runs a statement and collects its rows, up to the limit. It passes over the partitions with the
+// token of a position up to that of the position: hardly ever more than one, whose rows are read again.
+func (w *archiveWalk) collect(ctx context.Context, stmt string, done *rowPosition, args ...any) error {
 	had := len(w.rows)
-	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: append(args, w.limit-had), PageSize: archivePage}
+	if had >= w.limit {
+		return nil
+	}
+	r := session.Query{Operation: w.table.doing, Stmt: stmt, Args: args, PageSize: min(archivePage, w.limit+1)}
 	return w.store.withRetries(ctx, func() error {
 		w.rows = w.rows[:had]
+		var token int64
 		var last rowPosition
-		var tokenOf int64
 		cells, next := w.table.rows()
-		err := w.store.session.Read(ctx, r, append([]any{&tokenOf}, cells...), func() error {
+		err := w.store.session.Read(ctx, r, append([]any{&token}, cells...), func() error {
 			row, at, err := next()
-			at.Token = tokenOf
-			w.rows, last = append(w.rows, row), at
-			return err
+			if at.Token = token; err != nil || done != nil && token == done.Token && bytes.Compare(at.Part, done.Part) <= 0 {
+				return err
+			}
+			if w.rows, last = append(w.rows, row), at; len(w.rows) == w.limit {
+				return session.ErrEnough
+			}
+			return nil
 		})
 		if err == nil && len(w.rows) > had {
 			w.at = &last

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"carrel/cassandra/session"
@@ -20,111 +19,85 @@ import (
 )
 
 const (
-	archiveSettings       = `SELECT token(name), name, value FROM setting WHERE token(name) > ? LIMIT ?`
-	archiveSetting        = `SELECT token(name), name, value FROM setting WHERE name = ? LIMIT ?`
-	archiveSettingsBeside = `SELECT name FROM setting WHERE token(name) = ?`
+	archiveSettings  = `SELECT token(name), name, value FROM setting WHERE token(name) >= ?`
+	archiveBlocks    = `SELECT token(host), host, next FROM id_block WHERE token(host) >= ?`
+	archiveCreations = `SELECT token(key), key, input_hash, id, until FROM request WHERE token(key) >= ?`
+	archiveTexts     = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE token(text_id) >= ?`
+	archiveLeases    = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE token(lease_id) >= ?`
+	archivePastes    = `SELECT token(paste_id), paste_id, seq, data FROM paste WHERE token(paste_id) >= ?`
 
-	archiveBlocks       = `SELECT token(host), host, next FROM id_block WHERE token(host) > ? LIMIT ?`
-	archiveBlock        = `SELECT token(host), host, next FROM id_block WHERE host = ? LIMIT ?`
-	archiveBlocksBeside = `SELECT host FROM id_block WHERE token(host) = ?`
+	archivePrincipals = `SELECT token(principal_id), principal_id, ` + principalColumns + ` FROM principal WHERE token(principal_id) >= ?`
+	archivePrincipal  = `SELECT token(principal_id), principal_id, ` + principalColumns +
+		` FROM principal WHERE principal_id = ? AND (kind, key) > (?, ?)`
 
-	archiveCreations       = `SELECT token(key), key, input_hash, id, until FROM request WHERE token(key) > ? LIMIT ?`
-	archiveCreation        = `SELECT token(key), key, input_hash, id, until FROM request WHERE key = ? LIMIT ?`
-	archiveCreationsBeside = `SELECT key FROM request WHERE token(key) = ?`
+	archiveContents = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE token(content_id) >= ?`
+	archiveContent  = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE content_id = ? AND (kind, key) > (?, ?)`
 
-	archivePrincipals = `SELECT token(principal_id), principal_id, ` + principalColumns +
-		` FROM principal WHERE token(principal_id) > ? LIMIT ?`
-	archivePrincipal = `SELECT token(principal_id), principal_id, ` + principalColumns +
-		` FROM principal WHERE principal_id = ? AND (kind, key) > (?, ?) LIMIT ?`
-	archivePrincipalsBeside = `SELECT DISTINCT principal_id FROM principal WHERE token(principal_id) = ?`
+	archiveDues = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE token(hour, shard) >= ?`
+	archiveDue  = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND (at, content_id) > (?, ?)`
 
-	archiveContents = `SELECT token(content_id), content_id, ` + contentColumns + ` FROM content WHERE token(content_id) > ? LIMIT ?`
-	archiveContent  = `SELECT token(content_id), content_id, ` + contentColumns +
-		` FROM content WHERE content_id = ? AND (kind, key) > (?, ?) LIMIT ?`
-	archiveContentsBeside = `SELECT DISTINCT content_id FROM content WHERE token(content_id) = ?`
+	archiveDrafts = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE token(user_id) >= ?`
+	archiveDraft  = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE user_id = ? AND name > ?`
 
-	archiveDues       = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE token(hour, shard) > ? LIMIT ?`
-	archiveDue        = `SELECT token(hour, shard), hour, shard, at, content_id, mts FROM due WHERE hour = ? AND shard = ? AND (at, content_id) > (?, ?) LIMIT ?`
-	archiveDuesBeside = `SELECT DISTINCT hour, shard FROM due WHERE token(hour, shard) = ?`
-
-	archiveTexts       = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE token(text_id) > ? LIMIT ?`
-	archiveText        = `SELECT token(text_id), text_id, content_id, row_kind, row_key, body FROM item_text WHERE text_id = ? LIMIT ?`
-	archiveTextsBeside = `SELECT text_id FROM item_text WHERE token(text_id) = ?`
-
-	archiveDrafts       = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE token(user_id) > ? LIMIT ?`
-	archiveDraft        = `SELECT token(user_id), user_id, name, draft_token, data FROM draft WHERE user_id = ? AND name > ? LIMIT ?`
-	archiveDraftsBeside = `SELECT DISTINCT user_id FROM draft WHERE token(user_id) = ?`
-	archiveLeases       = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE token(lease_id) > ? LIMIT ?`
-	archiveLease        = `SELECT token(lease_id), lease_id, seq, data FROM lease WHERE lease_id = ? LIMIT ?`
-	archiveLeasesBeside = `SELECT lease_id FROM lease WHERE token(lease_id) = ?`
-
-	archivePastes       = `SELECT token(paste_id), paste_id, seq, data FROM paste WHERE token(paste_id) > ? LIMIT ?`
-	archivePaste        = `SELECT token(paste_id), paste_id, seq, data FROM paste WHERE paste_id = ? LIMIT ?`
-	archivePastesBeside = `SELECT paste_id FROM paste WHERE token(paste_id) = ?`
-
-	archiveBodies       = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE token(paste_id) > ? LIMIT ?`
-	archiveBody         = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE paste_id = ? AND body_id > ? LIMIT ?`
-	archiveBodiesBeside = `SELECT DISTINCT paste_id FROM paste_body WHERE token(paste_id) = ?`
+	archiveBodies = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE token(paste_id) >= ?`
+	archiveBody   = `SELECT token(paste_id), paste_id, body_id, body FROM paste_body WHERE paste_id = ? AND body_id > ?`
 )
 
 // archiveTableOf returns the table of a chapter.
 func archiveTableOf(c archive.Chapter) (*archiveTable, error) {
 	switch c {
 	case archive.ChapterSettings:
-		return singleRows("read settings", archiveSettings, archiveSetting, archiveSettingsBeside, textKey, textPart, readSettings), nil
+		return &archiveTable{doing: "read settings", onward: archiveSettings, rows: readSettings}, nil
 	case archive.ChapterBlocks:
-		return singleRows("read blocks", archiveBlocks, archiveBlock, archiveBlocksBeside, textKey, textPart, readBlocks), nil
+		return &archiveTable{doing: "read blocks", onward: archiveBlocks, rows: readBlocks}, nil
 	case archive.ChapterCreations:
-		return singleRows("read creations", archiveCreations, archiveCreation, archiveCreationsBeside, bytesKey, bytesPart, readCreations), nil
+		return &archiveTable{doing: "read creations", onward: archiveCreations, rows: readCreations}, nil
 	case archive.ChapterPrincipals:
-		return &archiveTable{doing: "read principal rows", beyond: archivePrincipals, within: archivePrincipal, beside: archivePrincipalsBeside,
-			key: textKey, partition: textPart, row: kindRow, rows: readPrincipalRows}, nil
+		return &archiveTable{doing: "read principal rows", onward: archivePrincipals, within: archivePrincipal, after: afterKind,
+			rows: readPrincipalRows}, nil
 	case archive.ChapterContents:
-		return &archiveTable{doing: "read content rows", beyond: archiveContents, within: archiveContent, beside: archiveContentsBeside,
-			key: textKey, partition: textPart, row: kindRow, rows: readContentRows}, nil
+		return &archiveTable{doing: "read content rows", onward: archiveContents, within: archiveContent, after: afterKind,
+			rows: readContentRows}, nil
 	case archive.ChapterDues:
-		return &archiveTable{doing: "read due rows", beyond: archiveDues, within: archiveDue, beside: archiveDuesBeside,
-			key: dueKey, partition: duePart, row: dueRow, rows: readDueRows}, nil
+		return &archiveTable{doing: "read due rows", onward: archiveDues, within: archiveDue, after: afterDue, rows: readDueRows}, nil
 	case archive.ChapterTexts:
-		return singleRows("read texts", archiveTexts, archiveText, archiveTextsBeside, bytesKey, bytesPart, readTextRows), nil
+		return &archiveTable{doing: "read texts", onward: archiveTexts, rows: readTextRows}, nil
 	case archive.ChapterDrafts:
-		return &archiveTable{doing: "read drafts", beyond: archiveDrafts, within: archiveDraft, beside: archiveDraftsBeside,
-			key: textKey, partition: textPart, row: textPart, rows: readDraftRows}, nil
+		return &archiveTable{doing: "read drafts", onward: archiveDrafts, within: archiveDraft, after: afterText, rows: readDraftRows}, nil
 	case archive.ChapterLeases:
-		return singleRows("read leases", archiveLeases, archiveLease, archiveLeasesBeside, textKey, textPart, readLeases), nil
+		return &archiveTable{doing: "read leases", onward: archiveLeases, rows: readLeases}, nil
 	case archive.ChapterPastes:
-		return singleRows("read pastes", archivePastes, archivePaste, archivePastesBeside, textKey, textPart, readPasteRows), nil
+		return &archiveTable{doing: "read pastes", onward: archivePastes, rows: readPasteRows}, nil
 	case archive.ChapterBodies:
-		return &archiveTable{doing: "read bodies of pastes", beyond: archiveBodies, within: archiveBody, beside: archiveBodiesBeside,
-			key: textKey, partition: textPart, row: bytesPart, rows: readBodyRows}, nil
+		return &archiveTable{doing: "read bodies of pastes", onward: archiveBodies, within: archiveBody, after: afterBytes,
+			rows: readBodyRows}, nil
 	}
 	return nil, &fault.Error{Code: fault.Internal, Msg: fmt.Sprintf("read rows: unknown chapter %d", c)}
 }
 
-// singleRows returns a table whose partitions have one row each.
-func singleRows(doing, beyond, within, beside string, key func() ([]any, func() ([]byte, error)),
-	partition func([]byte) ([]any, error), rows func() ([]any, rowReader)) *archiveTable {
-	return &archiveTable{doing: doing, beyond: beyond, within: within, beside: beside, single: true, key: key,
-		partition: partition, rows: rows}
+// The arguments of within, of the keys of a position.
+
+func afterText(part, row []byte) ([]any, error) { return []any{string(part), string(row)}, nil }
+
+func afterBytes(part, row []byte) ([]any, error) { return []any{string(part), row}, nil }
+
+// afterKind is for rows of content and of principals, whose keys are a kind, and a key within it.
+func afterKind(part, row []byte) ([]any, error) {
+	if len(row) == 0 {
+		return nil, session.ErrMalformedCell
+	}
+	return []any{string(part), int8(row[0]), string(row[1:])}, nil
 }
 
-// Keys of partitions.
+func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)}, key...) }
 
-func textKey() ([]any, func() ([]byte, error)) {
-	var key string
-	return []any{&key}, func() ([]byte, error) { return []byte(key), nil }
+// afterDue is for reminders, whose keys are an instant and the item.
+func afterDue(part, row []byte) ([]any, error) {
+	if len(part) != 9 || len(row) < 8 {
+		return nil, session.ErrMalformedCell
+	}
+	return []any{int64(binary.BigEndian.Uint64(part) ^ signBit), int8(part[8]), int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
 }
-
-func textPart(part []byte) ([]any, error) { return []any{string(part)}, nil }
-
-func bytesKey() ([]any, func() ([]byte, error)) {
-	var key []byte
-	return []any{&key}, func() ([]byte, error) { return slices.Clone(key), nil }
-}
-
-// bytesPart returns part, or an empty slice if part is nil, which stands for the position before
-// all rows. The driver would send nil as null, which no comparison accepts.
-func bytesPart(part []byte) ([]any, error) { return []any{append([]byte{}, part...)}, nil }
 
 // duePartOf returns the key of a partition of reminders. The sign bit of the hour is inverted, so that it
 // sorts as in the cluster.
@@ -133,46 +106,6 @@ func duePartOf(hour int64, shard int8) []byte {
 }
 
 const signBit = 1 << 63
-
-func dueKey() ([]any, func() ([]byte, error)) {
-	var hour int64
-	var shard int8
-	return []any{&hour, &shard}, func() ([]byte, error) { return duePartOf(hour, shard), nil }
-}
-
-func duePart(part []byte) ([]any, error) {
-	if len(part) != 9 {
-		return nil, session.ErrMalformedCell
-	}
-	return []any{int64(binary.BigEndian.Uint64(part) ^ signBit), int8(part[8])}, nil
-}
-
-// Keys of rows within their partitions.
-
-// kindRow decodes the key of a row of content or of a principal: its kind, and its key within the
-// kind.
-func kindRow(row []byte) ([]any, error) {
-	if len(row) == 0 {
-		return []any{int8(-1), ""}, nil
-	}
-	return []any{int8(row[0]), string(row[1:])}, nil
-}
-
-func kindRowOf(kind int8, key string) []byte { return append([]byte{byte(kind)}, key...) }
-
-// beforeAllInstants is before the instant of any due.
-const beforeAllInstants int64 = math.MinInt64
-
-// dueRow decodes the key of a reminder: its instant and the item.
-func dueRow(row []byte) ([]any, error) {
-	switch {
-	case len(row) == 0:
-		return []any{beforeAllInstants, ""}, nil
-	case len(row) < 8:
-		return nil, session.ErrMalformedCell
-	}
-	return []any{int64(binary.BigEndian.Uint64(row)), string(row[8:])}, nil
-}
 
 func dueRowOf(d commit.Reminder) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(d.At)), d.Row()...)

@@ -15,11 +15,11 @@ import (
 var takesStatements = map[string][]int{
 	"Query": {0}, "Bind": {0}, // the driver's, of sessions and batches
 	"Append": {0}, "Write": {2}, "WriteStamped": {2}, "DecideOne": {2}, "Define": {1}, "ReadTexts": {1},
-	"scanIDs": {3, 4}, "collect": {1}, "singleRows": {1, 2, 3}, "memberships": {1},
+	"scanIDs": {3, 4}, "collect": {1}, "memberships": {1},
 }
 
 // holdStatements are the struct fields that hold statements.
-var holdStatements = []string{"stmt", "Stmt", "beyond", "within", "beside", "restore", "hold"}
+var holdStatements = []string{"stmt", "Stmt", "onward", "within", "restore", "hold"}
 
 // elsewhere are the functions that send statements which are not constants, with the reason.
 var elsewhere = map[string]string{

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gocql/gocql"
 )
@@ -18,6 +19,9 @@ type Query struct {
 	PartitionKey string
 	from         []byte // the driver's state of the page to read; nil for the first one
 }
+
+// ErrEnough ends a Read that needs no more rows. Read then returns nil.
+var ErrEnough = errors.New("enough rows were read")
 
 // Read runs a SELECT, scans each row into cells and calls see, until see returns an error. Each page is
 // a separate request: it waits at the gate, is observed, and is sent to a second node if the first is
@@ -36,6 +40,9 @@ func (s *Session) Read(ctx context.Context, r Query, cells []any, see func() err
 			}
 			return struct{}{}, nil
 		})
+		if errors.Is(err, ErrEnough) {
+			return nil
+		}
 		if err != nil {
 			return WrapError(r.Operation, err)
 		}
