@@ -89,3 +89,54 @@ func TestObserve_OutcomeOfACall(t *testing.T) {
 		}
 	}
 }
+
+// TestRead_SerialWaitsForAWriteInProgress: a conditional write holds the lock of its partition until it
+// is durable. Other reads do not wait for it.
+func TestRead_SerialWaitsForAWriteInProgress(t *testing.T) {
+	s := openStore(t, "", Options{FS: vfs.NewMem()})
+	ctx := t.Context()
+	const item, group = "c:acme:item", "g:acme:group"
+	for name, tc := range map[string]struct {
+		header []byte
+		read   func(serial bool) error
+	}{
+		"item": {appendHeaderKey(nil, tableContent, item), func(serial bool) error {
+			_, err := s.Contents.Read(ctx, item, library.ContentQuery{Serial: serial})
+			return err
+		}},
+		"members of an item": {appendHeaderKey(nil, tableContent, item), func(serial bool) error {
+			_, err := s.Contents.MembersPage(ctx, item, "", 1, serial)
+			return err
+		}},
+		"group": {appendHeaderKey(nil, tablePrincipal, group), func(serial bool) error {
+			_, err := s.Principals.ReadPrincipal(ctx, group, principal.Query{Serial: serial})
+			return err
+		}},
+		"members of a group": {appendHeaderKey(nil, tablePrincipal, group), func(serial bool) error {
+			_, err := s.Principals.GroupMembersPage(ctx, group, "", 1, serial)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writing := s.locks.of(tc.header)
+			writing.Lock()
+			done := make(chan error, 1)
+			go func() { done <- tc.read(true) }()
+			for range 1000 {
+				if err := tc.read(false); err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case err := <-done:
+				t.Errorf("the serial read has ended: %v", err)
+				done <- nil
+			default:
+			}
+			writing.Unlock()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
