@@ -13,6 +13,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/interchange/archive"
 	"carrel/library"
 	"carrel/note"
 	"carrel/paste"
@@ -127,6 +128,7 @@ func TestSpace_AlmostFullDiskRefusesGrowth(t *testing.T) {
 	}
 	full("Room", s.Room())
 	full("PutText", s.Texts.PutText(t.Context(), note.Text{}))
+	full("PutRows", s.PutRows(t.Context(), []archive.Row{{Setting: &archive.SettingRow{Name: "name"}}}))
 	full("PutBody", s.Pastes.PutBody(t.Context(), paste.BodyRef{}, "body"))
 	_, err := s.Texts.PutDraft(t.Context(), note.DraftRow{User: "u:acme:ann"}, nil)
 	full("PutDraft", err)
