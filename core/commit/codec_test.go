@@ -143,3 +143,18 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestReader_RefusesNumbersThatAreTooLarge(t *testing.T) {
+	r := NewReader("\x02ab")
+	if n := r.Count(2); n != 0 || r.OK() || r.More() {
+		t.Errorf("two elements of two bytes are read from two bytes: %d", n)
+	}
+	r = NewReader("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02")
+	if n := r.Uint(); n != 0 || r.OK() {
+		t.Errorf("a number of 65 bits is read as %d", n)
+	}
+	r = NewReader("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")
+	if n := r.Uint(); n != 1<<63 || !r.End() {
+		t.Errorf("the number 1<<63 is read as %d", n)
+	}
+}
