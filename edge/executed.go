@@ -93,9 +93,9 @@ func (op *operation) takeTurn(ctx context.Context, next graphql.Resolver) (res a
 	}
 	op.texts.Add(int64(texts))
 	if texts <= laneBytes {
-		return op.count(ctx, next)
+		return next(ctx)
 	}
-	if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = op.count(ctx, next) }); ended != nil {
+	if ended := op.lanes.Run(ctx, op.account.holder(), func() { res, err = next(ctx) }); ended != nil {
 		err = ended
 	}
 	return res, err

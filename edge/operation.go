@@ -30,12 +30,6 @@ type operation struct {
 	cost      int // of its document with these variables, see cost.go
 	price     int // charged before it is run, and for each event of a subscription
 	wantsCost bool
-	// libraries counts the libraries that its mutations concerned.
-	libraries atomic.Int64
-	// keys counts the keys that its mutations leased or released.
-	keys atomic.Int64
-	// guesses counts the wrong secrets and the taken names that its mutations got.
-	guesses atomic.Int64
 	// texts counts the bytes of the texts in the arguments of its fields.
 	texts atomic.Int64
 	// started lists the mutations that were executed, by their response names.
@@ -49,15 +43,6 @@ type operation struct {
 	// received is the price of the bytes of the request.
 	received int
 }
-
-// libraryCount is implemented by payloads of mutations that fan out to libraries.
-type libraryCount interface{ ConcernedLibraries() int }
-
-// keyCount is implemented by payloads of mutations of leases.
-type keyCount interface{ ConcernedKeys() int }
-
-// guessCount is implemented by payloads of mutations that take a secret or a unique name.
-type guessCount interface{ Guesses() int }
 
 // operation prepares the operation of a request and charges its account. minPrice was charged
 // before.
@@ -200,22 +185,6 @@ func pastes(fields []graphql.CollectedField) (n int) {
 	return n
 }
 
-// count resolves a field and records how many libraries or keys a mutation concerned, and how many
-// wrong secrets and taken names it got.
-func (op *operation) count(ctx context.Context, next graphql.Resolver) (any, error) {
-	res, err := next(ctx)
-	if c, ok := res.(libraryCount); ok && err == nil {
-		op.libraries.Add(int64(c.ConcernedLibraries()))
-	}
-	if c, ok := res.(keyCount); ok && err == nil {
-		op.keys.Add(int64(c.ConcernedKeys()))
-	}
-	if c, ok := res.(guessCount); ok && err == nil {
-		op.guesses.Add(int64(c.Guesses()))
-	}
-	return res, err
-}
-
 // tooManyOperations refuses an operation because others run.
 func tooManyOperations() *refusal {
 	return tooBusy("Too many operations are running, yours or those of all; try again.")
@@ -264,7 +233,7 @@ func (h *Handler) run(ctx context.Context, caller auth.Caller, op *operation) (*
 
 // afterwards returns the part of the price that is only known when the operation has ended.
 func (op *operation) afterwards() int {
-	return int(op.libraries.Load())*libraryPrice + int(op.keys.Load())*keyPrice + int(op.guesses.Load())*guessPrice + op.resolving + op.bytes()
+	return op.Libraries*libraryPrice + op.Keys*keyPrice + op.Guesses*guessPrice + op.resolving + op.bytes()
 }
 
 // bytes returns the price of the texts in its arguments and of its answer, or of its last event.

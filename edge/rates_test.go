@@ -12,9 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"carrel/answer"
 	"carrel/graph"
-	"carrel/lease"
 )
 
 // spend sends requests until one is refused, and returns the number of answers.
@@ -92,81 +90,49 @@ func TestRates_ViewersAndAddressesHaveSeparateAccounts(t *testing.T) {
 	}
 }
 
-func TestRates_MutationIsBilledWithItsFanOut(t *testing.T) {
+// TestRates_MutationIsBilledForWhatItDid: for libraries, keys and guesses, which are known afterwards. A
+// guess costs as much as ten mutations, so that secrets and hidden names cannot be guessed.
+func TestRates_MutationIsBilledForWhatItDid(t *testing.T) {
+	for _, c := range []struct {
+		libraries, keys, guesses int
+		points                   float64 // of two mutations
+	}{
+		{0, 0, 0, 20},
+		{1_050, 0, 0, 20 + 21},
+		{0, 100, 0, 20 + 200},
+		{0, 0, 1, 20 + 180},
+		{50, 3, 2, 20 + 1 + 6 + 360},
+	} {
+		synctest.Test(t, func(t *testing.T) { // no points return meanwhile
+			e := newEdge(t, func(c *Config) { c.Limits.ViewerPoints = 1000 })
+			e.onMake = func(ctx context.Context, _ graph.CreateUserInput) (*graph.CreateUserPayload, error) {
+				op := graph.ExecutionOf(ctx)
+				op.Libraries += c.libraries
+				op.Keys += c.keys
+				op.Guesses += c.guesses
+				return &graph.CreateUserPayload{}, nil
+			}
+			const field = `createUser(input:{tenant:\"a\",name:\"b\",displayName:\"B\",email:\"b@example.org\"}){user{id}}`
+			a := e.send(t, `{"query":"mutation{a:`+field+` b:`+field+`}","extensions":{"cost":true}}`, "Authorization: Bearer ann")
+			if got := a.points(t); got != c.points {
+				t.Errorf("%+v costs %g points", c, got)
+			}
+			if left := e.handler.rates.viewers.account("u:acme:ann").balance(); float64(left) != 1000-c.points {
+				t.Errorf("%+v leaves %d points of 1000", c, left)
+			}
+		})
+	}
+}
+
+// TestRates_BalanceMayBecomeNegative, because what is billed afterwards cannot be refused.
+func TestRates_BalanceMayBecomeNegative(t *testing.T) {
 	l := DefaultLimits()
 	l.ViewerPoints = 100
-	r := newRates(&l, nil, nil, nil)
-	a := r.account("u:acme:ann", nil)
-	op := &operation{account: a}
-	fan := payload(1_050)
-	if _, err := op.count(t.Context(), func(context.Context) (any, error) { return fan, nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := op.count(t.Context(), func(context.Context) (any, error) { return &graph.DeleteContentPayload{}, nil }); err != nil {
-		t.Fatal(err)
-	}
-	a.bill(int(op.libraries.Load()) * libraryPrice)
-	if left := a.balance(); left != 89 {
-		t.Errorf("%d points are left of 100 - 10.5", left)
-	}
+	a := newRates(&l, nil, nil, nil).account("u:acme:ann", nil)
+	a.bill(10 * point)
 	a.bill(95 * point)
 	if refused := a.begin(); refused == nil {
 		t.Error("the negative balance is lost")
-	}
-}
-
-// TestRates_LeaseIsBilledByKey: a key costs a conditional write, whether it was free or not.
-func TestRates_LeaseIsBilledByKey(t *testing.T) {
-	for _, c := range []struct {
-		what    string
-		payload any
-		points  int
-	}{
-		{"acquired or refused", &graph.AcquireLeasePayload{Requested: 100}, 100},
-		{"malformed", &graph.AcquireLeasePayload{}, 0},
-		{"confirmed", &graph.ConfirmLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 100)}}, 0},
-		{"cancelled", &graph.CancelLeasePayload{Lease: &lease.Lease{Documents: make([]lease.Document, 7)}}, 7},
-		{"not cancelled", &graph.CancelLeasePayload{}, 0},
-	} {
-		op := &operation{Execution: graph.Execution{Body: &answer.Body{}}}
-		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
-			t.Fatal(err)
-		}
-		if got := op.afterwards(); got != c.points*point {
-			t.Errorf("%s: billed %d hundredths of a point, want %d points", c.what, got, c.points)
-		}
-	}
-}
-
-// TestRates_GuessCostsTenMutations, so that secrets and hidden names cannot be guessed.
-func TestRates_GuessCostsTenMutations(t *testing.T) {
-	wrong := []graph.UserError{{Code: graph.CodeWrongSecret}}
-	taken := []graph.UserError{{Code: graph.CodeTaken}}
-	both := append(taken, taken...)
-	for _, c := range []struct {
-		what    string
-		payload any
-		points  int
-	}{
-		{"updated", &graph.UpdatePastePayload{}, 0},
-		{"an update with a wrong secret", &graph.UpdatePastePayload{UserErrors: wrong}, 90},
-		{"a deletion with a wrong secret", &graph.DeletePastePayload{UserErrors: wrong}, 90},
-		{"a user with a taken name and e-mail address", &graph.CreateUserPayload{UserErrors: both}, 180},
-		{"a taken e-mail address", &graph.UpdateUserPayload{UserErrors: taken}, 90},
-		{"a group with a taken name", &graph.CreateGroupPayload{UserErrors: taken}, 90},
-		{"an item with a taken name and url", &graph.CreateContentPayload{UserErrors: both}, 180},
-		{"a taken url", &graph.MoveContentPayload{UserErrors: taken}, 90},
-		{"a created item", &graph.CreateContentPayload{}, 0},
-		{"taken keys, which are paid by key", &graph.AcquireLeasePayload{UserErrors: taken, Requested: 3}, 3},
-		{"another fault", &graph.DeletePastePayload{UserErrors: []graph.UserError{{Code: graph.CodeNotFound}}}, 0},
-	} {
-		op := &operation{Execution: graph.Execution{Body: &answer.Body{}}}
-		if _, err := op.count(t.Context(), func(context.Context) (any, error) { return c.payload, nil }); err != nil {
-			t.Fatal(err)
-		}
-		if got := op.afterwards(); got != c.points*point {
-			t.Errorf("%s: billed %d hundredths of a point, want %d points", c.what, got, c.points)
-		}
 	}
 }
 
@@ -241,11 +207,6 @@ func TestRates_SpentPointsAreReported(t *testing.T) {
 		t.Errorf("reported %v points of viewers and %v of addresses, want 11.5 and 1", viewers, addresses)
 	}
 }
-
-// payload is the payload of a mutation that concerns so many libraries.
-type payload int
-
-func (p payload) ConcernedLibraries() int { return int(p) }
 
 // TestRates_AreInTheHeaders: every answer says how many points are left, and when all are back.
 func TestRates_AreInTheHeaders(t *testing.T) {

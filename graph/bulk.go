@@ -83,16 +83,3 @@ func results[T any](ctx context.Context, items []BulkResult, of func(*BulkResult
 	}
 	return list
 }
-
-// ConcernedLibraries returns the number of libraries that the items were added to.
-func (p *ShareContentsPayload) ConcernedLibraries() int { return concernedByAll(p.Items) }
-
-// ConcernedLibraries returns the number of libraries that contained the items.
-func (p *DeleteContentsPayload) ConcernedLibraries() int { return concernedByAll(p.Items) }
-
-func concernedByAll(items []BulkResult) (n int) {
-	for i := range items {
-		n += concerned(items[i].FanOut)
-	}
-	return n
-}

@@ -29,6 +29,10 @@ type Execution struct {
 	Event   any                        // of a subscription, as its Source has returned it
 	Present graphql.ErrorPresenterFunc // returns errors as clients see them
 	Loaders *dataloader.Loaders        // set by Execute
+	// What its mutations did so far, one after the other: it determines a part of their price.
+	Libraries int // that they concerned
+	Keys      int // of leases, that they requested or released
+	Guesses   int // that they answered: wrong secrets, and taken names, urls and e-mail addresses
 }
 
 // Executor executes operations.

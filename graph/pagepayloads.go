@@ -20,8 +20,6 @@ type SetCurrentBranchPayload struct {
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is the number of libraries that the change concerns.
-	Libraries int
 }
 
 // SaveRevisionPayload is the result of saveRevision.
@@ -30,8 +28,6 @@ type SaveRevisionPayload struct {
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is the number of libraries that the change concerns.
-	Libraries int
 }
 
 // PublishRevisionPayload is the result of publishRevision.
@@ -40,8 +36,6 @@ type PublishRevisionPayload struct {
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is the number of libraries that the change concerns.
-	Libraries int
 }
 
 // SaveDraftPayload is the result of saveDraft.
@@ -57,8 +51,6 @@ type PublishDraftPayload struct {
 	Content          *library.Content
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is the number of libraries that the change concerns.
-	Libraries int
 }
 
 // DiscardDraftPayload is the result of discardDraft.
@@ -81,21 +73,4 @@ type DecideSuggestionPayload struct {
 	Revision         *note.Revision
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Libraries is the number of libraries that the change concerns.
-	Libraries int
 }
-
-// ConcernedLibraries returns the number of libraries that show the change.
-func (p *SetCurrentBranchPayload) ConcernedLibraries() int { return p.Libraries }
-
-// ConcernedLibraries returns the number of libraries that show the change.
-func (p *SaveRevisionPayload) ConcernedLibraries() int { return p.Libraries }
-
-// ConcernedLibraries returns the number of libraries that show the change.
-func (p *PublishRevisionPayload) ConcernedLibraries() int { return p.Libraries }
-
-// ConcernedLibraries returns the number of libraries that show the change.
-func (p *PublishDraftPayload) ConcernedLibraries() int { return p.Libraries }
-
-// ConcernedLibraries returns the number of libraries that show the change.
-func (p *DecideSuggestionPayload) ConcernedLibraries() int { return p.Libraries }

@@ -7,8 +7,8 @@ import (
 	"carrel/principal"
 )
 
-// Payloads of mutations. If UserErrors is not empty, all other fields but CollidingKeys, Requested
-// and ClientMutationID are nil.
+// Payloads of mutations. If UserErrors is not empty, all other fields but CollidingKeys and
+// ClientMutationID are nil.
 
 // CreateUserPayload is the result of createUser.
 type CreateUserPayload struct {
@@ -127,8 +127,6 @@ type AcquireLeasePayload struct {
 	CollidingKeys    []string
 	UserErrors       []UserError
 	ClientMutationID *string
-	// Requested is the number of requested keys.
-	Requested int
 }
 
 // ConfirmLeasePayload is the result of confirmLease.

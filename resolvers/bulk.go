@@ -12,14 +12,14 @@ func (m mutations) ShareContents(ctx context.Context, in graph.ShareContentsInpu
 	outs, err := m.Library.ShareContents(ctx, m.begin(ctx), library.ShareContents{
 		Contents: in.ContentIds, Principals: in.PrincipalIds, Role: given(in.Role), IdempotencyKey: in.IdempotencyKey,
 	})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	return &graph.ShareContentsPayload{Items: bulkResults(ctx, outs), UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // DeleteContents permanently deletes several items.
 func (m mutations) DeleteContents(ctx context.Context, in graph.DeleteContentsInput) (*graph.DeleteContentsPayload, error) {
 	outs, err := m.Library.DeleteContents(ctx, m.begin(ctx), library.DeleteContents{Items: in.Items, IdempotencyKey: in.IdempotencyKey})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	return &graph.DeleteContentsPayload{Items: bulkResults(ctx, outs), UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 

@@ -21,10 +21,11 @@ type outcome struct {
 // outcomeOf converts a result of the domain for payloads. It returns errors that are not user
 // errors.
 func outcomeOf(ctx context.Context, out *library.ContentOutcome, err error) (outcome, error) {
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	if err != nil || faults != nil || out == nil {
 		return outcome{faults: faults}, err
 	}
+	concerns(ctx, out.FanOut.Libraries)
 	if out.Content != nil {
 		loaders(ctx).Items(out.Content)
 	}

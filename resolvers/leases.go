@@ -28,10 +28,10 @@ func (m mutations) AcquireLease(ctx context.Context, in graph.AcquireLeaseInput)
 		Documents: in.Documents, TTLMs: in.TTLMs, WaitMs: in.WaitMs, IdempotencyKey: in.IdempotencyKey,
 	})
 	colliding := lease.CollidingKeys(err)
-	faults, err := graph.UserErrors(err)
+	faults, err := graph.UserErrors(err) // taken keys are no guesses: each is paid for
 	payload := &graph.AcquireLeasePayload{CollidingKeys: colliding, UserErrors: faults, ClientMutationID: in.ClientMutationID}
-	if faults == nil || colliding != nil {
-		payload.Requested = len(in.Documents)
+	if err == nil && (faults == nil || colliding != nil) { // each key took a conditional write, whether it was free or not
+		graph.ExecutionOf(ctx).Keys += len(in.Documents)
 	}
 	if got != nil {
 		payload.Lease = got.Lease
@@ -45,7 +45,7 @@ func (m mutations) AcquireLease(ctx context.Context, in graph.AcquireLeaseInput)
 // ConfirmLease makes the keys of a lease permanent.
 func (m mutations) ConfirmLease(ctx context.Context, in graph.ConfirmLeaseInput) (*graph.ConfirmLeasePayload, error) {
 	l, err := m.Leases.Confirm(ctx, lease.End{ID: in.ID, Token: in.Token})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	return &graph.ConfirmLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
@@ -56,6 +56,9 @@ func (m mutations) CancelLease(ctx context.Context, in graph.CancelLeaseInput) (
 		end.Token = *in.Token
 	}
 	l, err := m.Leases.CancelAs(ctx, m.begin(ctx), end)
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
+	if l != nil {
+		graph.ExecutionOf(ctx).Keys += len(l.Documents)
+	}
 	return &graph.CancelLeasePayload{Lease: l, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }

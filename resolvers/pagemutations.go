@@ -21,7 +21,7 @@ func announce(ctx context.Context, c *library.Content) *library.Content {
 func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput) (*graph.CreateBranchPayload, error) {
 	out, err := m.Notes.CreateBranch(ctx, m.begin(ctx), note.CreateBranch{ContentID: in.ContentID, CopyFrom: in.CopyFrom,
 		IdempotencyKey: in.IdempotencyKey})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	p := &graph.CreateBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
 		p.Branch = out.Branch
@@ -33,21 +33,23 @@ func (m mutations) CreateBranch(ctx context.Context, in graph.CreateBranchInput)
 func (m mutations) SetCurrentBranch(ctx context.Context, in graph.SetCurrentBranchInput) (*graph.SetCurrentBranchPayload, error) {
 	out, err := m.Notes.SetCurrentBranch(ctx, m.begin(ctx), note.SetCurrentBranch{ContentID: in.ContentID, Branch: in.Branch,
 		Working: given(in.Working)})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	p := &graph.SetCurrentBranchPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
-		p.Branch, p.Content, p.Libraries = out.Branch, announce(ctx, out.Content), out.Libraries
+		p.Branch, p.Content = out.Branch, announce(ctx, out.Content)
+		concerns(ctx, out.Libraries)
 	}
 	return p, err
 }
 
 // revisionOutcome converts a result of the domain for payloads.
 func revisionOutcome(ctx context.Context, out *note.RevisionOutcome, err error) (note.RevisionOutcome, []graph.UserError, error) {
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	if out == nil {
 		return note.RevisionOutcome{}, faults, err
 	}
 	announce(ctx, out.Content)
+	concerns(ctx, out.Libraries)
 	return *out, faults, err
 }
 
@@ -59,8 +61,8 @@ func (m mutations) SaveRevision(ctx context.Context, in graph.SaveRevisionInput)
 		BaseRevision: in.BaseRevision, Publish: in.Publish == nil || *in.Publish, IdempotencyKey: in.IdempotencyKey,
 	})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.SaveRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
-		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.SaveRevisionPayload{Revision: out.Revision, Content: out.Content, UserErrors: faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // PublishRevision makes a revision the current one.
@@ -68,8 +70,8 @@ func (m mutations) PublishRevision(ctx context.Context, in graph.PublishRevision
 	answer, err := m.Notes.PublishRevision(ctx, m.begin(ctx), note.PublishRevision{ContentID: in.ContentID, Branch: in.Branch,
 		Locale: in.Locale, Number: in.Number})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
-		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.PublishRevisionPayload{Revision: out.Revision, Content: out.Content, UserErrors: faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // SaveDraft saves a draft.
@@ -78,7 +80,7 @@ func (m mutations) SaveDraft(ctx context.Context, in graph.SaveDraftInput) (*gra
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		BaseRevision: in.BaseRevision, ExpectedVersion: in.ExpectedVersion,
 	})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	if d != nil {
 		announce(ctx, d.Content)
 	}
@@ -90,14 +92,14 @@ func (m mutations) PublishDraft(ctx context.Context, in graph.PublishDraftInput)
 	answer, err := m.Notes.PublishDraft(ctx, m.begin(ctx), note.PublishDraft{ContentID: in.ContentID, Branch: in.Branch,
 		Locale: in.Locale, Force: given(in.Force)})
 	out, faults, err := revisionOutcome(ctx, answer, err)
-	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, Libraries: out.Libraries,
-		UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
+	return &graph.PublishDraftPayload{Revision: out.Revision, Content: out.Content, UserErrors: faults,
+		ClientMutationID: in.ClientMutationID}, err
 }
 
 // DiscardDraft removes a draft.
 func (m mutations) DiscardDraft(ctx context.Context, in graph.DiscardDraftInput) (*graph.DiscardDraftPayload, error) {
 	discarded, err := m.Notes.DiscardDraft(ctx, m.begin(ctx), note.DiscardDraft{ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale})
-	faults, failed := graph.UserErrors(err)
+	faults, failed := userErrors(ctx, err)
 	p := &graph.DiscardDraftPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if err == nil {
 		p.Discarded = &discarded
@@ -111,7 +113,7 @@ func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevision
 		ContentID: in.ContentID, Branch: in.Branch, Locale: in.Locale, Title: in.Title, Body: in.Body,
 		Note: in.Note, IdempotencyKey: in.IdempotencyKey,
 	})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	p := &graph.SuggestRevisionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil && out.Suggestion != nil {
 		p.Suggestion = out.Suggestion
@@ -123,10 +125,11 @@ func (m mutations) SuggestRevision(ctx context.Context, in graph.SuggestRevision
 // DecideSuggestion accepts, rejects or withdraws a suggestion.
 func (m mutations) DecideSuggestion(ctx context.Context, in graph.DecideSuggestionInput) (*graph.DecideSuggestionPayload, error) {
 	out, err := m.Notes.DecideSuggestion(ctx, m.begin(ctx), note.DecideSuggestion{ID: in.ID, Decision: in.Decision, Force: given(in.Force)})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	p := &graph.DecideSuggestionPayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if out != nil {
-		p.Suggestion, p.Revision, p.Libraries = out.Suggestion, out.Revision, out.Libraries
+		p.Suggestion, p.Revision = out.Suggestion, out.Revision
+		concerns(ctx, out.Libraries)
 		if out.Suggestion != nil {
 			announce(ctx, out.Suggestion.Content)
 		}

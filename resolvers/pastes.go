@@ -107,7 +107,7 @@ func (m mutations) CreatePaste(ctx context.Context, in graph.CreatePasteInput) (
 	made, err := m.Pastes.Create(ctx, m.begin(ctx), paste.Create{
 		Title: in.Title, Body: in.Body, IsPrivate: given(in.IsPrivate), ExpiresAt: in.ExpiresAt, IdempotencyKey: in.IdempotencyKey,
 	})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	payload := &graph.CreatePastePayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if made != nil {
 		payload.Paste = made.Paste
@@ -124,14 +124,14 @@ func (m mutations) UpdatePaste(ctx context.Context, in graph.UpdatePasteInput) (
 		ID: in.ID, Secret: in.Secret, Title: optional(in.Title), Body: optional(in.Body), IsPrivate: optional(in.IsPrivate),
 		ExpiresAt: optional(in.ExpiresAt), ClearExpiry: given(in.ClearExpiry), ExpectedVersion: in.ExpectedVersion,
 	})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	return &graph.UpdatePastePayload{Paste: p, UserErrors: faults, ClientMutationID: in.ClientMutationID}, err
 }
 
 // DeletePaste removes a paste.
 func (m mutations) DeletePaste(ctx context.Context, in graph.DeletePasteInput) (*graph.DeletePastePayload, error) {
 	deleted, err := m.Pastes.Delete(ctx, paste.Delete{ID: in.ID, Secret: in.Secret})
-	faults, err := graph.UserErrors(err)
+	faults, err := userErrors(ctx, err)
 	payload := &graph.DeletePastePayload{UserErrors: faults, ClientMutationID: in.ClientMutationID}
 	if err == nil && faults == nil {
 		payload.DeletedPasteID = &deleted
