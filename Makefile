@@ -151,13 +151,13 @@ advisories: ## look for known vulnerabilities in what is shipped, and say which 
 	@.ci/advisories
 
 .PHONY: generate client-schema
-generate: ## generate graph/generated.go and clients/schema.graphql from the schema
+generate: ## generate the code in graph, and clients/schema.graphql, from the schema
 	go generate ./graph
 
 client-schema: generate ## the same, for the schema file of client tools
 
 .PHONY: generated
-generated: ## check that graph/generated.go and clients/schema.graphql match the schema
+generated: ## check that the generated code and clients/schema.graphql match the schema
 	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
 # Results are not cached (-count 1): some tests start the built binary or read the tree,

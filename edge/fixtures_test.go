@@ -122,7 +122,7 @@ func (u users) Email(context.Context, *principal.User) (*string, error) {
 }
 
 // Entities resolves users only.
-func (r *root) Entities(_ context.Context, representations []*graph.Representation) ([]library.Node, error) {
+func (r *root) Entities(_ context.Context, representations []graph.Representation) ([]library.Node, error) {
 	r.calls.Add(1)
 	entities := make([]library.Node, len(representations))
 	for i, ref := range representations {

@@ -8,22 +8,6 @@ import (
 	"carrel/library"
 )
 
-// ShareContentsInput names several items and the principals to share them with.
-type ShareContentsInput struct {
-	ContentIds       []string
-	PrincipalIds     []string
-	Role             *library.ContentRole
-	IdempotencyKey   *string
-	ClientMutationID *string
-}
-
-// DeleteContentsInput names the items to delete.
-type DeleteContentsInput struct {
-	Items            []library.ContentDeletion
-	IdempotencyKey   *string
-	ClientMutationID *string
-}
-
 // BulkResult is the result of a bulk mutation for one item. If Err is set, no other field is.
 type BulkResult struct {
 	Content          *library.Content

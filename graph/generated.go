@@ -4673,8 +4673,8 @@ func (ec *executionContext) field_Query__entities_args(ctx context.Context, rawA
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "representations",
-		func(ctx context.Context, v any) ([]*Representation, error) {
-			return ec.unmarshalN_Any2ᚕᚖcarrelᚋgraphᚐRepresentationᚄ(ctx, v)
+		func(ctx context.Context, v any) ([]Representation, error) {
+			return ec.unmarshalN_Any2ᚕcarrelᚋgraphᚐRepresentationᚄ(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14238,7 +14238,7 @@ func (ec *executionContext) _Query__entities(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.__resolve_entities(ctx, fc.Args["representations"].([]*Representation)), nil
+			return ec.__resolve_entities(ctx, fc.Args["representations"].([]Representation)), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []library.Node) graphql.Marshaler {
@@ -28954,13 +28954,29 @@ func (ec *executionContext) marshalNUserErrorCode2carrelᚋgraphᚐUserErrorCode
 	return v
 }
 
-func (ec *executionContext) unmarshalN_Any2ᚕᚖcarrelᚋgraphᚐRepresentationᚄ(ctx context.Context, v any) ([]*Representation, error) {
+func (ec *executionContext) unmarshalN_Any2carrelᚋgraphᚐRepresentation(ctx context.Context, v any) (Representation, error) {
+	res, err := UnmarshalRepresentation(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalN_Any2carrelᚋgraphᚐRepresentation(ctx context.Context, sel ast.SelectionSet, v Representation) graphql.Marshaler {
+	_ = sel
+	res := MarshalRepresentation(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalN_Any2ᚕcarrelᚋgraphᚐRepresentationᚄ(ctx context.Context, v any) ([]Representation, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]*Representation, len(vSlice))
+	res := make([]Representation, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalN_Any2ᚖcarrelᚋgraphᚐRepresentation(ctx, vSlice[i])
+		res[i], err = ec.unmarshalN_Any2carrelᚋgraphᚐRepresentation(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -28968,10 +28984,10 @@ func (ec *executionContext) unmarshalN_Any2ᚕᚖcarrelᚋgraphᚐRepresentation
 	return res, nil
 }
 
-func (ec *executionContext) marshalN_Any2ᚕᚖcarrelᚋgraphᚐRepresentationᚄ(ctx context.Context, sel ast.SelectionSet, v []*Representation) graphql.Marshaler {
+func (ec *executionContext) marshalN_Any2ᚕcarrelᚋgraphᚐRepresentationᚄ(ctx context.Context, sel ast.SelectionSet, v []Representation) graphql.Marshaler {
 	ret := make(graphql.Array, len(v))
 	for i := range v {
-		ret[i] = ec.marshalN_Any2ᚖcarrelᚋgraphᚐRepresentation(ctx, sel, v[i])
+		ret[i] = ec.marshalN_Any2carrelᚋgraphᚐRepresentation(ctx, sel, v[i])
 	}
 
 	for _, e := range ret {
@@ -28981,28 +28997,6 @@ func (ec *executionContext) marshalN_Any2ᚕᚖcarrelᚋgraphᚐRepresentation�
 	}
 
 	return ret
-}
-
-func (ec *executionContext) unmarshalN_Any2ᚖcarrelᚋgraphᚐRepresentation(ctx context.Context, v any) (*Representation, error) {
-	res, err := UnmarshalRepresentation(v)
-	return &res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalN_Any2ᚖcarrelᚋgraphᚐRepresentation(ctx context.Context, sel ast.SelectionSet, v *Representation) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	_ = sel
-	res := MarshalRepresentation(*v)
-	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-	}
-	return res
 }
 
 func (ec *executionContext) marshalN_Entity2ᚕcarrelᚋlibraryᚐNode(ctx context.Context, sel ast.SelectionSet, v []library.Node) graphql.Marshaler {

@@ -17,6 +17,12 @@ type PageRequest struct {
 	Plan  *PagePlan
 }
 
+// LibraryOrder specifies the order of a library.
+type LibraryOrder struct {
+	Field      library.Order
+	Descending bool
+}
+
 // CurrentPage returns the request of the field that ctx resolves.
 func CurrentPage(ctx context.Context) PageRequest {
 	field := graphql.GetFieldContext(ctx)

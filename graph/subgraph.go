@@ -63,7 +63,7 @@ func compose(def *ast.Definition) {
 // index of the reference.
 type SubgraphResolver interface {
 	// Entities returns the objects of references in their order.
-	Entities(ctx context.Context, representations []*Representation) ([]library.Node, error)
+	Entities(ctx context.Context, representations []Representation) ([]library.Node, error)
 	// Subgraph returns the schema for composers.
 	Subgraph(ctx context.Context) (*Subgraph, error)
 }
@@ -72,7 +72,7 @@ var errNoSubgraph = errors.New("the resolvers do not implement SubgraphResolver"
 
 // __resolve_entities has the name that generated code calls. It returns a []library.Node, and nil
 // after an error, because an empty list would mean that nothing was found.
-func (ec *executionContext) __resolve_entities(ctx context.Context, representations []*Representation) any {
+func (ec *executionContext) __resolve_entities(ctx context.Context, representations []Representation) any {
 	r, ok := ec.Resolvers.(SubgraphResolver)
 	if !ok {
 		ec.Error(ctx, errNoSubgraph)

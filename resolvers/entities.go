@@ -21,7 +21,7 @@ func (r *Root) Subgraph(context.Context) (*graph.Subgraph, error) { return r.Sch
 // Entities returns objects in the order of their references, as Nodes does, and reads each object
 // once. An invalid reference is an error at its index in the list, by which routers know which one
 // it is.
-func (r *Root) Entities(ctx context.Context, representations []*graph.Representation) ([]library.Node, error) {
+func (r *Root) Entities(ctx context.Context, representations []graph.Representation) ([]library.Node, error) {
 	if len(representations) > input.MaxList {
 		return nil, fault.BadInputf("%d representations: at most %d are allowed", len(representations), input.MaxList)
 	}
@@ -44,7 +44,7 @@ func (r *Root) Entities(ctx context.Context, representations []*graph.Representa
 }
 
 // distinct returns the ids to read, and the index of each among them.
-func distinct(representations []*graph.Representation) (ids []string, indexes map[string]int) {
+func distinct(representations []graph.Representation) (ids []string, indexes map[string]int) {
 	indexes = make(map[string]int, len(representations))
 	for _, r := range representations {
 		if _, ok := indexes[r.ID]; ok || r.ID == "" {

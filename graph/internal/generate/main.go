@@ -1,4 +1,4 @@
-// Command generate generates graph/generated.go and clients/schema.graphql from the schema. It uses
+// Command generate generates the code in graph, and clients/schema.graphql, from the schema. It uses
 // gqlgen as a library, so that the version in go.mod runs and no other tool must be installed. Run
 // it by `go generate ./graph`.
 package main
