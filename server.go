@@ -415,7 +415,7 @@ func openExport(ctx context.Context, c *config.Config, m *observe.Metrics, log *
 func (s *server) services() resolvers.Services {
 	g := s.gateway
 	return resolvers.Services{
-		People: g.People, Library: g.Library, Listing: g.Listing, Feed: g.Feed, Repair: g.Repair, Notes: g.Notes,
-		Pastes: g.Pastes, Leases: g.Leases,
+		People: g.People, Library: g.Library, PeopleByID: g.People, ItemsByID: g.Library, Listing: g.Listing,
+		Feed: g.Feed, Repair: g.Repair, Notes: g.Notes, Pastes: g.Pastes, Leases: g.Leases,
 	}
 }

@@ -22,7 +22,7 @@ type (
 // feedOf returns the feed of the public content of a tenant.
 func feedOf(tenant string) feed.Feed { return feed.Feed("content:" + tenant) }
 
-// LatestContent implements API.
+// LatestContent lists the PUBLIC content of a tenant, the newest first by creation.
 //
 // Errors: BAD_USER_INPUT for the tenant and the arguments; BAD_CURSOR; those of the store.
 func (s *Service) LatestContent(ctx context.Context, _ *principal.Viewer, tenant string, args cursor.PageArgs) (*FeedConnection, error) {

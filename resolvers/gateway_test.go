@@ -101,8 +101,9 @@ type (
 // services returns the Services for the resolvers.
 func (s *spy) services() resolvers.Services {
 	return resolvers.Services{
-		People: spiedPeople{s.People, s}, Library: spiedItems{s.Services.Library, s}, Listing: spiedListing{s.Listing, s},
-		Feed: s.Feed, Repair: s.Repair, Notes: s.Notes, Pastes: s.Pastes, Leases: s.Leases,
+		People: s.People, Library: s.Library, PeopleByID: spiedPeople{s.People, s}, ItemsByID: spiedItems{s.Library, s},
+		Listing: spiedListing{s.Listing, s},
+		Feed:    s.Feed, Repair: s.Repair, Notes: s.Notes, Pastes: s.Pastes, Leases: s.Leases,
 	}
 }
 
@@ -244,7 +245,7 @@ type unplanned struct {
 
 // Execute implements graph.Executor.
 func (u unplanned) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
-	e.Loaders = dataloader.New(u.root.People, u.root.Library, u.root.Notes, e.Viewer, nil)
+	e.Loaders = dataloader.New(u.root.PeopleByID, u.root.ItemsByID, u.root.Notes, e.Viewer, nil)
 	return u.Generated.Execute(ctx, e)
 }
 

@@ -41,7 +41,7 @@ func (q queries) Nodes(ctx context.Context, ids []string) ([]library.Node, error
 }
 
 func (q queries) nodes(ctx context.Context, ids []string) ([]library.Node, error) {
-	nodes, err := q.Library.Nodes(ctx, viewer(ctx), ids)
+	nodes, err := q.ItemsByID.Nodes(ctx, viewer(ctx), ids)
 	if err == nil {
 		err = q.suggestions(ctx, ids, nodes)
 	}
@@ -116,7 +116,7 @@ func (q queries) Content(ctx context.Context, globalID string) (*library.Content
 	} else if kind != id.Content {
 		return nil, nil
 	}
-	items, err := q.Library.Contents(ctx, viewer(ctx), []library.ContentID{library.ContentID(globalID)})
+	items, err := q.ItemsByID.Contents(ctx, viewer(ctx), []library.ContentID{library.ContentID(globalID)})
 	if err != nil || items[0] == nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (q queries) principalOf(ctx context.Context, id string) (principal.Principa
 	if err != nil {
 		return nil, err
 	}
-	found, err := q.People.Principals(ctx, viewer(ctx), []principal.ID{parsed})
+	found, err := q.PeopleByID.Principals(ctx, viewer(ctx), []principal.ID{parsed})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type schema struct {
 // Execute implements graph.Executor. Each operation, and each event, has its own loaders. An operation
 // with a plan is executed by it, and all others by the generated code, with plans of their pages.
 func (s schema) Execute(ctx context.Context, e *graph.Execution) gqlerror.List {
-	e.Loaders = dataloader.New(s.root.People, s.root.Library, s.root.Notes, e.Viewer, s.root.Loaded)
+	e.Loaders = dataloader.New(s.root.PeopleByID, s.root.ItemsByID, s.root.Notes, e.Viewer, s.root.Loaded)
 	if r := s.planned(ctx, e); r != nil {
 		return r.execute(ctx)
 	}

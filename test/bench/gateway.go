@@ -113,7 +113,8 @@ func (g *gateway) handlerFor(viewers ...principal.ID) (h *edge.Handler, tokens [
 	limits.ViewerPoints, limits.AddressPoints = 0, 0 // rate limits are not measured
 	h, err = edge.New(edge.Config{
 		Schema: resolvers.NewSchema(&resolvers.Root{Services: resolvers.Services{
-			People: g.service.People, Library: g.service.Library, Listing: g.service.Listing, Notes: g.service.Notes, Pastes: g.service.Pastes}}),
+			People: g.service.People, Library: g.service.Library, PeopleByID: g.service.People, ItemsByID: g.service.Library,
+			Listing: g.service.Listing, Notes: g.service.Notes, Pastes: g.service.Pastes}}),
 		Authenticate: known.Caller,
 		Limits:       limits,
 		Log:          slog.New(slog.DiscardHandler),
