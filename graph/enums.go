@@ -8,7 +8,6 @@ import (
 	"carrel/core/fault"
 	"carrel/lease"
 	"carrel/library"
-	"carrel/note"
 	"carrel/principal"
 )
 
@@ -67,46 +66,12 @@ func UnmarshalContentRole(v any) (library.ContentRole, error) {
 	return unmarshalEnum(v, "ContentRole", library.ParseContentRole)
 }
 
-// MarshalLibraryChangeReason writes the reason for a change of a library, or null if it is unknown.
-func MarshalLibraryChangeReason(r library.ChangeReason) graphql.Marshaler {
-	return nameOrNull(r.String())
-}
-
-// UnmarshalLibraryChangeReason is required by the binding. A reason is never an input.
-func UnmarshalLibraryChangeReason(any) (library.ChangeReason, error) {
-	return library.UnknownReason, fault.BadInputf("not a value of LibraryChangeReason")
-}
-
-// MarshalGroupRole writes a role in a group. No role is written as null.
-func MarshalGroupRole(r principal.GroupRole) graphql.Marshaler { return nameOrNull(r.String()) }
-
-// UnmarshalGroupRole reads a role in a group.
-func UnmarshalGroupRole(v any) (principal.GroupRole, error) {
-	return unmarshalEnum(v, "GroupRole", principal.ParseGroupRole)
-}
-
 // MarshalLeaseState writes the state of a lease.
 func MarshalLeaseState(s lease.State) graphql.Marshaler { return nameOrNull(s.String()) }
 
 // UnmarshalLeaseState reads the state of a lease.
 func UnmarshalLeaseState(v any) (lease.State, error) {
 	return unmarshalEnum(v, "LeaseState", lease.ParseState)
-}
-
-// MarshalSuggestionState writes the state of a suggestion.
-func MarshalSuggestionState(s note.State) graphql.Marshaler { return nameOrNull(s.String()) }
-
-// UnmarshalSuggestionState reads the state of a suggestion.
-func UnmarshalSuggestionState(v any) (note.State, error) {
-	return unmarshalEnum(v, "SuggestionState", note.ParseState)
-}
-
-// MarshalSuggestionDecision writes the decision on a suggestion.
-func MarshalSuggestionDecision(d note.Decision) graphql.Marshaler { return nameOrNull(d.String()) }
-
-// UnmarshalSuggestionDecision reads the decision on a suggestion.
-func UnmarshalSuggestionDecision(v any) (note.Decision, error) {
-	return unmarshalEnum(v, "SuggestionDecision", note.ParseDecision)
 }
 
 // either writes one of the two names of an enum that is a bool in the domain.

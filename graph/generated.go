@@ -28129,13 +28129,14 @@ func (ec *executionContext) marshalNGroupMemberEdge2ᚖcarrelᚋprincipalᚐRole
 }
 
 func (ec *executionContext) unmarshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx context.Context, v any) (principal.GroupRole, error) {
-	res, err := UnmarshalGroupRole(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNGroupRole2carrelᚋprincipalᚐGroupRole[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx context.Context, sel ast.SelectionSet, v principal.GroupRole) graphql.Marshaler {
 	_ = sel
-	res := MarshalGroupRole(v)
+	res := graphql.MarshalString(marshalNGroupRole2carrelᚋprincipalᚐGroupRole[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28143,6 +28144,17 @@ func (ec *executionContext) marshalNGroupRole2carrelᚋprincipalᚐGroupRole(ctx
 	}
 	return res
 }
+
+var (
+	unmarshalNGroupRole2carrelᚋprincipalᚐGroupRole = map[string]principal.GroupRole{
+		"MEMBER":  principal.GroupMember,
+		"MANAGER": principal.GroupManager,
+	}
+	marshalNGroupRole2carrelᚋprincipalᚐGroupRole = map[principal.GroupRole]string{
+		principal.GroupMember:  "MEMBER",
+		principal.GroupManager: "MANAGER",
+	}
+)
 
 func (ec *executionContext) unmarshalNID2carrelᚋleaseᚐID(ctx context.Context, v any) (lease.ID, error) {
 	res, err := UnmarshalLeaseID(v)
@@ -28270,13 +28282,14 @@ func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.Selecti
 }
 
 func (ec *executionContext) unmarshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx context.Context, v any) (urlname.Kind, error) {
-	res, err := UnmarshalKeyKind(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx context.Context, sel ast.SelectionSet, v urlname.Kind) graphql.Marshaler {
 	_ = sel
-	res := MarshalKeyKind(v)
+	res := graphql.MarshalString(marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28284,6 +28297,23 @@ func (ec *executionContext) marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind(ctx c
 	}
 	return res
 }
+
+var (
+	unmarshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind = map[string]urlname.Kind{
+		"CONTENT":    urlname.Content,
+		"BRANCH":     urlname.Branch,
+		"REVISION":   urlname.Revision,
+		"DRAFT":      urlname.Draft,
+		"SUGGESTION": urlname.Suggestion,
+	}
+	marshalNKeyKind2carrelᚋcoreᚋurlnameᚐKind = map[urlname.Kind]string{
+		urlname.Content:    "CONTENT",
+		urlname.Branch:     "BRANCH",
+		urlname.Revision:   "REVISION",
+		urlname.Draft:      "DRAFT",
+		urlname.Suggestion: "SUGGESTION",
+	}
+)
 
 func (ec *executionContext) unmarshalNLeaseDocumentInput2carrelᚋleaseᚐDocument(ctx context.Context, v any) (lease.Document, error) {
 	res, err := ec.unmarshalInputLeaseDocumentInput(ctx, v)
@@ -28837,13 +28867,14 @@ func (ec *executionContext) marshalNSuggestionConnection2ᚖcarrelᚋcoreᚋcurs
 }
 
 func (ec *executionContext) unmarshalNSuggestionDecision2carrelᚋnoteᚐDecision(ctx context.Context, v any) (note.Decision, error) {
-	res, err := UnmarshalSuggestionDecision(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNSuggestionDecision2carrelᚋnoteᚐDecision[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNSuggestionDecision2carrelᚋnoteᚐDecision(ctx context.Context, sel ast.SelectionSet, v note.Decision) graphql.Marshaler {
 	_ = sel
-	res := MarshalSuggestionDecision(v)
+	res := graphql.MarshalString(marshalNSuggestionDecision2carrelᚋnoteᚐDecision[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28851,6 +28882,19 @@ func (ec *executionContext) marshalNSuggestionDecision2carrelᚋnoteᚐDecision(
 	}
 	return res
 }
+
+var (
+	unmarshalNSuggestionDecision2carrelᚋnoteᚐDecision = map[string]note.Decision{
+		"ACCEPT":   note.Accept,
+		"REJECT":   note.Reject,
+		"WITHDRAW": note.Withdraw,
+	}
+	marshalNSuggestionDecision2carrelᚋnoteᚐDecision = map[note.Decision]string{
+		note.Accept:   "ACCEPT",
+		note.Reject:   "REJECT",
+		note.Withdraw: "WITHDRAW",
+	}
+)
 
 func (ec *executionContext) marshalNSuggestionEdge2ᚕᚖcarrelᚋcoreᚋcursorᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*cursor.Edge[*note.Suggestion]) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
@@ -28879,13 +28923,14 @@ func (ec *executionContext) marshalNSuggestionEdge2ᚖcarrelᚋcoreᚋcursorᚐE
 }
 
 func (ec *executionContext) unmarshalNSuggestionState2carrelᚋnoteᚐState(ctx context.Context, v any) (note.State, error) {
-	res, err := UnmarshalSuggestionState(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNSuggestionState2carrelᚋnoteᚐState[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNSuggestionState2carrelᚋnoteᚐState(ctx context.Context, sel ast.SelectionSet, v note.State) graphql.Marshaler {
 	_ = sel
-	res := MarshalSuggestionState(v)
+	res := graphql.MarshalString(marshalNSuggestionState2carrelᚋnoteᚐState[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -28893,6 +28938,21 @@ func (ec *executionContext) marshalNSuggestionState2carrelᚋnoteᚐState(ctx co
 	}
 	return res
 }
+
+var (
+	unmarshalNSuggestionState2carrelᚋnoteᚐState = map[string]note.State{
+		"OPEN":      note.Open,
+		"ACCEPTED":  note.Accepted,
+		"REJECTED":  note.Rejected,
+		"WITHDRAWN": note.Withdrawn,
+	}
+	marshalNSuggestionState2carrelᚋnoteᚐState = map[note.State]string{
+		note.Open:      "OPEN",
+		note.Accepted:  "ACCEPTED",
+		note.Rejected:  "REJECTED",
+		note.Withdrawn: "WITHDRAWN",
+	}
+)
 
 func (ec *executionContext) unmarshalNUpdateContentInput2carrelᚋgraphᚐUpdateContentInput(ctx context.Context, v any) (UpdateContentInput, error) {
 	res, err := ec.unmarshalInputUpdateContentInput(ctx, v)
@@ -29490,7 +29550,8 @@ func (ec *executionContext) unmarshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRol
 	if v == nil {
 		return nil, nil
 	}
-	res, err := UnmarshalGroupRole(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -29500,9 +29561,20 @@ func (ec *executionContext) marshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole(
 	}
 	_ = sel
 	_ = ctx
-	res := MarshalGroupRole(*v)
+	res := graphql.MarshalString(marshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole[*v])
 	return res
 }
+
+var (
+	unmarshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole = map[string]principal.GroupRole{
+		"MEMBER":  principal.GroupMember,
+		"MANAGER": principal.GroupManager,
+	}
+	marshalOGroupRole2ᚖcarrelᚋprincipalᚐGroupRole = map[principal.GroupRole]string{
+		principal.GroupMember:  "MEMBER",
+		principal.GroupManager: "MANAGER",
+	}
+)
 
 func (ec *executionContext) unmarshalOID2ᚖcarrelᚋlibraryᚐContentID(ctx context.Context, v any) (*library.ContentID, error) {
 	if v == nil {
@@ -29628,7 +29700,8 @@ func (ec *executionContext) unmarshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐ
 	if v == nil {
 		return nil, nil
 	}
-	res, err := UnmarshalLibraryChangeReason(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -29638,9 +29711,30 @@ func (ec *executionContext) marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐCh
 	}
 	_ = sel
 	_ = ctx
-	res := MarshalLibraryChangeReason(*v)
+	res := graphql.MarshalString(marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason[*v])
 	return res
 }
+
+var (
+	unmarshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason = map[string]library.ChangeReason{
+		"SHARED":       library.ReasonShared,
+		"ROLE_CHANGED": library.ReasonRole,
+		"UPDATED":      library.ReasonUpdated,
+		"REVISED":      library.ReasonRevised,
+		"REMOVED":      library.ReasonRemoved,
+		"DELETED":      library.ReasonDeleted,
+		"EXPIRED":      library.ReasonExpired,
+	}
+	marshalOLibraryChangeReason2ᚖcarrelᚋlibraryᚐChangeReason = map[library.ChangeReason]string{
+		library.ReasonShared:  "SHARED",
+		library.ReasonRole:    "ROLE_CHANGED",
+		library.ReasonUpdated: "UPDATED",
+		library.ReasonRevised: "REVISED",
+		library.ReasonRemoved: "REMOVED",
+		library.ReasonDeleted: "DELETED",
+		library.ReasonExpired: "EXPIRED",
+	}
+)
 
 func (ec *executionContext) marshalOLibraryEdge2ᚕᚖcarrelᚋlibraryᚐLibraryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*library.LibraryEdge) graphql.Marshaler {
 	if v == nil {
@@ -29941,7 +30035,8 @@ func (ec *executionContext) unmarshalOSuggestionState2ᚖcarrelᚋnoteᚐState(c
 	if v == nil {
 		return nil, nil
 	}
-	res, err := UnmarshalSuggestionState(v)
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalOSuggestionState2ᚖcarrelᚋnoteᚐState[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -29951,9 +30046,24 @@ func (ec *executionContext) marshalOSuggestionState2ᚖcarrelᚋnoteᚐState(ctx
 	}
 	_ = sel
 	_ = ctx
-	res := MarshalSuggestionState(*v)
+	res := graphql.MarshalString(marshalOSuggestionState2ᚖcarrelᚋnoteᚐState[*v])
 	return res
 }
+
+var (
+	unmarshalOSuggestionState2ᚖcarrelᚋnoteᚐState = map[string]note.State{
+		"OPEN":      note.Open,
+		"ACCEPTED":  note.Accepted,
+		"REJECTED":  note.Rejected,
+		"WITHDRAWN": note.Withdrawn,
+	}
+	marshalOSuggestionState2ᚖcarrelᚋnoteᚐState = map[note.State]string{
+		note.Open:      "OPEN",
+		note.Accepted:  "ACCEPTED",
+		note.Rejected:  "REJECTED",
+		note.Withdrawn: "WITHDRAWN",
+	}
+)
 
 func (ec *executionContext) marshalOUpdateContentPayload2ᚖcarrelᚋgraphᚐUpdateContentPayload(ctx context.Context, sel ast.SelectionSet, v *UpdateContentPayload) graphql.Marshaler {
 	if v == nil {

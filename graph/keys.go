@@ -1,10 +1,6 @@
 package graph
 
-import (
-	"github.com/99designs/gqlgen/graphql"
-
-	"carrel/core/urlname"
-)
+import "carrel/core/urlname"
 
 // KeyedObject is the object that a key identifies: *library.Content, or a *Branch, *Revision,
 // *Draft or *Suggestion of package note.
@@ -47,12 +43,4 @@ func setFor[T any](v T, set bool) *T {
 		return nil
 	}
 	return &v
-}
-
-// MarshalKeyKind writes the kind of a key.
-func MarshalKeyKind(k urlname.Kind) graphql.Marshaler { return nameOrNull(k.String()) }
-
-// UnmarshalKeyKind reads the kind of a key.
-func UnmarshalKeyKind(v any) (urlname.Kind, error) {
-	return unmarshalEnum(v, "KeyKind", urlname.ParseKind)
 }

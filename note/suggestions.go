@@ -2,7 +2,6 @@ package note
 
 import (
 	"context"
-	"slices"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -122,23 +121,6 @@ const (
 	Reject   Decision = 2 // by an editor
 	Withdraw Decision = 3 // by its author
 )
-
-// decisionNames are the names of the decisions in the API contract.
-var decisionNames = [...]string{Accept: "ACCEPT", Reject: "REJECT", Withdraw: "WITHDRAW"}
-
-// String returns the name of the decision in the API contract, or "" for no decision.
-func (d Decision) String() string {
-	if int(d) < len(decisionNames) {
-		return decisionNames[d]
-	}
-	return ""
-}
-
-// ParseDecision returns the decision with a name. ok is false for any other text.
-func ParseDecision(name string) (d Decision, ok bool) {
-	i := slices.Index(decisionNames[:], name)
-	return Decision(max(0, i)), i > 0
-}
 
 // DecideSuggestion is the input of Service.DecideSuggestion.
 type DecideSuggestion struct {

@@ -17,33 +17,6 @@ const (
 	Suggestion Kind = 5
 )
 
-// String returns the name of the kind in the API contract.
-func (k Kind) String() string {
-	switch k {
-	case Content:
-		return "CONTENT"
-	case Branch:
-		return "BRANCH"
-	case Revision:
-		return "REVISION"
-	case Draft:
-		return "DRAFT"
-	case Suggestion:
-		return "SUGGESTION"
-	}
-	return ""
-}
-
-// ParseKind parses the name of a kind in the API contract; ok is false for any other text.
-func ParseKind(s string) (k Kind, ok bool) {
-	for k := Content; k <= Suggestion; k++ {
-		if k.String() == s {
-			return k, true
-		}
-	}
-	return 0, false
-}
-
 // Key names a page or a part of it. Its text has one of these forms, in which
 // content is a canonical URL, or the id of an item without one:
 //
