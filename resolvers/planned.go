@@ -8,9 +8,9 @@ import (
 	"carrel/principal"
 )
 
-// planned returns a page written by its plan. If there is no plan, or anything is unexpected, it
+// written returns a page written by its plan. If there is no plan, or anything is unexpected, it
 // returns conn, and the generated code writes the page and reports errors.
-func (r *Root) planned(ctx context.Context, conn *library.LibraryConnection) any {
+func (r *Root) written(ctx context.Context, conn *library.LibraryConnection) any {
 	plan := graph.CurrentPage(ctx).Plan
 	if plan.Unplanned {
 		return conn

@@ -50,7 +50,7 @@ func (r *Root) withPlans(resolve graphql.FieldMiddleware) graphql.FieldMiddlewar
 		}
 		switch conn := res.(type) {
 		case *library.LibraryConnection:
-			return r.planned(ctx, conn), nil
+			return r.written(ctx, conn), nil
 		case *paste.Connection:
 			if m, ok := graph.WritePastes(ctx, conn, graph.ExecutionOf(ctx).Body); ok {
 				return m, nil
