@@ -3,12 +3,10 @@ package edge
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
 
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/auth"
@@ -16,20 +14,13 @@ import (
 	"carrel/observe"
 )
 
-// errTokenExpired ends a stream whose token has expired.
-var errTokenExpired = errors.New("the token has expired")
-
 // eventStream is an answer by server-sent events, in the distinct connections mode of graphql-sse:
 // events "next" with results, and a final "complete". Comments keep an idle connection open. If a
 // stream ends without "complete", the connection was lost, and its client may reconnect.
 type eventStream struct {
-	wire    wire
-	limits  *Limits
-	cancel  context.CancelFunc
-	endless bool // a subscription, which runs until it is ended
-	began   time.Time
-	span    *observe.Operation
-	report
+	*delivery
+	wire   wire
+	limits *Limits
 
 	mu     sync.Mutex
 	broken bool
@@ -39,116 +30,35 @@ type eventStream struct {
 
 // stream answers an operation by events. Once the stream is open, a refusal is sent as an event.
 func (h *Handler) stream(w http.ResponseWriter, r *http.Request, x *exchange, caller auth.Caller, op *operation) *refusal {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	s := &eventStream{limits: &h.limits, cancel: cancel, endless: op.Operation.Operation == ast.Subscription, began: x.began,
-		span: x.span, report: x.report}
-	defer cancel()
-	leave, refused := h.enter(s, op)
+	d, refused := h.delivery(context.WithoutCancel(r.Context()), caller, op)
 	if refused != nil {
 		return refused
 	}
-	defer leave()
+	defer d.leave()
+	s := &eventStream{delivery: d, limits: &h.limits}
+	d.to, d.transport, d.status, d.began, d.span = s, observe.TransportEvents, http.StatusOK, x.began, x.span
+	if refused := h.streams.enter(s, op.account.owner); refused != nil {
+		return refused
+	}
+	defer h.streams.leave(s)
 	header := eventHeader(w.Header())
-	if s.endless && r.ProtoMajor == 1 {
+	if d.endless && r.ProtoMajor == 1 {
 		connection.BecomesStream(r)
 		header.Set("Connection", "close") // what the client sends after the request is not run
 	}
-	defer context.AfterFunc(r.Context(), cancel)()
+	if d.endless && !caller.Until.IsZero() {
+		var stop context.CancelFunc
+		d.ctx, stop = context.WithDeadlineCause(d.ctx, caller.Until, errTokenExpired)
+		defer stop()
+	}
+	defer context.AfterFunc(r.Context(), d.cancel)()
 	x.opened = true
 	w.WriteHeader(http.StatusOK)
 	s.wire = newWire(w)
-	h.emit(ctx, s, caller, op)
-	return nil
-}
-
-// enter registers a stream. leave removes it.
-func (h *Handler) enter(s *eventStream, op *operation) (leave func(), refused *refusal) {
-	if refused := h.streams.enter(s, op.account.owner); refused != nil {
-		return nil, refused
-	}
-	if !s.endless {
-		return func() { h.streams.leave(s) }, nil
-	}
-	done, refused := h.streams.subscribe(op.account.owner)
-	if refused != nil {
-		h.streams.leave(s)
-		return nil, refused
-	}
-	return func() { done(); h.streams.leave(s) }, nil
-}
-
-// emit sends the events of an operation, or why it failed.
-func (h *Handler) emit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) {
-	defer func() {
-		if s.cutOff() {
-			s.code = codeSlowConsumer
-		}
-		h.observe(s.operation, s.code, time.Since(s.began))
-		s.span.End(s.outcome(observe.TransportEvents, http.StatusOK))
-	}()
-	defer s.cancel()
 	s.open()
 	defer s.close()
-	if refused := h.tryEmit(ctx, s, caller, op); refused != nil {
-		s.code = firstCode(refused.errs)
-		s.fail(refused.errs)
-	}
-}
-
-// tryEmit sends the events of an operation and returns its failure. It recovers from panics,
-// because in a goroutine they would end the process.
-func (h *Handler) tryEmit(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) (refused *refusal) {
-	defer func() {
-		if value := recover(); value != nil {
-			refused = h.panicked(ctx, value)
-		}
-	}()
-	if s.endless {
-		return h.emitAll(ctx, s, caller, op)
-	}
-	return h.emitOne(ctx, s, caller, op)
-}
-
-// emitOne sends the result of a query or a mutation.
-func (h *Handler) emitOne(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
-	defer op.release()
-	done, refused := h.run(ctx, caller, op)
-	if refused != nil {
-		return refused
-	}
-	s.code = firstCode(done.errors)
-	s.send("next", done.pieces(op.reportCost(h.limits.Cost)))
-	s.send("complete", nil)
+	d.run()
 	return nil
-}
-
-// emitAll sends the results of a subscription while the token is valid.
-func (h *Handler) emitAll(ctx context.Context, s *eventStream, caller auth.Caller, op *operation) *refusal {
-	if !caller.Until.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadlineCause(ctx, caller.Until, errTokenExpired)
-		defer stop()
-	}
-	s.code = codeOK
-	from := h.results(ctx, caller, op)
-	defer from.end()
-	for done := from.next(); done != nil; done = from.next() {
-		s.emitEvent(done)
-	}
-	switch {
-	case errors.Is(context.Cause(ctx), errTokenExpired):
-		return refuse(http.StatusUnauthorized, codeUnauthenticated, "The token has expired.")
-	case ctx.Err() == nil:
-		s.send("complete", nil)
-	}
-	return nil
-}
-
-// emitEvent sends one result of a subscription.
-func (s *eventStream) emitEvent(done *executed) {
-	s.code = firstCode(done.errors)
-	s.sent++
-	s.send("next", done.pieces(nil))
 }
 
 // refuseByEvents sends a refusal to a client that prefers events.
@@ -158,10 +68,10 @@ func (h *Handler) refuseByEvents(w http.ResponseWriter, r *refusal) {
 		header.Set("Connection", "close")
 	}
 	w.WriteHeader(http.StatusOK)
-	s := &eventStream{wire: newWire(w), limits: &h.limits, cancel: func() {}}
+	s := &eventStream{delivery: &delivery{cancel: func() {}}, wire: newWire(w), limits: &h.limits}
 	s.open()
 	defer s.close()
-	s.fail(r.errs)
+	s.finish(r.errs)
 }
 
 // eventHeader returns the header of an answer by events.
@@ -220,10 +130,16 @@ func (s *eventStream) send(event string, data [][]byte) {
 	s.write(append(message, []byte("\n\n")))
 }
 
-// fail sends errors as the last result of the stream.
-func (s *eventStream) fail(errs gqlerror.List) {
-	s.send("next", [][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
-	s.send("complete", nil)
+func (s *eventStream) next(result [][]byte) { s.send("next", result) }
+
+// finish implements sink. Errors are the last result of the stream.
+func (s *eventStream) finish(errs gqlerror.List) {
+	if errs != nil {
+		s.next([][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
+	}
+	if errs != nil || s.ctx.Err() == nil {
+		s.send("complete", nil)
+	}
 }
 
 // write sends bytes at once. Each part has its own deadline instead of that of ordinary answers. If
@@ -245,8 +161,8 @@ func (s *eventStream) write(message [][]byte) {
 	}
 }
 
-// cutOff reports whether the client was cut off because it read nothing in time. It gets no message
-// about that, because the connection accepts none.
+// cutOff implements sink. A client that is cut off gets no message about that, because the connection
+// accepts none.
 func (s *eventStream) cutOff() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -293,7 +293,7 @@ func TestEvents_ClientThatReadsNothingIsDisconnected(t *testing.T) {
 func TestEvents_NewlinesInResultsAreEscaped(t *testing.T) {
 	w := httptest.NewRecorder()
 	l := DefaultLimits()
-	s := &eventStream{wire: newWire(w), limits: &l, cancel: func() {}}
+	s := &eventStream{delivery: &delivery{cancel: func() {}}, wire: newWire(w), limits: &l}
 	s.open()
 	s.send("next", [][]byte{[]byte("{\n\"a\""), []byte(":1\n}")})
 	s.close()

@@ -166,7 +166,7 @@ func (w *timed) SetWriteDeadline(at time.Time) error {
 func TestEvents_EndOfAResponseHasADeadline(t *testing.T) {
 	l := DefaultLimits()
 	w := &timed{ResponseRecorder: httptest.NewRecorder()}
-	s := &eventStream{wire: newWire(w), limits: &l, cancel: func() {}}
+	s := &eventStream{delivery: &delivery{cancel: func() {}}, wire: newWire(w), limits: &l}
 	s.open()
 	if !w.deadline.IsZero() {
 		t.Errorf("between two messages the deadline is %s", w.deadline)

@@ -270,17 +270,22 @@ func TestSocket_SubscriptionsAreBounded(t *testing.T) {
 	addr := start(t, e.handler, DefaultLimits())
 	one, two := opened(t, addr, `{"authorization":"ann"}`), opened(t, addr, `{"authorization":"ann"}`)
 	const message = `{"id":"1","type":"subscribe","payload":{"query":"subscription{ticks}"}}`
+	counted := func(n int) func() bool {
+		return func() bool {
+			st := e.handler.streams
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			return st.subscriptions["u:acme:ann"] == n
+		}
+	}
 	one.send(message)
-	eventually(t, func() bool {
-		st := e.handler.streams
-		st.mu.Lock()
-		defer st.mu.Unlock()
-		return st.subscriptions["u:acme:ann"] == 1
-	})
+	eventually(t, counted(1))
 	two.send(message)
 	if got := two.next(); !strings.Contains(got, "RATE_LIMITED") {
 		t.Errorf("got %s", got)
 	}
+	one.send(`{"id":"1","type":"complete"}`)
+	eventually(t, counted(0))
 }
 
 func TestDrain_FinishesOperationsOfSockets(t *testing.T) {

@@ -288,14 +288,14 @@ func TestTelemetry_ReachesACollector(t *testing.T) {
 		for _, s := range w.c.spans {
 			if s.Name == "subscription" {
 				a := attributes(s.Attributes)
-				got = append(got, fmt.Sprint(a["carrel.transport"], " ", a["carrel.code"], " ", w.c.below(s)))
+				got = append(got, fmt.Sprint(a["carrel.transport"], " ", a["carrel.code"], " ", a["http.response.status_code"], " ", w.c.below(s)))
 				if events, err := strconv.Atoi(a["carrel.events"]); err != nil || events < 1 {
 					t.Errorf("by %s it received %q events", a["carrel.transport"], a["carrel.events"])
 				}
 			}
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff([]string{"events OK []", "socket OK []"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"events OK 200 []", "socket OK  []"}, got); diff != "" {
 			t.Error(diff)
 		}
 	})
