@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/feed"
+	"carrel/core/lru"
 	"carrel/core/sched"
 )
 
@@ -39,8 +40,7 @@ type arrivals struct {
 	mu        sync.Mutex
 	followers []*Follower
 	// seen are the pastes that were delivered, or were in the feed before the first follower.
-	seen  map[ID]bool
-	order []ID // of seen, oldest first
+	seen *lru.Recent[ID, struct{}]
 	// polled opens when followers may begin: after the first poll, or at once if no other process uses
 	// the store. It is nil before the first follower, and after polling has ended.
 	polled sched.Latch
@@ -96,15 +96,10 @@ func (a *arrivals) deliver(e feed.Entry) {
 
 // note records a paste as seen. It reports whether the paste is new. The caller holds mu.
 func (a *arrivals) note(id ID) bool {
-	if a.seen[id] {
+	if a.seen.Contains(id) {
 		return false
 	}
-	if len(a.order) >= maxSeen {
-		delete(a.seen, a.order[0])
-		a.order = a.order[1:]
-	}
-	a.seen[id] = true
-	a.order = append(a.order, id)
+	a.seen.Add(id, struct{}{})
 	return true
 }
 
@@ -117,8 +112,7 @@ func (a *arrivals) idle() bool {
 		return false
 	}
 	a.polled = nil
-	clear(a.seen)
-	a.order = nil
+	a.seen.Purge()
 	return true
 }
 

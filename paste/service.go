@@ -11,6 +11,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/feed"
+	"carrel/core/lru"
 	"carrel/core/sched"
 	"carrel/principal"
 )
@@ -62,7 +63,7 @@ func New(ctx context.Context, c Config) *Service {
 		rt: c.Runtime, log: c.Log,
 		life: c.Runtime.Detach(ctx),
 	}
-	s.arrivals = arrivals{s: s, shared: c.Shared, seen: map[ID]bool{}}
+	s.arrivals = arrivals{s: s, shared: c.Shared, seen: lru.NewRecent[ID, struct{}](maxSeen)}
 	return s
 }
 

@@ -58,3 +58,13 @@ func (c *Cache[K, V]) Size() (values, weight int) {
 	defer c.mu.Unlock()
 	return c.values.Len(), c.weight
 }
+
+// Recent remembers a value for each of a limited number of keys, those that were added last. It is not safe for
+// concurrent use. Peek does not change what is remembered.
+type Recent[K comparable, V any] = simplelru.LRU[K, V]
+
+// NewRecent returns an empty Recent of at most limit keys, at least one.
+func NewRecent[K comparable, V any](limit int) *Recent[K, V] {
+	r, _ := simplelru.NewLRU[K, V](max(1, limit), nil) // the size is valid
+	return r
+}

@@ -52,3 +52,16 @@ func TestCache_IsBoundedByWeight(t *testing.T) {
 		t.Errorf("after a value that is too heavy: %d values, weight %d", n, weight)
 	}
 }
+
+func TestRecent_RemembersTheLastAdded(t *testing.T) {
+	r := NewRecent[string, int](2)
+	r.Add("a", 1)
+	r.Add("b", 2)
+	r.Peek("a")
+	r.Add("c", 3)
+	r.Add("b", 4)
+	r.Add("d", 5)
+	if diff := cmp.Diff([]string{"b", "d"}, r.Keys()); diff != "" {
+		t.Error(diff)
+	}
+}

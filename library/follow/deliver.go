@@ -48,11 +48,11 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 		return nil, err
 	}
 	if sees {
-		was, known := f.delivered.find(n.Content)
+		was, known := f.delivered.Peek(n.Content)
 		if known && was.placed && n.MTS <= was.applied && n.updated <= was.state {
 			return nil, nil
 		}
-		f.delivered.put(n.Content, delivery{placed: true, state: h.MTS, applied: max(n.MTS, was.applied)})
+		f.delivered.Add(n.Content, delivery{placed: true, state: h.MTS, applied: max(n.MTS, was.applied)})
 		r.ReadAt = n.At // the time up to which changes were delivered
 		return &library.LibraryEntryPlaced{Cause: n.Cause.OfPlaced(), Edge: &library.LibraryEdge{Node: &h.Content,
 			Position: h.Position, OrderTitle: h.OrderTitle(), Role: rows[0].Members[0].Role, SealedCursor: &cursor.Sealed{
@@ -64,7 +64,7 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 	if err != nil || !gone {
 		return nil, err
 	}
-	f.delivered.put(n.Content, delivery{state: h.MTS})
+	f.delivered.Add(n.Content, delivery{state: h.MTS})
 	removed := &library.LibraryEntryRemoved{ContentID: n.Content}
 	if r.ShowsRemovals(n.Content) {
 		removed.Cause = n.Cause.OfRemoved()
@@ -75,7 +75,7 @@ func (f *Follower) changeFor(ctx context.Context, n *pending) (library.LibraryCh
 // gone reports whether the follower may still have, from an earlier event or a page, an item that
 // it does not see now.
 func (f *Follower) gone(ctx context.Context, r *library.Reading, n *pending, rows *library.ContentRows) (bool, error) {
-	was, known := f.delivered.find(n.Content)
+	was, known := f.delivered.Peek(n.Content)
 	switch {
 	case !known:
 		return r.Showed(ctx, n.Change, rows)
@@ -83,7 +83,7 @@ func (f *Follower) gone(ctx context.Context, r *library.Reading, n *pending, row
 		return true, nil
 	case n.present > was.state:
 		was.back = max(was.back, n.present)
-		f.delivered.put(n.Content, was)
+		f.delivered.Add(n.Content, was)
 	}
 	if was.back == 0 || n.removed <= was.back {
 		return false, nil

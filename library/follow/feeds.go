@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"carrel/core/clock"
+	"carrel/core/lru"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -51,7 +52,7 @@ type libraryFeed struct {
 	mu        sync.Mutex
 	followers []*Follower
 	// seen are the states that were passed on.
-	seen recent[passed]
+	seen *lru.Recent[library.ContentID, passed]
 	// upTo and full are when the last look and the last full look started, beginning with the
 	// first look; 0 if no other process uses the store. upToAt and fullAt are the same by the
 	// monotonic clock.
@@ -116,7 +117,8 @@ func (fs *feeds) join(f *Follower, now clock.Instant, at time.Duration, ready sc
 	defer fs.mu.Unlock()
 	if fd = fs.open[f.owner]; fd == nil {
 		first = true
-		fd = &libraryFeed{owner: f.owner, ready: ready, seen: recent[passed]{limit: seenMost}, upTo: now, full: now, upToAt: at, fullAt: at}
+		fd = &libraryFeed{owner: f.owner, ready: ready, seen: lru.NewRecent[library.ContentID, passed](seenMost),
+			upTo: now, full: now, upToAt: at, fullAt: at}
 		fs.open[f.owner] = fd
 	}
 	fd.mu.Lock()
@@ -162,7 +164,7 @@ func (fs *feeds) remove(fd *libraryFeed) {
 func (fd *libraryFeed) pass(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	was, known := fd.seen.find(c.Content)
+	was, known := fd.seen.Peek(c.Content)
 	if known && c.MTS <= was.mts && c.RemovedFrom&^was.removedFrom == 0 {
 		return
 	}
@@ -170,7 +172,7 @@ func (fd *libraryFeed) pass(c library.Change) {
 	if known && was.mts >= c.MTS {
 		now = passed{was.mts, was.removedFrom | c.RemovedFrom}
 	}
-	fd.seen.put(c.Content, now)
+	fd.seen.Add(c.Content, now)
 	fd.bound(&c)
 	for _, f := range fd.followers {
 		if f.mayNotice(c) {
@@ -212,8 +214,8 @@ func (fd *libraryFeed) covered() clock.Instant {
 func (fd *libraryFeed) ignore(c library.Change) {
 	fd.mu.Lock()
 	defer fd.mu.Unlock()
-	was, _ := fd.seen.find(c.Content)
-	fd.seen.put(c.Content, passed{max(was.mts, c.MTS), was.removedFrom | c.RemovedFrom})
+	was, _ := fd.seen.Peek(c.Content)
+	fd.seen.Add(c.Content, passed{max(was.mts, c.MTS), was.removedFrom | c.RemovedFrom})
 }
 
 // IndexApplied passes on what this process has just written.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/lru"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -38,7 +39,7 @@ func TestFeedPass_DropsOnlyFullyDeliveredChanges(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f := &Follower{s: &Service{Publisher: &Publisher{watch: library.Unwatched{}}}, bucket: principal.Public,
 				limit: queueMost, waiting: map[library.ContentID]pending{}}
-			fd := &libraryFeed{followers: []*Follower{f}, seen: recent[passed]{limit: seenMost}}
+			fd := &libraryFeed{followers: []*Follower{f}, seen: lru.NewRecent[library.ContentID, passed](seenMost)}
 			last := len(tc.changes) - 1
 			for i, c := range tc.changes {
 				clear(f.waiting) // what came before was delivered

@@ -11,6 +11,7 @@ import (
 	"carrel/core/cursor"
 	"carrel/core/fault"
 	"carrel/core/id"
+	"carrel/core/lru"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -59,7 +60,7 @@ type Follower struct {
 	resolved principal.Meter
 
 	// The fields below belong to the caller of Next.
-	delivered recent[delivery]
+	delivered *lru.Recent[library.ContentID, delivery]
 	refused   error // the error that ended the subscription while it waited
 }
 
@@ -101,7 +102,7 @@ func (s *Service) follow(ctx context.Context, v *principal.Viewer, globalID stri
 	}
 	f := &Follower{s: s, owner: owner, user: v.User, admin: v.Admin, global: v.GlobalAdmin,
 		bucket: r.Bucket, asOwner: r.AsOwner, members: r.Members,
-		limit: queueMost, waiting: map[library.ContentID]pending{}, delivered: recent[delivery]{limit: deliveredMost}}
+		limit: queueMost, waiting: map[library.ContentID]pending{}, delivered: lru.NewRecent[library.ContentID, delivery](deliveredMost)}
 	since := clock.Instant(0)
 	if after != nil {
 		if since, err = f.readAt(*after); err != nil {
