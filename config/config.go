@@ -193,21 +193,14 @@ func isLoopbackName(host string) bool {
 
 // LogValue returns the settings for the log: the names of files, but never their content.
 func (c *Config) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("store", c.Store), slog.String("auth_hs256_file", c.AuthHS256File), slog.String("auth_jwks", withoutUser(c.AuthJWKS)),
-		slog.Duration("auth_jwks_every", c.AuthJWKSEvery),
-		slog.String("auth_issuer", c.AuthIssuer), slog.String("auth_audience", c.AuthAudience), slog.Bool("dev", c.Dev),
-		slog.Bool("graphiql", c.GraphiQL), slog.Bool("introspection", c.Introspection), slog.Bool("app", c.App),
-		slog.String("app_oidc_client_id", c.AppOIDCClientID), slog.String("app_oidc_scope", c.AppOIDCScope),
-		slog.Bool("tls", c.TLSCert != ""), slog.String("host_id", c.HostID),
-		slog.Duration("drain_delay", c.DrainDelay),
-		slog.Any("limit", c.Limit), slog.Int("rate_limit", c.RateLimit), slog.Any("trusted_proxy", c.TrustedProxy),
-		slog.String("http_profile", c.HTTPProfile), slog.String("documents", c.Documents),
-		slog.Any("cors_origin", c.CORSOrigin), slog.Any("cors_header", c.CORSHeader), slog.Bool("cors_credentials", c.CORSCredentials),
-		slog.String("otlp_endpoint", withoutUser(c.OTLPEndpoint)), slog.String("otlp_headers_file", c.OTLPHeadersFile),
-		slog.Float64("trace_ratio", c.TraceRatio), slog.Duration("otlp_metrics_every", c.OTLPMetricsEvery),
-		slog.Int("header_cache", c.HeaderCache),
-	)
+	return slog.Group("", "store", c.Store, "auth_hs256_file", c.AuthHS256File, "auth_jwks", withoutUser(c.AuthJWKS),
+		"auth_jwks_every", c.AuthJWKSEvery, "auth_issuer", c.AuthIssuer, "auth_audience", c.AuthAudience, "dev", c.Dev,
+		"graphiql", c.GraphiQL, "introspection", c.Introspection, "app", c.App, "app_oidc_client_id", c.AppOIDCClientID,
+		"app_oidc_scope", c.AppOIDCScope, "tls", c.TLSCert != "", "host_id", c.HostID, "drain_delay", c.DrainDelay,
+		"limit", c.Limit, "rate_limit", c.RateLimit, "trusted_proxy", c.TrustedProxy, "http_profile", c.HTTPProfile,
+		"documents", c.Documents, "cors_origin", c.CORSOrigin, "cors_header", c.CORSHeader, "cors_credentials", c.CORSCredentials,
+		"otlp_endpoint", withoutUser(c.OTLPEndpoint), "otlp_headers_file", c.OTLPHeadersFile, "trace_ratio", c.TraceRatio,
+		"otlp_metrics_every", c.OTLPMetricsEvery, "header_cache", c.HeaderCache).Value
 }
 
 // withoutUser removes the user and the password from a URL.

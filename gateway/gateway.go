@@ -173,7 +173,7 @@ func (g *Gateway) connect(ctx, life context.Context, target Target, with Options
 	if with.Metrics != nil {
 		c.Watch = observe.Watcher{Metrics: with.Metrics, Tracing: with.Tracing}
 	}
-	if disk := g.Store.disk; disk != nil {
+	if disk := g.Store.embedded; disk != nil {
 		c.Room = disk.Room
 		if with.Metrics != nil {
 			with.Metrics.Disk(disk.Free)

@@ -7,29 +7,8 @@ import (
 	"time"
 
 	"carrel/cassandra"
-	"carrel/cassandra/session"
 	"carrel/core/fault"
-	"carrel/library"
 )
-
-// sharedStore is a store that several processes may use at the same time.
-type sharedStore interface {
-	library.Notifier
-	// Register registers this process, and returns the others that use the store.
-	// heartbeat is called with them at each renewal of the registration; it may be
-	// nil.
-	Register(ctx context.Context, host, doing string, heartbeat func(others []cassandra.Presence)) ([]cassandra.Presence, error)
-	// WatchClock compares this process's clock with the store's from now on.
-	WatchClock(ctx context.Context)
-	// Skew returns the difference that was measured, and Ahead how far this
-	// process's clock is at least ahead.
-	Skew() (skew session.Skew, known bool)
-	Ahead() time.Duration
-	// Load returns how many statements are running, and how many are queued.
-	Load() (inFlight, waiting int)
-	// Ready returns nil, ErrSchema, ErrClock, or an error of the store.
-	Ready(ctx context.Context) error
-}
 
 // doingCopy is the command by which other processes recognize a copy. They must not use its source
 // or its target.

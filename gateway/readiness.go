@@ -27,8 +27,8 @@ func (g *Gateway) ready(ctx context.Context) error {
 	if g.Store.shared != nil && err == nil {
 		err = g.Store.shared.Ready(ctx)
 	}
-	if g.Store.disk != nil && err == nil {
-		err = g.Store.disk.Room()
+	if g.Store.embedded != nil && err == nil {
+		err = g.Store.embedded.Room()
 	}
 	return notReady(err)
 }

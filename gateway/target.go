@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"carrel/cassandra"
 	"carrel/config"
 	"carrel/core/naming"
 	"carrel/domain"
@@ -39,19 +40,10 @@ type Backend interface {
 type OpenStore struct {
 	Backend
 	domain.Store
-	// shared has the methods of a store that several processes may use. It is nil for a store
-	// that a second process cannot open.
-	shared sharedStore
-	// disk is the disk of an embedded store; otherwise nil.
-	disk disk
-}
-
-// disk is the disk of a store.
-type disk interface {
-	// Room returns UNAVAILABLE while the disk has no room for changes that may let the store grow.
-	Room() error
-	// Free returns how many bytes are free, and false if that is not known.
-	Free() (bytes uint64, known bool)
+	// shared is the same store if several processes may use it, and embedded if a second process cannot
+	// open it. The other is nil.
+	shared   *cassandra.Store
+	embedded *pebblestore.Store
 }
 
 // TargetOf returns the store that the flag names.
@@ -89,7 +81,7 @@ func (d directory) open(_ context.Context, with Options) (OpenStore, error) {
 	if err != nil {
 		return OpenStore{}, fmt.Errorf("opening the store: %w", err)
 	}
-	return OpenStore{Backend: store, Store: store.Store, disk: store}, nil
+	return OpenStore{Backend: store, Store: store.Store, embedded: store}, nil
 }
 
 // callOf returns a call of an embedded store as it is counted.
