@@ -1,8 +1,6 @@
 package jsontext
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
@@ -71,25 +69,6 @@ func TestCheck_FindsHalvesOfSurrogatePairs(t *testing.T) {
 	} {
 		if got := Check([]byte(value), 4); got != want {
 			t.Errorf("%s is %d, want %d", value, got, want)
-		}
-	}
-}
-
-// TestAllDigits_FindsOtherBytesAtEachPosition tries each byte value at each of eight positions
-// among digits.
-func TestAllDigits_FindsOtherBytesAtEachPosition(t *testing.T) {
-	for at := range 8 {
-		for c := range 256 {
-			b := []byte("09182736")
-			b[at] = byte(c)
-			want := c >= '0' && c <= '9'
-			if got := allDigits(binary.LittleEndian.Uint64(b)); got != want {
-				t.Errorf("%q: %t", b, got)
-			}
-			number := bytes.Trim(append([]byte("1"), b...), Space) // surrounding white space is removed before the check
-			if got := Check(number, 0) == Valid; got != json.Valid(number) {
-				t.Errorf("%q is reported as valid: %t", number, got)
-			}
 		}
 	}
 }
