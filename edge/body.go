@@ -34,13 +34,8 @@ type params struct {
 func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	size := len(body)
 	body = bytes.Trim(body, jsontext.Space)
-	switch jsontext.Check(body, l.Values) {
-	case jsontext.TooMuch:
-		return params{}, tooManyValues(l)
-	case jsontext.Invalid:
-		return params{}, badRequest("The request body is not valid JSON.")
-	case jsontext.HalfPair:
-		return params{}, halfPair("The request body")
+	if refused := checkJSON(body, "The request body", l); refused != nil {
+		return params{}, refused
 	}
 	switch body[0] {
 	case '{':
@@ -73,13 +68,18 @@ func decodeBody(body []byte, l *Limits) (params, *refusal) {
 	return p, refused
 }
 
-func tooManyValues(l *Limits) *refusal {
-	return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.",
-		l.Values, input.MaxList))
-}
-
-func halfPair(where string) *refusal {
-	return badRequest(where + ` has half of a surrogate pair, such as \ud800 alone, which is no character.`)
+// checkJSON refuses what is not JSON in UTF-8, or has too many values. where says what it is.
+func checkJSON(text []byte, where string, l *Limits) *refusal {
+	switch jsontext.Check(text, l.Values) {
+	case jsontext.TooMuch:
+		return refuseDocument(codeBadUserInput, fmt.Sprintf("The request has more than %d values: lists take at most %d.",
+			l.Values, input.MaxList))
+	case jsontext.Invalid:
+		return badRequest(where + " is not valid JSON.")
+	case jsontext.HalfPair:
+		return badRequest(where + ` has half of a surrogate pair, such as \ud800 alone, which is no character.`)
+	}
+	return nil
 }
 
 // escapedChar is the maximal length of an escaped character in bytes: two escapes of six.

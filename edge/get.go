@@ -36,13 +36,8 @@ func decodeURL(raw string, l *Limits) (params, *refusal) {
 		if text == "" {
 			continue
 		}
-		switch jsontext.Check([]byte(text), l.Values) {
-		case jsontext.TooMuch:
-			return params{}, tooManyValues(l)
-		case jsontext.Invalid:
-			return params{}, badRequest("The parameter " + part.name + " of the URL is not valid JSON.")
-		case jsontext.HalfPair:
-			return params{}, halfPair("The parameter " + part.name + " of the URL")
+		if refused := checkJSON([]byte(text), "The parameter "+part.name+" of the URL", l); refused != nil {
+			return params{}, refused
 		}
 		*part.into = []byte(text)
 	}

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"sync"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -27,7 +26,7 @@ type tracedBackground struct {
 // Resume implements journal.Service.
 func (b *tracedBackground) Resume(ctx context.Context, e commit.Entry) (bool, error) {
 	var options []trace.SpanStartOption
-	if from, known := b.t.changes.take(e.ID); known {
+	if from, known := b.t.changes.Get(e.ID); known {
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: from}))
 	}
 	ctx, span := b.t.begin(ctx, "resume", options...)
@@ -85,44 +84,7 @@ type tracedJournal struct {
 // Begin implements commit.Journal.
 func (j *tracedJournal) Begin(ctx context.Context, e commit.Entry) error {
 	if r, ok := recordedIn(ctx); ok {
-		j.t.changes.keep(e.ID, r.SpanContext())
+		j.t.changes.Put(e.ID, r.SpanContext())
 	}
 	return j.Journal.Begin(ctx, e)
-}
-
-// maxChangeSpans limits the changes whose spans are kept. A process may have as many undecided
-// changes.
-const maxChangeSpans = 1000
-
-// changeSpans maps the latest changes to the spans of the mutations that began them.
-// Most changes are finished by their mutation and never looked up.
-type changeSpans struct {
-	mu    sync.Mutex
-	spans map[commit.EntryID]trace.SpanContext
-	// order is a ring buffer of the changes in order, beginning at next.
-	order []commit.EntryID
-	next  int
-}
-
-func newChangeSpans(limit int) *changeSpans {
-	return &changeSpans{spans: make(map[commit.EntryID]trace.SpanContext), order: make([]commit.EntryID, limit)}
-}
-
-// keep stores the span of a change.
-func (c *changeSpans) keep(id commit.EntryID, span trace.SpanContext) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.spans, c.order[c.next])
-	c.order[c.next] = id
-	c.next = (c.next + 1) % len(c.order)
-	c.spans[id] = span
-}
-
-// take returns and forgets the span of a change.
-func (c *changeSpans) take(id commit.EntryID) (trace.SpanContext, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	span, ok := c.spans[id]
-	delete(c.spans, id)
-	return span, ok
 }

@@ -9,6 +9,9 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"carrel/core/commit"
+	"carrel/core/lru"
 )
 
 // maxCalls limits the spans for calls of the store in one operation: nobody could
@@ -20,16 +23,23 @@ const maxCalls = 200
 // chooses.
 const maxName = 100
 
+// maxChangeSpans limits the changes whose spans are kept. A process may have as many undecided
+// changes.
+const maxChangeSpans = 1000
+
 // Tracing creates the spans of a process. They contain no text of a request except for the name of
 // the operation, no ids, and no messages of errors. A nil *Tracing creates none.
 type Tracing struct {
-	tracer  trace.Tracer
-	changes *changeSpans
+	tracer trace.Tracer
+	// changes has the spans of the mutations that began the latest changes. Most changes are finished by
+	// their mutation and never looked up.
+	changes *lru.Cache[commit.EntryID, trace.SpanContext]
 }
 
 // newTracing returns a Tracing that uses the tracer.
 func newTracing(tracer trace.Tracer) *Tracing {
-	return &Tracing{tracer: tracer, changes: newChangeSpans(maxChangeSpans)}
+	each := func(trace.SpanContext) int { return 1 }
+	return &Tracing{tracer: tracer, changes: lru.New[commit.EntryID](maxChangeSpans, maxChangeSpans, each, nil)}
 }
 
 // recorded is a span that will be sent, with the number of calls below it. Calls of the store have

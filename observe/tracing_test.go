@@ -264,23 +264,6 @@ type beginning struct{ commit.Journal }
 
 func (beginning) Begin(context.Context, commit.Entry) error { return nil }
 
-func TestChangeSpans_AreLimited(t *testing.T) {
-	c := newChangeSpans(3)
-	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}})
-	for i := range 5 {
-		c.keep(commit.EntryID{byte(i + 1)}, span)
-	}
-	var kept []byte
-	for i := range 5 {
-		if _, ok := c.take(commit.EntryID{byte(i + 1)}); ok {
-			kept = append(kept, byte(i+1))
-		}
-	}
-	if !slices.Equal(kept, []byte{3, 4, 5}) || len(c.spans) != 0 {
-		t.Errorf("the latest are %v, and %d more are stored", kept, len(c.spans))
-	}
-}
-
 func TestTracing_NilDoesNothing(t *testing.T) {
 	var none *Tracing
 	ctx := t.Context()
