@@ -116,15 +116,11 @@ func (p *params) identify() (id, hash string, r *refusal) {
 
 // isDigest reports whether s is a SHA-256 in lower-case hexadecimal digits.
 func isDigest(s string) bool {
-	if len(s) != 2*sha256.Size {
+	if len(s) != hex.EncodedLen(sha256.Size) || s != strings.ToLower(s) {
 		return false
 	}
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
+	_, err := hex.DecodeString(s)
+	return err == nil
 }
 
 // fromManifest accepts only documents of the manifest. A client may also send the text of one.

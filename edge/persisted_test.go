@@ -33,7 +33,7 @@ func TestPersistedDocuments_AreFoundByTheirDigest(t *testing.T) {
 		"two that differ":               {`{"documentId":"sha256:` + hash + `","extensions":` + extension(zeros) + `}`, 400, "BAD_REQUEST"},
 		"version 2":                     {`{"extensions":{"persistedQuery":{"version":2,"sha256Hash":"` + hash + `"}}}`, 400, "BAD_REQUEST"},
 		"no version":                    {`{"extensions":{"persistedQuery":{"sha256Hash":"` + hash + `"}}}`, 400, "BAD_REQUEST"},
-		"a short hash":                  {`{"extensions":` + extension("abc") + `}`, 400, "BAD_REQUEST"},
+		"a short hash":                  {`{"extensions":` + extension("abcd") + `}`, 400, "BAD_REQUEST"},
 		"in capitals":                   {`{"extensions":` + extension(strings.ToUpper(hash)) + `}`, 400, "BAD_REQUEST"},
 		"an extension of no kind":       {`{"extensions":{"persistedQuery":7}}`, 400, "BAD_REQUEST"},
 		"null":                          {`{` + text + `,"extensions":{"persistedQuery":null}}`, 200, ""},
