@@ -26,6 +26,7 @@ type rebuilding struct {
 	unrecorded bool                     // the record is missing
 	at         func(repaired int) error // at each item that is repaired
 	sweeping   func(page int) error     // at each page of a sweep
+	marked     func()                   // when the library was marked as complete
 	others     int                      // number of items without members that are listed first
 
 	counting                      sync.Mutex
@@ -106,7 +107,11 @@ func (r *rebuilding) Recorded(ctx context.Context, p principal.ID) (bool, error)
 
 func (r *rebuilding) SetBuilt(ctx context.Context, p principal.ID, asOf clock.Instant) error {
 	r.unrecorded, r.asOf = false, asOf
-	return r.losing.SetBuilt(ctx, p, asOf)
+	err := r.losing.SetBuilt(ctx, p, asOf)
+	if r.marked != nil {
+		r.marked()
+	}
+	return err
 }
 
 // clockAhead is a runtime whose clock is ahead.

@@ -63,41 +63,78 @@ func (h *rebuildFixture) deleteLibrary() {
 
 // TestRebuild_TwoGatewaysContinueOneRebuild: two gateways rebuild one lost library at the same
 // time. The second one continues what the first has started, and completes it; the first one
-// notices that.
+// notices that, and begins again only if the library is lost again.
 func TestRebuild_TwoGatewaysContinueOneRebuild(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		titles, lostAgain bool
+		want              int // how many items the first one repairs
+	}{
+		{"a library without its marks", false, false, 200},
+		{"a library without the mark of titles", true, false, 200},
+		{"a library that loses the mark of titles again", true, true, 200 + rebuildItems},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newRebuildFixture(t)
+			h.lost.onlyTitles = c.titles
+			h.lost.lose(rebuildOwner)
+			first, slow := h.gateway(0)
+			reached, release := make(chan struct{}), make(chan struct{})
+			slow.at = func(n int) error {
+				if n == 150 {
+					close(reached)
+					<-release
+				}
+				return nil
+			}
+			ended := make(chan error, 1)
+			go func() {
+				_, _, err := first.Repair.Rebuild(t.Context(), rebuildOwner)
+				ended <- err
+			}()
+			<-reached
+			second, quick := h.gateway(0)
+			if _, _, err := second.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
+				t.Error(err)
+			}
+			if quick.repaired != rebuildItems-100 {
+				t.Errorf("the second gateway repaired %d items", quick.repaired)
+			}
+			if c.lostAgain {
+				h.lost.lose(rebuildOwner)
+			}
+			close(release)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if slow.repaired != c.want {
+				t.Errorf("the first gateway repaired %d items", slow.repaired)
+			}
+			if h.progress() != nil || h.lost.isLost(rebuildOwner) {
+				t.Error("the progress is kept beyond the end, or the library is not complete")
+			}
+			h.WantClean()
+		})
+	}
+}
+
+// TestRebuild_NoticesThatTheMarkOfTitlesIsDeleted: the rebuild has just set the marks of both orders when
+// one of them is deleted.
+func TestRebuild_NoticesThatTheMarkOfTitlesIsDeleted(t *testing.T) {
 	h := newRebuildFixture(t)
-	h.lost.lose(rebuildOwner)
-	first, slow := h.gateway(0)
-	reached, release := make(chan struct{}), make(chan struct{})
-	slow.at = func(n int) error {
-		if n == 150 {
-			close(reached)
-			<-release
+	h.lost.onlyTitles = true
+	svc, store := h.gateway(0)
+	marked := 0
+	store.marked = func() {
+		if marked++; marked == 1 {
+			h.lost.lose(rebuildOwner)
 		}
-		return nil
 	}
-	ended := make(chan error, 1)
-	go func() {
-		_, _, err := first.Repair.Rebuild(t.Context(), rebuildOwner)
-		ended <- err
-	}()
-	<-reached
-	second, quick := h.gateway(0)
-	if _, _, err := second.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
+	if _, _, err := svc.Repair.Rebuild(t.Context(), rebuildOwner); err != nil {
 		t.Error(err)
 	}
-	if quick.repaired != rebuildItems-100 {
-		t.Errorf("the second gateway repaired %d items", quick.repaired)
-	}
-	close(release)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if slow.repaired != 200 {
-		t.Errorf("the first gateway repaired %d items", slow.repaired)
-	}
-	if h.progress() != nil {
-		t.Error("the progress is kept beyond the end")
+	if marked != 2 || h.lost.isLost(rebuildOwner) {
+		t.Errorf("the library was marked as complete %d times, and is lost: %t", marked, h.lost.isLost(rebuildOwner))
 	}
 	h.WantClean()
 }
