@@ -51,7 +51,7 @@ func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) erro
 	if _, err = s.makeLeaseClaims(ctx); err != nil {
 		return err
 	}
-	_, err = s.rebuildFeeds(ctx)
+	_, err = s.rebuildPastes(ctx)
 	return err
 }
 

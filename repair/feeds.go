@@ -3,62 +3,14 @@ package repair
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
-	"carrel/core/commit"
-	"carrel/core/sched"
 	"carrel/library"
 	"carrel/paste"
 )
 
-// rebuildContentFeeds updates the feeds of public content from all items, while the store is in
-// use. It returns how many entries were missing.
-func (s *Service) rebuildContentFeeds(ctx context.Context) (repaired int, err error) {
-	var wrong atomic.Int64
-	var after library.ContentID
-	for {
-		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
-		if err != nil {
-			return 0, err
-		}
-		err = sched.ForEach(ctx, s.rt, len(ids), deriveAtOnce, func(i int) error {
-			if s.engine.Ending() {
-				return commit.ErrEnding
-			}
-			repaired, err := s.repairFeed(ctx, ids[i])
-			wrong.Add(int64(repaired))
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		if len(ids) < rebuildPage {
-			break
-		}
-		after = ids[len(ids)-1]
-	}
-	return int(wrong.Load()), nil
-}
-
-// repairFeed updates the entry of an item. It returns how many entries were wrong.
-func (s *Service) repairFeed(ctx context.Context, id library.ContentID) (int, error) {
-	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
-	if err != nil {
-		return 0, err
-	}
-	wrong, err := s.library.Upkeep.RepairFeed(ctx, &rows.Header)
-	if err != nil || !wrong {
-		return 0, err
-	}
-	return 1, nil
-}
-
-// rebuildFeeds updates all feeds from items and pastes. It returns how many entries were
-// missing or wrong.
-func (s *Service) rebuildFeeds(ctx context.Context) (repaired int, err error) {
-	if repaired, err = s.rebuildContentFeeds(ctx); err != nil {
-		return repaired, fmt.Errorf("rebuild the feeds of public content: %w", err)
-	}
+// rebuildPastes updates the feed of pastes from all pastes, and cleans up those whose reminders were
+// lost. It returns how many entries were missing or wrong.
+func (s *Service) rebuildPastes(ctx context.Context) (repaired int, err error) {
 	err = s.pastes.Each(ctx, func(p *paste.Paste) error {
 		wrong, _, err := s.pastes.Repair(ctx, p)
 		if wrong {

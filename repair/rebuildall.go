@@ -54,7 +54,7 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 	if r.repaired.Add(int64(made)); err != nil {
 		return nil, fmt.Errorf("rebuild the claims of leases: %w", err)
 	}
-	fed, err := s.rebuildFeeds(ctx)
+	fed, err := s.rebuildPastes(ctx)
 	if r.repaired.Add(int64(fed)); err != nil {
 		return nil, err
 	}
@@ -113,6 +113,13 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 			made, err := r.s.makeClaim(ctx, urlOf(&page.Header), string(id))
 			if r.repaired.Add(int64(made)); err != nil {
 				return err
+			}
+			unlisted, err := r.s.library.Upkeep.RepairFeed(ctx, &page.Header)
+			if err != nil {
+				return err
+			}
+			if unlisted {
+				r.repaired.Add(1)
 			}
 		}
 		for _, p := range wrong {
