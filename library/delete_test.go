@@ -316,6 +316,7 @@ func TestDeletion_RemainingRowsAreFoundAndRemoved(t *testing.T) {
 				_, err := h.Repair.RebuildAll(h.T.Context(), func(int, int) {})
 				return err
 			},
+			"copy": func(h *domaintest.Fixture) error { return h.Repair.DeriveAll(h.T.Context(), func(int, int) {}) },
 		} {
 			t.Run(fmt.Sprint(name, " of ", id), func(t *testing.T) {
 				h, _ := stuckTown(t)

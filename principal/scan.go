@@ -12,6 +12,16 @@ const scanAtOnce = 100
 
 // EachHeader calls see with the headers of the live principals that wanted accepts.
 func (u Upkeep) EachHeader(ctx context.Context, wanted func(ID) bool, see func(*Header) error) error {
+	return u.eachIn(ctx, commit.Live, wanted, see)
+}
+
+// EachDeleted calls see with the headers of the deleted principals.
+func (u Upkeep) EachDeleted(ctx context.Context, see func(*Header) error) error {
+	return u.eachIn(ctx, commit.Deleted, Any, see)
+}
+
+// eachIn calls see with the headers of the principals in a state that wanted accepts.
+func (u Upkeep) eachIn(ctx context.Context, state commit.State, wanted func(ID) bool, see func(*Header) error) error {
 	var after ID
 	for {
 		ids, err := u.s.store.ScanPrincipals(ctx, after, scanAtOnce)
@@ -26,7 +36,7 @@ func (u Upkeep) EachHeader(ctx context.Context, wanted func(ID) bool, see func(*
 			return err
 		}
 		for i := range headers {
-			if headers[i].State != commit.Live {
+			if headers[i].State != state {
 				continue
 			}
 			if err := see(&headers[i]); err != nil {

@@ -42,51 +42,22 @@ func (s *Service) remains(ctx context.Context, h *principal.Header) (left []stri
 	return left, err
 }
 
-// deletedAfter reads the next principals after one, and returns the headers of those that are
-// deleted.
-func (s *Service) deletedAfter(ctx context.Context, after principal.ID) (deleted []principal.Header, last principal.ID,
-	more bool, err error) {
-	ids, err := s.principals.ScanPrincipals(ctx, after, rebuildPage)
-	if err != nil || len(ids) == 0 {
-		return nil, "", false, err
-	}
-	headers, err := s.principals.ReadPrincipals(ctx, ids)
-	if err != nil {
-		return nil, "", false, err
-	}
-	for i := range headers {
-		if headers[i].State == commit.Deleted {
-			deleted = append(deleted, headers[i])
-		}
-	}
-	return deleted, ids[len(ids)-1], len(ids) == rebuildPage, nil
-}
-
 // auditDeleted looks for what is left of principals that were deleted.
 func (s *Service) auditDeleted(ctx context.Context, r *AuditReport, must ledger) error {
-	var after principal.ID
-	for more := true; more; {
-		var deleted []principal.Header
-		var err error
-		if deleted, after, more, err = s.deletedAfter(ctx, after); err != nil {
+	return s.people.Upkeep.EachDeleted(ctx, func(h *principal.Header) error {
+		r.Deleted++
+		left, err := s.remains(ctx, h)
+		if err != nil {
 			return err
 		}
-		for i := range deleted {
-			h := &deleted[i]
-			r.Deleted++
-			left, err := s.remains(ctx, h)
-			if err != nil {
-				return err
-			}
-			if o := must[h.ID]; o != nil {
-				left = append(left, fmt.Sprintf("its rows in %d items and %d groups", o.shared, o.groups))
-			}
-			for _, what := range left {
-				r.mismatch("%s was deleted, and %s is left", h.ID, what)
-			}
+		if o := must[h.ID]; o != nil {
+			left = append(left, fmt.Sprintf("its rows in %d items and %d groups", o.shared, o.groups))
 		}
-	}
-	return nil
+		for _, what := range left {
+			r.mismatch("%s was deleted, and %s is left", h.ID, what)
+		}
+		return nil
+	})
 }
 
 // removeDeleted removes what is left of a deleted principal, unless its removal is in flight. It
@@ -143,23 +114,4 @@ func (s *Service) eachDeleted(ctx context.Context, ps []principal.ID, remove fun
 		n++
 	}
 	return n, nil
-}
-
-// finishDeletions removes what a copied store has of principals that were deleted.
-func (s *Service) finishDeletions(ctx context.Context, report func(n int)) error {
-	var after principal.ID
-	for more := true; more; {
-		var deleted []principal.Header
-		var err error
-		if deleted, after, more, err = s.deletedAfter(ctx, after); err != nil {
-			return err
-		}
-		for i := range deleted {
-			if err := s.people.Upkeep.RemoveDeleted(ctx, deleted[i].ID); err != nil {
-				return err
-			}
-		}
-		report(len(deleted))
-	}
-	return nil
 }

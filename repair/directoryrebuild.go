@@ -15,7 +15,7 @@ import (
 func (s *Service) RebuildDirectory(ctx context.Context) (repaired int, err error) {
 	var rows atomic.Int64
 	err = s.eachHeaders(ctx, func(hs []principal.Header) error {
-		return sched.ForEach(ctx, s.rt, len(hs), deriveAtOnce, func(i int) error {
+		return sched.ForEach(ctx, s.rt, len(hs), rebuiltAtOnce, func(i int) error {
 			if s.engine.Ending() {
 				return commit.ErrEnding
 			}

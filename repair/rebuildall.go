@@ -12,6 +12,9 @@ import (
 	"carrel/principal"
 )
 
+// rebuiltAtOnce is how many items or principals RebuildAll works on at once.
+const rebuiltAtOnce = 16
+
 // RebuildReport counts what RebuildAll has checked and repaired.
 type RebuildReport struct {
 	Principals int `json:"principals"`
@@ -26,13 +29,37 @@ type RebuildReport struct {
 // now and then with the number of items and principals that are done.
 func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*RebuildReport, error) {
 	r := &rebuildAll{s: s, asOf: s.engine.Now(), report: report}
-	of, err := s.countAll(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("count items and principals: %w", err)
+	if err := r.run(ctx); err != nil {
+		return nil, err
 	}
-	r.of = of
+	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Repaired: int(r.repaired.Load())}, nil
+}
+
+// DeriveAll is RebuildAll for a copied store, which has no derived rows yet: it writes them without
+// comparing. It also finishes interrupted changes, and may be repeated.
+func (s *Service) DeriveAll(ctx context.Context, report func(done, of int)) error {
+	r := &rebuildAll{s: s, blind: true, asOf: s.engine.Now(), report: report}
+	return r.run(ctx)
+}
+
+// rebuildAll is a running RebuildAll or DeriveAll.
+type rebuildAll struct {
+	s               *Service
+	blind           bool // libraries and memberships are written without comparing
+	asOf            clock.Instant
+	report          func(done, of int)
+	done, of        int
+	principals      int
+	items, repaired atomic.Int64
+}
+
+func (r *rebuildAll) run(ctx context.Context) (err error) {
+	s := r.s
+	if r.of, err = s.countAll(ctx); err != nil {
+		return fmt.Errorf("count items and principals: %w", err)
+	}
 	if err := r.contents(ctx); err != nil {
-		return nil, fmt.Errorf("rebuild from items: %w", err)
+		return fmt.Errorf("rebuild from items: %w", err)
 	}
 	// Only now is a library complete.
 	err = s.eachPrincipal(ctx, func(p principal.ID) error {
@@ -44,31 +71,42 @@ func (s *Service) RebuildAll(ctx context.Context, report func(done, of int)) (*R
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if r.blind {
+		// Only now are all memberships recorded.
+		err := s.people.Upkeep.EachDeleted(ctx, func(h *principal.Header) error { return s.people.Upkeep.RemoveDeleted(ctx, h.ID) })
+		if err != nil {
+			return fmt.Errorf("finish deletions: %w", err)
+		}
 	}
 	found, err := s.RebuildDirectory(ctx)
 	if r.repaired.Add(int64(found)); err != nil {
-		return nil, fmt.Errorf("rebuild the directory: %w", err)
+		return fmt.Errorf("rebuild the directory: %w", err)
 	}
 	made, err := s.makeLeaseClaims(ctx)
 	if r.repaired.Add(int64(made)); err != nil {
-		return nil, fmt.Errorf("rebuild the claims of leases: %w", err)
+		return fmt.Errorf("rebuild the claims of leases: %w", err)
 	}
 	fed, err := s.rebuildPastes(ctx)
-	if r.repaired.Add(int64(fed)); err != nil {
-		return nil, err
-	}
-	return &RebuildReport{Principals: r.principals, Contents: int(r.items.Load()), Repaired: int(r.repaired.Load())}, nil
+	r.repaired.Add(int64(fed))
+	return err
 }
 
-// rebuildAll is a running RebuildAll.
-type rebuildAll struct {
-	s               *Service
-	asOf            clock.Instant
-	report          func(done, of int)
-	done, of        int
-	principals      int
-	items, repaired atomic.Int64
+// countAll returns the number of items and principals, whatever their state.
+func (s *Service) countAll(ctx context.Context) (int, error) {
+	n := 0
+	if err := s.eachPrincipal(ctx, func(principal.ID) error { n++; return nil }); err != nil {
+		return 0, err
+	}
+	var after library.ContentID
+	for {
+		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
+		if n += len(ids); err != nil || len(ids) < rebuildPage {
+			return n, err
+		}
+		after = ids[len(ids)-1]
+	}
 }
 
 func (r *rebuildAll) progress(n int) {
@@ -83,8 +121,12 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		err = sched.ForEach(ctx, r.s.rt, len(ids), deriveAtOnce, func(i int) error {
-			if err := r.content(ctx, ids[i]); err != nil {
+		err = sched.ForEach(ctx, r.s.rt, len(ids), rebuiltAtOnce, func(i int) error {
+			content := r.content
+			if r.blind {
+				content = r.s.deriveContent
+			}
+			if err := content(ctx, ids[i]); err != nil {
 				return fmt.Errorf("%s: %w", ids[i], err)
 			}
 			return nil
@@ -139,19 +181,59 @@ func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 	}
 }
 
-// principal repairs memberships, and removes from a library and its record what no item
-// justifies.
-func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
-	c := &scrubbing{s: r.s, budget: math.MaxInt}
-	_, err := c.owner(ctx, ScrubPosition{Owners: true, Owner: p})
-	r.repaired.Add(int64(c.report.Mismatches))
+// deriveContent writes the derived rows of an item, and makes the claim of its URL.
+func (s *Service) deriveContent(ctx context.Context, id library.ContentID) error {
+	if err := s.library.Upkeep.DeriveContent(ctx, id); err != nil {
+		return err
+	}
+	rows, err := s.contents.Read(ctx, id, library.ContentQuery{})
 	if err != nil {
 		return err
 	}
+	_, err = s.makeClaim(ctx, urlOf(&rows.Header), string(id))
+	return err
+}
+
+// principal repairs memberships, and removes from a library and its record what no item
+// justifies. Then the library is complete.
+func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
+	s := r.s
+	if r.blind {
+		if err := s.derivePrincipal(ctx, p); err != nil {
+			return err
+		}
+	} else {
+		c := &scrubbing{s: s, budget: math.MaxInt}
+		_, err := c.owner(ctx, ScrubPosition{Owners: true, Owner: p})
+		r.repaired.Add(int64(c.report.Mismatches))
+		if err != nil {
+			return err
+		}
+	}
 	// A deleted principal gets no mark. If it is deleted after this check, the store ignores the
 	// mark, which is older than the deletion.
-	if gone, err := r.s.people.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
+	if gone, err := s.people.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
 		return err
 	}
-	return r.s.engine.Retry(ctx, func() error { return r.s.libraries.SetBuilt(ctx, p, r.asOf) })
+	return s.engine.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, r.asOf) })
+}
+
+// derivePrincipal writes the memberships of a group, and makes the claim of a user's e-mail address.
+func (s *Service) derivePrincipal(ctx context.Context, p principal.ID) error {
+	var after principal.ID
+	for p.IsGroup() {
+		rows, err := s.principals.GroupMembersPage(ctx, p, after, rebuildPage, false)
+		if err != nil {
+			return err
+		}
+		if err := s.people.Upkeep.ApplyMembers(ctx, rows); err != nil {
+			return err
+		}
+		if len(rows.Members) < rebuildPage {
+			break
+		}
+		after = rows.Members[len(rows.Members)-1].Principal
+	}
+	_, err := s.makeEmailClaim(ctx, p)
+	return err
 }
