@@ -8,6 +8,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/feed"
+	"carrel/core/sched"
 )
 
 // missedAfter is how late the tidying of a paste may be before its reminder counts as lost.
@@ -18,22 +19,14 @@ const ScanPage = 100
 
 // Each calls see for all pastes in any state, a page at a time.
 func (s *Service) Each(ctx context.Context, see func(p *Paste) error) error {
-	var after ID
-	for {
-		ps, err := s.Scan(ctx, after, ScanPage)
-		if err != nil {
-			return err
-		}
+	return sched.Pages(ctx, ScanPage, s.Scan, func(p *Paste) ID { return p.ID }, func(ps []*Paste) error {
 		for _, p := range ps {
 			if err := see(p); err != nil {
 				return fmt.Errorf("%s: %w", p.ID, err)
 			}
-			after = p.ID
 		}
-		if len(ps) < ScanPage {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // Scan lists at most limit pastes after an id, in a stable order. The empty id comes before all

@@ -126,18 +126,12 @@ func (s *Service) removeMembers(ctx context.Context, group ID) error {
 
 // leaveGroups takes a deleted principal out of the groups that its record of memberships names.
 func (s *Service) leaveGroups(ctx context.Context, p ID) error {
-	var after ID
-	for {
-		ms, err := s.store.Memberships(ctx, p, after, removalPage)
-		if err != nil || len(ms) == 0 {
-			return err
-		}
-		err = sched.ForEach(ctx, s.rt, len(ms), leavesAtOnce, func(i int) error { return s.Upkeep.LeaveGroup(ctx, ms[i].Group, p) })
-		if err != nil || len(ms) < removalPage {
-			return err
-		}
-		after = ms[len(ms)-1].Group
+	read := func(ctx context.Context, after ID, limit int) ([]Membership, error) {
+		return s.store.Memberships(ctx, p, after, limit)
 	}
+	return sched.Pages(ctx, removalPage, read, func(m Membership) ID { return m.Group }, func(ms []Membership) error {
+		return sched.ForEach(ctx, s.rt, len(ms), leavesAtOnce, func(i int) error { return s.Upkeep.LeaveGroup(ctx, ms[i].Group, p) })
+	})
 }
 
 // LeaveGroup takes a deleted principal out of a group. It may be the last manager: the

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"carrel/core/commit"
+	"carrel/core/sched"
 )
 
 // scanAtOnce is how many principals a scan reads at once.
@@ -22,15 +23,8 @@ func (u Upkeep) EachDeleted(ctx context.Context, see func(*Header) error) error 
 
 // eachIn calls see with the headers of the principals in a state that wanted accepts.
 func (u Upkeep) eachIn(ctx context.Context, state commit.State, wanted func(ID) bool, see func(*Header) error) error {
-	var after ID
-	for {
-		ids, err := u.s.store.ScanPrincipals(ctx, after, scanAtOnce)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		full := len(ids) == scanAtOnce
-		after = ids[len(ids)-1]
-		ids = slices.DeleteFunc(ids, func(id ID) bool { return !wanted(id) })
+	return sched.Pages(ctx, scanAtOnce, u.s.store.ScanPrincipals, func(id ID) ID { return id }, func(page []ID) error {
+		ids := slices.DeleteFunc(slices.Clone(page), func(id ID) bool { return !wanted(id) })
 		headers, err := u.s.store.ReadPrincipals(ctx, ids)
 		if err != nil {
 			return err
@@ -43,10 +37,8 @@ func (u Upkeep) eachIn(ctx context.Context, state commit.State, wanted func(ID) 
 				return err
 			}
 		}
-		if !full {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // Any accepts users and groups alike.

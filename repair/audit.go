@@ -157,12 +157,7 @@ func (s *Service) auditInFlightLists(ctx context.Context, r *AuditReport) (map[l
 const auditAtOnce = 32
 
 func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger, moving map[library.ContentID]bool) error {
-	var after library.ContentID
-	for {
-		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
-		if err != nil {
-			return err
-		}
+	return s.eachContents(ctx, func(ids []library.ContentID) error {
 		for some := range slices.Chunk(ids, auditAtOnce) {
 			first := make([]*library.ContentRows, len(some))
 			err := sched.ForEach(ctx, s.rt, len(some), auditAtOnce, func(i int) (err error) {
@@ -178,11 +173,8 @@ func (s *Service) auditContents(ctx context.Context, r *AuditReport, must ledger
 				}
 			}
 		}
-		if len(ids) < rebuildPage {
-			return nil
-		}
-		after = ids[len(ids)-1]
-	}
+		return nil
+	})
 }
 
 // auditContent checks an item's own rows and counts the derived rows that they require. page is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"carrel/core/commit"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -16,15 +17,11 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 		if !p.IsGroup() {
 			return nil
 		}
-		var after principal.ID
+		var h principal.Header
 		members, managers := 0, 0
-		for {
-			page, err := s.principals.GroupMembersPage(ctx, p, after, rebuildPage, false)
-			if err != nil {
-				return err
-			}
+		err := s.eachGroupPage(ctx, p, func(page *principal.Rows) error {
+			h = page.Header
 			for _, m := range page.Members {
-				after = m.Principal
 				if m.Leaving {
 					r.Leaving++
 					continue
@@ -34,13 +31,12 @@ func (s *Service) auditGroups(ctx context.Context, r *AuditReport, must ledger) 
 				}
 				must.of(m.Principal).groups++
 			}
-			if len(page.Members) < rebuildPage {
-				if h := &page.Header; h.Members != members || h.Managers != managers {
-					r.mismatch("%s counts %d members and %d managers but has %d and %d", p, h.Members, h.Managers, members, managers)
-				}
-				return nil
-			}
+			return nil
+		})
+		if err == nil && (h.Members != members || h.Managers != managers) {
+			r.mismatch("%s counts %d members and %d managers but has %d and %d", p, h.Members, h.Managers, members, managers)
 		}
+		return err
 	})
 }
 
@@ -104,16 +100,15 @@ func placeOf(e library.Entry) string {
 }
 
 func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
-	var after library.ContentID
 	found := 0
-	for {
-		shared, err := s.libraries.SharedWith(ctx, p, after, rebuildPage)
-		if err != nil {
-			return err
-		}
+	read := func(ctx context.Context, after library.ContentID, limit int) ([]library.Shared, error) {
+		return s.libraries.SharedWith(ctx, p, after, limit)
+	}
+	key := func(sh library.Shared) library.ContentID { return sh.Content }
+	err := sched.Pages(ctx, rebuildPage, read, key, func(shared []library.Shared) error {
 		ids := make([]library.ContentID, len(shared))
-		for i, sh := range shared {
-			ids[i], after = sh.Content, sh.Content
+		for i := range shared {
+			ids[i] = shared[i].Content
 		}
 		rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
 		if err != nil {
@@ -126,66 +121,27 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.I
 			}
 			found++
 		}
-		if len(shared) < rebuildPage {
-			break
-		}
-	}
-	if found != want {
+		return nil
+	})
+	if err == nil && found != want {
 		r.mismatch("%s is recorded to have a role on %d items and has one on %d", p, found, want)
 	}
-	return nil
+	return err
 }
 
 func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
-	var after principal.ID
 	found := 0
-	for {
-		groups, err := s.principals.Memberships(ctx, p, after, rebuildPage)
-		if err != nil {
-			return err
-		}
-		claims := make([]principal.MemberOf, len(groups))
-		for i, m := range groups {
-			claims[i], after = principal.MemberOf{Group: m.Group, Member: p}, m.Group
-		}
-		rows, err := s.principals.Confirm(ctx, claims)
-		if err != nil {
-			return err
-		}
-		for i, m := range groups {
-			r.Memberships++
-			if !rows[i].Active() || rows[i].Role != m.Role {
-				r.mismatch("%s is recorded as a %s of %s without justification", p, m.Role, m.Group)
-				continue
-			}
-			found++
-		}
-		if len(groups) < rebuildPage {
-			break
-		}
-	}
-	if found != want {
-		r.mismatch("%s is recorded as a member of %d groups and is one of %d", p, found, want)
-	}
-	return nil
-}
-
-// eachPrincipal calls see for all users and groups, deleted ones too, each once.
-func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
-	var after principal.ID
-	for {
-		ids, err := s.principals.ScanPrincipals(ctx, after, rebuildPage)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			after = id
-			if err := see(id); err != nil {
-				return err
-			}
-		}
-		if len(ids) < rebuildPage {
+	err := s.eachConfirmed(ctx, p, func(m principal.Membership, row principal.GroupMemberRow) error {
+		r.Memberships++
+		if !row.Active() || row.Role != m.Role {
+			r.mismatch("%s is recorded as a %s of %s without justification", p, m.Role, m.Group)
 			return nil
 		}
+		found++
+		return nil
+	})
+	if err == nil && found != want {
+		r.mismatch("%s is recorded as a member of %d groups and is one of %d", p, found, want)
 	}
+	return err
 }

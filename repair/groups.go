@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"carrel/core/commit"
+	"carrel/core/sched"
 	"carrel/principal"
 )
 
@@ -42,43 +43,53 @@ func (s *Service) recordedRole(ctx context.Context, p, group principal.ID) (prin
 
 // eachMembership calls see with the recorded memberships of p.
 func (s *Service) eachMembership(ctx context.Context, p principal.ID, see func([]principal.Membership) error) error {
-	var after principal.ID
-	for {
-		ms, err := s.principals.Memberships(ctx, p, after, rebuildPage)
-		if err != nil {
-			return err
-		}
-		if err := see(ms); err != nil || len(ms) < rebuildPage {
-			return err
-		}
-		after = ms[len(ms)-1].Group
+	read := func(ctx context.Context, after principal.ID, limit int) ([]principal.Membership, error) {
+		return s.principals.Memberships(ctx, p, after, limit)
 	}
+	return sched.Pages(ctx, rebuildPage, read, func(m principal.Membership) principal.ID { return m.Group }, see)
 }
 
-// repairMemberships repairs the recorded memberships of p that are wrong. It returns their
-// number.
-func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (repaired int, err error) {
-	err = s.eachMembership(ctx, p, func(ms []principal.Membership) error {
+// eachConfirmed calls see with the recorded memberships of p, and p's own rows in the groups.
+func (s *Service) eachConfirmed(ctx context.Context, p principal.ID,
+	see func(m principal.Membership, row principal.GroupMemberRow) error) error {
+	return s.eachMembership(ctx, p, func(ms []principal.Membership) error {
 		claims := make([]principal.MemberOf, len(ms))
 		for i, m := range ms {
 			claims[i] = principal.MemberOf{Group: m.Group, Member: p}
 		}
 		rows, err := s.principals.Confirm(ctx, claims)
-		if err != nil {
-			return err
+		for i := 0; err == nil && i < len(ms); i++ {
+			err = see(ms[i], rows[i])
 		}
-		for i, m := range ms {
-			if rows[i].Active() && rows[i].Role == m.Role {
-				continue
-			}
-			wrong, err := s.repairIfWrong(ctx, m.Group, p)
-			if repaired += wrong; err != nil {
-				return err
-			}
+		return err
+	})
+}
+
+// repairMemberships repairs the recorded memberships of p that are wrong. It returns their
+// number.
+func (s *Service) repairMemberships(ctx context.Context, p principal.ID) (repaired int, err error) {
+	err = s.eachConfirmed(ctx, p, func(m principal.Membership, row principal.GroupMemberRow) error {
+		if row.Active() && row.Role == m.Role {
+			return nil
 		}
-		return nil
+		wrong, err := s.repairIfWrong(ctx, m.Group, p)
+		repaired += wrong
+		return err
 	})
 	return repaired, err
+}
+
+// eachGroupPage calls see with the rows of a group's members, a page at a time.
+func (s *Service) eachGroupPage(ctx context.Context, group principal.ID, see func(*principal.Rows) error) error {
+	var page *principal.Rows
+	read := func(ctx context.Context, after principal.ID, limit int) (_ []principal.GroupMemberRow, err error) {
+		if page, err = s.principals.GroupMembersPage(ctx, group, after, limit, false); err != nil {
+			return nil, err
+		}
+		return page.Members, nil
+	}
+	key := func(m principal.GroupMemberRow) principal.ID { return m.Principal }
+	return sched.Pages(ctx, rebuildPage, read, key, func([]principal.GroupMemberRow) error { return see(page) })
 }
 
 // repairMembers repairs the recorded memberships of a group's next members after one. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"carrel/core/sched"
 	"carrel/lease"
 )
 
@@ -33,22 +34,15 @@ func (s *Service) makeLeaseClaims(ctx context.Context) (int, error) {
 
 // eachLease calls see for all leases.
 func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) error) error {
-	var after lease.ID
-	for {
-		found, err := s.leases.Scan(ctx, after, rebuildPage)
-		if err != nil {
-			return err
-		}
+	key := func(l lease.Scanned) lease.ID { return l.ID }
+	return sched.Pages(ctx, rebuildPage, s.leases.Scan, key, func(found []lease.Scanned) error {
 		for i := range found {
 			if err := see(&found[i]); err != nil {
 				return fmt.Errorf("%s: %w", found[i].ID, err)
 			}
-			after = found[i].ID
 		}
-		if len(found) < rebuildPage {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
 // leases makes the claims that leases lack, and sweeps leases whose reminders were lost.

@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/claim"
 	"carrel/core/commit"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -112,12 +113,8 @@ func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
 
 // auditClaims counts claims, and the stale ones among them, which only the scrubber removes.
 func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
-	var after claim.Key
-	for {
-		found, err := s.claims.Scan(ctx, after, rebuildPage)
-		if err != nil {
-			return err
-		}
+	key := func(c claim.Claim) claim.Key { return c.Key }
+	return sched.Pages(ctx, rebuildPage, s.claims.Scan, key, func(found []claim.Claim) error {
 		for _, current := range found {
 			stale, err := s.claims.Stale(ctx, current)
 			if err != nil {
@@ -126,10 +123,7 @@ func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
 			if r.Claims++; stale {
 				r.StaleClaims++
 			}
-			after = current.Key
 		}
-		if len(found) < rebuildPage {
-			return nil
-		}
-	}
+		return nil
+	})
 }

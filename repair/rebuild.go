@@ -8,6 +8,7 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -290,11 +291,13 @@ func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []l
 // member rows, which are read after the entries.
 func (s *Service) walkBucket(ctx context.Context, p principal.ID, o library.Order, b library.Bucket,
 	see func([]library.Entry, []library.ContentRows) error) error {
-	slice := library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, Limit: rebuildPage}
-	for {
-		entries, err := s.libraries.PageLibrary(ctx, slice)
-		if err != nil || len(entries) == 0 {
-			return err
+	read := func(ctx context.Context, after *library.EntryKey, limit int) ([]library.Entry, error) {
+		return s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, From: after, Limit: limit})
+	}
+	key := func(e library.Entry) *library.EntryKey { return &e.EntryKey }
+	return sched.Pages(ctx, rebuildPage, read, key, func(entries []library.Entry) error {
+		if len(entries) == 0 {
+			return nil
 		}
 		ids := make([]library.ContentID, len(entries))
 		for i, e := range entries {
@@ -304,14 +307,8 @@ func (s *Service) walkBucket(ctx context.Context, p principal.ID, o library.Orde
 		if err != nil {
 			return err
 		}
-		if err := see(entries, rows); err != nil {
-			return err
-		}
-		if len(entries) < rebuildPage {
-			return nil
-		}
-		slice.From = &entries[len(entries)-1].EntryKey
-	}
+		return see(entries, rows)
+	})
 }
 
 // justified reports whether the item's state requires an entry at e's place.

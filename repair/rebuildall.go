@@ -99,14 +99,27 @@ func (s *Service) countAll(ctx context.Context) (int, error) {
 	if err := s.eachPrincipal(ctx, func(principal.ID) error { n++; return nil }); err != nil {
 		return 0, err
 	}
-	var after library.ContentID
-	for {
-		ids, err := s.contents.ScanContents(ctx, after, rebuildPage)
-		if n += len(ids); err != nil || len(ids) < rebuildPage {
-			return n, err
+	err := s.eachContents(ctx, func(ids []library.ContentID) error { n += len(ids); return nil })
+	return n, err
+}
+
+// eachPrincipal calls see for all users and groups, deleted ones too, each once.
+func (s *Service) eachPrincipal(ctx context.Context, see func(principal.ID) error) error {
+	key := func(p principal.ID) principal.ID { return p }
+	return sched.Pages(ctx, rebuildPage, s.principals.ScanPrincipals, key, func(ids []principal.ID) error {
+		for _, id := range ids {
+			if err := see(id); err != nil {
+				return err
+			}
 		}
-		after = ids[len(ids)-1]
-	}
+		return nil
+	})
+}
+
+// eachContents calls see with all items, whatever their state, a page at a time.
+func (s *Service) eachContents(ctx context.Context, see func([]library.ContentID) error) error {
+	key := func(id library.ContentID) library.ContentID { return id }
+	return sched.Pages(ctx, rebuildPage, s.contents.ScanContents, key, see)
 }
 
 func (r *rebuildAll) progress(n int) {
@@ -115,13 +128,8 @@ func (r *rebuildAll) progress(n int) {
 }
 
 func (r *rebuildAll) contents(ctx context.Context) error {
-	var after library.ContentID
-	for {
-		ids, err := r.s.contents.ScanContents(ctx, after, rebuildPage)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		err = sched.ForEach(ctx, r.s.rt, len(ids), rebuiltAtOnce, func(i int) error {
+	return r.s.eachContents(ctx, func(ids []library.ContentID) error {
+		err := sched.ForEach(ctx, r.s.rt, len(ids), rebuiltAtOnce, func(i int) error {
 			content := r.content
 			if r.blind {
 				content = r.s.deriveContent
@@ -135,11 +143,8 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 			return err
 		}
 		r.progress(len(ids))
-		if len(ids) < rebuildPage {
-			return nil
-		}
-		after = ids[len(ids)-1]
-	}
+		return nil
+	})
 }
 
 // content repairs an item in the libraries and records of all its members.
@@ -220,19 +225,8 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 
 // derivePrincipal writes the memberships of a group, and makes the claim of a user's e-mail address.
 func (s *Service) derivePrincipal(ctx context.Context, p principal.ID) error {
-	var after principal.ID
-	for p.IsGroup() {
-		rows, err := s.principals.GroupMembersPage(ctx, p, after, rebuildPage, false)
-		if err != nil {
-			return err
-		}
-		if err := s.people.Upkeep.ApplyMembers(ctx, rows); err != nil {
-			return err
-		}
-		if len(rows.Members) < rebuildPage {
-			break
-		}
-		after = rows.Members[len(rows.Members)-1].Principal
+	if p.IsGroup() {
+		return s.eachGroupPage(ctx, p, func(rows *principal.Rows) error { return s.people.Upkeep.ApplyMembers(ctx, rows) })
 	}
 	_, err := s.makeEmailClaim(ctx, p)
 	return err
