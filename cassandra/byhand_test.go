@@ -22,7 +22,6 @@ import (
 	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // These tests change derived rows as an operator might, with the time of the operator's machine as
@@ -194,17 +193,9 @@ func (d *fixture) wantClean() {
 // scrub runs the scrubber over everything once and returns the number of mismatches.
 func (d *fixture) scrub() (mismatches int) {
 	d.t.Helper()
-	var position repair.ScrubPosition
-	for range 1000 {
-		r, err := d.svc.Repair.ScrubFrom(d.t.Context(), position, 20)
-		d.ok(err)
-		mismatches += r.Mismatches
-		if position = r.Next; position == (repair.ScrubPosition{}) {
-			return mismatches
-		}
-	}
-	d.t.Fatal("the scrubber does not finish")
-	return 0
+	_, mismatches, err := d.svc.Repair.ScrubAll(d.t.Context())
+	d.ok(err)
+	return mismatches
 }
 
 // TestReaders_DeletedLibrariesAreRebuilt: whichever derived partitions are deleted, readers are

@@ -23,7 +23,7 @@ func (s *Services) Background() Background {
 	}, s.Repair}
 }
 
-// Scrub checks a few more stored rows (journal.Service).
-func (b Background) Scrub(ctx context.Context) (finished, mismatches int, err error) {
-	return b.repair.Scrub(ctx)
+// Scrub checks all stored rows (journal.Service).
+func (b Background) Scrub(ctx context.Context, rest func(commit.ScrubStep) (context.Context, error)) error {
+	return b.repair.Scrub(ctx, rest)
 }

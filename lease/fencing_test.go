@@ -84,7 +84,7 @@ func TestFencingNumber_IsRememberedForAMinute(t *testing.T) {
 	}{{30 * time.Second, 1}, {58 * time.Second, 1}, {62 * time.Second, 0}} {
 		svc := h.After(c.after)
 		h.runDue(svc)
-		if _, _, err := svc.Repair.Scrub(t.Context()); err != nil {
+		if _, _, err := svc.Repair.ScrubAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		claims, err := h.Store.Claims.ScanClaims(t.Context(), claim.Key{Space: "key"}, 10)

@@ -17,7 +17,6 @@ import (
 	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // reminders is a store that calls functions of a test for removals of reminders, and for commits.
@@ -308,7 +307,7 @@ func TestScrubber_FindsExpiredItemsWithoutReminders(t *testing.T) {
 		after time.Duration
 		want  []clock.Instant
 	}{{0, nil}, {2 * time.Hour, []clock.Instant{at}}} {
-		if _, err := h.After(c.after).Repair.ScrubFrom(t.Context(), repair.ScrubPosition{}, 10); err != nil {
+		if _, _, err := h.After(c.after).Repair.ScrubAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		wantReminders(h, c.after.String(), c.want...)

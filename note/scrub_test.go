@@ -12,7 +12,6 @@ import (
 	"carrel/library"
 	"carrel/note"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // long is a body that is stored as a text of its own.
@@ -31,23 +30,14 @@ func someID(n byte) (id note.TextID) {
 // texts remain.
 func (h pagesEnv) scrubAfter(d time.Duration) int {
 	h.T.Helper()
-	svc := h.After(d)
-	var at repair.ScrubPosition
-	for range 1000 {
-		r, err := svc.Repair.ScrubFrom(h.T.Context(), at, 2)
-		if err != nil {
-			h.T.Fatal(err)
-		}
-		if at = r.Next; at == (repair.ScrubPosition{}) {
-			texts, err := h.Store.Texts.ScanTexts(h.T.Context(), note.TextID{}, 100)
-			if err != nil {
-				h.T.Fatal(err)
-			}
-			return len(texts)
-		}
+	if _, _, err := h.After(d).Repair.ScrubAll(h.T.Context()); err != nil {
+		h.T.Fatal(err)
 	}
-	h.T.Fatal("the scrubber does not finish")
-	return 0
+	texts, err := h.Store.Texts.ScanTexts(h.T.Context(), note.TextID{}, 100)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return len(texts)
 }
 
 // wantTexts scrubs with a clock that is ahead by d, and compares how many texts remain.

@@ -10,7 +10,6 @@ import (
 	"carrel/library"
 	"carrel/note"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // stops are the ways in which a gateway can be stopped for a while, with the clocks of the gateway and of
@@ -142,17 +141,9 @@ func wantDraft(h *domaintest.Fixture, id library.ContentID) {
 // scrubAll runs the scrubber over everything.
 func scrubAll(h *domaintest.Fixture) {
 	h.T.Helper()
-	var at repair.ScrubPosition
-	for range 100 {
-		r, err := h.Repair.ScrubFrom(h.T.Context(), at, 100)
-		if err != nil {
-			h.T.Fatal(err)
-		}
-		if at = r.Next; at == (repair.ScrubPosition{}) {
-			return
-		}
+	if _, _, err := h.Repair.ScrubAll(h.T.Context()); err != nil {
+		h.T.Fatal(err)
 	}
-	h.T.Fatal("the scrubber does not finish")
 }
 
 // A gateway that notices that it was stopped sends no compare-and-set.

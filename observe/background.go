@@ -59,12 +59,18 @@ func (b *tracedBackground) Repair(ctx context.Context, r commit.Repair) error {
 	return err
 }
 
-// Scrub implements journal.Service.
-func (b *tracedBackground) Scrub(ctx context.Context) (finished, mismatches int, err error) {
-	ctx, span := b.t.begin(ctx, "scrub")
-	finished, mismatches, err = b.next.Scrub(ctx)
-	endWork(span, err)
-	return finished, mismatches, err
+// Scrub implements journal.Service. Each step has a span. The last span that it begins, for a step that
+// does not come, never ends, and so is not exported.
+func (b *tracedBackground) Scrub(ctx context.Context, rest func(commit.ScrubStep) (context.Context, error)) error {
+	traced, span := b.t.begin(ctx, "scrub")
+	return b.next.Scrub(traced, func(step commit.ScrubStep) (context.Context, error) {
+		endWork(span, step.Err)
+		if _, err := rest(step); err != nil {
+			return ctx, err
+		}
+		traced, span = b.t.begin(ctx, "scrub")
+		return traced, nil
+	})
 }
 
 // Journal remembers in which span a change begins, for the span of the background work that may

@@ -215,7 +215,20 @@ func (r resuming) Resume(context.Context, commit.Entry) (bool, error)    { retur
 func (r resuming) RunDue(context.Context, commit.Entry) (bool, error)    { return true, r.err }
 func (r resuming) Expire(context.Context, commit.Reminder) (bool, error) { return true, r.err }
 func (r resuming) Repair(context.Context, commit.Repair) error           { return r.err }
-func (r resuming) Scrub(context.Context) (int, int, error)               { return 3, 4, r.err }
+func (r resuming) Scrub(ctx context.Context, rest func(commit.ScrubStep) (context.Context, error)) error {
+	spans := []trace.SpanID{trace.SpanContextFromContext(ctx).SpanID()}
+	for _, step := range []commit.ScrubStep{{Finished: 3}, {Mismatches: 4, Err: r.err}} {
+		next, err := rest(step)
+		if err != nil {
+			return err
+		}
+		spans = append(spans, trace.SpanContextFromContext(next).SpanID())
+	}
+	if spans[0] == spans[1] || spans[1] == spans[2] {
+		return fmt.Errorf("steps share the spans %v", spans)
+	}
+	return nil
+}
 
 func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	tracing, kept := tracingOf(t, sdk.AlwaysSample())
@@ -244,10 +257,15 @@ func TestSpans_BackgroundWorkLinksToItsMutation(t *testing.T) {
 	if err := s.Repair(t.Context(), commit.Repair{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	if finished, mismatches, err := s.Scrub(t.Context()); finished != 3 || mismatches != 4 || !errors.Is(err, gone) {
-		t.Errorf("Scrub: %d, %d, %v", finished, mismatches, err)
+	var steps []commit.ScrubStep
+	rest := func(step commit.ScrubStep) (context.Context, error) {
+		steps = append(steps, step)
+		return t.Context(), nil
 	}
-	if diff := cmp.Diff([]string{"mutation", "resume", "resume", "move", "expire", "repair", "scrub"}, names(kept)); diff != "" {
+	if err := s.Scrub(t.Context(), rest); err != nil || len(steps) != 2 || steps[0].Finished != 3 || !errors.Is(steps[1].Err, gone) {
+		t.Errorf("Scrub: %v, %v", steps, err)
+	}
+	if diff := cmp.Diff([]string{"mutation", "resume", "resume", "move", "expire", "repair", "scrub", "scrub"}, names(kept)); diff != "" {
 		t.Fatal(diff)
 	}
 	spans := kept.Ended()

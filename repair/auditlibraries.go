@@ -101,21 +101,15 @@ func placeOf(e library.Entry) string {
 
 func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.ID, want int) error {
 	found := 0
-	read := func(ctx context.Context, after library.ContentID, limit int) ([]library.Shared, error) {
-		return s.libraries.SharedWith(ctx, p, after, limit)
+	var right []bool
+	read := func(ctx context.Context, after library.ContentID, limit int) (shared []library.Shared, err error) {
+		shared, right, err = s.sharedPage(ctx, p, after, limit)
+		return shared, err
 	}
 	key := func(sh library.Shared) library.ContentID { return sh.Content }
 	err := sched.Pages(ctx, rebuildPage, read, key, func(shared []library.Shared) error {
-		ids := make([]library.ContentID, len(shared))
-		for i := range shared {
-			ids[i] = shared[i].Content
-		}
-		rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
-		if err != nil {
-			return err
-		}
 		for i, sh := range shared {
-			if m := rows[i].Members[0]; rows[i].Header.State != commit.Live || !m.Active() || m.Role != sh.Role {
+			if !right[i] {
 				r.mismatch("%s is recorded to have the role %s on %s without justification", p, sh.Role, sh.Content)
 				continue
 			}
@@ -127,6 +121,25 @@ func (s *Service) auditShared(ctx context.Context, r *AuditReport, p principal.I
 		r.mismatch("%s is recorded to have a role on %d items and has one on %d", p, found, want)
 	}
 	return err
+}
+
+// sharedPage reads some records of what was shared with p, and then the items. right says which records
+// are those of p's roles.
+func (s *Service) sharedPage(ctx context.Context, p principal.ID, after library.ContentID, limit int) (shared []library.Shared,
+	right []bool, err error) {
+	if shared, err = s.libraries.SharedWith(ctx, p, after, limit); err != nil {
+		return nil, nil, err
+	}
+	ids := make([]library.ContentID, len(shared))
+	for i := range shared {
+		ids[i] = shared[i].Content
+	}
+	rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
+	for i := range rows {
+		m := rows[i].Members[0]
+		right = append(right, rows[i].Header.State == commit.Live && m.Active() && m.Role == shared[i].Role)
+	}
+	return shared, right, err
 }
 
 func (s *Service) auditMemberships(ctx context.Context, r *AuditReport, p principal.ID, want int) error {

@@ -92,29 +92,24 @@ func (s *Service) dropIfUnjustified(ctx context.Context, row principal.Directory
 	return 1, s.dropUnjustified(ctx, row)
 }
 
-// directory scrubs rows of the directory, starting at the position of the step: it removes those
-// that no header justifies.
-func (c *scrubbing) directory(ctx context.Context) error {
+// directory removes the rows of the directory that no header justifies. A step ends with each page.
+func (c *scrubbing) directory() error {
 	var after []byte
-	if c.at.Row != "" {
-		after = []byte(c.at.Row)
-	}
-	rows, headers, next, err := c.s.directoryAfter(ctx, after, scrubLook)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		if inDirectory(&rows[i], &headers[i]) {
-			continue
+	return c.each(func() (more bool, err error) {
+		rows, headers, next, err := c.s.directoryAfter(c.ctx, after, scrubLook)
+		if err != nil {
+			return false, err
 		}
-		dropped, err := c.s.dropIfUnjustified(ctx, rows[i])
-		if c.report.Mismatches += dropped; err != nil {
-			return err
+		for i := range rows {
+			if inDirectory(&rows[i], &headers[i]) {
+				continue
+			}
+			dropped, err := c.s.dropIfUnjustified(c.ctx, rows[i])
+			if c.found.Mismatches += dropped; err != nil {
+				return false, err
+			}
 		}
-	}
-	c.report.Next = ScrubPosition{Claims: true}
-	if next != nil {
-		c.report.Next = ScrubPosition{Directory: true, Row: string(next)}
-	}
-	return nil
+		c.looked, after = scrubLooks, next
+		return next != nil, nil
+	})
 }

@@ -24,39 +24,21 @@ func (s *Service) rebuildPastes(ctx context.Context) (repaired int, err error) {
 	return repaired, nil
 }
 
-// pastes repairs the entries of the next pastes in the feed, and cleans up those whose reminders
-// were lost.
-func (c *scrubbing) pastes(ctx context.Context, limit int) error {
-	ps, err := c.s.pastes.Scan(ctx, c.at.Paste, limit)
-	if err != nil {
-		return err
-	}
-	for _, p := range ps {
-		wrong, missing, err := c.s.pastes.Repair(ctx, p)
+// pastes repairs the entries of pastes in the feed, and cleans up those whose reminders were lost.
+func (c *scrubbing) pastes() error {
+	return scrubTable(c, c.s.pastes.Scan, func(p *paste.Paste) paste.ID { return p.ID }, func(p *paste.Paste) error {
+		wrong, missing, err := c.s.pastes.Repair(c.ctx, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.ID, err)
 		}
 		if wrong {
-			c.report.Mismatches++
+			c.found.Mismatches++
 		}
 		if missing {
-			c.report.Finished++
+			c.found.Finished++
 		}
-		c.report.Next = ScrubPosition{Pastes: true, Paste: p.ID}
-	}
-	if len(ps) < limit {
-		c.report.Next = ScrubPosition{}
-	}
-	return nil
-}
-
-// feed adds the entry of an item to the feed of its tenant, if it is missing.
-func (c *scrubbing) feed(ctx context.Context, h *library.Header) error {
-	wrong, err := c.s.library.Upkeep.RepairFeed(ctx, h)
-	if wrong {
-		c.report.Mismatches++
-	}
-	return err
+		return nil
+	})
 }
 
 // auditPastes checks all pastes, their bodies and their feed.

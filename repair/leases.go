@@ -34,8 +34,7 @@ func (s *Service) makeLeaseClaims(ctx context.Context) (int, error) {
 
 // eachLease calls see for all leases.
 func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) error) error {
-	key := func(l lease.Scanned) lease.ID { return l.ID }
-	return sched.Pages(ctx, rebuildPage, s.leases.Scan, key, func(found []lease.Scanned) error {
+	return sched.Pages(ctx, rebuildPage, s.leases.Scan, leaseKey, func(found []lease.Scanned) error {
 		for i := range found {
 			if err := see(&found[i]); err != nil {
 				return fmt.Errorf("%s: %w", found[i].ID, err)
@@ -46,29 +45,22 @@ func (s *Service) eachLease(ctx context.Context, see func(l *lease.Scanned) erro
 }
 
 // leases makes the claims that leases lack, and sweeps leases whose reminders were lost.
-func (c *scrubbing) leases(ctx context.Context, limit int) error {
-	found, err := c.s.leases.Scan(ctx, c.at.Lease, limit)
-	if err != nil {
-		return err
-	}
-	for i := range found {
-		l := &found[i]
-		made, err := c.s.makeKeyClaims(ctx, l)
-		c.report.Mismatches += made
+func (c *scrubbing) leases() error {
+	return scrubTable(c, c.s.leases.Scan, leaseKey, func(l lease.Scanned) error {
+		made, err := c.s.makeKeyClaims(c.ctx, &l)
+		c.found.Mismatches += made
 		if err == nil && l.Missed {
-			c.report.Finished++
-			err = c.s.leases.Sweep(ctx, l.ID)
+			c.found.Finished++
+			err = c.s.leases.Sweep(c.ctx, l.ID)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.ID, err)
 		}
-		c.report.Next = ScrubPosition{Leases: true, Lease: l.ID}
-	}
-	if len(found) < limit {
-		c.report.Next = ScrubPosition{Texts: true}
-	}
-	return nil
+		return nil
+	})
 }
+
+func leaseKey(l lease.Scanned) lease.ID { return l.ID }
 
 // auditLeases checks the claims of permanent leases. A pending one may be taking its keys,
 // or have been interrupted.

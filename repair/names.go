@@ -63,29 +63,23 @@ func (s *Service) makeEmailClaim(ctx context.Context, p principal.ID) (int, erro
 
 // claims removes claims that have expired and whose records do not own their keys: those of
 // interrupted changes.
-func (c *scrubbing) claims(ctx context.Context, limit int) error {
-	found, err := c.s.claims.Scan(ctx, c.at.Claim, limit)
-	if err != nil {
-		return err
-	}
-	for _, current := range found {
-		stale, err := c.s.claims.Stale(ctx, current)
+func (c *scrubbing) claims() error {
+	return scrubTable(c, c.s.claims.Scan, claimKey, func(current claim.Claim) error {
+		stale, err := c.s.claims.Stale(c.ctx, current)
 		if err == nil && stale {
-			stale, err = c.s.claims.Release(ctx, current)
+			stale, err = c.s.claims.Release(c.ctx, current)
 		}
 		if err != nil {
 			return fmt.Errorf("the claim of %s: %w", current.Record, err)
 		}
 		if stale {
-			c.report.Finished++
+			c.found.Finished++
 		}
-		c.report.Next = ScrubPosition{Claims: true, Claim: current.Key}
-	}
-	if len(found) < limit {
-		c.report.Next = ScrubPosition{Leases: true}
-	}
-	return nil
+		return nil
+	})
 }
+
+func claimKey(c claim.Claim) claim.Key { return c.Key }
 
 // auditClaim reports a name that has no claim, or whose claim points to another record.
 func (s *Service) auditClaim(ctx context.Context, r *AuditReport, k claim.Key, record, what string) error {
@@ -113,8 +107,7 @@ func (s *Service) auditEmails(ctx context.Context, r *AuditReport) error {
 
 // auditClaims counts claims, and the stale ones among them, which only the scrubber removes.
 func (s *Service) auditClaims(ctx context.Context, r *AuditReport) error {
-	key := func(c claim.Claim) claim.Key { return c.Key }
-	return sched.Pages(ctx, rebuildPage, s.claims.Scan, key, func(found []claim.Claim) error {
+	return sched.Pages(ctx, rebuildPage, s.claims.Scan, claimKey, func(found []claim.Claim) error {
 		for _, current := range found {
 			stale, err := s.claims.Stale(ctx, current)
 			if err != nil {

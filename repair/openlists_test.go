@@ -12,7 +12,6 @@ import (
 	"carrel/domain/domaintest"
 	"carrel/library"
 	"carrel/principal"
-	"carrel/repair"
 	"carrel/storetest"
 )
 
@@ -159,8 +158,10 @@ func TestScrub_EndsIfListsCannotBeListed(t *testing.T) {
 		s.Journal = store
 	})
 	h.User("u:acme:ann", principal.Public)
+	h.Note("item", principal.Private)
+	h.Quiet()
 	store.broken = true
-	if _, err := h.Repair.ScrubFrom(t.Context(), repair.ScrubPosition{}, 3); !errors.Is(err, errDamaged) {
+	if _, _, err := h.Repair.ScrubAll(t.Context()); !errors.Is(err, errDamaged) {
 		t.Errorf("the scrubber ended with %v", err)
 	}
 }

@@ -21,18 +21,18 @@ type Pages interface {
 	AuditDrafts(ctx context.Context, user principal.ID, wrong func(format string, args ...any)) (drafts int, err error)
 }
 
-// texts removes texts that no row refers to.
-func (c *scrubbing) texts(ctx context.Context, limit int) error {
-	last, seen, removed, err := c.s.pages.ScrubTexts(ctx, c.at.Text, limit)
-	c.report.Finished += removed
-	if err != nil {
-		return err
-	}
-	c.report.Next = ScrubPosition{Pastes: true}
-	if seen == limit {
-		c.report.Next = ScrubPosition{Texts: true, Text: last}
-	}
-	return nil
+// texts removes texts that no row refers to. A step ends with each page.
+func (c *scrubbing) texts() error {
+	var after [16]byte
+	return c.each(func() (more bool, err error) {
+		last, seen, removed, err := c.s.pages.ScrubTexts(c.ctx, after, scrubItems)
+		c.found.Finished += removed
+		if err != nil {
+			return false, err
+		}
+		c.looked, after = scrubLooks, last
+		return seen == scrubItems, nil
+	})
 }
 
 // auditDrafts checks the drafts of all users.

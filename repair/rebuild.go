@@ -291,24 +291,27 @@ func (s *Service) repairUnrecorded(ctx context.Context, p principal.ID, rows []l
 // member rows, which are read after the entries.
 func (s *Service) walkBucket(ctx context.Context, p principal.ID, o library.Order, b library.Bucket,
 	see func([]library.Entry, []library.ContentRows) error) error {
-	read := func(ctx context.Context, after *library.EntryKey, limit int) ([]library.Entry, error) {
-		return s.libraries.PageLibrary(ctx, library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, From: after, Limit: limit})
+	var rows []library.ContentRows
+	read := func(ctx context.Context, after *library.EntryKey, limit int) (entries []library.Entry, err error) {
+		entries, rows, err = s.bucketPage(ctx, library.Slice{Owner: p, Bucket: b, Order: o, Ascending: true, From: after, Limit: limit})
+		return entries, err
 	}
 	key := func(e library.Entry) *library.EntryKey { return &e.EntryKey }
-	return sched.Pages(ctx, rebuildPage, read, key, func(entries []library.Entry) error {
-		if len(entries) == 0 {
-			return nil
-		}
-		ids := make([]library.ContentID, len(entries))
-		for i, e := range entries {
-			ids[i] = e.Content
-		}
-		rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{p})
-		if err != nil {
-			return err
-		}
-		return see(entries, rows)
-	})
+	return sched.Pages(ctx, rebuildPage, read, key, func(entries []library.Entry) error { return see(entries, rows) })
+}
+
+// bucketPage reads entries of a bucket, and then the headers of their items with the owner's member rows.
+func (s *Service) bucketPage(ctx context.Context, slice library.Slice) ([]library.Entry, []library.ContentRows, error) {
+	entries, err := s.libraries.PageLibrary(ctx, slice)
+	if err != nil || len(entries) == 0 {
+		return nil, nil, err
+	}
+	ids := make([]library.ContentID, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].Content
+	}
+	rows, err := s.contents.ReadMany(ctx, ids, []principal.ID{slice.Owner})
+	return entries, rows, err
 }
 
 // justified reports whether the item's state requires an entry at e's place.

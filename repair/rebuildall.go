@@ -3,10 +3,10 @@ package repair
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/core/sched"
 	"carrel/library"
 	"carrel/principal"
@@ -147,40 +147,33 @@ func (r *rebuildAll) contents(ctx context.Context) error {
 	})
 }
 
-// content repairs an item in the libraries and records of all its members.
+// scrubbing returns a walk of the scrubber that ends at an error. endStep adds to repaired what it has
+// found.
+func (r *rebuildAll) scrubbing(ctx context.Context) *scrubbing {
+	return &scrubbing{s: r.s, ctx: ctx, rest: func(step commit.ScrubStep) (context.Context, error) {
+		r.repaired.Add(int64(step.Mismatches))
+		return ctx, step.Err
+	}}
+}
+
+// content repairs an item in the libraries and records of all its members, whatever is in flight.
 func (r *rebuildAll) content(ctx context.Context, id library.ContentID) error {
 	r.items.Add(1)
+	c := r.scrubbing(ctx)
 	var after principal.ID
 	for {
-		page, wrong, err := r.s.compare(ctx, id, after)
+		page, wrong, err := c.compareContent(id, after)
 		if err != nil {
 			return err
-		}
-		if after == "" {
-			made, err := r.s.makeClaim(ctx, urlOf(&page.Header), string(id))
-			if r.repaired.Add(int64(made)); err != nil {
-				return err
-			}
-			unlisted, err := r.s.library.Upkeep.RepairFeed(ctx, &page.Header)
-			if err != nil {
-				return err
-			}
-			if unlisted {
-				r.repaired.Add(1)
-			}
 		}
 		for _, p := range wrong {
 			if err := r.s.repairItem(ctx, p, id); err != nil {
 				return err
 			}
-			r.repaired.Add(1)
-		}
-		left, err := r.s.takeOutDeleted(ctx, &page.Header, page.Members)
-		if r.repaired.Add(int64(left)); err != nil {
-			return err
+			c.found.Mismatches++
 		}
 		if len(page.Members) < scrubLook {
-			return nil
+			return c.endStep(nil)
 		}
 		after = page.Members[len(page.Members)-1].Principal
 	}
@@ -208,10 +201,11 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 			return err
 		}
 	} else {
-		c := &scrubbing{s: s, budget: math.MaxInt}
-		_, err := c.owner(ctx, ScrubPosition{Owners: true, Owner: p})
-		r.repaired.Add(int64(c.report.Mismatches))
-		if err != nil {
+		c := r.scrubbing(ctx)
+		if err := c.owner(p); err != nil {
+			return err
+		}
+		if err := c.endStep(nil); err != nil {
 			return err
 		}
 	}

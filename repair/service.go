@@ -34,8 +34,6 @@ type Service struct {
 	rebuilds rebuildTable
 	// rebuildTurns are for the rebuilds that readers and rebuildLibrary have started.
 	rebuildTurns *sched.Permits
-	// scrubbed is the position of the scrubber.
-	scrubbed ScrubPosition
 }
 
 // Config contains what the Service of repairs needs.

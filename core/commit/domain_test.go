@@ -113,7 +113,9 @@ func (c *handClock) Now() time.Time { return c.now }
 // background adds to the handlers the method that package repair has in a gateway.
 type background struct{ commit.Handlers }
 
-func (background) Scrub(context.Context) (finished, mismatches int, err error) { return 0, 0, nil }
+func (background) Scrub(context.Context, func(commit.ScrubStep) (context.Context, error)) error {
+	return nil
+}
 
 func TestDomain_FollowsTheRecipe(t *testing.T) {
 	store, err := pebblestore.Open("store", pebblestore.Options{FS: vfs.NewMem()})

@@ -41,3 +41,14 @@ type Repair struct {
 	// Row is the wrong row, of a type of the kind's domain.
 	Row any
 }
+
+// ScrubStep is what a step of the scrubber has found and repaired, up to the error by which it failed.
+type ScrubStep struct {
+	// Finished counts what interrupted changes have left behind: items with unsettled positions or
+	// wrong entries, claims that have expired, leases and pastes whose reminders were lost, and texts
+	// that no row refers to.
+	Finished int
+	// Mismatches counts derived rows that were wrong or missing.
+	Mismatches int
+	Err        error
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"carrel/core/commit"
 	"carrel/core/sched"
 )
 
@@ -201,22 +202,24 @@ func backOff(failures int) time.Duration {
 	return pause
 }
 
-// scrub runs one step of the scrubber, which checks all stored rows, a few at a time, again
-// and again.
+// scrub lets the scrubber check all stored rows, a few at a time.
 func (j *Journal) scrub(ctx context.Context, s Service) error {
-	finished, mismatches, err := s.Scrub(ctx)
-	if err != nil {
-		return err
-	}
-	j.note(func(n *Stats) {
-		n.ScrubSteps++
-		n.ScrubFinished += int64(finished)
-		n.ScrubMismatches += int64(mismatches)
+	return s.Scrub(ctx, func(step commit.ScrubStep) (context.Context, error) {
+		switch {
+		case step.Err == nil:
+			j.note(func(n *Stats) {
+				n.ScrubSteps++
+				n.ScrubFinished += int64(step.Finished)
+				n.ScrubMismatches += int64(step.Mismatches)
+			})
+			if step.Finished+step.Mismatches > 0 {
+				j.log.WarnContext(ctx, "the scrubber repaired rows", "finished", step.Finished, "mismatches", step.Mismatches)
+			}
+		case ctx.Err() == nil:
+			j.log.WarnContext(ctx, "background work failed", "what", "scrubbing", "error", step.Err)
+		}
+		return ctx, j.rt.After(ctx, scrubEvery)
 	})
-	if finished+mismatches > 0 {
-		j.log.WarnContext(ctx, "the scrubber repaired rows", "finished", finished, "mismatches", mismatches)
-	}
-	return nil
 }
 
 // Drain finishes all entries of the list, including deferred changes and entries that wait for

@@ -35,9 +35,10 @@ type Service interface {
 	Expire(ctx context.Context, due commit.Reminder) (bool, error)
 	// Repair repairs a derived row that a reader has found to be wrong.
 	Repair(ctx context.Context, r commit.Repair) error
-	// Scrub checks a few more stored rows, and repairs those that are wrong. It returns how many
-	// items, claims, leases, pastes and texts it has finished, and how many rows were wrong.
-	Scrub(ctx context.Context) (finished, mismatches int, err error)
+	// Scrub checks all stored rows once, a few in each step, and repairs those that are wrong. It calls
+	// rest after each step, and makes the next one in the context that rest returns; one that has failed
+	// is made again. It ends early if rest returns an error.
+	Scrub(ctx context.Context, rest func(commit.ScrubStep) (context.Context, error)) error
 }
 
 // Journal is the in-flight list of this process incarnation. It implements

@@ -30,7 +30,7 @@ type domain struct {
 	failing        int
 	resumed        []commit.EntryID
 	moved, expired []library.ContentID
-	scrubs         []scrubStep
+	scrubs         []commit.ScrubStep
 	repaired       []principal.ID
 	whileMoving    func()
 }
@@ -86,13 +86,13 @@ func (d *domain) Repair(_ context.Context, r commit.Repair) error {
 	return nil
 }
 
-func (d *domain) Scrub(context.Context) (finished, mismatches int, err error) {
-	if len(d.scrubs) == 0 {
-		return 0, 0, nil
+func (d *domain) Scrub(_ context.Context, rest func(commit.ScrubStep) (context.Context, error)) error {
+	for _, step := range d.scrubs {
+		if _, err := rest(step); err != nil {
+			return err
+		}
 	}
-	r := d.scrubs[0]
-	d.scrubs = d.scrubs[1:]
-	return r.finished, r.mismatches, nil
+	return nil
 }
 
 func open(t *testing.T) (*pebblestore.Store, *clockwork) {
@@ -378,9 +378,6 @@ func wrongEntry(owner string, id library.ContentID) commit.Repair {
 		Entry: library.Entry{EntryKey: library.EntryKey{Position: 1, Content: id}, MTS: 1}}}
 }
 
-// scrubStep is what one step of the scrubber returns.
-type scrubStep struct{ finished, mismatches int }
-
 func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
@@ -398,10 +395,15 @@ func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	}
 }
 
+// restless is a clockwork whose pauses end at once.
+type restless struct{ *clockwork }
+
+func (restless) After(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
 func TestStats_Counts(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store.Journal, rt, nil)
-	d := &domain{scrubs: []scrubStep{{finished: 1, mismatches: 2}, {mismatches: 3}}}
+	j := New(t.Context(), store.Journal, restless{rt}, nil)
+	d := &domain{scrubs: []commit.ScrubStep{{Finished: 1, Mismatches: 2}, {Mismatches: 3}, {Finished: 7, Err: errDown}, {}}}
 	for i := range maxRepairs + 3 {
 		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
 		j.Repair(wrongEntry("u:acme:ann", "c:acme:0"))
@@ -410,10 +412,8 @@ func TestStats_Counts(t *testing.T) {
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
-		if err := j.scrub(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
+	if err := j.scrub(t.Context(), d); err != nil {
+		t.Fatal(err)
 	}
 	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs,
 		ScrubSteps: 3, ScrubFinished: 1, ScrubMismatches: 5}

@@ -15,7 +15,6 @@ import (
 	"carrel/library"
 	"carrel/note"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // lapsed is how far the clock of the process that takes over names is ahead. By that clock, every
@@ -242,33 +241,23 @@ func (d *instance) countTexts(t *testing.T) (n int) {
 	t.Helper()
 	var after note.TextID
 	for {
-		texts, err := d.store.Texts.ScanTexts(t.Context(), after, scrubLimit)
+		texts, err := d.store.Texts.ScanTexts(t.Context(), after, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n += len(texts); len(texts) < scrubLimit {
+		if n += len(texts); len(texts) < 1000 {
 			return n
 		}
 		after = texts[len(texts)-1].ID
 	}
 }
 
-// scrubLimit is how many rows a step of the scrubber reads here.
-const scrubLimit = 1000
-
-// scrub makes a process read all claims, leases and texts once. The audit covers what
-// belongs to items.
+// scrub makes a process read everything once.
 func (d *instance) scrub(t *testing.T) (finished, mismatches int) {
 	t.Helper()
-	position := repair.ScrubPosition{Claims: true}
-	for {
-		report, err := d.service.Repair.ScrubFrom(t.Context(), position, scrubLimit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		finished, mismatches = finished+report.Finished, mismatches+report.Mismatches
-		if position = report.Next; position == (repair.ScrubPosition{}) {
-			return finished, mismatches
-		}
+	finished, mismatches, err := d.service.Repair.ScrubAll(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	return finished, mismatches
 }

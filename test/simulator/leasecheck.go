@@ -11,7 +11,6 @@ import (
 	"carrel/domain"
 	"carrel/lease"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // day is how long the row of a lease is kept after its deadline.
@@ -321,14 +320,8 @@ func (r *run) lastDeadline() (last time.Duration) {
 
 // scrubAll has the scrubber look at everything.
 func scrubAll(ctx context.Context, svc *domain.Services) error {
-	var at repair.ScrubPosition
-	for {
-		found, err := svc.Repair.ScrubFrom(ctx, at, 50)
-		if err != nil || found.Next == (repair.ScrubPosition{}) {
-			return err
-		}
-		at = found.Next
-	}
+	_, _, err := svc.Repair.ScrubAll(ctx)
+	return err
 }
 
 // leaseFreeKeys leases every free key, one at a time: a lone client must get each of them.

@@ -9,7 +9,6 @@ import (
 	"carrel/library"
 	"carrel/note"
 	"carrel/principal"
-	"carrel/repair"
 )
 
 // pageSeed is the first seed of a schedule about the texts of items. The seeds that
@@ -86,7 +85,7 @@ func (r *run) scrubber() {
 		}
 		for range 3 + r.s.pick(6) {
 			_ = p.a.After(r.ctx, time.Duration(r.s.pick(1<<r.s.pick(31)))*time.Nanosecond)
-			_, _ = p.svc.Repair.ScrubFrom(r.ctx, repair.ScrubPosition{Texts: true}, 50)
+			_, _, _, _ = p.svc.Notes.Upkeep.ScrubTexts(r.ctx, note.TextID{}, 50)
 		}
 	})
 }
