@@ -14,7 +14,7 @@ import (
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
 	"product":  69_300,
-	"tests":    84_800,
+	"tests":    85_100,
 	"programs": 28_200,
 	"methods":  30,
 }
