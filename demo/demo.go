@@ -168,13 +168,7 @@ func (s *story) people() {
 }
 
 func (s *story) groups() {
-	member, manager := principal.GroupMember, principal.GroupManager
-	in := func(role *principal.GroupRole, ids ...string) (all []principal.GroupMemberChange) {
-		for _, id := range ids {
-			all = append(all, principal.GroupMemberChange{Principal: id, Role: role})
-		}
-		return all
-	}
+	const member, manager = principal.GroupMember, principal.GroupManager
 	n := len(people())
 	group := func(id, name string, v principal.Visibility, members []principal.GroupMemberChange) {
 		s.write(exchange.Line{Type: exchange.TypeGroup, Group: &principal.ImportGroup{
@@ -182,17 +176,17 @@ func (s *story) groups() {
 		}})
 		n++
 	}
-	group(libraryTeam, "Library team", principal.LoggedIn, slices.Concat(in(&manager, ann), in(&member, ben, eli, fay)))
-	group(everyone, "Everyone at demo", principal.LoggedIn, slices.Concat(in(&manager, dora), in(&member, libraryTeam, cleo)))
-	group(standardLibrary, "The standard library", principal.Public, slices.Concat(in(&manager, ann), in(&member, libraryTeam)))
+	group(libraryTeam, "Library team", principal.LoggedIn, slices.Concat(roles(manager, ann), roles(member, ben, eli, fay)))
+	group(everyone, "Everyone at demo", principal.LoggedIn, slices.Concat(roles(manager, dora), roles(member, libraryTeam, cleo)))
+	group(standardLibrary, "The standard library", principal.Public, slices.Concat(roles(manager, ann), roles(member, libraryTeam)))
 	for _, t := range s.topics {
-		members := slices.Concat(in(&manager, t.manager), in(&member, libraryTeam))
+		members := slices.Concat(roles(manager, t.manager), roles(member, libraryTeam))
 		if t.name == "crypto" {
-			members = slices.Concat(members, in(&member, yara))
+			members = slices.Concat(members, roles(member, yara))
 		}
 		group(t.group, topicTitle(t.name), t.visibility, members)
 	}
-	group(engineers, "Engineers at acme", principal.LoggedIn, slices.Concat(in(&manager, yara), in(&member, zed)))
+	group(engineers, "Engineers at acme", principal.LoggedIn, slices.Concat(roles(manager, yara), roles(member, zed)))
 }
 
 func topicTitle(name string) string {
@@ -266,9 +260,9 @@ func (s *story) acme(packages []Package) {
 	}
 }
 
-func roles(role library.ContentRole, ids ...string) (all []library.ContentMemberChange) {
+func roles[R any](role R, ids ...string) (all []principal.RoleChange[R]) {
 	for _, id := range ids {
-		all = append(all, library.ContentMemberChange{Principal: id, Role: &role})
+		all = append(all, principal.RoleChange[R]{Principal: id, Role: &role})
 	}
 	return all
 }

@@ -116,7 +116,7 @@ func (s *Service) exportGroup(to Sink) func(context.Context, *principal.Header) 
 		}
 		g.Unmanaged, g.MembersFollow = members.unmanaged, len(members.follow) > 0
 		if !g.MembersFollow {
-			g.Members = groupChanges(members.own)
+			g.Members = changesTo[principal.GroupRole](members.own)
 		}
 		return to(&Line{Type: TypeGroup, Group: &g})
 	}
@@ -130,7 +130,7 @@ func (s *Service) exportRestOfGroup(to Sink) func(context.Context, *principal.He
 			return err
 		}
 		write := func(more []holder) error {
-			m := library.ImportMembers{ID: string(h.ID), Group: groupChanges(more), Unmanaged: members.unmanaged}
+			m := library.ImportMembers{ID: string(h.ID), Group: changesTo[principal.GroupRole](more), Unmanaged: members.unmanaged}
 			return to(&Line{Type: TypeMembers, Members: &m})
 		}
 		own := members.own
@@ -221,13 +221,13 @@ func (s *Service) exportContent(ctx context.Context, item *exportedItem, to Sink
 	err := to(&Line{Type: TypeContent, Content: &library.ImportContent{
 		ID: string(h.ID), Kind: h.Kind, Title: h.Title, Description: h.Description, Link: h.Link, URL: h.URL(),
 		Visibility: h.Visibility, ExpiresAt: h.ExpiresAt, CreatedAt: &h.CreatedAt, CreatedBy: &creator,
-		LastModified: &h.LastModified, Version: &h.Version, Members: contentChanges(item.own), Unmanaged: item.unmanaged,
+		LastModified: &h.LastModified, Version: &h.Version, Members: changesTo[library.ContentRole](item.own), Unmanaged: item.unmanaged,
 	}})
 	if err != nil || h.Members <= len(item.own) {
 		return err
 	}
 	return s.membersOfContent(h.ID).rest(ctx, item.own, func(more []holder) error {
-		return to(&Line{Type: TypeMembers, Members: &library.ImportMembers{ID: string(h.ID), Content: contentChanges(more)}})
+		return to(&Line{Type: TypeMembers, Members: &library.ImportMembers{ID: string(h.ID), Content: changesTo[library.ContentRole](more)}})
 	})
 }
 
@@ -239,20 +239,12 @@ type holder struct {
 	manages   bool
 }
 
-func groupChanges(hs []holder) []principal.GroupMemberChange {
-	changes := make([]principal.GroupMemberChange, len(hs))
+// changesTo returns the changes that give holders their roles.
+func changesTo[R ~uint8](hs []holder) []principal.RoleChange[R] {
+	changes := make([]principal.RoleChange[R], len(hs))
 	for i, h := range hs {
-		role := principal.GroupRole(h.role)
-		changes[i] = principal.GroupMemberChange{Principal: string(h.principal), Role: &role}
-	}
-	return changes
-}
-
-func contentChanges(hs []holder) []library.ContentMemberChange {
-	changes := make([]library.ContentMemberChange, len(hs))
-	for i, h := range hs {
-		role := library.ContentRole(h.role)
-		changes[i] = library.ContentMemberChange{Principal: string(h.principal), Role: &role}
+		role := R(h.role)
+		changes[i] = principal.RoleChange[R]{Principal: string(h.principal), Role: &role}
 	}
 	return changes
 }

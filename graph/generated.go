@@ -18686,8 +18686,8 @@ func (ec *executionContext) unmarshalInputContentDeletionInput(ctx context.Conte
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputContentMemberChange(ctx context.Context, obj any) (library.ContentMemberChange, error) {
-	var it library.ContentMemberChange
+func (ec *executionContext) unmarshalInputContentMemberChange(ctx context.Context, obj any) (principal.RoleChange[library.ContentRole], error) {
+	var it principal.RoleChange[library.ContentRole]
 	if obj == nil {
 		return it, nil
 	}
@@ -18875,7 +18875,7 @@ func (ec *executionContext) unmarshalInputCreateContentInput(ctx context.Context
 			it.Locale = data
 		case "members":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("members"))
-			data, err := ec.unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx, v)
+			data, err := ec.unmarshalOContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -19446,8 +19446,8 @@ func (ec *executionContext) unmarshalInputDiscardDraftInput(ctx context.Context,
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context, obj any) (principal.GroupMemberChange, error) {
-	var it principal.GroupMemberChange
+func (ec *executionContext) unmarshalInputGroupMemberChange(ctx context.Context, obj any) (principal.RoleChange[principal.GroupRole], error) {
+	var it principal.RoleChange[principal.GroupRole]
 	if obj == nil {
 		return it, nil
 	}
@@ -20077,7 +20077,7 @@ func (ec *executionContext) unmarshalInputSetContentMembersInput(ctx context.Con
 			it.ContentID = data
 		case "members":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("members"))
-			data, err := ec.unmarshalNContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx, v)
+			data, err := ec.unmarshalNContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -20183,7 +20183,7 @@ func (ec *executionContext) unmarshalInputSetGroupMembersInput(ctx context.Conte
 			it.GroupID = data
 		case "members":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("members"))
-			data, err := ec.unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐGroupMemberChangeᚄ(ctx, v)
+			data, err := ec.unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -27728,18 +27728,18 @@ func (ec *executionContext) marshalNContentKind2carrelᚋlibraryᚐContentKind(c
 	return res
 }
 
-func (ec *executionContext) unmarshalNContentMemberChange2carrelᚋlibraryᚐContentMemberChange(ctx context.Context, v any) (library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (library.ContentMemberChange, error) {
 	res, err := ec.unmarshalInputContentMemberChange(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalNContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
 	res := make([]library.ContentMemberChange, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋlibraryᚐContentMemberChange(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -28073,18 +28073,18 @@ func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋprincipalᚐRoleEdge(c
 	return ec._GroupEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋprincipalᚐGroupMemberChange(ctx context.Context, v any) (principal.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (principal.GroupMemberChange, error) {
 	res, err := ec.unmarshalInputGroupMemberChange(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐGroupMemberChangeᚄ(ctx context.Context, v any) ([]principal.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]principal.GroupMemberChange, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
 	res := make([]principal.GroupMemberChange, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNGroupMemberChange2carrelᚋprincipalᚐGroupMemberChange(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNGroupMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -29314,7 +29314,7 @@ func (ec *executionContext) marshalOContentKind2ᚕcarrelᚋlibraryᚐContentKin
 	return ret
 }
 
-func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐContentMemberChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -29323,7 +29323,7 @@ func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋlibraryᚐ
 	res := make([]library.ContentMemberChange, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋlibraryᚐContentMemberChange(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}

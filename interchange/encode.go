@@ -8,7 +8,6 @@ import (
 
 	"carrel/core/clock"
 	"carrel/exchange"
-	"carrel/library"
 	"carrel/principal"
 )
 
@@ -94,7 +93,7 @@ func written(l *exchange.Line) any {
 		return userLine{l.Type, u.ID, u.DisplayName, u.Email, u.Visibility.String(), text(u.CreatedAt)}
 	case exchange.TypeGroup:
 		g := l.Group
-		members := ofGroup(g.Members)
+		members := membersOf(g.Members)
 		if g.MembersFollow {
 			members = nil // the field is omitted
 		}
@@ -104,7 +103,7 @@ func written(l *exchange.Line) any {
 		return contentLine{
 			Type: l.Type, ID: c.ID, Kind: c.Kind.String(), Title: c.Title, Description: c.Description, Link: c.Link, URL: c.URL,
 			Visibility: c.Visibility.String(), ExpiresAt: text(c.ExpiresAt), CreatedAt: text(c.CreatedAt),
-			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: ofContent(c.Members), Unmanaged: c.Unmanaged,
+			CreatedBy: c.CreatedBy, LastModified: text(c.LastModified), Version: c.Version, Members: membersOf(c.Members), Unmanaged: c.Unmanaged,
 		}
 	}
 	switch l.Type {
@@ -116,9 +115,9 @@ func written(l *exchange.Line) any {
 	}
 	m := l.Members
 	if len(m.Group) > 0 {
-		return membersLine{l.Type, m.ID, ofGroup(m.Group), m.Unmanaged}
+		return membersLine{l.Type, m.ID, membersOf(m.Group), m.Unmanaged}
 	}
-	return membersLine{l.Type, m.ID, ofContent(m.Content), m.Unmanaged}
+	return membersLine{l.Type, m.ID, membersOf(m.Content), m.Unmanaged}
 }
 
 func text(i *clock.Instant) *string {
@@ -129,24 +128,12 @@ func text(i *clock.Instant) *string {
 	return &s
 }
 
-func ofGroup(changes []principal.GroupMemberChange) []member {
+func membersOf[R fmt.Stringer](changes []principal.RoleChange[R]) []member {
 	all := make([]member, 0, len(changes))
 	for _, c := range changes {
 		m := member{PrincipalID: c.Principal}
 		if c.Role != nil {
-			m.Role = c.Role.String()
-		}
-		all = append(all, m)
-	}
-	return all
-}
-
-func ofContent(changes []library.ContentMemberChange) []member {
-	all := make([]member, 0, len(changes))
-	for _, c := range changes {
-		m := member{PrincipalID: c.Principal}
-		if c.Role != nil {
-			m.Role = c.Role.String()
+			m.Role = (*c.Role).String()
 		}
 		all = append(all, m)
 	}

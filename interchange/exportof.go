@@ -75,19 +75,16 @@ func author(l *exchange.Line) string {
 	return l.ID() // of a user or of a draft
 }
 
-func (o *userFilter) groupMembers(all []principal.GroupMemberChange) []principal.GroupMemberChange {
-	return slices.DeleteFunc(slices.Clone(all), func(c principal.GroupMemberChange) bool { return c.Principal != string(o.user) })
-}
-
-func (o *userFilter) contentMembers(all []library.ContentMemberChange) []library.ContentMemberChange {
-	return slices.DeleteFunc(slices.Clone(all), func(c library.ContentMemberChange) bool { return c.Principal != string(o.user) })
+// ofUser returns those of changes that give a user a role.
+func ofUser[R any](user principal.ID, changes []principal.RoleChange[R]) []principal.RoleChange[R] {
+	return slices.DeleteFunc(slices.Clone(changes), func(c principal.RoleChange[R]) bool { return c.Principal != string(user) })
 }
 
 func (o *userFilter) group(g principal.ImportGroup) error {
 	if !slices.Contains(o.groups, principal.ID(g.ID)) {
 		return nil
 	}
-	g.Members, g.MembersFollow = o.groupMembers(g.Members), false
+	g.Members, g.MembersFollow = ofUser(o.user, g.Members), false
 	return o.to(&exchange.Line{Type: exchange.TypeGroup, Group: &g})
 }
 
@@ -114,7 +111,7 @@ func (o *userFilter) content(c library.ImportContent) error {
 		return err
 	}
 	all := c.Members
-	c.Members = o.contentMembers(all)
+	c.Members = ofUser(o.user, all)
 	if len(c.Members) == 0 && !(o.created(&c) && o.sees(&c, all)) {
 		o.last = &c
 		return nil
@@ -137,7 +134,7 @@ func (o *userFilter) endItem() error {
 
 func (o *userFilter) members(m library.ImportMembers) error {
 	all := m.Content
-	m.Group, m.Content = o.groupMembers(m.Group), o.contentMembers(all)
+	m.Group, m.Content = ofUser(o.user, m.Group), ofUser(o.user, all)
 	if c := o.last; c != nil && c.ID == m.ID && (len(m.Content) > 0 || o.created(c) && o.sees(c, all)) {
 		o.last = nil
 		if err := o.toContent(c); err != nil {

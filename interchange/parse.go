@@ -159,22 +159,22 @@ func (r *reader) members() *library.ImportMembers {
 	return in
 }
 
-func (r *reader) groupMembers() []principal.GroupMemberChange {
-	var all []principal.GroupMemberChange
+// members reads the list of members, whose roles have the names that which lists.
+func members[R any](r *reader, parse func(string) (R, bool), which string) []principal.RoleChange[R] {
+	var all []principal.RoleChange[R]
 	r.eachMember(func(m *reader) {
-		role := choice(m, "role", principal.ParseGroupRole, "MEMBER or MANAGER")
-		all = append(all, principal.GroupMemberChange{Principal: m.principal("principalId", ""), Role: &role})
+		role := choice(m, "role", parse, which)
+		all = append(all, principal.RoleChange[R]{Principal: m.principal("principalId", ""), Role: &role})
 	})
 	return all
 }
 
+func (r *reader) groupMembers() []principal.GroupMemberChange {
+	return members(r, principal.ParseGroupRole, "MEMBER or MANAGER")
+}
+
 func (r *reader) contentMembers() []library.ContentMemberChange {
-	var all []library.ContentMemberChange
-	r.eachMember(func(m *reader) {
-		role := choice(m, "role", library.ParseContentRole, "VIEWER, EDITOR or MANAGER")
-		all = append(all, library.ContentMemberChange{Principal: m.principal("principalId", ""), Role: &role})
-	})
-	return all
+	return members(r, library.ParseContentRole, "VIEWER, EDITOR or MANAGER")
 }
 
 // eachMember reads the list of members: objects that name different principals.

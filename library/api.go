@@ -137,11 +137,8 @@ type FanOut struct {
 	Libraries int // that the change concerns
 }
 
-// ContentMemberChange sets the role of a principal on an item; nil removes it.
-type ContentMemberChange struct {
-	Principal string
-	Role      *ContentRole
-}
+// ContentMemberChange changes the role of a principal on an item.
+type ContentMemberChange = principal.RoleChange[ContentRole]
 
 // CreateContent is the input of Service.CreateContent.
 type CreateContent struct {

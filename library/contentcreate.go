@@ -57,7 +57,7 @@ func (s *Service) nameFor(ctx context.Context, tenant string, name *string) (str
 
 // createAs creates an item under an id.
 func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.Viewer, id ContentID, in *CreateContent,
-	members []Member) (*ContentOutcome, error) {
+	members roles) (*ContentOutcome, error) {
 	all := withCreator(v.User, members)
 	var first *keptAnswer
 	var text *Edit
@@ -78,7 +78,7 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 			return nil, err
 		}
 		v.Forget() // what a former try has read
-		if err := s.checkMembers(ctx, v, in, members); err != nil {
+		if err := s.checkMembers(ctx, v, members.Principals); err != nil {
 			return nil, err
 		}
 		if rows.Header.State == commit.Live || rows.Header.State == commit.Deleted {
@@ -100,13 +100,12 @@ func (s *Service) createAs(ctx context.Context, m commit.Mutation, v *principal.
 	if first != nil {
 		return s.repeatedAnswer(ctx, v, id, first)
 	}
-	return s.answer(ctx, v, id, e, decided, len(all))
+	return s.answer(ctx, v, id, e, decided, len(all.Roles))
 }
 
 // check returns the initial members, and the errors of the input except those of its
 // idempotency key.
-func (in *CreateContent) check(now clock.Instant, limit int) ([]Member, fault.List) {
-	var faults fault.List
+func (in *CreateContent) check(now clock.Instant, limit int) (members roles, faults fault.List) {
 	if in.Tenant != nil {
 		faults.Add(id.CheckTenant(*in.Tenant), "tenant")
 	}
@@ -139,8 +138,8 @@ func (in *CreateContent) check(now clock.Instant, limit int) ([]Member, fault.Li
 	if in.IdempotencyKey == nil {
 		faults.Add(checkExpiry(in.ExpiresAt, now))
 	}
-	members, more := rolesGiven(in.Members, limit, true)
-	return members, append(faults, more...)
+	members = parseRoles(in.Members, limit, true, &faults)
+	return members, faults
 }
 
 // checkExpiry refuses an instant that has passed. For a request with an idempotency key it is
@@ -161,23 +160,19 @@ func checkContentName(name string) error {
 	return id.CheckName(name)
 }
 
-// withCreator returns the initial members with the creator among them, as a manager.
-func withCreator(creator principal.ID, members []Member) []Member {
-	all := []Member{{Principal: creator, Role: Manages}}
-	for _, m := range members {
-		if m.Principal != creator {
-			all = append(all, m)
+// withCreator returns the initial roles, and that of the creator as a manager.
+func withCreator(creator principal.ID, members roles) roles {
+	all := roles{Principals: []principal.ID{creator}, Roles: []ContentRole{Manages}}
+	for i, p := range members.Principals {
+		if p != creator {
+			all.Principals, all.Roles = append(all.Principals, p), append(all.Roles, members.Roles[i])
 		}
 	}
 	return all
 }
 
-// checkMembers checks existence, visibility and rights of the initial members.
-func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *CreateContent, members []Member) error {
-	ps := make([]principal.ID, len(members))
-	for i, m := range members {
-		ps[i] = m.Principal
-	}
+// checkMembers checks existence and visibility of the initial members.
+func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, ps []principal.ID) error {
 	faults, err := s.people.PrincipalsFor(ctx, v, ps,
 		func(i int, _ *principal.Header) bool { return ps[i] == v.User },
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
@@ -188,7 +183,7 @@ func (s *Service) checkMembers(ctx context.Context, v *principal.Viewer, in *Cre
 }
 
 // planCreate plans the first state of an item, on no state or on a fence.
-func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members []Member,
+func (s *Service) planCreate(ctx context.Context, creator principal.ID, id ContentID, in *CreateContent, members roles,
 	text *Edit, before *Header, r *commit.Request) (*attempt, error) {
 	mts := s.engine.MTS(before.MTS)
 	h := Header{
@@ -203,7 +198,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	if text != nil {
 		h.Page, further = text.Page, text.Rows
 	}
-	rows := changeRows(&h, absentRows(members), func(i int) ContentRole { return members[i].Role })
+	rows := changeRows(&h, absentRows(members.Principals), members.Roles)
 	if err := s.putReminder(ctx, &h); err != nil {
 		return nil, fault.Unavailablef(err, "the store did not take the change; nothing was created, try again")
 	}

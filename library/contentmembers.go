@@ -16,23 +16,18 @@ func (s *Service) SetContentMembers(ctx context.Context, v *principal.Viewer, in
 	var faults fault.List
 	id, err := ParseContentID(in.Content)
 	faults.Add(err, "contentId")
-	wanted, more := rolesGiven(in.Members, s.tune.Targets, false)
-	faults = append(faults, more...)
+	wanted := parseRoles(in.Members, s.tune.Targets, false, &faults)
 	m, err := s.people.BeginAsActor(v, id.Tenant(), commit.Call{Name: "setContentMembers", Input: &in, Key: &in.IdempotencyKey,
 		Faults: faults})
 	if err != nil {
 		return nil, err
 	}
-	ps := make([]principal.ID, len(wanted))
-	for i := range wanted {
-		ps[i] = wanted[i].Principal
-	}
-	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: ps}
+	c := contentChange{Mutation: m, v: v, id: id, path: "contentId", named: wanted.Principals}
 	return s.changeContent(ctx, c, func(ctx context.Context, t *target) (*attempt, int, error) {
 		if err := s.checkSetMembers(ctx, v, t, wanted); err != nil {
 			return nil, 0, err
 		}
-		return s.planRoles(t, ps, func(i int) ContentRole { return wanted[i].Role }, m.Request)
+		return s.planRoles(t, wanted, m.Request)
 	})
 }
 
@@ -42,18 +37,14 @@ func noneKnown(int, *principal.Header) bool { return false }
 // checkSetMembers checks existence, visibility and rights. A manager may change members that it
 // does not see, unless they were deleted; members that are removed need no check. The answer
 // reveals to nobody else whether an unseen principal is a member.
-func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted []Member) error {
-	ps := make([]principal.ID, len(wanted))
-	for i, m := range wanted {
-		ps[i] = m.Principal
-	}
+func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *target, wanted roles) error {
 	refused := s.requireContentManager(ctx, v, t, "contentId")
 	if refused != nil && fault.CodeOf(refused) != fault.Forbidden {
 		return refused
 	}
-	faults, err := s.people.PrincipalsFor(ctx, v, ps,
+	faults, err := s.people.PrincipalsFor(ctx, v, wanted.Principals,
 		func(i int, h *principal.Header) bool {
-			return wanted[i].Role == NoRole || refused == nil && t.named[i].Active() && h.State != commit.Deleted
+			return wanted.Roles[i] == NoRole || refused == nil && t.named[i].Active() && h.State != commit.Deleted
 		},
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
@@ -62,7 +53,7 @@ func (s *Service) checkSetMembers(ctx context.Context, v *principal.Viewer, t *t
 	if err := faults.OrNil(); err != nil {
 		return err
 	}
-	if leavesItself := len(wanted) == 1 && wanted[0].Principal == v.User && wanted[0].Role == NoRole; leavesItself {
+	if leavesItself := len(wanted.Roles) == 1 && wanted.Principals[0] == v.User && wanted.Roles[0] == NoRole; leavesItself {
 		return nil
 	}
 	return refused
@@ -112,65 +103,55 @@ func (s *Service) planRemove(ctx context.Context, v *principal.Viewer, t *target
 		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonNotAMember, Path: []string{"contentId"},
 			Msg: "the item is not in this library"}
 	}
-	return s.planRoles(t, []principal.ID{p}, func(int) ContentRole { return NoRole }, r)
+	return s.planRoles(t, roles{Principals: []principal.ID{p}, Roles: []ContentRole{NoRole}}, r)
 }
 
-// rolesGiven reads a list of role changes. Ids must be well-formed and none may occur twice.
-// With creation a null role is an error, and the list may be empty.
-func rolesGiven(changes []ContentMemberChange, limit int, creation bool) ([]Member, fault.List) {
-	const field = "members"
-	var faults fault.List
+// roles are roles on an item.
+type roles = principal.Roles[ContentRole]
+
+// parseRoles reads a list of role changes. With creation a null role is an error, and the list may be empty.
+func parseRoles(changes []ContentMemberChange, limit int, creation bool, faults *fault.List) (given roles) {
 	if len(changes) == 0 && !creation {
-		return nil, fault.List{fault.Emptyf([]string{field}, "name at least one principal")}
+		faults.Add(fault.Emptyf(nil, "name at least one principal"), "members")
 	}
 	if len(changes) > limit {
-		return nil, fault.List{fault.TooManyf([]string{field}, "at most %d principals at once; send the rest in further calls", limit)}
+		faults.Add(fault.TooManyf(nil, "at most %d principals at once; send the rest in further calls", limit), "members")
+		return given
 	}
-	seen := make(map[principal.ID]bool, len(changes))
-	rows := make([]Member, 0, len(changes))
-	for i, c := range changes {
-		at := strconv.Itoa(i)
-		p, err := principal.ParseID(c.Principal)
-		faults.Add(err, field, at, "principalId")
-		if err == nil && seen[p] {
-			faults = append(faults, fault.Repeatedf([]string{field, at, "principalId"}, "this principal is named twice"))
+	return principal.ParseRoles(changes, faults, func(_ principal.ID, again bool, role *ContentRole) (badID, badRole error) {
+		if again {
+			badID = fault.Repeatedf(nil, "this principal is named twice")
 		}
-		seen[p] = true
-		row := Member{Principal: p}
-		if c.Role != nil {
-			row.Role = *c.Role
-		} else if creation {
-			faults = append(faults, fault.Emptyf([]string{field, at, "role"},
-				"a role is needed: the item has no members yet whose role could be removed"))
+		if role == nil && creation {
+			badRole = fault.Emptyf(nil, "a role is needed: the item has no members yet whose role could be removed")
 		}
-		rows = append(rows, row)
-	}
-	return rows, faults
+		return badID, badRole
+	})
 }
 
 // planRoles plans a change of member rows only, and returns the number of rows that it changes. It
 // refuses to remove the last manager.
-func (s *Service) planRoles(t *target, ps []principal.ID, role func(i int) ContentRole, r *commit.Request) (*attempt, int, error) {
+func (s *Service) planRoles(t *target, wanted roles, r *commit.Request) (*attempt, int, error) {
 	before := slices.Clone(t.named)
 	for i := range before {
-		before[i].Principal = ps[i]
+		before[i].Principal = wanted.Principals[i]
 	}
 	after := t.header
-	changeRows(&after, before, role)
+	changeRows(&after, before, wanted.Roles)
 	if after.Managers == 0 && t.header.Managers > 0 {
 		return nil, 0, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager,
 			Msg: "an item needs at least one manager: make another principal a manager first"}
 	}
-	a, changed := s.planRows(&t.header, before, role, r)
+	a, changed := s.planRows(&t.header, before, wanted.Roles, r)
 	return a, changed, nil
 }
 
 // planRows plans a change of member rows, even if the item has no manager after it. It returns the
 // number of rows that change.
-func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentRole, r *commit.Request) (*attempt, int) {
+func (s *Service) planRows(h *Header, before []Member, to []ContentRole, r *commit.Request) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
-	changed := changeRows(&after, before, role)
+	changed := changeRows(&after, before, to)
 	if len(changed) == 0 && r == nil {
 		return nothingToChange, 0
 	}
@@ -183,14 +164,14 @@ func (s *Service) planRows(h *Header, before []Member, role func(i int) ContentR
 		ID: h.ID, Base: h.Seq, Header: after, Members: changed,
 		Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(changed), Seq: after.Seq}.encode()),
 	})
-	a.withdraws = len(changed) > 0 && !grants(before, role)
+	a.withdraws = len(changed) > 0 && !grants(before, to)
 	return a, len(changed)
 }
 
 // grants reports whether role changes give any principal a role that is stronger than its own.
-func grants(before []Member, role func(i int) ContentRole) bool {
+func grants(before []Member, to []ContentRole) bool {
 	for i, m := range before {
-		if !m.Active() && role(i) > NoRole || role(i) > m.Role {
+		if !m.Active() && to[i] > NoRole || to[i] > m.Role {
 			return true
 		}
 	}
@@ -199,10 +180,9 @@ func grants(before []Member, role func(i int) ContentRole) bool {
 
 // changeRows applies role changes to the member rows of a header that has its new Seq. It
 // returns the rows to write, and updates the header's counts.
-func changeRows(h *Header, before []Member, role func(i int) ContentRole) (changed []Member) {
+func changeRows(h *Header, before []Member, to []ContentRole) (changed []Member) {
 	for i, m := range before {
-		to := role(i)
-		if m.Active() && m.Role == to || !m.Active() && to == NoRole {
+		if m.Active() && m.Role == to[i] || !m.Active() && to[i] == NoRole {
 			continue
 		}
 		if m.Active() {
@@ -211,22 +191,22 @@ func changeRows(h *Header, before []Member, role func(i int) ContentRole) (chang
 				h.Managers--
 			}
 		}
-		if to != NoRole {
+		if to[i] != NoRole {
 			h.Members++
-			if to == Manages {
+			if to[i] == Manages {
 				h.Managers++
 			}
 		}
-		changed = append(changed, h.nextMember(m, to))
+		changed = append(changed, h.nextMember(m, to[i]))
 	}
 	return changed
 }
 
 // absentRows returns rows without a Seq for principals that have none yet.
-func absentRows(members []Member) []Member {
-	rows := slices.Clone(members)
-	for i := range rows {
-		rows[i] = Member{Principal: rows[i].Principal}
+func absentRows(ps []principal.ID) []Member {
+	rows := make([]Member, len(ps))
+	for i, p := range ps {
+		rows[i].Principal = p
 	}
 	return rows
 }

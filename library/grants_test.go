@@ -18,7 +18,7 @@ func TestGrants_FormerMembersHaveNoRole(t *testing.T) {
 		"removed":                 {Member{Role: Manages, Seq: 1}, NoRole, false},
 	} {
 		others := []Member{{Role: Manages, Seq: 1}, c.before, {Role: Manages, Seq: 1}}
-		if got := grants(others, func(i int) ContentRole { return []ContentRole{NoRole, c.to, Viewing}[i] }); got != c.grants {
+		if got := grants(others, []ContentRole{NoRole, c.to, Viewing}); got != c.grants {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"carrel/core/clock"
@@ -52,11 +53,7 @@ func (u Upkeep) ImportContent(ctx context.Context, in ImportContent) (principal.
 	if err != nil {
 		return principal.Unchanged, err
 	}
-	ps := make([]principal.ID, len(members))
-	for i, m := range members {
-		ps[i] = m.Principal
-	}
-	if err := u.s.people.RequireAll(ctx, ps); err != nil {
+	if err := u.s.people.RequireAll(ctx, members.Principals); err != nil {
 		return principal.Unchanged, err
 	}
 	result := principal.Unchanged
@@ -86,10 +83,10 @@ func (u Upkeep) ImportContent(ctx context.Context, in ImportContent) (principal.
 }
 
 // planImport plans the first state of an imported item.
-func (s *Service) planImport(ctx context.Context, before *Header, imported Header, members []Member) (*attempt, error) {
+func (s *Service) planImport(ctx context.Context, before *Header, imported Header, members roles) (*attempt, error) {
 	after := imported
 	after.Seq, after.MTS = before.Seq+1, max(s.engine.MTS(before.MTS), imported.Position)
-	rows := changeRows(&after, absentRows(members), func(i int) ContentRole { return members[i].Role })
+	rows := changeRows(&after, absentRows(members.Principals), members.Roles)
 	if err := s.putReminder(ctx, &after); err != nil {
 		return nil, err
 	}
@@ -111,7 +108,7 @@ func sameItem(old, imported *Content, in *ImportContent) bool {
 }
 
 // importedHeader checks an imported item, and returns the header and the members that it describes.
-func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
+func (s *Service) importedHeader(in *ImportContent) (Header, roles, error) {
 	now := s.engine.Now()
 	// ExpiresAt may have passed since the file was written. The journal then expires the item
 	// as it would have done, and the lines that name it remain valid.
@@ -126,11 +123,8 @@ func (s *Service) importedHeader(in *ImportContent) (Header, []Member, error) {
 		ID: id, Kind: in.Kind, Title: in.Title, Description: in.Description, Link: in.Link,
 		CanonicalURL: shape.url, Visibility: in.Visibility, ExpiresAt: in.ExpiresAt, CreatedAt: now, Version: 1,
 	}}
-	for _, m := range members {
-		if m.Role == Manages {
-			h.Creator = m.Principal
-			break
-		}
+	if i := slices.Index(members.Roles, Manages); i >= 0 {
+		h.Creator = members.Principals[i]
 	}
 	switch {
 	case len(more) > 0:
@@ -176,31 +170,28 @@ func (u Upkeep) ImportMembers(ctx context.Context, in ImportMembers) (principal.
 }
 
 func (s *Service) importRoles(ctx context.Context, id ContentID, changes []ContentMemberChange) (principal.ImportResult, error) {
-	wanted, faults := rolesGiven(changes, input.MaxList, false)
-	for i, m := range wanted {
-		if m.Role == NoRole {
-			faults = append(faults, fault.Invalidf([]string{"members", strconv.Itoa(i), "role"}, "a role is VIEWER, EDITOR or MANAGER"))
+	var faults fault.List
+	wanted := parseRoles(changes, input.MaxList, false, &faults)
+	for i, role := range wanted.Roles {
+		if role == NoRole {
+			faults.Add(fault.Invalidf(nil, "a role is VIEWER, EDITOR or MANAGER"), "members", strconv.Itoa(i), "role")
 		}
 	}
 	if err := faults.OrNil(); err != nil {
 		return principal.Unchanged, err
 	}
-	ps := make([]principal.ID, len(wanted))
-	for i, m := range wanted {
-		ps[i] = m.Principal
-	}
-	if err := s.people.RequireAll(ctx, ps); err != nil {
+	if err := s.people.RequireAll(ctx, wanted.Principals); err != nil {
 		return principal.Unchanged, err
 	}
 	e, ok, err := s.decide(ctx, s.engine.NewBudget(), id, func(ctx context.Context) (*attempt, error) {
-		rows, err := s.readState(ctx, id, ps, nil)
+		rows, err := s.readState(ctx, id, wanted.Principals, nil)
 		if err != nil {
 			return nil, err
 		}
 		if rows.Header.State != commit.Live {
 			return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", id)
 		}
-		a, _, err := s.planRoles(&target{header: rows.Header, named: rows.Members}, ps, func(i int) ContentRole { return wanted[i].Role }, nil)
+		a, _, err := s.planRoles(&target{header: rows.Header, named: rows.Members}, wanted, nil)
 		return a, err
 	})
 	if err != nil || !ok {

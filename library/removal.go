@@ -99,7 +99,7 @@ func (u Upkeep) LeaveItem(ctx context.Context, id ContentID, p principal.ID) err
 		if err != nil || rows.Header.State != commit.Live || !rows.Members[0].Active() {
 			return nothingToChange, err
 		}
-		a, _ := u.s.planRows(&rows.Header, rows.Members, func(int) ContentRole { return NoRole }, nil)
+		a, _ := u.s.planRows(&rows.Header, rows.Members, []ContentRole{NoRole}, nil)
 		return a, nil
 	})
 	switch {

@@ -164,10 +164,10 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 		i, _ := slices.BinarySearch(named, p)
 		return rows.Members[i]
 	}
-	roles := make([]ContentRole, len(named))
+	wanted := roles{Principals: named, Roles: make([]ContentRole, len(named))}
 	for i, m := range rows.Members {
 		if m.Active() {
-			roles[i] = m.Role
+			wanted.Roles[i] = m.Role
 		}
 	}
 	tasks := make([]func() error, len(batch))
@@ -191,8 +191,8 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 		}
 		for _, p := range j.named {
 			i, _ := slices.BinarySearch(named, p)
-			if roles[i] < j.role {
-				roles[i] = j.role
+			if wanted.Roles[i] < j.role {
+				wanted.Roles[i] = j.role
 				j.libraries++
 			}
 		}
@@ -201,7 +201,7 @@ func (s *Service) planShares(ctx context.Context, batch []*shareJob) (*attempt, 
 		return nothingToChange, nil
 	}
 	t := &target{header: rows.Header, named: rows.Members}
-	a, _, err := s.planRoles(t, named, func(i int) ContentRole { return roles[i] }, lead.Request)
+	a, _, err := s.planRoles(t, wanted, lead.Request)
 	if err == nil {
 		a.entry.Causes.madeBy(lead.v.User, func(p principal.ID) principal.ID { return sharedBy(batch, p) })
 	}

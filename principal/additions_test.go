@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/domain/domaintest"
+	"carrel/library"
 	"carrel/principal"
 )
 
@@ -45,6 +46,13 @@ func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
 		t.Errorf("state of the refused group: %d", got)
 	}
 	_, err = h.Set(domaintest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
+	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
+	// Imports are bounded too.
+	both := []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=MANAGER"), domaintest.GroupMemberChange("u:acme:ann=MEMBER")}
+	_, err = h.Exchange.ImportGroup(t.Context(),
+		principal.ImportGroup{ID: "g:acme:more", DisplayName: "x", Visibility: principal.Public, Members: both})
+	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
+	_, err = h.Exchange.ImportMembers(t.Context(), library.ImportMembers{ID: "g:acme:bobs", Group: both})
 	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
 	// A present member may get another role.
 	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")

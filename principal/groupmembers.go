@@ -25,13 +25,13 @@ func (s *Service) SetGroupMembers(ctx context.Context, v *Viewer, in SetGroupMem
 	if err != nil {
 		return nil, err
 	}
-	members, joining := []ID{v.User}, []ID(nil)
-	for _, c := range changes {
-		members = append(members, c.principal)
-		if c.role != NotInGroup {
-			joining = append(joining, c.principal)
+	var joining []ID
+	for i, p := range changes.Principals {
+		if changes.Roles[i] != NotInGroup {
+			joining = append(joining, p)
 		}
 	}
+	members := append([]ID{v.User}, changes.Principals...)
 	rows, err := s.changePrincipal(ctx, m, id, members, joining, func(ctx context.Context, rows *Rows) (*changePlan, error) {
 		return s.planGroupMembers(ctx, v, id, rows, changes)
 	})
@@ -54,50 +54,33 @@ func shownAfterLeaving(v *Viewer, rows *Rows) *Group {
 	return &Group{rows.Header}
 }
 
-// memberChange is a change of one principal's role in a group.
-type memberChange struct {
-	principal ID
-	role      GroupRole // NotInGroup removes it
-}
-
 // parseMemberChanges checks the form of a list of changes.
-func parseMemberChanges(group ID, list []GroupMemberChange, limit int, faults *fault.List) []memberChange {
+func parseMemberChanges(group ID, list []GroupMemberChange, limit int, faults *fault.List) (changes Roles[GroupRole]) {
 	switch {
 	case len(list) == 0:
 		faults.Add(fault.Emptyf(nil, "name at least one member to change"), "members")
-		return nil
+		return changes
 	case len(list) > limit:
 		faults.Add(fault.TooManyf(nil, "at most %d members are changed at once; this names %d", limit, len(list)), "members")
-		return nil
+		return changes
 	}
-	changes := make([]memberChange, len(list))
-	named := make(map[ID]bool, len(list))
-	for i, c := range list {
-		at := strconv.Itoa(i)
-		p, err := ParseID(c.Principal)
+	return ParseRoles(list, faults, func(p ID, again bool, role *GroupRole) (badID, badRole error) {
 		switch {
-		case err != nil:
-			faults.Add(err, "members", at, "principalId")
-		case named[p]:
-			faults.Add(fault.Repeatedf(nil, "%s is named twice; name it once, with the role that it should have", p), "members", at, "principalId")
+		case again:
+			badID = fault.Repeatedf(nil, "%s is named twice; name it once, with the role that it should have", p)
 		case p == group:
-			faults.Add(fault.NotApplicablef(nil, "a group cannot be a member of itself"), "members", at, "principalId")
+			badID = fault.NotApplicablef(nil, "a group cannot be a member of itself")
 		}
-		named[p] = true
-		changes[i].principal = p
-		if c.Role != nil {
-			changes[i].role = *c.Role
-			if *c.Role != GroupMember && *c.Role != GroupManager {
-				faults.Add(fault.Invalidf(nil, "a role in a group is MEMBER or MANAGER; null removes the member"), "members", at, "role")
-			}
+		if role != nil && *role != GroupMember && *role != GroupManager {
+			badRole = fault.Invalidf(nil, "a role in a group is MEMBER or MANAGER; null removes the member")
 		}
-	}
-	return changes
+		return badID, badRole
+	})
 }
 
 // planGroupMembers plans a list of changes on the rows that were read: rows.Members[0] is the
 // actor's, the others are those of the changes.
-func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *Rows, changes []memberChange) (*changePlan, error) {
+func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *Rows, changes Roles[GroupRole]) (*changePlan, error) {
 	if leaves(v, rows, changes) {
 		return s.applyMembers(ctx, v, rows, changes)
 	}
@@ -120,20 +103,20 @@ func (s *Service) planGroupMembers(ctx context.Context, v *Viewer, id ID, rows *
 // takeOut plans changes that only remove members for which the viewer is responsible: users and groups of a
 // tenant that it administers, and groups that it manages. It needs no role in the group, and need not see
 // it, because others can add members without asking them. For all other changes it returns refused.
-func (s *Service) takeOut(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, refused error) (*changePlan, error) {
+func (s *Service) takeOut(ctx context.Context, v *Viewer, rows *Rows, changes Roles[GroupRole], refused error) (*changePlan, error) {
 	if code := fault.CodeOf(refused); code != fault.NotFound && code != fault.Forbidden {
 		return nil, refused
 	}
 	members := rows.Header.State == commit.Live
-	for i, c := range changes {
+	for i, p := range changes.Principals {
 		members = members && rows.Members[i+1].Active()
 		switch {
-		case c.role != NotInGroup || !c.principal.IsGroup() && !v.Administers(c.principal.Tenant()):
+		case changes.Roles[i] != NotInGroup || !p.IsGroup() && !v.Administers(p.Tenant()):
 			return nil, refused
-		case v.Administers(c.principal.Tenant()):
+		case v.Administers(p.Tenant()):
 			continue
 		}
-		group, err := s.readMembers(ctx, c.principal, []ID{v.User}, nil)
+		group, err := s.readMembers(ctx, p, []ID{v.User}, nil)
 		if err == nil {
 			err = s.requireGroupManager(ctx, v, group, "groupId")
 		}
@@ -151,28 +134,24 @@ func (s *Service) takeOut(ctx context.Context, v *Viewer, rows *Rows, changes []
 }
 
 // removesItself reports whether the changes only remove the viewer.
-func removesItself(v *Viewer, changes []memberChange) bool {
-	return len(changes) == 1 && changes[0].principal == v.User && changes[0].role == NotInGroup
+func removesItself(v *Viewer, changes Roles[GroupRole]) bool {
+	return len(changes.Roles) == 1 && changes.Principals[0] == v.User && changes.Roles[0] == NotInGroup
 }
 
 // leaves reports whether a direct member removes itself, which every member may do. No groups
 // are resolved for it, so that leaving works whatever is wrong with them. rows.Members[0] is
 // the viewer's own row.
-func leaves(v *Viewer, rows *Rows, changes []memberChange) bool {
+func leaves(v *Viewer, rows *Rows, changes Roles[GroupRole]) bool {
 	return removesItself(v, changes) && rows.Header.State == commit.Live && rows.Members[0].Active()
 }
 
 // requireAddable returns NOT_FOUND for each new member that the actor may not see. A manager may
 // give a current member another role even if it has become invisible, unless it was deleted. The
 // answer reveals to nobody else that it is a member.
-func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange, manages bool) error {
-	ps := make([]ID, len(changes))
-	for i, c := range changes {
-		ps[i] = c.principal
-	}
-	faults, err := s.PrincipalsFor(ctx, v, ps,
+func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, changes Roles[GroupRole], manages bool) error {
+	faults, err := s.PrincipalsFor(ctx, v, changes.Principals,
 		func(i int, h *Header) bool {
-			return changes[i].role == NotInGroup || manages && rows.Members[i+1].Active() && h.State != commit.Deleted
+			return changes.Roles[i] == NotInGroup || manages && rows.Members[i+1].Active() && h.State != commit.Deleted
 		},
 		func(i int) []string { return []string{"members", strconv.Itoa(i), "principalId"} })
 	if err != nil {
@@ -181,16 +160,18 @@ func (s *Service) requireAddable(ctx context.Context, v *Viewer, rows *Rows, cha
 	return faults.OrNil()
 }
 
-// checkJoining returns TOO_MANY for each new member that would exceed a limit.
-func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (fault.List, error) {
+// checkJoining returns TOO_MANY for each new member that would exceed a limit. before are the rows of those that are
+// changed.
+func (s *Service) checkJoining(ctx context.Context, v *Viewer, group ID, before []GroupMemberRow,
+	changes Roles[GroupRole]) (fault.List, error) {
 	var at []int
 	var joining []ID
-	for i, c := range changes {
-		if c.role != NotInGroup && !rows.Members[i+1].Active() {
-			at, joining = append(at, i), append(joining, c.principal)
+	for i, p := range changes.Principals {
+		if changes.Roles[i] != NotInGroup && !before[i].Active() {
+			at, joining = append(at, i), append(joining, p)
 		}
 	}
-	refused, err := s.checkAdditions(ctx, v, rows.Header.ID, joining)
+	refused, err := s.checkAdditions(ctx, v, group, joining)
 	if err != nil {
 		return nil, err
 	}
@@ -202,22 +183,23 @@ func (s *Service) checkJoining(ctx context.Context, v *Viewer, rows *Rows, chang
 }
 
 // applyMembers plans the rows, under the rules that apply to everybody: a group keeps a
-// manager, and nobody is in too many groups.
-func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, changes []memberChange) (*changePlan, error) {
+// manager, and nobody is in too many groups. The last rows that were read are those of the changes.
+func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, changes Roles[GroupRole]) (*changePlan, error) {
 	p := &changePlan{after: rows.Header}
-	faults, err := s.checkJoining(ctx, v, rows, changes)
+	before := rows.Members[len(rows.Members)-len(changes.Roles):]
+	faults, err := s.checkJoining(ctx, v, rows.Header.ID, before, changes)
 	if err != nil {
 		return nil, err
 	}
 	var demoted []int // changes that remove a manager
 	granted := false
-	for i, c := range changes {
-		old := rows.Members[i+1]
+	for i, role := range changes.Roles {
+		old := before[i]
 		was, since := NotInGroup, clock.Instant(0)
 		if old.Active() {
 			was, since = old.Role, old.Since
 		}
-		if was == c.role {
+		if was == role {
 			if old.Active() {
 				p.found = append(p.found, old)
 			}
@@ -227,17 +209,17 @@ func (s *Service) applyMembers(ctx context.Context, v *Viewer, rows *Rows, chang
 			p.after.Managers--
 			demoted = append(demoted, i)
 		}
-		if c.role == GroupManager {
+		if role == GroupManager {
 			p.after.Managers++
 		}
-		granted = granted || c.role > was
+		granted = granted || role > was
 		switch {
 		case was == NotInGroup:
 			p.after.Members++
-		case c.role == NotInGroup:
+		case role == NotInGroup:
 			p.after.Members--
 		}
-		p.rows = append(p.rows, GroupMemberRow{Principal: c.principal, Role: c.role, Leaving: c.role == NotInGroup, Since: since})
+		p.rows = append(p.rows, GroupMemberRow{Principal: changes.Principals[i], Role: role, Leaving: role == NotInGroup, Since: since})
 	}
 	if p.after.Managers < 1 {
 		for _, i := range demoted {

@@ -94,10 +94,11 @@ func (u Upkeep) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, 
 	faults.Add(checkDisplayName(in.DisplayName), "displayName")
 	faults = append(faults, u.s.checkImported(&h, in.CreatedAt)...)
 	h.ID = id
-	rows, more := membersGiven(id, in.Members)
-	faults = append(faults, more...)
-	for _, m := range rows {
-		if h.Members++; m.Role == GroupManager {
+	given := importedMembers(id, in.Members, &faults)
+	rows := make([]GroupMemberRow, len(given.Roles))
+	for i, role := range given.Roles {
+		rows[i] = GroupMemberRow{Principal: given.Principals[i], Role: role}
+		if h.Members++; role == GroupManager {
 			h.Managers++
 		}
 	}
@@ -113,58 +114,38 @@ func (u Upkeep) ImportGroup(ctx context.Context, in ImportGroup) (ImportResult, 
 	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := u.s.checkImportedMembers(ctx, id, rows); err != nil {
+	if err := u.s.RequireAll(ctx, given.Principals); err != nil {
 		return Unchanged, err
 	}
+	joining, err := u.s.checkJoining(ctx, &Viewer{}, id, make([]GroupMemberRow, len(rows)), given)
+	if err == nil {
+		err = joining.OrNil()
+	}
+	if err != nil {
+		return Unchanged, err
+	}
+	slices.SortFunc(rows, func(a, b GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
 	return u.s.importPrincipal(ctx, h, rows, "a group")
 }
 
-// membersGiven parses a list of first members. They must be well-formed and different, and none
-// may be the group itself.
-func membersGiven(group ID, changes []GroupMemberChange) (rows []GroupMemberRow, faults fault.List) {
+// importedMembers parses a list of members. They must be different, and none may be the group itself.
+func importedMembers(group ID, changes []GroupMemberChange, faults *fault.List) (given Roles[GroupRole]) {
 	if len(changes) > input.MaxList {
-		return nil, fault.List{fault.TooManyf([]string{"members"}, "at most %d members in one line; put the rest into lines of type members",
-			input.MaxList)}
+		faults.Add(fault.TooManyf(nil, "at most %d members in one line; put the rest into lines of type members", input.MaxList), "members")
+		return given
 	}
-	for i, c := range changes {
-		at := strconv.Itoa(i)
-		p, err := ParseID(c.Principal)
-		faults.Add(err, "members", at, "principalId")
+	return ParseRoles(changes, faults, func(p ID, again bool, role *GroupRole) (badID, badRole error) {
 		switch {
-		case err != nil:
 		case p == group:
-			faults = append(faults, fault.NotApplicablef([]string{"members", at, "principalId"}, "a group cannot be a member of itself"))
-		case slices.ContainsFunc(rows, func(m GroupMemberRow) bool { return m.Principal == p }):
-			faults = append(faults, fault.Repeatedf([]string{"members", at, "principalId"}, "this principal is named twice"))
-		case c.Role == nil || *c.Role == NotInGroup:
-			faults = append(faults, fault.Invalidf([]string{"members", at, "role"}, "a role is MEMBER or MANAGER"))
-		default:
-			rows = append(rows, GroupMemberRow{Principal: p, Role: *c.Role})
+			badID = fault.NotApplicablef(nil, "a group cannot be a member of itself")
+		case again:
+			badID = fault.Repeatedf(nil, "this principal is named twice")
 		}
-	}
-	slices.SortFunc(rows, func(a, b GroupMemberRow) int { return cmp.Compare(a.Principal, b.Principal) })
-	return rows, faults
-}
-
-// checkImportedMembers returns NOT_FOUND for members that do not exist, and TOO_MANY for those that
-// would be in too many groups, or nest them too deep.
-func (s *Service) checkImportedMembers(ctx context.Context, group ID, rows []GroupMemberRow) error {
-	ps := make([]ID, len(rows))
-	for i, m := range rows {
-		ps[i] = m.Principal
-	}
-	if err := s.RequireAll(ctx, ps); err != nil {
-		return err
-	}
-	var faults fault.List
-	refused, err := s.checkAdditions(ctx, &Viewer{}, group, ps)
-	if err != nil {
-		return err
-	}
-	for i, err := range refused {
-		faults.Add(err, "members", strconv.Itoa(i), "principalId")
-	}
-	return faults.OrNil()
+		if role == nil || *role == NotInGroup {
+			badRole = fault.Invalidf(nil, "a role is MEMBER or MANAGER")
+		}
+		return badID, badRole
+	})
 }
 
 // RequireAll returns NOT_FOUND for those of principals that do not exist.
@@ -216,42 +197,28 @@ func (u Upkeep) ImportGroupMembers(ctx context.Context, globalID string, changes
 	var faults fault.List
 	group, err := parseOf(id.Group, globalID)
 	faults.Add(err, "id")
-	imported, more := membersGiven(group, changes)
-	if err := append(faults, more...).OrNil(); err != nil {
+	imported := importedMembers(group, changes, &faults)
+	if err := faults.OrNil(); err != nil {
 		return Unchanged, err
 	}
-	if err := u.s.checkImportedMembers(ctx, group, imported); err != nil {
+	if err := u.s.RequireAll(ctx, imported.Principals); err != nil {
 		return Unchanged, err
 	}
-	ps := groupMembersOf(imported)
 	result := Unchanged
-	_, err = u.s.changePrincipal(ctx, commit.Mutation{Budget: u.s.engine.NewBudget()}, group, ps, nil,
-		func(_ context.Context, rows *Rows) (*changePlan, error) {
+	_, err = u.s.changePrincipal(ctx, commit.Mutation{Budget: u.s.engine.NewBudget()}, group, imported.Principals, nil,
+		func(ctx context.Context, rows *Rows) (*changePlan, error) {
 			result = Unchanged
 			if rows.Header.State != commit.Live {
 				return nil, fault.NotFoundf([]string{"id"}, "there is no %s; give it a line before this one", group)
 			}
-			plan := &changePlan{after: rows.Header}
-			for i, m := range rows.Members {
-				if m.Active() && m.Role == imported[i].Role {
-					plan.found = append(plan.found, m)
-					continue
-				}
-				if m.Active() {
-					plan.after.Members--
-					if m.Role == GroupManager {
-						plan.after.Managers--
-					}
-				}
-				if plan.after.Members++; imported[i].Role == GroupManager {
-					plan.after.Managers++
-				}
-				plan.rows = append(plan.rows, GroupMemberRow{Principal: ps[i], Role: imported[i].Role})
+			plan, err := u.s.applyMembers(ctx, &Viewer{}, rows, imported)
+			if err != nil {
+				return nil, err
 			}
-			if plan.after.Managers == 0 && !(unmanaged && rows.Header.Managers == 0) {
+			if plan.after.Managers == 0 && !unmanaged {
 				return nil, &fault.Error{Code: fault.Conflict, Reason: fault.ReasonLastManager, Msg: "a group needs at least one manager"}
 			}
-			if plan.changed = len(plan.rows) > 0; plan.changed {
+			if plan.changed {
 				result = Changed
 			}
 			return plan, nil

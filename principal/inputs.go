@@ -45,11 +45,14 @@ type DeleteGroup struct {
 	IdempotencyKey *string
 }
 
-// GroupMemberChange sets the role of a principal in a group; nil removes it.
-type GroupMemberChange struct {
+// RoleChange sets the role of a principal in a group or on an item; nil removes it.
+type RoleChange[R any] struct {
 	Principal string
-	Role      *GroupRole
+	Role      *R
 }
+
+// GroupMemberChange changes the role of a principal in a group.
+type GroupMemberChange = RoleChange[GroupRole]
 
 // SetGroupMembers is the input of Service.SetGroupMembers.
 type SetGroupMembers struct {
