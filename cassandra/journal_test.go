@@ -14,7 +14,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 	"carrel/storetest"
 )
 
@@ -121,9 +120,9 @@ func TestInFlightLists_UnreadableListBlocksNoOthers(t *testing.T) {
 	var want []commit.OpenList
 	for n := range byte(6) {
 		id := commit.ListID(fmt.Sprintf("list%d", n))
-		change := library.InFlight{ID: commit.EntryID{n}, Content: "c:t:gone", Scope: commit.ScopeAll}
+		change := commit.Entry{ID: commit.EntryID{n}, Kind: commit.Content, Key: "c:t:gone", Reach: commit.Reach{Scope: commit.ScopeAll}}
 		put(id, storetest.Block(change))
-		want = append(want, commit.OpenList{ID: id, Stamp: int64(someTime), Entries: []commit.Entry{change.Entry()}})
+		want = append(want, commit.OpenList{ID: id, Stamp: int64(someTime), Entries: []commit.Entry{change}})
 	}
 	const damaged = commit.ListID("list3x")
 	put(damaged, []byte{9, 9})

@@ -250,12 +250,12 @@ func TestMutation_ClockFarAheadIsRefused(t *testing.T) {
 			return err
 		},
 		"fence": func() error {
-			_, err := svc.Background().Resume(t.Context(), library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:none",
-				Scope: commit.ScopeAll}.Entry())
+			_, err := svc.Background().Resume(t.Context(), commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:acme:none",
+				Reach: commit.Reach{Scope: commit.ScopeAll}})
 			return err
 		},
 		"fence of a principal": func() error {
-			_, err := svc.Background().Resume(t.Context(), principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:none"}.Entry())
+			_, err := svc.Background().Resume(t.Context(), commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:acme:none"})
 			return err
 		},
 	}

@@ -23,13 +23,13 @@ func (w *walk) cleanUp(ctx context.Context) error {
 	if w.oldest.Seq <= w.entry.Base {
 		// A quorum read is sure to return a decided state only if its commit was acknowledged,
 		// which it was not if the outcome was learned from the Writers.
-		return fmt.Errorf("%s: the state after %d cannot be read yet", w.entry.Content, w.entry.Base)
+		return fmt.Errorf("%s: the state after %d cannot be read yet", w.entry.Key, w.entry.Base)
 	}
 	if w.newest.State == commit.Deleted {
 		return w.purge(ctx)
 	}
 	s := w.s
-	cleanup := Cleanup{ID: w.entry.Content}
+	cleanup := Cleanup{ID: w.entry.content()}
 	if w.entry.Scope == commit.ScopeAll {
 		cleanup.Positions = positionsOf(w.oldest.Unsettled)
 		if w.entry.All {
@@ -73,15 +73,15 @@ func (s *Service) cleanUpAll(ctx context.Context, all *Cleanup) error {
 // has read since the delete.
 func (w *walk) purge(ctx context.Context) error {
 	if w.entry.Scope != commit.ScopeAll || w.oldest.State != commit.Deleted {
-		return w.s.cleanUpAll(ctx, &Cleanup{ID: w.entry.Content, Leaving: w.rows, Purge: true})
+		return w.s.cleanUpAll(ctx, &Cleanup{ID: w.entry.content(), Leaving: w.rows, Purge: true})
 	}
 	if w.oldest.Page != nil {
-		if err := w.s.purgePage(ctx, w.entry.Content); err != nil {
+		if err := w.s.purgePage(ctx, w.entry.content()); err != nil {
 			return err
 		}
 	}
 	return w.s.cleanUpAll(ctx, &Cleanup{
-		ID: w.entry.Content, Positions: positionsOf(w.oldest.Unsettled), Titles: titlesOf(w.oldest.UnsettledTitles),
+		ID: w.entry.content(), Positions: positionsOf(w.oldest.Unsettled), Titles: titlesOf(w.oldest.UnsettledTitles),
 		Leaving: w.rows, Purge: true, Final: true,
 	})
 }

@@ -52,9 +52,21 @@ func (s *Service) changeContent(ctx context.Context, c contentChange, plan func(
 	return s.answer(ctx, c.v, c.id, e, decided, libraries)
 }
 
+// inFlight is a change in flight. It is recorded durably before its compare-and-set can apply,
+// and removed only after a snapshot with Seq > Base was applied to its scope.
+type inFlight struct {
+	commit.Entry
+	// Causes are those of the changes of libraries. They are not recorded: a process that
+	// finishes the change of another one does not know them.
+	Causes Causes
+}
+
+// content returns the item that changes.
+func (e *inFlight) content() ContentID { return ContentID(e.Key) }
+
 // attempt is one try at a mutation: what it plans to write.
 type attempt struct {
-	entry  InFlight // without ID
+	entry  inFlight // without ID
 	commit func(ctx context.Context, id commit.EntryID) (commit.Verdict, error)
 	stale  *commit.Reminder // the reminder that is obsolete once the commit has applied; nil: none
 	// former is the claim of a name that the change gives up; nil: none.
@@ -69,14 +81,14 @@ type attempt struct {
 var nothingToChange = &attempt{}
 
 // decide is Engine.Decide for changes of items. It returns the change that was applied.
-func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e InFlight,
+func (s *Service) decide(ctx context.Context, b commit.Budget, id ContentID, try func(ctx context.Context) (*attempt, error)) (e inFlight,
 	ok bool, err error) {
 	return s.decideFrom(ctx, b, id, s.engine.Now, try)
 }
 
 // decideFrom is decide for a change that moves the item to no position older than oldest returns.
 func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID, oldest func() clock.Instant,
-	try func(ctx context.Context) (*attempt, error)) (e InFlight, ok bool, err error) {
+	try func(ctx context.Context) (*attempt, error)) (e inFlight, ok bool, err error) {
 	var last *attempt
 	begun := false
 	defer func() {
@@ -95,10 +107,10 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 		if err != nil || a.commit == nil {
 			return commit.Nothing, err
 		}
-		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit, Withdraws: a.withdraws, Restore: a.restore}, nil
+		return &commit.Attempt{Entry: a.entry.Entry, Commit: a.commit, Withdraws: a.withdraws, Restore: a.restore}, nil
 	})
 	if err != nil || !ok {
-		return InFlight{}, false, err
+		return inFlight{}, false, err
 	}
 	s.dropReminder(ctx, last.stale)
 	s.claims.DropFormer(ctx, last.former, s.log)
@@ -107,8 +119,9 @@ func (s *Service) decideFrom(ctx context.Context, b commit.Budget, id ContentID,
 	return e, true, nil
 }
 
-// contentAttempt is an attempt that commits c under e's id.
-func (s *Service) contentAttempt(e InFlight, c *ContentCommit) *attempt {
+// contentAttempt is an attempt that commits c under e's id. It completes e.
+func (s *Service) contentAttempt(e inFlight, c *ContentCommit) *attempt {
+	e.Kind, e.Key, e.Base = commit.Content, string(c.ID), c.Base
 	e.Causes.LastModified = c.Header.LastModified
 	return &attempt{entry: e, withdraws: c.Header.State == commit.Deleted,
 		commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {

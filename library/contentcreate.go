@@ -205,7 +205,7 @@ func (s *Service) planCreate(ctx context.Context, creator principal.ID, id Conte
 	causes := reasonsOfRoles(&h, rows)
 	causes.madeBy(creator, func(principal.ID) principal.ID { return creator })
 	return s.contentAttempt(
-		InFlight{Content: id, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true, Causes: causes},
+		inFlight{commit.Entry{Reach: commit.Reach{Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true}}, causes},
 		&ContentCommit{ID: id, Base: before.Seq, Header: h, Members: rows, Rows: further,
 			Request: r.Row(s.engine.Now(), keptAnswer{Libraries: len(rows), Seq: h.Seq}.encode())}), nil
 }
@@ -221,8 +221,8 @@ func (s *Service) Partition(ctx context.Context, globalID string, key *commit.Re
 	before := rows.Header
 	claim := func(row *commit.RequestRow) *commit.Attempt {
 		h := Header{Content: Content{ID: id}, State: commit.Void, Seq: before.Seq + 1, MTS: s.engine.MTS(before.MTS)}
-		a := s.contentAttempt(InFlight{Content: id, Base: before.Seq}, &ContentCommit{ID: id, Base: before.Seq, Header: h, Request: row})
-		return &commit.Attempt{Entry: a.entry.Entry(), Commit: a.commit}
+		a := s.contentAttempt(inFlight{}, &ContentCommit{ID: id, Base: before.Seq, Header: h, Request: row})
+		return &commit.Attempt{Entry: a.entry.Entry, Commit: a.commit}
 	}
 	return &commit.Partition{State: before.State, Request: rows.Request, Claim: claim}, nil
 }

@@ -42,7 +42,7 @@ func (s *Service) planDelete(h *Header, request *commit.RequestRow) (*attempt, *
 	after.Seq, after.MTS, after.State = h.Seq+1, s.engine.MTS(h.MTS), commit.Deleted
 	after.Managers, after.Members = 0, 0
 	a := s.contentAttempt(
-		InFlight{Content: h.ID, Base: h.Seq, Scope: commit.ScopeAll, All: true},
+		inFlight{Entry: commit.Entry{Reach: commit.Reach{Scope: commit.ScopeAll, All: true}}},
 		&ContentCommit{ID: h.ID, Base: h.Seq, Header: after, Request: request})
 	a.former = formerURL(h)
 	return a, &after

@@ -155,7 +155,7 @@ func (s *Service) planRows(h *Header, before []Member, to []ContentRole, r *comm
 	if len(changed) == 0 && r == nil {
 		return nothingToChange, 0
 	}
-	e := InFlight{Content: h.ID, Base: h.Seq}
+	var e inFlight
 	if len(changed) > 0 {
 		e.Scope, e.Principals, e.All = commit.ScopeListed, principalsOf(changed), true
 		e.Causes = reasonsOfRoles(&after, changed)
@@ -212,10 +212,10 @@ func absentRows(ps []principal.ID) []Member {
 }
 
 // principalsOf returns the principals of rows, in order of id.
-func principalsOf(rows []Member) []principal.ID {
-	ps := make([]principal.ID, len(rows))
+func principalsOf(rows []Member) []string {
+	ps := make([]string, len(rows))
 	for i, m := range rows {
-		ps[i] = m.Principal
+		ps[i] = string(m.Principal)
 	}
 	slices.Sort(ps)
 	return ps

@@ -36,7 +36,7 @@ func decodeAnswer(b []byte) (*keptAnswer, error) {
 }
 
 // answer fans out a mutation of an item, if it was decided, and returns the outcome.
-func (s *Service) answer(ctx context.Context, v *principal.Viewer, id ContentID, e InFlight, decided bool,
+func (s *Service) answer(ctx context.Context, v *principal.Viewer, id ContentID, e inFlight, decided bool,
 	libraries int) (*ContentOutcome, error) {
 	complete := true
 	if decided {

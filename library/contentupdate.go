@@ -77,14 +77,14 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	if !visible && !expiry && r == nil {
 		return nothingToChange, 0, nil
 	}
-	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonUpdated)}
+	e := inFlight{Causes: reasonForAll(ReasonUpdated)}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq}
 	libraries := 0
 	switch {
 	case visible:
-		libraries = s.planMoving(h, &after, &e, c)
+		libraries = s.planMoving(h, &after, &e.Entry, c)
 	case expiry:
-		libraries = planInPlace(h, &e)
+		libraries = planInPlace(h, &e.Entry)
 	}
 	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())
 	a := s.contentAttempt(e, c)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"carrel/core/clock"
+	"carrel/core/commit"
 	"carrel/domain"
 	"carrel/domain/domaintest"
 	"carrel/exchange"
@@ -95,7 +96,8 @@ func TestExport_OmitsAUserWhoseRemovalRuns(t *testing.T) {
 func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	h := domaintest.Staff(t, nil)
 	head := h.Header("u:acme:bob")
-	e := principal.InFlight{Principal: "u:acme:bob", Base: head.Seq, Former: head.DisplayName}
+	e := commit.Entry{Kind: commit.Principal, Key: "u:acme:bob", Base: head.Seq,
+		Reach: commit.Reach{Scope: commit.ScopeListed, Former: head.DisplayName}}
 	base := head.Seq
 	head.Seq, head.MTS, head.DisplayName = base+1, head.MTS+clock.Instant(1), "Robert"
 	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), &principal.Commit{ID: head.ID, Base: base, Header: head}); err != nil ||
@@ -104,7 +106,7 @@ func TestDeleteUser_RenamedBeforeLeavesNoRowOfTheFormerName(t *testing.T) {
 	}
 	remove(t, h, domaintest.Root(), "u:acme:bob")
 	h.Quiet()
-	if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := h.Background().Resume(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	h.WantAudited()

@@ -93,5 +93,5 @@ func (s *Service) planExpiry(h *Header, due commit.Reminder) (a *attempt, early 
 		return nothingToChange, true
 	}
 	id := ContentID(due.Key)
-	return s.contentAttempt(InFlight{Content: id, Base: h.Seq}, s.fenceOf(id, h)), false
+	return s.contentAttempt(inFlight{}, s.fenceOf(id, h)), false
 }

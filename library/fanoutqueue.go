@@ -25,7 +25,7 @@ type fanOutQueues struct {
 type fanOut struct {
 	caller   context.Context // of the mutation, without its cancellation
 	since    time.Duration   // when the change was decided, on the monotonic clock
-	entry    InFlight
+	entry    inFlight
 	actors   []principal.ID // whose libraries go first
 	own      sched.Latch    // opens when the actors' libraries are done
 	all      sched.Latch    // opens when everything is done, or is left to the background
@@ -34,20 +34,20 @@ type fanOut struct {
 
 // fanOut queues the fan-out of a decided change, and waits for the part for which an answer waits.
 // It reports whether everything is done.
-func (s *Service) fanOut(ctx context.Context, e InFlight, actor principal.ID) (complete bool) {
+func (s *Service) fanOut(ctx context.Context, e inFlight, actor principal.ID) (complete bool) {
 	switch {
 	case e.Scope != commit.ScopeNone:
 		return s.fanOuts.wait(ctx, s.fanOuts.start(ctx, e, actorInScope(e, actor)))
 	case e.Due != 0:
-		s.journal.Defer(e.Entry())
-		s.publish.Updated(e.Content)
+		s.journal.Defer(e.Entry)
+		s.publish.Updated(e.content())
 	}
 	return true
 }
 
 // actorInScope returns the actor, if there is one and the change concerns its library.
-func actorInScope(e InFlight, actor principal.ID) []principal.ID {
-	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, actor) {
+func actorInScope(e inFlight, actor principal.ID) []principal.ID {
+	if actor == "" || e.Scope == commit.ScopeListed && !slices.Contains(e.Principals, string(actor)) {
 		return nil
 	}
 	return []principal.ID{actor}
@@ -55,12 +55,12 @@ func actorInScope(e InFlight, actor principal.ID) []principal.ID {
 
 // start adds the fan-out of a decided change to the queue of its item. The libraries of
 // actors do not wait for the fan-outs before it.
-func (q *fanOutQueues) start(ctx context.Context, e InFlight, actors []principal.ID) *fanOut {
+func (q *fanOutQueues) start(ctx context.Context, e inFlight, actors []principal.ID) *fanOut {
 	rt := q.s.rt
 	f := &fanOut{caller: rt.Detach(ctx), entry: e, actors: actors, since: rt.Elapsed(), own: rt.Latch(), all: rt.Latch()}
 	switch {
 	case q.add(f):
-		rt.Go(func() { q.run(e.Content) })
+		rt.Go(func() { q.run(e.content()) })
 	case len(actors) == 0:
 		f.own.Open()
 	default:
@@ -88,8 +88,8 @@ func (q *fanOutQueues) wait(ctx context.Context, f *fanOut) (complete bool) {
 func (q *fanOutQueues) add(f *fanOut) (idle bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	before, busy := q.waiting[f.entry.Content]
-	q.waiting[f.entry.Content] = append(before, f)
+	before, busy := q.waiting[f.entry.content()]
+	q.waiting[f.entry.content()] = append(before, f)
 	return !busy
 }
 
@@ -124,14 +124,14 @@ func (q *fanOutQueues) runTogether(batch []*fanOut) {
 	err := w.run(ctx)
 	ended(err)
 	if err != nil {
-		s.log.WarnContext(ctx, "fan-out left to the background", "content", string(w.entry.Content), "error", err)
+		s.log.WarnContext(ctx, "fan-out left to the background", "content", w.entry.Key, "error", err)
 	}
 	for _, f := range batch {
 		switch {
 		case err != nil:
-			s.journal.FinishLater(f.entry.Entry())
+			s.journal.FinishLater(f.entry.Entry)
 		case f.entry.Due != 0:
-			s.journal.Defer(f.entry.Entry())
+			s.journal.Defer(f.entry.Entry)
 		default:
 			s.journal.End(f.entry.ID)
 		}
@@ -151,7 +151,10 @@ func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 	}}
 	for i, f := range batch {
 		if i > 0 {
-			w.entry = mergeInFlight(w.entry, f.entry)
+			// Principals are listed also with ScopeAll: the row of one of them may be removed before the walk, by
+			// another walk that did not update the record of what is shared with that principal.
+			w.entry.Base, w.entry.Reach = max(w.entry.Base, f.entry.Base), w.entry.With(f.entry.Reach)
+			w.entry.Causes = w.entry.Causes.then(f.entry.Causes)
 		}
 		for _, actor := range f.actors {
 			if !slices.Contains(w.first, actor) {
@@ -160,16 +163,4 @@ func (q *fanOutQueues) walkOf(batch []*fanOut) *walk {
 		}
 	}
 	return w
-}
-
-// mergeInFlight returns a merged with b, a change of the same item. Principals are listed also
-// with ScopeAll: the row of one of them may be removed before the walk, by another walk that did
-// not update the record of what is shared with that principal.
-func mergeInFlight(a, b InFlight) InFlight {
-	a.Base = max(a.Base, b.Base)
-	a.All = a.All || b.All
-	a.Scope = max(a.Scope, b.Scope)
-	a.Principals = commit.Union(a.Principals, b.Principals)
-	a.Causes = a.Causes.then(b.Causes)
-	return a
 }

@@ -16,33 +16,38 @@ func TestWalkOf_MergesWaitingFanOuts(t *testing.T) {
 	rt := sched.NewReal()
 	t.Cleanup(rt.Close)
 	q := &fanOutQueues{s: &Service{rt: rt}}
-	fan := func(e InFlight, actors ...principal.ID) *fanOut {
-		e.Content = "c:acme:a"
-		return &fanOut{entry: e, actors: actors, own: rt.Latch()}
+	fan := func(e commit.Entry, actors ...principal.ID) *fanOut {
+		e.Key = "c:acme:a"
+		return &fanOut{entry: inFlight{Entry: e}, actors: actors, own: rt.Latch()}
 	}
-	narrow := InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:cat"}, All: true}
-	wide := InFlight{Base: 5, Scope: commit.ScopeAll}
+	narrow := commit.Entry{Base: 7,
+		Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:ann", "u:acme:cat"}, All: true}}
+	wide := commit.Entry{Base: 5, Reach: commit.Reach{Scope: commit.ScopeAll}}
 	for _, c := range []struct {
 		name  string
 		batch []*fanOut
-		want  InFlight
+		want  commit.Entry
 		first []principal.ID
 	}{
 		{"one", []*fanOut{fan(narrow, "u:acme:ann")}, narrow, []principal.ID{"u:acme:ann"}},
 		{"a narrow one and a wide one", []*fanOut{fan(narrow, "u:acme:ann"), fan(wide, "u:acme:bob")},
-			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}, []principal.ID{"u:acme:ann", "u:acme:bob"}},
+			commit.Entry{Base: 7,
+				Reach: commit.Reach{Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}}, []principal.ID{"u:acme:ann", "u:acme:bob"}},
 		{"in the other order", []*fanOut{fan(wide), fan(narrow, "u:acme:ann")},
-			InFlight{Base: 7, Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}, []principal.ID{"u:acme:ann"}},
+			commit.Entry{Base: 7,
+				Reach: commit.Reach{Scope: commit.ScopeAll, Principals: narrow.Principals, All: true}}, []principal.ID{"u:acme:ann"}},
 		{"of the same actor and principals", []*fanOut{
-			fan(narrow, "u:acme:ann"), fan(InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:bob", "u:acme:cat"}},
+			fan(narrow, "u:acme:ann"), fan(commit.Entry{Base: 9,
+				Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:bob", "u:acme:cat"}}},
 				"u:acme:ann")},
-			InFlight{Base: 9, Scope: commit.ScopeListed, Principals: []principal.ID{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, All: true},
+			commit.Entry{Base: 9,
+				Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:ann", "u:acme:bob", "u:acme:cat"}, All: true}},
 			[]principal.ID{"u:acme:ann"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := q.walkOf(c.batch)
-			c.want.Content = "c:acme:a"
-			if diff := cmp.Diff(c.want, w.entry); diff != "" {
+			c.want.Key = "c:acme:a"
+			if diff := cmp.Diff(c.want, w.entry.Entry); diff != "" {
 				t.Errorf("the change (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.first, w.first); diff != "" {

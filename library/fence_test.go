@@ -50,8 +50,8 @@ func TestResume_FencesOnlyAnUndecidedChange(t *testing.T) {
 		base   int64
 		fenced bool
 	}{{seq - 1, false}, {seq, true}, {seq, false}} {
-		e := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:one", Base: c.base}
-		if fenced, err := h.Background().Resume(t.Context(), e.Entry()); err != nil || fenced != c.fenced {
+		e := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:acme:one", Base: c.base}
+		if fenced, err := h.Background().Resume(t.Context(), e); err != nil || fenced != c.fenced {
 			t.Errorf("base %d: fenced %t, %v", c.base-seq, fenced, err)
 		}
 		if c.fenced {

@@ -52,11 +52,7 @@ func (s *Service) deferUntil(h *Header, now clock.Instant) clock.Instant {
 
 // runDue runs the deferred move that an entry records.
 func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
-	change, err := InFlightOf(e)
-	if err != nil {
-		return false, err
-	}
-	return s.Move(ctx, change.Content, change.All)
+	return s.Move(ctx, ContentID(e.Key), e.All)
 }
 
 // Move runs the deferred move of an item, as a mutation of its own. If an update would have to be
@@ -66,7 +62,7 @@ func (s *Service) runDue(ctx context.Context, e commit.Entry) (bool, error) {
 // already at its position, deleted or absent. all is the All of the entry that records the move: a fan-out of that
 // change, which may have failed, is then done by that of the move.
 func (s *Service) Move(ctx context.Context, id ContentID, all bool) (bool, error) {
-	var later InFlight
+	var later commit.Entry
 	// The position of its last change may be older than what a page has read as the newest one.
 	whatever := func() clock.Instant { return 0 }
 	e, ok, err := s.decideFrom(ctx, s.engine.NewBudget(), id, whatever, func(ctx context.Context) (*attempt, error) {
@@ -79,15 +75,15 @@ func (s *Service) Move(ctx context.Context, id ContentID, all bool) (bool, error
 			return nothingToChange, nil
 		}
 		if due := s.deferUntil(&h, s.engine.Now()); due != 0 {
-			later = InFlight{Content: id, Base: h.Seq, Due: due, Decided: true, All: all}
+			later = commit.Entry{Kind: commit.Content, Key: string(id), Base: h.Seq, Due: due, Decided: true, Reach: commit.Reach{All: all}}
 			return nothingToChange, nil
 		}
 		after := h
 		after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
 		move(&after, h.LastModified, s.engine.StoreNow())
-		e := InFlight{Content: id, Base: h.Seq, Scope: commit.ScopeAll}
+		e := inFlight{Entry: commit.Entry{Reach: commit.Reach{Scope: commit.ScopeAll}}}
 		c := &ContentCommit{ID: id, Base: h.Seq, Supersede: &Superseded{h.Position, h.Widest}}
-		planTitle(&h, &after, &e, c)
+		planTitle(&h, &after, &e.Entry, c)
 		e.All = e.All || all
 		c.Header = after
 		return s.contentAttempt(e, c), nil
@@ -104,11 +100,11 @@ func (s *Service) Move(ctx context.Context, id ContentID, all bool) (bool, error
 
 // putOff records a move that is deferred again. The record is durable when putOff returns, so the
 // former entry may be dropped.
-func (s *Service) putOff(ctx context.Context, e InFlight) error {
+func (s *Service) putOff(ctx context.Context, e commit.Entry) error {
 	e.ID = s.engine.NewEntryID()
-	if err := s.journal.Begin(ctx, e.Entry()); err != nil {
+	if err := s.journal.Begin(ctx, e); err != nil {
 		return err
 	}
-	s.journal.Defer(e.Entry())
+	s.journal.Defer(e)
 	return nil
 }

@@ -203,8 +203,9 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 	p := town.processes[0]
 	id := p.hot("hot")
 	h := p.Content(id)
-	e := library.InFlight{ID: commit.EntryID{7}, Content: id, Base: h.Seq, Scope: commit.ScopeAll, All: true,
-		Due: clock.Of(town.Start.Add(hotPause)), Decided: true}
+	e := commit.Entry{ID: commit.EntryID{7}, Kind: commit.Content, Key: string(id), Base: h.Seq,
+		Due: clock.Of(town.Start.Add(hotPause)), Decided: true,
+		Reach: commit.Reach{Scope: commit.ScopeAll, All: true}}
 	h.Seq, h.MTS, h.Version, h.Visibility = h.Seq+1, h.MTS+1, h.Version+1, principal.Private
 	h.LastModified, h.LoggedInUntil, h.PublicUntil = h.MTS, h.MTS, h.MTS
 	title := library.SupersededTitle{At: h.MTS, Title: h.Key(library.ByTitle).Title, Widest: principal.Public}
@@ -213,7 +214,7 @@ func TestHotPause_ResumeEnforcesBeforeTheMove(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	town.at(30 * time.Second)
-	if _, err := p.Background().Resume(t.Context(), e.Entry()); err != nil {
+	if _, err := p.Background().Resume(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	p.wantMoved(id, false)

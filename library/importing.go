@@ -90,11 +90,12 @@ func (s *Service) planImport(ctx context.Context, before *Header, imported Heade
 	if err := s.putReminder(ctx, &after); err != nil {
 		return nil, err
 	}
-	e := InFlight{Content: after.ID, Base: before.Seq, Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true}
+	reach := commit.Reach{Scope: commit.ScopeListed, Principals: principalsOf(rows), All: true}
 	if len(rows) == 0 {
-		e.Scope = commit.ScopeAll // for the entry in the feed of the tenant
+		reach.Scope = commit.ScopeAll // for the entry in the feed of the tenant
 	}
-	return s.contentAttempt(e, &ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
+	return s.contentAttempt(inFlight{Entry: commit.Entry{Reach: reach}},
+		&ContentCommit{ID: after.ID, Base: before.Seq, Header: after, Members: rows}), nil
 }
 
 // sameItem reports whether an imported item is stored already: with the same kind, title,

@@ -102,14 +102,14 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS, after.Page = h.Seq+1, s.engine.MTS(h.MTS), edit.Page
-	e := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonRevised)}
+	e := inFlight{Causes: reasonForAll(ReasonRevised)}
 	c := &ContentCommit{ID: h.ID, Base: h.Seq, Rows: edit.Rows}
 	libraries := 0
 	if edit.Visible {
 		if edit.Title != nil {
 			after.Title = *edit.Title
 		}
-		libraries = s.planMoving(h, &after, &e, c)
+		libraries = s.planMoving(h, &after, &e.Entry, c)
 	}
 	c.Header, c.Request = after, r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
 	a := s.contentAttempt(e, c)
@@ -119,7 +119,7 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 
 // planMoving completes the plan of a change that readers see. after is the new state, with the
 // change in it. It returns the number of libraries that the change concerns now.
-func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) int {
+func (s *Service) planMoving(h, after *Header, e *commit.Entry, c *ContentCommit) int {
 	after.Version++
 	after.LastModified = after.MTS
 	after.recordNarrowing(h.Visibility)
@@ -143,7 +143,7 @@ func (s *Service) planMoving(h, after *Header, e *InFlight, c *ContentCommit) in
 
 // planTitle completes the plan for the entries in the order of titles. They change with the title, unless the move is
 // deferred, and with the visibility.
-func planTitle(h, after *Header, e *InFlight, c *ContentCommit) {
+func planTitle(h, after *Header, e *commit.Entry, c *ContentCommit) {
 	after.FormerTitle = ""
 	if e.Due != 0 && !collation.Same(h.OrderTitle(), after.Title) {
 		after.FormerTitle = h.OrderTitle()
@@ -164,7 +164,7 @@ func planTitle(h, after *Header, e *InFlight, c *ContentCommit) {
 // planInPlace completes the plan of a change that pages show and that does not move the item:
 // the entries of all members are written again at the same position, with the timestamp of the
 // new state. It returns the number of libraries that the change concerns.
-func planInPlace(h *Header, e *InFlight) int {
+func planInPlace(h *Header, e *commit.Entry) int {
 	e.Scope = commit.ScopeAll
 	return h.Members
 }

@@ -83,13 +83,9 @@ func (s *Service) fannedOut(ctx context.Context, id ContentID, seq int64) bool {
 		if entry.Kind != commit.Content || entry.Key != string(id) || !entry.MayInclude(seq) {
 			continue
 		}
-		e, err := InFlightOf(entry)
-		if err != nil {
-			return false
-		}
 		// Followers are notified, because the walk also removes the rows of members who have left. The process that
 		// finishes the change may not know any more what has left the libraries.
-		if err := (&walk{s: s, entry: e, serial: true}).run(bounded); err != nil {
+		if err := (&walk{s: s, entry: inFlight{Entry: entry}, serial: true}).run(bounded); err != nil {
 			return false
 		}
 	}

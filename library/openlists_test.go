@@ -7,7 +7,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/domain/domaintest"
-	"carrel/library"
 	"carrel/storetest"
 )
 
@@ -15,15 +14,16 @@ import (
 // part, are named, and do not affect the others.
 func TestOpenLists_ReportsUnreadableLists(t *testing.T) {
 	store := domaintest.New(t, nil).Store
-	known := library.InFlight{ID: commit.EntryID{1}, Content: "c:acme:a", Base: 1, Scope: commit.ScopeAll}
-	later, err := commit.Encode([]commit.Entry{known.Entry(), {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})
+	known := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:acme:a", Base: 1, Reach: commit.Reach{Scope: commit.ScopeAll}}
+	later, err := commit.Encode([]commit.Entry{known, {ID: commit.EntryID{2}, Kind: 'z', Key: "z:acme:a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	damaged, err := commit.Encode([]commit.Entry{{ID: commit.EntryID{3}, Kind: commit.Content, Key: "c:acme:a", Payload: []byte{1}}})
+	damaged, err := commit.Encode([]commit.Entry{known})
 	if err != nil {
 		t.Fatal(err)
 	}
+	damaged[len(damaged)-1]++ // the number of principals
 	for id, block := range map[commit.ListID][]byte{
 		"1-good": storetest.Block(known), "2-later": later, "3-damaged": damaged, "4-version": {9}, "5-good": storetest.Block(known),
 	} {

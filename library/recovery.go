@@ -13,34 +13,30 @@ import (
 // of unknown outcome, or one whose fan-out failed. It may run concurrently with the owner of the
 // change and with other processes that recover. If it succeeds, the entry is obsolete; if it fails,
 // it must be called again.
-func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
-	e, err := InFlightOf(entry)
-	if err != nil {
-		return false, err
-	}
+func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err error) {
 	if !e.Decided {
 		if fenced, err = s.fence(ctx, e); err != nil {
-			return fenced, fmt.Errorf("fencing %s: %w", e.Content, err)
+			return fenced, fmt.Errorf("fencing %s: %w", e.Key, err)
 		}
 	}
 	if e.Due != 0 {
-		moved, err := s.Move(ctx, e.Content, e.All)
+		moved, err := s.Move(ctx, ContentID(e.Key), e.All)
 		if err != nil || moved {
 			return fenced, err
 		}
 	}
-	w := &walk{s: s, entry: e, serial: true}
+	w := &walk{s: s, entry: inFlight{Entry: e}, serial: true}
 	return fenced, w.run(ctx)
 }
 
 // fence makes sure that a compare-and-set with e.Base can no longer apply: if the base is still
 // current, it replaces that state with an equal one.
-func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
+func (s *Service) fence(ctx context.Context, e commit.Entry) (bool, error) {
 	if err := s.engine.RequireClock(); err != nil {
 		return false, err
 	}
 	for n := 0; n < commit.MaxTries; n++ {
-		rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Serial: true})
+		rows, err := s.contents.Read(ctx, ContentID(e.Key), ContentQuery{Serial: true})
 		if err != nil {
 			return false, err
 		}
@@ -51,7 +47,7 @@ func (s *Service) fence(ctx context.Context, e InFlight) (bool, error) {
 		if h.Seq < e.Base {
 			return false, fmt.Errorf("the store forgot a state: seq %d, entry of base %d", h.Seq, e.Base)
 		}
-		c := s.fenceOf(e.Content, &h)
+		c := s.fenceOf(ContentID(e.Key), &h)
 		c.Writer = s.engine.NewEntryID()
 		v, err := s.contents.Commit(ctx, c)
 		if err != nil && !fault.MayHaveCommitted(err) {

@@ -46,8 +46,9 @@ func TestResume_ReadsSerially(t *testing.T) {
 	base := h.Content(id).Seq - 1
 	for name, finish := range map[string]func() error{
 		"Resume": func() error {
-			e := library.InFlight{Content: id, Base: base, Scope: commit.ScopeAll, Principals: []principal.ID{"u:acme:ann"}, All: true}
-			_, err := h.Background().Resume(t.Context(), e.Entry())
+			e := commit.Entry{Kind: commit.Content, Key: string(id), Base: base,
+				Reach: commit.Reach{Scope: commit.ScopeAll, Principals: []string{"u:acme:ann"}, All: true}}
+			_, err := h.Background().Resume(t.Context(), e)
 			return err
 		},
 		"RepeatWalk": func() error { return h.Library.Upkeep.RepeatWalk(t.Context(), id, base) },

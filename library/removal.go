@@ -120,7 +120,7 @@ func (w *walk) takeOutDeleted(ctx context.Context) error {
 		return err
 	}
 	for _, p := range gone {
-		if err := w.s.Upkeep.LeaveItem(ctx, w.entry.Content, p); err != nil {
+		if err := w.s.Upkeep.LeaveItem(ctx, w.entry.content(), p); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func (u Upkeep) Restamp(ctx context.Context, id ContentID, seq int64) error {
 		}
 		h.Seq, h.MTS = seq+1, u.s.engine.MTS(h.MTS)
 		// It changes no rows, so nothing is in flight.
-		return u.s.contentAttempt(InFlight{Content: id, Base: seq}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
+		return u.s.contentAttempt(inFlight{}, &ContentCommit{ID: id, Base: seq, Header: h}), nil
 	})
 	if fault.ReasonOf(err) == fault.ReasonOutcomeUnknown {
 		return nil // the next reading returns the newer state

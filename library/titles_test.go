@@ -79,7 +79,7 @@ func TestPlanTitle_KeepsTheWidestVisibility(t *testing.T) {
 	h.UnsettledTitles = []SupersededTitle{{At: 5, Title: key, Widest: principal.Public}}
 	after := h
 	after.Visibility, after.MTS = principal.Private, 9
-	var e InFlight
+	var e commit.Entry
 	var c ContentCommit
 	planTitle(&h, &after, &e, &c)
 	if !e.All || c.SupersedeTitle == nil || *c.SupersedeTitle != (SupersededTitle{At: 9, Title: key, Widest: principal.Public}) {

@@ -87,9 +87,9 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	}
 	after := *h
 	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.engine.MTS(h.MTS), url
-	e, libraries := InFlight{Content: h.ID, Base: h.Seq, Causes: reasonForAll(ReasonUpdated)}, 0
+	e, libraries := inFlight{Causes: reasonForAll(ReasonUpdated)}, 0
 	if url != h.CanonicalURL {
-		libraries = planInPlace(h, &e)
+		libraries = planInPlace(h, &e.Entry)
 	}
 	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after,
 		Request: r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})

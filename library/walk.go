@@ -16,7 +16,7 @@ import (
 // docs/write-protocol.md). It may be repeated, and run concurrently with other walks.
 type walk struct {
 	s     *Service
-	entry InFlight
+	entry inFlight
 	// first are principals whose libraries are done before all others. firstDone, unless it is
 	// nil, is called when they are.
 	first     []principal.ID
@@ -45,7 +45,7 @@ func (w *walk) run(ctx context.Context) error {
 		return nil
 	}
 	if e.Scope == commit.ScopeListed {
-		err := w.listed(ctx, e.Principals)
+		err := w.listed(ctx, principal.IDs(e.Principals))
 		w.endFirst()
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (w *walk) run(ctx context.Context) error {
 		return err
 	}
 	w.endFirst()
-	listed := slices.DeleteFunc(slices.Clone(e.Principals), func(p principal.ID) bool { return slices.Contains(w.first, p) })
+	listed := slices.DeleteFunc(principal.IDs(e.Principals), func(p principal.ID) bool { return slices.Contains(w.first, p) })
 	if err := w.listed(ctx, listed); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (w *walk) endFirst() {
 // listed updates the libraries of some principals, with or without a member row.
 func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 	for part := range slices.Chunk(ps, input.MaxList) {
-		rows, err := w.s.contents.Read(ctx, w.entry.Content, ContentQuery{Members: part, Serial: w.serial})
+		rows, err := w.s.contents.Read(ctx, w.entry.content(), ContentQuery{Members: part, Serial: w.serial})
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 			return err
 		}
 		for _, m := range rows.Members {
-			if w.entry.All && slices.Contains(w.entry.Principals, m.Principal) && rows.Header.State == commit.Live && m.Active() {
+			if w.entry.All && slices.Contains(w.entry.Principals, string(m.Principal)) && rows.Header.State == commit.Live && m.Active() {
 				w.joined = append(w.joined, m.Principal)
 			}
 		}
@@ -105,7 +105,7 @@ func (w *walk) listed(ctx context.Context, ps []principal.ID) error {
 func (w *walk) everyone(ctx context.Context) error {
 	var after principal.ID
 	for {
-		page, err := w.s.contents.MembersPage(ctx, w.entry.Content, after, w.s.tune.SnapshotPage, w.serial)
+		page, err := w.s.contents.MembersPage(ctx, w.entry.content(), after, w.s.tune.SnapshotPage, w.serial)
 		if err != nil {
 			return err
 		}
@@ -173,33 +173,42 @@ func (w *walk) saw(h *Header, rows []Member) {
 
 // finish does the walk of a decided change for which no caller waits. If it fails, the
 // background does it again.
-func (s *Service) finish(ctx context.Context, e InFlight) error {
+func (s *Service) finish(ctx context.Context, e inFlight) error {
 	w := &walk{s: s, entry: e}
 	if err := w.run(ctx); err != nil {
-		s.journal.FinishLater(e.Entry())
+		s.journal.FinishLater(e.Entry)
 		return err
 	}
 	s.journal.End(e.ID)
 	return nil
 }
 
+// walkAll returns a walk that writes all derived rows of an item, of the members in a scope.
+func (s *Service) walkAll(id ContentID, scope commit.Scope) *walk {
+	e := commit.Entry{Kind: commit.Content, Key: string(id), Reach: commit.Reach{Scope: scope, All: true}}
+	return &walk{s: s, entry: inFlight{Entry: e}}
+}
+
 // RepeatWalk does the walk of an item again, for a process that left it unsettled or wrong after
 // the state of base.
 func (u Upkeep) RepeatWalk(ctx context.Context, id ContentID, base int64) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, Base: base, Scope: commit.ScopeAll, All: true}, serial: true}
+	w := u.s.walkAll(id, commit.ScopeAll)
+	w.entry.Base, w.serial = base, true
 	return w.run(ctx)
 }
 
 // RestoreItem updates one library to the current state of an item. It does not notify followers:
 // the process that made the state does so.
 func (u Upkeep) RestoreItem(ctx context.Context, p principal.ID, id ContentID) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, All: true}, quiet: true}
+	w := u.s.walkAll(id, commit.ScopeNone)
+	w.quiet = true
 	return w.listed(ctx, []principal.ID{p})
 }
 
 // DeriveContent updates all libraries that have an item, and removes what became obsolete. It does not notify
 // followers: incomplete libraries have none.
 func (u Upkeep) DeriveContent(ctx context.Context, id ContentID) error {
-	w := &walk{s: u.s, entry: InFlight{Content: id, Scope: commit.ScopeAll, All: true}, quiet: true}
+	w := u.s.walkAll(id, commit.ScopeAll)
+	w.quiet = true
 	return w.run(ctx)
 }

@@ -154,8 +154,7 @@ func (h pastes) resume(e commit.Entry) bool {
 
 // entryOf returns the entry of a change of a paste.
 func entryOf(id paste.ID, base int64) commit.Entry {
-	reach := commit.Reach{Scope: commit.ScopeAll}
-	return commit.Entry{ID: commit.EntryID{1}, Kind: commit.Paste, Key: string(id), Base: base, Payload: reach.Encode()}
+	return commit.Entry{ID: commit.EntryID{1}, Kind: commit.Paste, Key: string(id), Base: base, Reach: commit.Reach{Scope: commit.ScopeAll}}
 }
 
 // A creation that was resumed before it was decided can no longer happen.

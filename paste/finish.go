@@ -9,7 +9,7 @@ import (
 	"carrel/core/sched"
 )
 
-// updatesFeed is the payload of a change that requires an update of the feed.
+// updatesFeed is what is left to do after a change that requires an update of the feed.
 var updatesFeed = commit.Reach{Scope: commit.ScopeAll}
 
 // finish completes a change that was just decided: it updates the feed, notifies followers of a new
@@ -33,7 +33,7 @@ func (s *Service) finish(ctx context.Context, id commit.EntryID, before, after *
 	if err := write(firm, after); err != nil {
 		s.log.WarnContext(ctx, "the feed of pastes will be updated in the background", "paste", string(after.ID), "error", err)
 		s.journal.FinishLater(commit.Entry{ID: id, Kind: commit.Paste, Key: string(after.ID), Base: after.Seq - 1,
-			Decided: true, Payload: updatesFeed.Encode()})
+			Decided: true, Reach: updatesFeed})
 		return
 	}
 	s.journal.End(id)

@@ -86,7 +86,7 @@ func (s *Service) read(ctx context.Context, id ID) (*Paste, error) {
 func (s *Service) write(p *Paste, relists bool) *commit.Attempt {
 	a := &commit.Attempt{Entry: commit.Entry{Kind: commit.Paste, Key: string(p.ID), Base: p.Seq - 1}, Withdraws: p.State == commit.Deleted}
 	if relists {
-		a.Entry.Payload = updatesFeed.Encode()
+		a.Entry.Reach = updatesFeed
 	}
 	before := p.Writers
 	if n := len(before) - (commit.MaxWriters - 1); n > 0 {

@@ -73,7 +73,8 @@ func script() []step {
 	for n := range int64(rounds) {
 		at := clock.Instant(1000 * (n + 1))
 		stamp := 10 * (n + 1)
-		entry := library.InFlight{ID: commit.EntryID{byte(n)}, Content: h.ID, Base: n, Scope: commit.ScopeAll}
+		entry := commit.Entry{ID: commit.EntryID{byte(n)}, Kind: commit.Content, Key: string(h.ID), Base: n,
+			Reach: commit.Reach{Scope: commit.ScopeAll}}
 		later(fmt.Sprintf("list %d", n), func(ctx context.Context, s *Store) error {
 			return s.Journal.PutInFlightList(ctx, commit.InFlightList{ID: inFlightList, Stamp: stamp, Block: storetest.Block(entry)})
 		})

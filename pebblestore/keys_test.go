@@ -141,9 +141,9 @@ func TestRows_Golden(t *testing.T) {
 	p := principal.Header{DisplayName: "N", Visibility: principal.Public, Email: "a@b", CreatedAt: 1, State: commit.Live,
 		Seq: 2, MTS: 3, Managers: 4, Members: 5,
 		Writers: []commit.Writer{{Seq: 2, Entry: commit.EntryID{9}}}}
-	l := commit.InFlightList{Stamp: 5, Block: storetest.Block(library.InFlight{ID: commit.EntryID{1}, Content: "c:a:b",
-		Base: 2, Scope: commit.ScopeListed,
-		Principals: []principal.ID{"u:a:c"}, All: true, Due: 8, Decided: true})}
+	l := commit.InFlightList{Stamp: 5,
+		Block: storetest.Block(commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: "c:a:b", Base: 2, Due: 8, Decided: true,
+			Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:a:c"}, All: true}})}
 	forms := []struct {
 		name string
 		row  []byte
@@ -169,7 +169,8 @@ func TestRows_Golden(t *testing.T) {
 		{"directory", appendDirectoryRow(nil, principal.LoggedIn, 7)},
 		{"in-flight list", appendInFlightList(nil, &l)},
 		{"renaming", appendInFlightList(nil, &commit.InFlightList{Stamp: 5,
-			Block: storetest.Block(principal.InFlight{ID: commit.EntryID{1}, Principal: "u:a:b", Base: 2, Former: "N"})})},
+			Block: storetest.Block(commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:a:b", Base: 2,
+				Reach: commit.Reach{Scope: commit.ScopeListed, Former: "N"}})})},
 		{"due", appendDue(nil, 7)},
 		{"creation", appendCreation(nil, &commit.Creation{InputHash: [32]byte{2}, ID: "c:a:b", Until: 4})},
 		{"setting", appendBytes(nil, []byte("v"))},
@@ -247,7 +248,7 @@ func FuzzRows(f *testing.F) {
 	f.Add(appendHeader(nil, &h))
 	f.Add(appendPrincipal(nil, &principal.Header{Seq: 2}))
 	f.Add(appendInFlightList(nil, &commit.InFlightList{Stamp: 1,
-		Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}))
+		Block: storetest.Block(commit.Entry{Kind: commit.Content, Base: 1, Reach: commit.Reach{Principals: []string{"u:a:b"}}})}))
 	f.Add(appendGroupMember(nil, &principal.GroupMemberRow{Role: 1, Leaving: true, Seq: 5, Since: 9}))
 	f.Add(appendCreation(nil, &commit.Creation{ID: "x"}))
 	f.Add([]byte{rowVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
@@ -340,7 +341,8 @@ func TestRows_DamagedAreRefused(t *testing.T) {
 	h := library.Header{Seq: 2, Writers: []commit.Writer{{Seq: 2}}, Unsettled: []library.Superseded{{Position: 1, Widest: 1}},
 		UnsettledTitles: []library.SupersededTitle{{At: 500, Title: "t", Widest: 2}}}
 	byTitle := library.Entry{EntryKey: library.EntryKey{Title: "t"}, Role: 1, MTS: 500, TitleHash: 1}
-	l := commit.InFlightList{Stamp: 1, Block: storetest.Block(library.InFlight{Base: 1, Principals: []principal.ID{"u:a:b"}})}
+	l := commit.InFlightList{Stamp: 1, Block: storetest.Block(commit.Entry{Kind: commit.Content, Base: 1,
+		Reach: commit.Reach{Principals: []string{"u:a:b"}}})}
 	for _, c := range []struct {
 		name string
 		row  []byte

@@ -43,7 +43,7 @@ func TestUnreadable_InFlightListHidesNoOthers(t *testing.T) {
 	var want []commit.InFlightList
 	for n, id := range []commit.ListID{"a", "c", "e"} {
 		l := commit.InFlightList{ID: id, Stamp: int64(n + 1),
-			Block: storetest.Block(library.InFlight{ID: commit.EntryID{byte(n)}, Content: "c:acme:item"})}
+			Block: storetest.Block(commit.Entry{ID: commit.EntryID{byte(n)}, Kind: commit.Content, Key: "c:acme:item"})}
 		if err := s.Journal.PutInFlightList(t.Context(), l); err != nil {
 			t.Fatal(err)
 		}

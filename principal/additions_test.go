@@ -48,7 +48,8 @@ func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
 	_, err = h.Set(domaintest.As("u:acme:bob"), "g:acme:bobs", "u:acme:bob=MANAGER", "u:acme:ann=MEMBER")
 	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
 	// Imports are bounded too.
-	both := []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=MANAGER"), domaintest.GroupMemberChange("u:acme:ann=MEMBER")}
+	both := []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=MANAGER"),
+		domaintest.GroupMemberChange("u:acme:ann=MEMBER")}
 	_, err = h.Exchange.ImportGroup(t.Context(),
 		principal.ImportGroup{ID: "g:acme:more", DisplayName: "x", Visibility: principal.Public, Members: both})
 	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")

@@ -54,38 +54,45 @@ type changePlan struct {
 // attemptOf returns the attempt that writes a plan on condition that the state is still before. A
 // mutation with an idempotency key writes its request row even if it changes nothing. attemptOf
 // sets the Seq and MTS of the new state in the plan.
-func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) (*commit.Attempt, InFlight) {
+func (s *Service) attemptOf(before *Header, p *changePlan, req *commit.Request) *commit.Attempt {
 	if !p.changed && req == nil {
-		return commit.Nothing, InFlight{}
+		return commit.Nothing
 	}
 	base := p.after.Seq
 	p.after.Seq, p.after.MTS = base+1, s.engine.MTS(p.after.MTS)
 	if p.created && p.after.CreatedAt == 0 {
 		p.after.CreatedAt = p.after.MTS // an import sets another one
 	}
-	e := InFlight{Principal: p.after.ID, Base: base, Created: p.created, Former: p.former, Lingers: s.lingers && !before.LooksLike(&p.after)}
+	reach := commit.Reach{All: p.created, Former: p.former}
 	for i := range p.rows {
 		p.rows[i].Seq = p.after.Seq
 		if p.rows[i].Since == 0 {
 			p.rows[i].Since = p.after.MTS
 		}
-		e.Members = append(e.Members, p.rows[i].Principal)
+		reach.Principals = append(reach.Principals, string(p.rows[i].Principal))
 	}
 	for _, m := range p.found {
-		e.Members = append(e.Members, m.Principal)
+		reach.Principals = append(reach.Principals, string(m.Principal))
 	}
-	slices.Sort(e.Members)
-	a := s.commits(e, &Commit{
+	slices.Sort(reach.Principals)
+	if !reach.AffectsNothing() {
+		reach.Scope = commit.ScopeListed
+	}
+	a := s.commits(reach, &Commit{
 		ID: p.after.ID, Base: base, Header: p.after, Members: p.rows,
 		Request: req.Row(s.engine.Now(), nil),
 	})
+	a.Entry.Lingers = s.lingers && !before.LooksLike(&p.after)
 	a.Withdraws = p.withdraws || p.after.Visibility < before.Visibility
-	return a, e
+	return a
 }
 
-// commits returns the attempt that commits c.
-func (s *Service) commits(e InFlight, c *Commit) *commit.Attempt {
-	return &commit.Attempt{Entry: e.Entry(), Withdraws: c.Header.State == commit.Deleted,
+// commits returns the attempt that commits c. reach says what is left to do after it: All if the
+// principal is new, ScopeAll if it was deleted, so that what belongs to it must be removed.
+func (s *Service) commits(reach commit.Reach, c *Commit) *commit.Attempt {
+	return &commit.Attempt{
+		Entry:     commit.Entry{Kind: commit.Principal, Key: string(c.ID), Base: c.Base, Reach: reach},
+		Withdraws: c.Header.State == commit.Deleted,
 		Commit: func(ctx context.Context, id commit.EntryID) (commit.Verdict, error) {
 			c.Writer = id
 			return s.store.CommitPrincipal(ctx, c)
@@ -105,8 +112,8 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 	plan func(ctx context.Context, rows *Rows) (*changePlan, error)) (*Rows, error) {
 	var rows *Rows
 	var planned *changePlan
-	var e InFlight
-	entry, changed, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	var a *commit.Attempt
+	_, changed, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		planned = nil
 		if rows, err = s.readMembers(ctx, id, members, m.Request.Lookup()); err != nil {
@@ -125,8 +132,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 		if err := s.changeEmail(ctx, &rows.Header, planned); err != nil {
 			return nil, err
 		}
-		var a *commit.Attempt
-		a, e = s.attemptOf(&rows.Header, planned, m.Request)
+		a = s.attemptOf(&rows.Header, planned, m.Request)
 		return a, nil
 	})
 	if err != nil {
@@ -139,7 +145,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 		return rows, s.applyFound(ctx, &rows.Header, planned.found)
 	}
 	s.claims.DropFormer(ctx, planned.formerEmail, s.log)
-	e.ID, e.Decided = entry, true
+	a.Entry.Decided = true
 	rows.Header = planned.after
 	for _, row := range planned.rows {
 		for i, p := range members {
@@ -148,7 +154,7 @@ func (s *Service) changePrincipal(ctx context.Context, m commit.Mutation, id ID,
 			}
 		}
 	}
-	if err := s.finishBeforeAnswer(ctx, e); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows),
+	if err := s.finishBeforeAnswer(ctx, a.Entry); err != nil && slices.ContainsFunc(slices.Concat(planned.found, planned.rows),
 		GroupMemberRow.Active) {
 		return nil, commit.OutcomeUnknown(err)
 	}

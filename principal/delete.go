@@ -66,9 +66,9 @@ func (s *Service) DeleteGroup(ctx context.Context, v *Viewer, in DeleteGroup) (*
 // that has deleted itself could not get the outcome again.
 func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutation, id ID,
 	may func(context.Context, *Rows) error) (*Deletion, error) {
-	var e InFlight
+	var a *commit.Attempt
 	var rows *Rows
-	entry, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
+	_, decided, err := s.engine.Decide(ctx, m.Budget, string(id), func(ctx context.Context) (*commit.Attempt, error) {
 		var err error
 		if rows, err = s.store.ReadPrincipal(ctx, id, Query{Members: []ID{v.User}, Request: m.Request.Lookup()}); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", id, err)
@@ -83,9 +83,8 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 		if err := may(ctx, rows); err != nil {
 			return nil, err
 		}
-		var c *Commit
-		e, c = s.planDeletion(&rows.Header, m.Request)
-		return s.commits(e, c), nil
+		a = s.planDeletion(&rows.Header, m.Request)
+		return a, nil
 	})
 	switch {
 	case err != nil:
@@ -93,16 +92,18 @@ func (s *Service) deletePrincipal(ctx context.Context, v *Viewer, m commit.Mutat
 	case !decided:
 		return &Deletion{ID: id, Complete: rows.Header.Removed()}, nil
 	}
-	e.ID, e.Decided = entry, true
-	return &Deletion{ID: id, Complete: s.startRemoval(ctx, e)}, nil
+	a.Entry.Decided = true
+	return &Deletion{ID: id, Complete: s.startRemoval(ctx, a.Entry)}, nil
 }
 
-// planDeletion returns the commit that makes a principal a tombstone. The tombstone keeps the name
+// planDeletion returns the attempt that makes a principal a tombstone. The tombstone keeps the name
 // and the e-mail address until everything is removed.
-func (s *Service) planDeletion(h *Header, request *commit.Request) (InFlight, *Commit) {
+func (s *Service) planDeletion(h *Header, request *commit.Request) *commit.Attempt {
 	after := *h
 	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
 	after.Seq, after.MTS = h.Seq+1, s.engine.MTS(h.MTS)
-	return InFlight{Principal: h.ID, Base: h.Seq, Deleted: true, Lingers: s.lingers},
-		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.engine.Now(), nil)}
+	a := s.commits(commit.Reach{Scope: commit.ScopeAll},
+		&Commit{ID: h.ID, Base: h.Seq, Header: after, Request: request.Row(s.engine.Now(), nil)})
+	a.Entry.Lingers = s.lingers
+	return a
 }

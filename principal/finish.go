@@ -12,13 +12,9 @@ import (
 )
 
 // resume finishes a change on behalf of its process, which may have died.
-func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, err error) {
-	e, err := InFlightOf(entry)
-	if err != nil {
-		return false, err
-	}
+func (s *Service) resume(ctx context.Context, e commit.Entry) (fenced bool, err error) {
 	if err := s.fencePrincipal(ctx, e); err != nil {
-		return false, fmt.Errorf("fencing %s: %w", e.Principal, err)
+		return false, fmt.Errorf("fencing %s: %w", e.Key, err)
 	}
 	return false, s.finishPrincipal(ctx, e, true)
 }
@@ -26,19 +22,19 @@ func (s *Service) resume(ctx context.Context, entry commit.Entry) (fenced bool, 
 // finishBeforeAnswer updates what is derived from a decided change before the mutation is answered,
 // so that a new member is a member everywhere. Because the change is decided, the journal does in
 // the background what does not succeed in time; the error says why it did not succeed.
-func (s *Service) finishBeforeAnswer(ctx context.Context, e InFlight) error {
-	switch entry := e.Entry(); {
-	case !entry.Recoverable():
+func (s *Service) finishBeforeAnswer(ctx context.Context, e commit.Entry) error {
+	switch {
+	case !e.Recoverable():
 		return nil
-	case len(entry.Payload) == 0:
+	case e.AffectsNothing():
 		s.journal.End(e.ID) // nothing is derived from what has changed
 		return nil
 	}
 	firm, cancel := s.rt.Deadline(s.rt.Detach(ctx), commit.PrepareTimeout)
 	defer cancel()
 	if err := s.finishPrincipal(firm, e, false); err != nil {
-		s.log.WarnContext(ctx, "memberships will be updated in the background", "principal", string(e.Principal), "error", err)
-		s.journal.FinishLater(e.Entry())
+		s.log.WarnContext(ctx, "memberships will be updated in the background", "principal", e.Key, "error", err)
+		s.journal.FinishLater(e)
 		return err
 	}
 	s.journal.End(e.ID)
@@ -50,18 +46,18 @@ func (s *Service) finishBeforeAnswer(ctx context.Context, e InFlight) error {
 // those listed, and then drops leaving rows. It removes what belongs to a deleted principal. It may
 // be repeated, and run concurrently with itself. serial requests serial reads: recovery needs them,
 // because no compare-and-set was acknowledged to it.
-func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) error {
-	parts := slices.Collect(slices.Chunk(e.Members, input.MaxList))
+func (s *Service) finishPrincipal(ctx context.Context, e commit.Entry, serial bool) error {
+	parts := slices.Collect(slices.Chunk(IDs(e.Principals), input.MaxList))
 	if len(parts) == 0 {
 		parts = [][]ID{nil}
 	}
 	for i, part := range parts {
-		rows, err := s.store.ReadPrincipal(ctx, e.Principal, Query{Members: part, Serial: serial})
+		rows, err := s.store.ReadPrincipal(ctx, ID(e.Key), Query{Members: part, Serial: serial})
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", e.Principal, err)
+			return fmt.Errorf("reading %s: %w", e.Key, err)
 		}
 		if rows.Header.Seq <= e.Base {
-			return fmt.Errorf("%s: the state after %d cannot be read yet", e.Principal, e.Base)
+			return fmt.Errorf("%s: the state after %d cannot be read yet", e.Key, e.Base)
 		}
 		switch rows.Header.State {
 		case commit.Live:
@@ -78,7 +74,7 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 		if err := s.Upkeep.ApplyMembers(ctx, rows); err != nil {
 			return err
 		}
-		if err := s.takeOutDeleted(ctx, e.Principal, rows.Members); err != nil {
+		if err := s.takeOutDeleted(ctx, ID(e.Key), rows.Members); err != nil {
 			return err
 		}
 	}
@@ -86,26 +82,26 @@ func (s *Service) finishPrincipal(ctx context.Context, e InFlight, serial bool) 
 }
 
 // finishDeleted does what follows a change of a principal that has been deleted since.
-func (s *Service) finishDeleted(ctx context.Context, e InFlight, h *Header) error {
+func (s *Service) finishDeleted(ctx context.Context, e commit.Entry, h *Header) error {
 	if e.Former != "" {
 		if err := s.Upkeep.ApplyDirectory(ctx, h, e.Former); err != nil {
 			return err
 		}
 	}
-	if !e.Deleted || h.Removed() {
+	if e.Scope != commit.ScopeAll || h.Removed() {
 		return nil // the process that decided the deletion removes everything else
 	}
-	return s.Upkeep.RemoveDeleted(ctx, e.Principal)
+	return s.Upkeep.RemoveDeleted(ctx, ID(e.Key))
 }
 
 // finishHeader does the part that concerns the principal itself and not its members.
-func (s *Service) finishHeader(ctx context.Context, e InFlight, h *Header) error {
-	if e.Created {
+func (s *Service) finishHeader(ctx context.Context, e commit.Entry, h *Header) error {
+	if e.All {
 		if err := s.created(ctx, h); err != nil {
 			return err
 		}
 	}
-	if !e.Created && e.Former == "" {
+	if !e.All && e.Former == "" {
 		return nil
 	}
 	return s.Upkeep.ApplyDirectory(ctx, h, e.Former)
@@ -155,25 +151,25 @@ func (u Upkeep) ApplyMembers(ctx context.Context, rows *Rows) error {
 
 // fencePrincipal makes sure that a compare-and-set with e.Base can no longer apply: if the base
 // is still current, an equal state replaces it, a void one if there was none.
-func (s *Service) fencePrincipal(ctx context.Context, e InFlight) error {
+func (s *Service) fencePrincipal(ctx context.Context, e commit.Entry) error {
 	if err := s.engine.RequireClock(); err != nil {
 		return err
 	}
 	for range commit.MaxTries {
-		rows, err := s.store.ReadPrincipal(ctx, e.Principal, Query{Serial: true})
+		rows, err := s.store.ReadPrincipal(ctx, ID(e.Key), Query{Serial: true})
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", e.Principal, err)
+			return fmt.Errorf("reading %s: %w", e.Key, err)
 		}
 		h := rows.Header
 		if h.Seq > e.Base {
 			return nil
 		}
 		if h.Seq < e.Base {
-			return fmt.Errorf("the store forgot a state of %s: seq %d, entry of base %d", e.Principal, h.Seq, e.Base)
+			return fmt.Errorf("the store forgot a state of %s: seq %d, entry of base %d", e.Key, h.Seq, e.Base)
 		}
-		_, err = s.store.CommitPrincipal(ctx, s.fenceOf(e.Principal, &h))
+		_, err = s.store.CommitPrincipal(ctx, s.fenceOf(ID(e.Key), &h))
 		if err != nil && !fault.MayHaveCommitted(err) {
-			return fmt.Errorf("fencing %s: %w", e.Principal, err)
+			return fmt.Errorf("fencing %s: %w", e.Key, err)
 		}
 		// The next iteration reads whether this write or another one has applied.
 	}

@@ -144,8 +144,9 @@ func TestFinish_UnknownOutcomeIsDecidedOnce(t *testing.T) {
 // TestResume_FinishesEntriesOfDeadProcesses covers entries of dead processes, whose compare-and-set
 // was applied or was not.
 func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
-	creation := func(id principal.ID) (principal.InFlight, *principal.Commit) {
-		e := principal.InFlight{ID: commit.EntryID{1}, Principal: id, Members: []principal.ID{"u:acme:ann"}, Created: true}
+	creation := func(id principal.ID) (commit.Entry, *principal.Commit) {
+		e := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: string(id),
+			Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:ann"}, All: true}}
 		return e, &principal.Commit{
 			ID: id, Writer: e.ID,
 			Header: principal.Header{ID: id, DisplayName: "x", Visibility: principal.Public, State: commit.Live, Seq: 1, MTS: 7,
@@ -159,7 +160,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		if v, err := h.Store.Principals.CommitPrincipal(t.Context(), c); err != nil || !v.Applied {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
+		if _, err := h.Background().Resume(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"g:acme:new=MANAGER", "g:acme:staff=MANAGER"}, h.Memberships("u:acme:ann")); diff != "" {
@@ -176,7 +177,7 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 		h := domaintest.Staff(t, nil)
 		e, c := creation("g:acme:new")
 		for range 2 {
-			if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
+			if _, err := h.Background().Resume(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -202,8 +203,9 @@ func TestResume_FinishesEntriesOfDeadProcesses(t *testing.T) {
 	t.Run("a change that was not decided", func(t *testing.T) {
 		h := domaintest.Staff(t, nil)
 		before := h.Header("g:acme:staff")
-		e := principal.InFlight{ID: commit.EntryID{1}, Principal: "g:acme:staff", Base: before.Seq, Members: []principal.ID{"u:acme:dan"}}
-		if _, err := h.Background().Resume(t.Context(), e.Entry()); err != nil {
+		e := commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "g:acme:staff", Base: before.Seq,
+			Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:dan"}}}
+		if _, err := h.Background().Resume(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		after := h.Header("g:acme:staff")

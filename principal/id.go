@@ -11,6 +11,15 @@ import (
 // "g:<tenant>:<name>", always in lower case.
 type ID string
 
+// IDs returns texts as ids.
+func IDs(texts []string) []ID {
+	ps := make([]ID, len(texts))
+	for i, p := range texts {
+		ps[i] = ID(p)
+	}
+	return ps
+}
+
 // ParseID lower-cases and checks the id of a user or a group. Its error has code Invalid.
 func ParseID(s string) (ID, error) {
 	s = id.Lower(s)

@@ -18,7 +18,7 @@ func (s *Service) Partition(ctx context.Context, globalID string, key *commit.Re
 	claim := func(row *commit.RequestRow) *commit.Attempt {
 		c := &Commit{ID: id, Base: before.Seq, Request: row,
 			Header: Header{ID: id, State: commit.Void, Seq: before.Seq + 1, MTS: s.engine.MTS(before.MTS)}}
-		return s.commits(InFlight{Principal: id, Base: before.Seq}, c)
+		return s.commits(commit.Reach{}, c)
 	}
 	return &commit.Partition{State: before.State, Request: rows.Request, Claim: claim}, nil
 }

@@ -36,7 +36,7 @@ func (h *Header) Removed() bool { return h.State == commit.Deleted && h.DisplayN
 // startRemoval begins to remove what belongs to a principal whose deletion was decided, and waits
 // for at most AnswerWithin. It reports whether everything is removed. What fails is left to the
 // background.
-func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
+func (s *Service) startRemoval(ctx context.Context, e commit.Entry) bool {
 	done := s.rt.Latch()
 	complete := false // set before done opens, and read only after that
 	detached := s.rt.Detach(ctx)
@@ -44,13 +44,13 @@ func (s *Service) startRemoval(ctx context.Context, e InFlight) bool {
 		defer done.Open()
 		err := s.removals.Take(detached, "")
 		if err == nil {
-			err = s.Upkeep.RemoveDeleted(detached, e.Principal)
+			err = s.Upkeep.RemoveDeleted(detached, ID(e.Key))
 			s.removals.Give("")
 		}
 		if err != nil {
 			s.log.WarnContext(detached, "the removal of what belongs to a deleted principal is left to the background",
-				"principal", string(e.Principal), "error", err)
-			s.journal.FinishLater(e.Entry())
+				"principal", e.Key, "error", err)
+			s.journal.FinishLater(e)
 			return
 		}
 		complete = true
@@ -216,7 +216,7 @@ func (s *Service) reduce(ctx context.Context, id ID) error {
 		if h.State != commit.Deleted || h.Removed() {
 			return commit.Nothing, nil
 		}
-		return s.commits(InFlight{Principal: id, Base: h.Seq}, &Commit{
+		return s.commits(commit.Reach{}, &Commit{
 			ID: id, Base: h.Seq, Header: Header{ID: id, State: commit.Deleted, Seq: h.Seq + 1, MTS: s.engine.MTS(h.MTS)},
 		}), nil
 	})

@@ -69,7 +69,8 @@ func TestScrubber_RepairsTheDirectory(t *testing.T) {
 		t.Fatalf("%+v, %v", lost, err)
 	}
 	inFlightList := commit.InFlightList{ID: "00000000-0000-4000-8000-000000000001", Stamp: 1, Block: storetest.Block(
-		principal.InFlight{ID: commit.EntryID{1}, Principal: "u:acme:u", Base: base, Former: "Alfa"})}
+		commit.Entry{ID: commit.EntryID{1}, Kind: commit.Principal, Key: "u:acme:u", Base: base,
+			Reach: commit.Reach{Scope: commit.ScopeListed, Former: "Alfa"}})}
 	if err := h.Store.Journal.PutInFlightList(t.Context(), inFlightList); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestRename_UnfinishedStaysOnTheList(t *testing.T) {
 	if err != nil || len(inFlightLists) != 1 || len(inFlightLists[0].Entries) != 1 {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
-	if e, err := principal.InFlightOf(inFlightLists[0].Entries[0]); err != nil || e.Former != "Alfa" {
+	if e := inFlightLists[0].Entries[0]; e.Former != "Alfa" {
 		t.Fatalf("%+v, %v", inFlightLists, err)
 	}
 	store.down.Store(false)

@@ -140,7 +140,7 @@ func TestScrub_LeavesItemsOfReadableListsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := store.PutInFlightList(t.Context(), commit.InFlightList{ID: "other", Stamp: 1,
-		Block: storetest.Block(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})})
+		Block: storetest.Block(commit.Entry{Kind: commit.Content, Key: string(rows.Header.ID), Reach: commit.Reach{Scope: commit.ScopeAll}})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ const renamed = "u:demo:ann"
 func inFlightListOf(t *testing.T, id library.ContentID) commit.InFlightList {
 	t.Helper()
 	block, err := commit.Encode([]commit.Entry{
-		library.InFlight{ID: commit.EntryID{1}, Content: id, Base: 1, Scope: commit.ScopeAll}.Entry(),
+		commit.Entry{ID: commit.EntryID{1}, Kind: commit.Content, Key: string(id), Base: 1, Reach: commit.Reach{Scope: commit.ScopeAll}},
 		{Kind: commit.Principal, Key: renamed, Decided: true, Ended: true},
 	})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // blockVersion is the first byte of a block, which is what an in-flight list is written as. Its
-// entries follow, one after the other. Numbers are varints; texts and payloads are prefixed with
-// their length.
+// entries follow, one after the other. Numbers are varints; texts are prefixed with their length, and so is
+// what is left to do.
 const blockVersion = 1
 
 // MaxBlock is the largest size of a list in bytes: half of the 16 MiB that a node of
@@ -67,7 +67,7 @@ func appendEntry(b []byte, e *Entry) []byte {
 		b = binary.AppendVarint(b, e.Span)
 	}
 	b = binary.AppendVarint(b, int64(e.Due))
-	return AppendText(b, e.Payload)
+	return AppendText(b, e.Reach.encode())
 }
 
 // Decode reads the entries of a block that Encode has returned.
@@ -101,9 +101,8 @@ func (r *Reader) entry() (e Entry) {
 		e.Span = r.Int()
 	}
 	e.Due = clock.Instant(r.Int())
-	if payload := r.Text(); payload != "" {
-		e.Payload = []byte(payload)
-	}
+	reach, ok := decodeReach(r.Text())
+	e.Reach, e.Unreadable = reach, !ok
 	return e
 }
 

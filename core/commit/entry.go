@@ -1,9 +1,12 @@
 // Package commit is the part of the write protocol that all domains share: how a change
-// is decided, and the entries of the in-flight lists. It knows no domain: each domain
-// encodes the payload of its entries itself.
+// is decided, and the entries of the in-flight lists. It knows no domain.
 package commit
 
-import "carrel/core/clock"
+import (
+	"fmt"
+
+	"carrel/core/clock"
+)
 
 // Kind is the domain that an entry belongs to. Kinds are stored in lists, so a kind is never
 // reused.
@@ -40,10 +43,28 @@ type Entry struct {
 	// Ended is whether the change has ended: the entry lingers. There is nothing left to do for it,
 	// and its Base names no state. With an empty Key it covers all partitions of its kind.
 	Ended bool
-	// Payload is what the domain needs to finish the change; nil if there is nothing to
-	// finish. It is not modified in place.
-	Payload []byte
+	// Reach is what is left to do after the change. Its Principals are not modified in place.
+	Reach
+	// Unreadable is whether the stored form of Reach could not be read. It is not stored.
+	Unreadable bool
 }
+
+// Check returns an error if this program cannot finish an entry: if its kind is of a later version,
+// or it could not be read.
+func (e *Entry) Check() error {
+	switch e.Kind {
+	case Content, Principal, Paste:
+		if e.Unreadable {
+			return fmt.Errorf("the change %x of %s: %w", e.ID, e.Key, errBlock)
+		}
+		return nil
+	}
+	return fmt.Errorf("the change %x of %s is of the unknown kind %q", e.ID, e.Key, e.Kind)
+}
+
+// Recoverable reports whether the change must be on the list: there is work to finish after it,
+// or it lingers.
+func (e *Entry) Recoverable() bool { return !e.AffectsNothing() || e.Due != 0 || e.Lingers }
 
 // MayInclude reports whether the entry may be about the change that led to the state seq.
 func (e *Entry) MayInclude(seq int64) bool { return e.Base-e.Span < seq && seq <= e.Base+1 }

@@ -1,8 +1,11 @@
 package commit
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+)
 
-// Reach is the payload of changes that fan out: the derived rows that they affect.
+// Reach describes the derived rows that a change affects.
 type Reach struct {
 	Scope Scope
 	// All, for an item, is whether all derived rows are affected, and not only the entries in the order of the last
@@ -18,9 +21,22 @@ type Reach struct {
 // isAll is the flag of Reach.All.
 const isAll = 1
 
-// Encode returns the payload, or nil if no derived row is affected.
-func (r *Reach) Encode() []byte {
-	if r.Scope == ScopeNone && !r.All && r.Former == "" && len(r.Principals) == 0 {
+// AffectsNothing reports whether no derived row is affected.
+func (r *Reach) AffectsNothing() bool {
+	return r.Scope == ScopeNone && !r.All && r.Former == "" && len(r.Principals) == 0
+}
+
+// With returns what both affect. If both have a former name, it is that of r.
+func (r Reach) With(other Reach) Reach {
+	return Reach{
+		Scope: max(r.Scope, other.Scope), All: r.All || other.All, Former: cmp.Or(r.Former, other.Former),
+		Principals: Union(r.Principals, other.Principals),
+	}
+}
+
+// encode returns the stored form, or nil if no derived row is affected.
+func (r *Reach) encode() []byte {
+	if r.AffectsNothing() {
 		return nil
 	}
 	var flags byte
@@ -35,15 +51,21 @@ func (r *Reach) Encode() []byte {
 	return b
 }
 
-// DecodeReach reads a payload. A nil payload is the zero Reach.
-func DecodeReach(payload []byte) (Reach, error) {
-	if payload == nil {
-		return Reach{}, nil
+// decodeReach reads what encode has returned; ok is false if it cannot be read.
+func decodeReach[T ~string | ~[]byte](b T) (r Reach, ok bool) {
+	if len(b) == 0 {
+		return Reach{}, true
 	}
-	in := NewReader(payload)
-	r := Reach{Scope: Scope(in.Byte()), All: in.Byte()&isAll != 0, Former: in.Text(), Principals: in.Texts()}
-	if !in.End() {
-		return Reach{}, errBlock
+	in := NewReader(b)
+	r = Reach{Scope: Scope(in.Byte()), All: in.Byte()&isAll != 0, Former: in.Text(), Principals: in.Texts()}
+	return r, in.End()
+}
+
+// Size returns the most bytes that the stored form takes.
+func (r *Reach) Size() int {
+	size := 2 + 2*binary.MaxVarintLen32 + len(r.Former)
+	for _, p := range r.Principals {
+		size += binary.MaxVarintLen16 + len(p)
 	}
-	return r, nil
+	return size
 }

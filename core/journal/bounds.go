@@ -17,7 +17,7 @@ const (
 	maxBytes   = 4 << 20
 )
 
-// entryBytes is the most that an entry takes in a store in addition to its key and payload.
+// entryBytes is the most that an entry takes in a store in addition to its key and what is left to do.
 const entryBytes = 64
 
 // checkSpace returns an error if the list has no space for a change. The caller holds mu.
@@ -39,7 +39,7 @@ func (j *Journal) checkSpace(e commit.Entry) error {
 }
 
 // sizeOf returns the most bytes that an entry takes in a store.
-func sizeOf(e *commit.Entry) int { return entryBytes + len(e.Key) + len(e.Payload) }
+func sizeOf(e *commit.Entry) int { return entryBytes + len(e.Key) + e.Reach.Size() }
 
 // Decided records that the change of an entry was applied. What remains is updating the
 // libraries, so the change no longer counts as undecided.

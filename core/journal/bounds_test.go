@@ -10,8 +10,6 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
-	"carrel/principal"
 )
 
 // finishLater passes a decided change to the background, as after a failed fan-out.
@@ -25,17 +23,17 @@ func finishLater(t *testing.T, j *Journal, e commit.Entry) {
 	j.FinishLater(e)
 }
 
-func numbered(n int) library.InFlight {
-	return library.InFlight{ID: commit.EntryID{9, byte(n), byte(n >> 8)}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)),
-		Scope: commit.ScopeAll}
+func numbered(n int) commit.Entry {
+	return commit.Entry{ID: commit.EntryID{9, byte(n), byte(n >> 8)}, Kind: commit.Content, Key: fmt.Sprintf("c:acme:%d", n),
+		Reach: commit.Reach{Scope: commit.ScopeAll}}
 }
 
 // fill puts decided changes of n items on the list that wait for the background.
-func fill(j *Journal, n int, principals ...principal.ID) {
+func fill(j *Journal, n int, principals ...string) {
 	for i := range n {
 		e := numbered(i)
 		e.Decided, e.Principals = true, principals
-		j.entries = append(j.entries, &entry{Entry: e.Entry(), background: true})
+		j.entries = append(j.entries, &entry{Entry: e, background: true})
 	}
 }
 
@@ -47,8 +45,8 @@ func TestBegin_UnfinishedDecidedChangesDoNotBlockNewOnes(t *testing.T) {
 		t.Error("waiting decided changes prevent moves from being deferred")
 	}
 	for n := range maxUndecided - 1 {
-		e := library.InFlight{ID: commit.EntryID{1, byte(n), byte(n >> 8)}, Content: "c:acme:x"}
-		j.entries = append(j.entries, &entry{Entry: e.Entry()})
+		e := commit.Entry{ID: commit.EntryID{1, byte(n), byte(n >> 8)}, Kind: commit.Content, Key: "c:acme:x"}
+		j.entries = append(j.entries, &entry{Entry: e})
 	}
 	if err := j.Begin(t.Context(), change(2)); err != nil {
 		t.Fatalf("the last undecided change within the limit: %v", err)
@@ -77,7 +75,7 @@ func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 		t.Errorf("beyond the number: %v", err)
 	}
 	j.entries = nil
-	long := principal.ID("u:acme:" + strings.Repeat("x", 1<<10))
+	long := "u:acme:" + strings.Repeat("x", 1<<10)
 	fill(j, maxBytes>>11, long, long) // each takes a little more than 2 KiB
 	if err := j.Begin(t.Context(), change(3)); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), want) {
 		t.Errorf("beyond the size: %v", err)
@@ -91,8 +89,9 @@ func TestBegin_BeyondEachLimitIsRefused(t *testing.T) {
 func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
-	entry := func(n byte, former string, ps ...principal.ID) commit.Entry {
-		return principal.InFlight{ID: commit.EntryID{n}, Principal: "g:acme:staff", Base: int64(n), Former: former, Members: ps}.Entry()
+	entry := func(n byte, former string, ps ...string) commit.Entry {
+		return commit.Entry{ID: commit.EntryID{n}, Kind: commit.Principal, Key: "g:acme:staff", Base: int64(n),
+			Reach: commit.Reach{Scope: commit.ScopeListed, Former: former, Principals: ps}}
 	}
 	finishLater(t, j, entry(1, "", "u:acme:b"))
 	finishLater(t, j, entry(2, "Crew", "u:acme:a"))
@@ -108,8 +107,8 @@ func TestFinishLater_MergesDecidedChangesOfOnePrincipal(t *testing.T) {
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
-	first, err := principal.InFlightOf(all[0].Entries[0])
-	if err != nil || first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Members, []principal.ID{"u:acme:a", "u:acme:b"}) {
+	first := all[0].Entries[0]
+	if first.Base != 3 || first.Former != "Crew" || !slices.Equal(first.Principals, []string{"u:acme:a", "u:acme:b"}) {
 		t.Errorf("merged: %+v", first)
 	}
 }
@@ -120,18 +119,16 @@ func TestFinishLater_LimitsMergedEntries(t *testing.T) {
 	j := New(t.Context(), store.Journal, rt, nil)
 	const calls, each = 25, 100
 	for n := range calls {
-		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:a", Base: int64(n), Scope: commit.ScopeListed}
+		e := commit.Entry{ID: commit.EntryID{byte(n + 1)}, Kind: commit.Content, Key: "c:acme:a", Base: int64(n),
+			Reach: commit.Reach{Scope: commit.ScopeListed}}
 		for i := range each {
-			e.Principals = append(e.Principals, principal.ID(fmt.Sprintf("u:acme:%04d", n*each+i)))
+			e.Principals = append(e.Principals, fmt.Sprintf("u:acme:%04d", n*each+i))
 		}
-		finishLater(t, j, e.Entry())
+		finishLater(t, j, e)
 	}
 	named := 0
 	for _, listed := range j.entries {
-		e, err := library.InFlightOf(listed.Entry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := listed.Entry
 		named += len(e.Principals)
 		if len(e.Principals) > 1000 {
 			t.Errorf("an entry names %d principals", len(e.Principals))
@@ -166,19 +163,19 @@ func TestFinishLater_MergesUpdatesThatDeferredTheirMove(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
 	for n := range 20 {
-		e := library.InFlight{ID: commit.EntryID{byte(n + 1)}, Content: "c:acme:hot", Base: int64(n), Scope: commit.ScopeAll,
-			Due: clock.Instant(100 + n)}
-		finishLater(t, j, e.Entry())
+		e := commit.Entry{ID: commit.EntryID{byte(n + 1)}, Kind: commit.Content, Key: "c:acme:hot", Base: int64(n), Due: clock.Instant(100 + n),
+			Reach: commit.Reach{Scope: commit.ScopeAll}}
+		finishLater(t, j, e)
 	}
-	plain := library.InFlight{ID: commit.EntryID{99}, Content: "c:acme:hot", Base: 99, Scope: commit.ScopeListed,
-		Principals: []principal.ID{"u:acme:a"}}
-	finishLater(t, j, plain.Entry())
+	plain := commit.Entry{ID: commit.EntryID{99}, Kind: commit.Content, Key: "c:acme:hot", Base: 99,
+		Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{"u:acme:a"}}}
+	finishLater(t, j, plain)
 	if len(j.entries) != 2 {
 		t.Fatalf("%d entries remain, want one of the updates and one of the share", len(j.entries))
 	}
-	merged, err := library.InFlightOf(j.entries[0].Entry)
-	if err != nil || merged.Base != 19 || merged.Due == 0 || merged.Scope != commit.ScopeAll {
-		t.Errorf("merged: %+v, %v", merged, err)
+	merged := j.entries[0].Entry
+	if merged.Base != 19 || merged.Due == 0 || merged.Scope != commit.ScopeAll {
+		t.Errorf("merged: %+v", merged)
 	}
 }
 

@@ -187,21 +187,23 @@ func TestRepair_FailingRepairBlocksNothing(t *testing.T) {
 func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	store, rt := open(t)
 	j := New(t.Context(), store.Journal, rt, nil)
-	entry := func(n byte, e library.InFlight) library.InFlight {
-		e.ID, e.Content = commit.EntryID{n}, "c:acme:a"
+	entry := func(n byte, e commit.Entry) commit.Entry {
+		e.ID, e.Key = commit.EntryID{n}, "c:acme:a"
 		return e
 	}
-	bea, ann := principal.ID("u:acme:bea"), principal.ID("u:acme:ann")
-	for _, e := range []library.InFlight{
-		entry(1, library.InFlight{Base: 4, Scope: commit.ScopeListed, Principals: []principal.ID{bea}, Decided: true}),
-		entry(2, library.InFlight{Base: 7, Scope: commit.ScopeListed, Principals: []principal.ID{ann}, All: true, Decided: true}),
-		entry(3, library.InFlight{Base: 8, Scope: commit.ScopeAll}), // its outcome is unknown
-		entry(4, library.InFlight{Base: 9, Due: 1, Decided: true}),  // a move
+	const bea, ann = "u:acme:bea", "u:acme:ann"
+	for _, e := range []commit.Entry{
+		entry(1, commit.Entry{Kind: commit.Content, Base: 4, Decided: true,
+			Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{bea}}}),
+		entry(2, commit.Entry{Kind: commit.Content, Base: 7, Decided: true,
+			Reach: commit.Reach{Scope: commit.ScopeListed, Principals: []string{ann}, All: true}}),
+		entry(3, commit.Entry{Kind: commit.Content, Base: 8, Reach: commit.Reach{Scope: commit.ScopeAll}}), // its outcome is unknown
+		entry(4, commit.Entry{Kind: commit.Content, Base: 9, Due: 1, Decided: true}),                       // a move
 	} {
-		if err := j.Begin(t.Context(), e.Entry()); err != nil {
+		if err := j.Begin(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		j.FinishLater(e.Entry())
+		j.FinishLater(e)
 	}
 	if err := j.Beat(t.Context()); err != nil {
 		t.Fatal(err)
@@ -210,9 +212,9 @@ func TestFinishLater_MergesDecidedEntriesOfOneItem(t *testing.T) {
 	if err != nil || len(all) != 1 || len(all[0].Entries) != 3 {
 		t.Fatalf("lists %+v, %v; want one of three entries", all, err)
 	}
-	merged, err := library.InFlightOf(all[0].Entries[0])
-	if err != nil || merged.Base != 7 || !merged.All || merged.Scope != commit.ScopeListed ||
-		!slices.Equal(merged.Principals, []principal.ID{ann, bea}) {
+	merged := all[0].Entries[0]
+	if merged.Base != 7 || !merged.All || merged.Scope != commit.ScopeListed ||
+		!slices.Equal(merged.Principals, []string{ann, bea}) {
 		t.Errorf("merged: %+v", merged)
 	}
 }

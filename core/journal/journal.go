@@ -236,7 +236,7 @@ func (j *Journal) Defer(e commit.Entry) {
 		mine.deferred, mine.Decided = true, true
 		mine.retry = j.elapsedAt(e.Due)
 		// The index writes of the change are done: only the move remains.
-		mine.Payload = nil
+		mine.Reach = commit.Reach{}
 	}
 	j.dirty = true
 }

@@ -112,8 +112,8 @@ func open(t *testing.T) (*pebblestore.Store, *clockwork) {
 }
 
 func change(n byte) commit.Entry {
-	return library.InFlight{ID: commit.EntryID{n}, Content: library.ContentID(fmt.Sprintf("c:acme:%d", n)), Base: int64(n),
-		Scope: commit.ScopeAll}.Entry()
+	return commit.Entry{ID: commit.EntryID{n}, Kind: commit.Content, Key: fmt.Sprintf("c:acme:%d", n), Base: int64(n),
+		Reach: commit.Reach{Scope: commit.ScopeAll}}
 }
 
 // inFlightLists returns the ids of the entries on each list of the store.
@@ -196,7 +196,7 @@ func TestDefer_RunsMovesWhenDueAndOncePerItem(t *testing.T) {
 	due := clock.Of(rt.Now()).Add(time.Minute)
 	for n := range byte(3) {
 		e := change(n)
-		e.Key, e.Due, e.Payload = "c:acme:hot", due, nil
+		e.Key, e.Due, e.Reach = "c:acme:hot", due, commit.Reach{}
 		if err := j.Begin(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

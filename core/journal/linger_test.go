@@ -9,16 +9,14 @@ import (
 	"time"
 
 	"carrel/core/commit"
-	"carrel/principal"
 )
 
 const lingers = 10 * time.Minute
 
 // renamed is the change of a user's name.
 func renamed(n byte) commit.Entry {
-	return principal.InFlight{
-		ID: commit.EntryID{n}, Principal: principal.ID(fmt.Sprintf("u:acme:%d", n)), Former: "former", Lingers: true,
-	}.Entry()
+	return commit.Entry{ID: commit.EntryID{n}, Kind: commit.Principal, Key: fmt.Sprintf("u:acme:%d", n), Lingers: true,
+		Reach: commit.Reach{Scope: commit.ScopeListed, Former: "former"}}
 }
 
 // newLingering returns a journal on whose list changes of principals linger.

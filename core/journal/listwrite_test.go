@@ -7,7 +7,6 @@ import (
 
 	"carrel/core/commit"
 	"carrel/core/fault"
-	"carrel/library"
 )
 
 // heldWrites is a store whose writes of lists end one at a time.
@@ -44,7 +43,8 @@ func TestBegin_DuringAWriteWaitsForTheNextOne(t *testing.T) {
 	begin := func(ctx context.Context, n byte) <-chan error {
 		done := make(chan error, 1)
 		go func() {
-			done <- j.Begin(ctx, library.InFlight{ID: commit.EntryID{n}, Content: "c:acme:x", Scope: commit.ScopeAll}.Entry())
+			done <- j.Begin(ctx, commit.Entry{ID: commit.EntryID{n}, Kind: commit.Content, Key: "c:acme:x",
+				Reach: commit.Reach{Scope: commit.ScopeAll}})
 		}()
 		return done
 	}

@@ -37,7 +37,8 @@ func TestCopy_RefusesUnusableStores(t *testing.T) {
 		h, to := domaintest.Town(t), newStore(t)
 		defer closeStore(t, to)
 		h.Quiet()
-		inFlightList := commit.InFlightList{ID: "another", Stamp: 1, Block: storetest.Block(library.InFlight{Content: "c:acme:x", Due: 1})}
+		inFlightList := commit.InFlightList{ID: "another", Stamp: 1,
+			Block: storetest.Block(commit.Entry{Kind: commit.Content, Key: "c:acme:x", Due: 1})}
 		if err := h.Store.Journal.PutInFlightList(t.Context(), inFlightList); err != nil {
 			t.Fatal(err)
 		}

@@ -222,8 +222,7 @@ func entryList(block []byte) string {
 	es, _ := commit.Decode(block) // the product wrote them
 	var b strings.Builder
 	for _, e := range es {
-		reach, _ := commit.DecodeReach(e.Payload)
-		fmt.Fprintf(&b, "[%.4x %s base %d %+v due %d decided %v] ", e.ID[:2], e.Key, e.Base, reach, e.Due, e.Decided)
+		fmt.Fprintf(&b, "[%.4x %s base %d %+v due %d decided %v] ", e.ID[:2], e.Key, e.Base, e.Reach, e.Due, e.Decided)
 	}
 	return b.String()
 }

@@ -129,7 +129,7 @@ var protocol = []Ablation{
 	}},
 	{"titles-by-title", "a cleanup removes a superseded title whatever state has superseded it", Libraries, []Patch{
 		{"library/cleanup.go", "	cleanup.Titles = titlesOf(w.oldest.UnsettledTitles)",
-			"	cleanup.Titles = w.s.ablatedTitles(ctx, w.entry.Content, w.oldest.UnsettledTitles)"},
+			"	cleanup.Titles = w.s.ablatedTitles(ctx, w.entry.content(), w.oldest.UnsettledTitles)"},
 	}},
 	{"move-cleans-up-titles", "a walk that does not write the order of titles cleans up titles", Libraries, []Patch{
 		{"library/cleanup.go", "	if w.entry.All {", "	if w.entry.All || commit.Ablated(\"move-cleans-up-titles\") {"},

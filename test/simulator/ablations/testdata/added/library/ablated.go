@@ -6,30 +6,31 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/principal"
 )
 
 // ablatedFinish cleans up before a fan-out instead of after it.
-func (s *Service) ablatedFinish(ctx context.Context, e InFlight) error {
+func (s *Service) ablatedFinish(ctx context.Context, e inFlight) error {
 	if !commit.Ablated("cleanup-before-index") {
 		return nil
 	}
-	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{})
+	rows, err := s.contents.Read(ctx, e.content(), ContentQuery{})
 	if err != nil {
 		return err
 	}
-	return s.cleanUpAll(ctx, &Cleanup{ID: e.Content, Positions: positionsOf(rows.Header.Unsettled)})
+	return s.cleanUpAll(ctx, &Cleanup{ID: e.content(), Positions: positionsOf(rows.Header.Unsettled)})
 }
 
 // ablatedComplete removes the rows of former members before their libraries are updated.
-func (s *Service) ablatedComplete(ctx context.Context, e InFlight) {
+func (s *Service) ablatedComplete(ctx context.Context, e inFlight) {
 	if !commit.Ablated("member-dropped-at-once") || e.Scope != commit.ScopeListed {
 		return
 	}
-	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	rows, err := s.contents.Read(ctx, e.content(), ContentQuery{Members: principal.IDs(e.Principals)})
 	if err != nil {
 		return
 	}
-	all := Cleanup{ID: e.Content}
+	all := Cleanup{ID: e.content()}
 	for _, m := range rows.Members {
 		if m.Seq != 0 && m.Leaving {
 			all.Leaving = append(all.Leaving, m)
@@ -50,11 +51,11 @@ func (s *Service) ablatedBefore(ctx context.Context, id ContentID, before **Head
 
 // ablatedShare writes the libraries from the state that was read first, as if nothing
 // could have come between. It reports whether it has.
-func (s *Service) ablatedShare(ctx context.Context, e InFlight, decided bool, before *Header) bool {
+func (s *Service) ablatedShare(ctx context.Context, e inFlight, decided bool, before *Header) bool {
 	if !decided || before == nil || !commit.Ablated("plain-share") {
 		return false
 	}
-	rows, err := s.contents.Read(ctx, e.Content, ContentQuery{Members: e.Principals})
+	rows, err := s.contents.Read(ctx, e.content(), ContentQuery{Members: principal.IDs(e.Principals)})
 	if err == nil {
 		stale := *before
 		_ = s.applyIndex(ctx, &IndexUpdate{Header: &stale, Rows: rows.Members, All: true})
