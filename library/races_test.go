@@ -11,50 +11,6 @@ import (
 	"carrel/principal"
 )
 
-// revocation ends the rights of bob, who has them through the group crew, or by a role of his own.
-type revocation struct {
-	name string
-	// member is the member of the item through which bob has his rights.
-	member string
-	revoke func(h *domaintest.Fixture)
-}
-
-var revocations = []revocation{
-	{"bob leaves the group", "g:acme:crew", func(h *domaintest.Fixture) { h.MustSet(domaintest.Ann(), "g:acme:crew", "u:acme:bob=") }},
-	{"the group loses its own membership", "g:acme:all",
-		func(h *domaintest.Fixture) { h.MustSet(domaintest.Ann(), "g:acme:all", "g:acme:crew=") }},
-	{"bob is deleted, in the group", "g:acme:crew", func(h *domaintest.Fixture) { markDeleted(h, "u:acme:bob") }},
-	{"bob is deleted, with a role of his own", "u:acme:bob", func(h *domaintest.Fixture) { markDeleted(h, "u:acme:bob") }},
-	{"the group is deleted", "g:acme:crew", func(h *domaintest.Fixture) { markDeleted(h, "g:acme:crew") }},
-}
-
-// markDeleted decides the deletion of a principal, and removes nothing that depends on it yet.
-func markDeleted(h *domaintest.Fixture, id principal.ID) {
-	h.T.Helper()
-	rows, err := h.Store.Principals.ReadPrincipal(h.T.Context(), id, principal.Query{})
-	if err != nil {
-		h.T.Fatal(err)
-	}
-	after := rows.Header
-	after.State, after.Managers, after.Members = commit.Deleted, 0, 0
-	after.Seq, after.MTS = after.Seq+1, after.MTS+1
-	v, err := h.Store.Principals.CommitPrincipal(h.T.Context(), &principal.Commit{ID: id, Base: rows.Header.Seq, Header: after})
-	if err != nil || !v.Applied {
-		h.T.Fatalf("deleting %s: %+v, %v", id, v, err)
-	}
-}
-
-// enroll creates ann, bob and cid, the group crew of ann and bob, and the group all of ann and crew.
-func enroll(h *domaintest.Fixture) {
-	for _, u := range []string{"u:acme:ann", "u:acme:bob", "u:acme:cid"} {
-		h.User(u, principal.Public)
-	}
-	h.Group("g:acme:crew", "u:acme:ann", principal.Public)
-	h.MustSet(domaintest.Ann(), "g:acme:crew", "u:acme:bob=MEMBER")
-	h.Group("g:acme:all", "u:acme:ann", principal.Public)
-	h.MustSet(domaintest.Ann(), "g:acme:all", "g:acme:crew=MEMBER")
-}
-
 // seqOf returns the Seq of an item.
 func seqOf(h *domaintest.Fixture, id library.ContentID) int64 { return h.Content(id).Seq }
 
@@ -89,34 +45,92 @@ func TestMutations_OfRevokedActorsChangeNothingLater(t *testing.T) {
 			return err
 		},
 	}
-	for name, mutate := range mutations {
-		for _, r := range revocations {
-			t.Run(name+"/"+r.name, func(t *testing.T) {
-				const id = library.ContentID("c:acme:n")
-				var after int64
-				var denied error
-				domaintest.Between{
-					Prepare: func(h *domaintest.Fixture) {
-						enroll(h)
-						h.Note("n", principal.Private, r.member+"=MANAGER")
-					},
-					Act: func(h *domaintest.Fixture) {
-						denied = mutate(h.T.Context(), h, domaintest.Bob(), id)
-					},
-					Meanwhile: func(h *domaintest.Fixture) {
-						r.revoke(h)
-						if h.Content(id).State == commit.Live {
-							h.Update(id, "by ann", 0)
-						}
-						after = seqOf(h, id)
-					},
-					Check: func(h *domaintest.Fixture) {
-						if seq := seqOf(h, id); seq != after {
-							h.T.Errorf("the item was changed after the revocation: seq %d, then %d; bob's answer is %v", after, seq, denied)
-						}
-					},
-				}.Everywhere(t)
-			})
+	// Only the role gives rights on a PRIVATE item; a PUBLIC one is seen without it.
+	for _, visibility := range []principal.Visibility{principal.Private, principal.Public} {
+		for name, mutate := range mutations {
+			for _, r := range domaintest.Revocations() {
+				t.Run(visibility.String()+"/"+name+"/"+r.Name, func(t *testing.T) {
+					const id = library.ContentID("c:acme:n")
+					var after int64
+					var denied error
+					domaintest.Between{
+						Prepare: func(h *domaintest.Fixture) {
+							h.Enroll()
+							h.Note("n", visibility, r.Member+"=MANAGER")
+						},
+						Act: func(h *domaintest.Fixture) {
+							denied = mutate(h.T.Context(), h, domaintest.Bob(), id)
+						},
+						Meanwhile: func(h *domaintest.Fixture) {
+							r.Revoke(h)
+							if h.Content(id).State == commit.Live {
+								h.Update(id, "by ann", 0)
+							}
+							after = seqOf(h, id)
+						},
+						Check: func(h *domaintest.Fixture) {
+							if seq := seqOf(h, id); seq != after {
+								h.T.Errorf("the item was changed after the revocation: seq %d, then %d; bob's answer is %v", after, seq, denied)
+							}
+						},
+					}.Everywhere(t)
+				})
+			}
 		}
+	}
+}
+
+// A member that moves between the groups of a member, while its groups are read level by level, gets no right
+// that it had at no time.
+func TestGroups_MovingMemberGetsNoRightInBetween(t *testing.T) {
+	const id = library.ContentID("c:acme:n")
+	title := "by bob"
+	acts := map[string]func(h *domaintest.Fixture, v *principal.Viewer) (did bool){
+		"look-up": func(h *domaintest.Fixture, v *principal.Viewer) bool {
+			cs, err := h.Library.Contents(h.T.Context(), v, []library.ContentID{id})
+			return err == nil && cs[0] != nil
+		},
+		"library of the group": func(h *domaintest.Fixture, v *principal.Viewer) bool {
+			c, err := h.Listing.Library(h.T.Context(), v, "g:acme:team", library.LibraryQuery{})
+			return err == nil && len(c.Nodes()) > 0
+		},
+		"what others share": func(h *domaintest.Fixture, v *principal.Viewer) bool {
+			c, err := h.Listing.Library(h.T.Context(), v, "u:acme:ann", library.LibraryQuery{IncludeShared: true})
+			return err == nil && len(c.Nodes()) > 0
+		},
+		"update": func(h *domaintest.Fixture, v *principal.Viewer) bool {
+			_, err := h.Library.UpdateContent(h.T.Context(), v, library.UpdateContent{ID: string(id), Title: input.Some(&title)})
+			return err == nil
+		},
+	}
+	for name, act := range acts {
+		t.Run(name, func(t *testing.T) {
+			did := false
+			domaintest.Between{
+				Prepare: func(h *domaintest.Fixture) {
+					for _, u := range []string{"u:acme:ann", "u:acme:bob"} {
+						h.User(u, principal.Public)
+					}
+					for _, g := range []string{"g:acme:a", "g:acme:b", "g:acme:team"} {
+						h.Group(g, "u:acme:ann", principal.Public)
+					}
+					h.MustSet(domaintest.Ann(), "g:acme:a", "u:acme:bob=MEMBER")
+					h.MustSet(domaintest.Ann(), "g:acme:team", "g:acme:b=MEMBER")
+					h.Note("n", principal.Private, "g:acme:team=EDITOR")
+				},
+				Act: func(h *domaintest.Fixture) { did = act(h, domaintest.Bob()) },
+				Meanwhile: func(h *domaintest.Fixture) {
+					h.MustSet(domaintest.Ann(), "g:acme:a", "u:acme:bob=")
+					h.MustSet(domaintest.Ann(), "g:acme:team", "g:acme:a=MEMBER")
+					h.MustSet(domaintest.Ann(), "g:acme:team", "g:acme:b=")
+					h.MustSet(domaintest.Ann(), "g:acme:b", "u:acme:bob=MEMBER")
+				},
+				Check: func(h *domaintest.Fixture) {
+					if did {
+						h.T.Error("bob, who was at no time in a group of the team, had its rights")
+					}
+				},
+			}.Everywhere(t)
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"carrel/core/fault"
 	"carrel/domain"
 	"carrel/domain/domaintest"
+	"carrel/exchange"
 	"carrel/library"
 	"carrel/note"
 	"carrel/principal"
@@ -134,6 +135,17 @@ func TestPublishDraft_InterruptedRemovalDoesNotPublishAgain(t *testing.T) {
 		"discarded": func(h pagesEnv, id library.ContentID) string {
 			ok, err := h.pages.DiscardDraft(h.T.Context(), domaintest.Ann(), note.DiscardDraft{ContentID: string(id)})
 			return strings.TrimSuffix(fmt.Sprint(ok, err), "false <nil>")
+		},
+		"exported": func(h pagesEnv, id library.ContentID) (lines string) {
+			err := h.pages.Upkeep.ExportDrafts(h.T.Context(), "u:acme:ann", func(l *exchange.Line) error {
+				lines += fmt.Sprintf("%+v", l)
+				return nil
+			})
+			if err != nil {
+				return err.Error()
+			}
+			h.bodies() // removes it, as a listing does
+			return lines
 		},
 		"saved": func(h pagesEnv, id library.ContentID) string {
 			d := h.draft(id, "next")

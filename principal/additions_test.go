@@ -7,6 +7,7 @@ import (
 	"carrel/core/clock"
 	"carrel/core/commit"
 	"carrel/domain/domaintest"
+	"carrel/exchange"
 	"carrel/library"
 	"carrel/principal"
 )
@@ -50,10 +51,11 @@ func TestAdditions_DirectMembershipsAreBounded(t *testing.T) {
 	// Imports are bounded too.
 	both := []principal.GroupMemberChange{domaintest.GroupMemberChange("u:acme:bob=MANAGER"),
 		domaintest.GroupMemberChange("u:acme:ann=MEMBER")}
-	_, err = h.Exchange.ImportGroup(t.Context(),
+	_, err = h.People.Upkeep.ImportGroup(t.Context(),
 		principal.ImportGroup{ID: "g:acme:more", DisplayName: "x", Visibility: principal.Public, Members: both})
 	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
-	_, err = h.Exchange.ImportMembers(t.Context(), library.ImportMembers{ID: "g:acme:bobs", Group: both})
+	_, err = h.Exchange.Import(t.Context(), &exchange.Line{Type: exchange.TypeMembers,
+		Members: &library.ImportMembers{ID: "g:acme:bobs", Group: both}})
 	domaintest.WantFaults(t, err, "TOO_MANY members.1.principalId")
 	// A present member may get another role.
 	h.MustSet(domaintest.As("u:acme:ann"), "g:acme:last", "u:acme:bob=MANAGER")

@@ -232,7 +232,7 @@ func TestScrub_ReadsTheListsInEachStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := commit.InFlightList{ID: "other", Stamp: 1,
-		Block: storetest.Block(library.InFlight{Content: rows.Header.ID, Scope: commit.ScopeAll})}
+		Block: storetest.Block(commit.Entry{Kind: commit.Content, Key: string(rows.Header.ID), Reach: commit.Reach{Scope: commit.ScopeAll}})}
 	if err := h.Store.Journal.PutInFlightList(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
