@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -8,17 +9,20 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"carrel/answer"
+	"carrel/library"
 	"carrel/principal"
 )
 
 // OperationPlan is a query that is compiled as a whole, so that it is executed without the generated
-// code. It has one field that reads a user or a group, and below it only fields that need no
-// further read, except one page of a library. ADR 36 says why. It is immutable and may be shared by
-// operations.
+// code. It has one field that reads a user, a group or an item, and below it only fields that
+// need no further read, except one page of a library. ADR 36 says why. It is immutable and may be
+// shared by operations.
 type OperationPlan struct {
 	// Field is the field of Query that reads the object.
-	Field       graphql.CollectedField
-	id          argument // of the object
+	Field graphql.CollectedField
+	// id is the argument that identifies the object, and tenant the tenant in which a URL is looked
+	// up.
+	id, tenant  argument
 	query       plan[*Object]
 	user, group principalPlan
 	steps       int
@@ -30,18 +34,25 @@ type principalPlan struct {
 	page  *PageField // of its library, or nil if none is selected
 }
 
-// Object is the input of an OperationPlan: a user or group, or nothing.
+// Object is the input of an OperationPlan: a user or group, an item, or nothing.
 type Object struct {
 	Principal *principal.Header
 	Page      *Page             // of its library, if the plan needs it
 	Resolved  graphql.Marshaler // the page, if the generated code has resolved it
-	part      *answer.Part      // to which the object is written
+	Item      *Row
+	part      *answer.Part // to which the object is written
 }
 
 // readsOf maps the fields of Query that a plan can start with to the types that they return.
 var readsOf = map[string][]string{
 	"viewer": {"User"}, "user": {"User"}, "group": {"Group"}, "principal": {"User", "Group"},
+	"content": {"Content"}, "node": {"User", "Group", "Content"}, "contentByUrl": {"Content"},
+	// byKey may return other types too, for which the plan is not used.
+	"byKey": {"Content"},
 }
+
+// idsOf names the argument that identifies the object, for the fields of Query where it is not id.
+var idsOf = map[string]string{"contentByUrl": "url", "byKey": "key"}
 
 // IsPlanned reports whether a plan can start with a field of Query.
 func IsPlanned(field string) bool { return readsOf[field] != nil }
@@ -52,6 +63,17 @@ func (p *OperationPlan) ID(variables map[string]any) (id string, ok bool) {
 	value, _, err := p.id.of(variables)
 	id, ok = value.(string)
 	return id, ok && err == nil
+}
+
+// Tenant returns the argument tenant of the field that reads, or nil if it is null or missing. ok is
+// false if only the generated code can evaluate it.
+func (p *OperationPlan) Tenant(variables map[string]any) (tenant *string, ok bool) {
+	value, _, err := p.tenant.of(variables)
+	if value == nil || err != nil {
+		return nil, err == nil
+	}
+	name, ok := value.(string)
+	return &name, ok
 }
 
 // PageOf returns the selected page of a user's or group's library, or nil.
@@ -97,7 +119,8 @@ func (w *partWriter) Write(b []byte) (int, error) {
 
 // known reports whether each non-null enum value has a name in the schema.
 func (o *Object) known() bool {
-	return (o.Principal == nil || o.Principal.Visibility.Valid()) && (o.Page == nil || o.Page.known())
+	return (o.Principal == nil || o.Principal.Visibility.Valid()) && (o.Page == nil || o.Page.known()) &&
+		(o.Item == nil || o.Item.knownItem())
 }
 
 // planOperation compiles an operation. It returns nil if the generated code must execute it.
@@ -109,7 +132,7 @@ func planOperation(ctx context.Context, op *graphql.OperationContext, pages *Pla
 	p := c.plan
 	p.query = compile(&c.compiler, op.Operation.SelectionSet, c.field, queryImplementors)
 	p.steps = c.want.steps
-	if c.want.Unplanned || p.Field.Field == nil {
+	if w := &c.want; w.Unplanned || p.Field.Field == nil || w.Creators || w.Permissions || len(w.Texts) > 0 {
 		return nil
 	}
 	return p
@@ -130,16 +153,23 @@ func (c *operationCompiler) field(f graphql.CollectedField) writer[*Object] {
 		return nil
 	}
 	c.plan.Field = f
-	c.plan.id = argumentOf(f, "id")
+	c.plan.id = argumentOf(f, cmp.Or(idsOf[f.Name], "id"))
+	c.plan.tenant = argumentOf(f, "tenant")
 	if slices.Contains(types, "User") {
 		c.principal(&c.plan.user, f.Selections, userImplementors)
 	}
 	if slices.Contains(types, "Group") {
 		c.principal(&c.plan.group, f.Selections, groupImplementors)
 	}
+	var item plan[*Row]
+	if slices.Contains(types, "Content") {
+		item = c.content(f.Selections)
+	}
 	user, group := c.plan.user.below, c.plan.group.below
 	return func(b []byte, o *Object) []byte {
 		switch {
+		case o.Item != nil:
+			return item.append(b, o.Item)
 		case o.Principal == nil:
 			return appendNull(b)
 		case o.Principal.ID.IsGroup():
@@ -182,3 +212,6 @@ func (c *operationCompiler) page(f graphql.CollectedField) *PageField {
 	c.want.steps += p.plan.steps
 	return p
 }
+
+// RowOf returns an item in the form that plans write.
+func RowOf(item *library.Content) *Row { return &Row{LibraryEdge: &library.LibraryEdge{Node: item}} }

@@ -37,21 +37,26 @@ func TestOperation_IsPlannedWhereNothingElseIsRead(t *testing.T) {
 		`query($f: LibraryFilter) { viewer { library(filter: $f) { nodes { id } } } }`:                                          true,
 		`{ viewer { library(filter: {text: "a", kinds: [NOTE]}) { nodes { id } } } }`:                                           true,
 		`{ r: principal(id: "x") { ... on Group { tenant library { bucket } } } __typename }`:                                   true,
-		`{ node(id: "x") { id ... on User { visibility } ... on Content { title link } ... on Group { library { bucket } } } }`: false,
+		`{ node(id: "x") { id ... on User { visibility } ... on Content { title link } ... on Group { library { bucket } } } }`: true,
 		`{ group(id: "x") { library { nodes { revision { title } } } } }`:                                                       true,
-		`{ content(id: "x") { id title } }`:                                                                false,
-		`{ contentByUrl(url: "x", tenant: "y") { id title } }`:                                             false,
-		`query($k: String!) { byKey(key: $k) { __typename ... on Content { id } ... on Branch { key } } }`: false,
-		`{ viewer { email } }`:                                                    false,
-		`{ viewer { groups { nodes { id } } } }`:                                  false,
-		`{ viewer { id } user(id: "x") { id } }`:                                  false,
-		`{ viewer { a: library { bucket } b: library { bucket } } }`:              false,
-		`{ viewer { library { nodes { createdBy { email } } } } }`:                false,
-		`{ limits { maxDepth } }`:                                                 false,
-		`{ __typename }`:                                                          false,
-		`{ nodes(ids: ["x"]) { id } }`:                                            false,
-		`mutation { deleteContent(input: {id: "x"}) { userErrors { message } } }`: false,
-		`subscription { libraryChanged(principalId: "x") { __typename } }`:        false,
+		`{ content(id: "x") { id title } }`:                                                                true,
+		`{ contentByUrl(url: "x", tenant: "y") { id title } }`:                                             true,
+		`query($k: String!) { byKey(key: $k) { __typename ... on Content { id } ... on Branch { key } } }`: true,
+		`{ byKey(key: "x") { ... on Content { revision { title } } } }`:                                    false,
+		`{ contentByUrl(url: "x") { viewerRole } }`:                                                        false,
+		`{ content(id: "x") { createdBy { id } } }`:                                                        false,
+		`{ content(id: "x") { viewerRole } }`:                                                              false,
+		`{ content(id: "x") { revision { title } } }`:                                                      false,
+		`{ viewer { email } }`:                                                                             false,
+		`{ viewer { groups { nodes { id } } } }`:                                                           false,
+		`{ viewer { id } user(id: "x") { id } }`:                                                           false,
+		`{ viewer { a: library { bucket } b: library { bucket } } }`:                                       false,
+		`{ viewer { library { nodes { createdBy { email } } } } }`:                                         false,
+		`{ limits { maxDepth } }`:                                                                          false,
+		`{ __typename }`:                                                                                   false,
+		`{ nodes(ids: ["x"]) { id } }`:                                                                     false,
+		`mutation { deleteContent(input: {id: "x"}) { userErrors { message } } }`:                          false,
+		`subscription { libraryChanged(principalId: "x") { __typename } }`:                                 false,
 	} {
 		op := operationOf(t, query)
 		pages := NewPlanCache(query)
@@ -128,7 +133,7 @@ func TestOperations_ShareTheCapacityOfTheirDocument(t *testing.T) {
 // TestOperation_UnknownEnumValuesAreNotWritten: if an enum value is not in the schema, a plan
 // writes nothing, so that the generated code reports the value.
 func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
-	const query = `{ user(id: "x") { id visibility library { bucket } } }`
+	const query = `{ node(id: "x") { id ... on User { visibility library { bucket } } ... on Content { kind visibility } } }`
 	op := operationOf(t, query)
 	p := NewPlanCache(query+strings.Repeat(" ", 100)).Operation(t.Context(), op)
 	if p == nil {
@@ -138,15 +143,21 @@ func TestOperation_UnknownEnumValuesAreNotWritten(t *testing.T) {
 		return &Object{Principal: &principal.Header{ID: "u:a:b", Visibility: v},
 			Page: &Page{LibraryConnection: &library.LibraryConnection{Bucket: bucket}}}
 	}
+	item := func(k library.ContentKind, v principal.Visibility) *Object {
+		return &Object{Item: RowOf(&library.Content{ID: "c:a:b", Kind: k, Visibility: v})}
+	}
 	for name, c := range map[string]struct {
 		object *Object
 		want   string // empty: not written
 	}{
 		"a user": {user(principal.Public, principal.Private),
-			`{"user":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
+			`{"node":{"id":"u:a:b","visibility":"PUBLIC","library":{"bucket":"PRIVATE"}}}`},
 		"a user's visibility":         {user(99, principal.Private), ""},
 		"a bucket":                    {user(principal.Public, 99), ""},
-		"nothing that is to be shown": {&Object{}, `{"user":null}`},
+		"an item":                     {item(library.Link, principal.Public), `{"node":{"id":"c:a:b","kind":"LINK","visibility":"PUBLIC"}}`},
+		"an item's kind":              {item(99, principal.Public), ""},
+		"an item's visibility":        {item(library.Link, 99), ""},
+		"nothing that is to be shown": {&Object{}, `{"node":null}`},
 	} {
 		body := answer.New(1<<20, answer.NewMemory(1<<20, 1<<20), "", nil)
 		ok := p.Write(c.object, body)

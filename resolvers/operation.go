@@ -8,6 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"carrel/core/id"
+	"carrel/core/urlname"
 	"carrel/graph"
 	"carrel/library"
 	"carrel/principal"
@@ -34,6 +35,7 @@ type reading struct {
 	plan *graph.OperationPlan
 	// What is read: the object with an id, and a page of its library.
 	id      string
+	tenant  *string          // in which a URL is looked up, or nil
 	page    *graph.PageField // or nil
 	request graph.PageRequest
 	owner   principal.ID                                              // of the page
@@ -52,13 +54,26 @@ func (r *reading) begin(ctx context.Context) bool {
 	if r.id, ok = r.plan.ID(r.Variables); !ok {
 		return false
 	}
-	switch id.KindOf(r.id) {
-	case id.Malformed:
+	if key := r.plan.Field.Name == "byKey"; key || r.plan.Field.Name == "contentByUrl" {
+		r.tenant, ok = r.plan.Tenant(r.Variables)
+		return ok && (!key || isItemKey(r.id))
+	}
+	switch kind := id.KindOf(r.id); {
+	case kind == id.Malformed:
 		return false
-	case id.User, id.Group:
+	case kind == id.User || kind == id.Group:
 		return r.preparePage(ctx)
 	}
-	return true // the id of another kind: the object is null
+	// The id is that of an item, a lease, a paste or a suggestion. Of these, the plan of the field
+	// node can write only items. The fields user, group and principal are null for all of them, and
+	// content for all but items.
+	return r.plan.Field.Name != "node" || id.KindOf(r.id) == id.Content
+}
+
+// isItemKey reports whether a key is that of an item. No plan can write what others name.
+func isItemKey(text string) bool {
+	key, err := parseKey(text)
+	return err == nil && key.Kind == urlname.Content
 }
 
 // preparePage determines which page to read of the library of the user or group with the id.
@@ -140,6 +155,10 @@ func (r *reading) object(ctx context.Context) error {
 		}
 	case *principal.Group:
 		r.found.Principal = &o.Header
+	case *library.Content:
+		if o != nil {
+			r.found.Item = graph.RowOf(o)
+		}
 	}
 	return err
 }
@@ -150,6 +169,18 @@ func (r *reading) lookUp(ctx context.Context) (any, error) {
 	switch field := r.plan.Field.Name; field {
 	case "viewer":
 		return q.Viewer(ctx)
+	case "content":
+		return q.Content(ctx, r.id)
+	case "contentByUrl":
+		return q.ContentByURL(ctx, r.id, r.tenant)
+	case "byKey":
+		return q.ByKey(ctx, r.id, r.tenant)
+	case "node":
+		nodes, err := q.nodes(ctx, []string{r.id})
+		if err != nil {
+			return nil, err
+		}
+		return nodes[0], nil
 	case "user":
 		return q.principal(ctx, field, r.id, id.User)
 	case "group":

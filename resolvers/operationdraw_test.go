@@ -68,13 +68,22 @@ func (d *drawer) variable(name, typ string) string {
 // id draws an id, mostly of an object that a field of Query returns.
 func (d *drawer) id(field string) string {
 	if !d.oneIn(5) {
+		item := "c:acme:item00" + strconv.Itoa(d.IntN(10))
 		switch field {
 		case "user":
 			return "u:acme:eve"
 		case "group":
 			return "g:acme:crew"
+		case "content":
+			return item
+		case "contentByUrl":
+			return pick(d, "https://acme.example/eins", "HTTPS://acme.example:443/a/../eins?lang=de", "https://acme.example/zwei",
+				"https://acme.example/drei")
+		case "byKey":
+			return pick(d, item, "https://acme.example/eins", "https://acme.example/zwei", "c:acme:note0", "c:acme:note0#1",
+				"c:acme:note1#1.1", "c:acme:note1#user/u:acme:eve/1")
 		}
-		return pick(d, "u:acme:eve", "g:acme:crew", "c:acme:item00"+strconv.Itoa(d.IntN(10)))
+		return pick(d, "u:acme:eve", "g:acme:crew", item)
 	}
 	return pick(d, "u:acme:bob", "u:acme:ghost", "u:acme:nobody", "g:acme:none", "c:acme:none", "u:other:eve", "u:acme",
 		"", "e:acme:x", "U:ACME:EVE", "u:acme:e ve", "l:0", "p:1", "s:acme:1")
@@ -108,21 +117,37 @@ func (d *drawer) document() string {
 
 // root draws a field of Query.
 func (d *drawer) root(alias string) string {
-	field := pick(d, "viewer", "user", "user", "user", "group", "group", "principal", "principal", "node")
+	field := pick(d, "viewer", "user", "user", "user", "group", "principal", "node", "node", "content", "contentByUrl", "byKey")
 	text := alias + ": " + field
+	name, typ, tenant := "id", "ID!", ""
+	switch field {
+	case "contentByUrl":
+		name, typ = "url", "String!"
+	case "byKey":
+		name, typ = "key", "String!"
+	}
+	if typ == "String!" {
+		if tenant = pick(d, "", `, tenant: "acme"`, ", tenant: null", ", tenant: $tenant", `, tenant: "other"`); strings.Contains(tenant, "$") {
+			d.variable("tenant", "String")
+		}
+	}
 	if field != "viewer" {
 		switch {
 		case d.oneIn(3):
-			text += "(id: " + strconv.Quote(d.id(field)) + ")"
+			text += "(" + name + ": " + strconv.Quote(d.id(field)) + tenant + ")"
 		case d.oneIn(30):
-			text += "(id: 17)"
+			text += "(" + name + ": 17" + tenant + ")"
 		default:
-			text += "(id: " + d.variable(field, "ID!") + ")"
+			text += "(" + name + ": " + d.variable(field, typ) + tenant + ")"
 		}
 	}
 	switch field {
 	case "group":
 		return text + " { " + d.principal("Group") + "}"
+	case "content", "contentByUrl":
+		return text + " { " + d.item() + "}"
+	case "byKey":
+		return text + " { __typename ... on Content { " + d.item() + "} ... on Branch { key } ... on Revision { title } }"
 	case "principal":
 		if d.oneIn(3) {
 			return text + " { " + d.library("") + "displayName }"
@@ -130,7 +155,7 @@ func (d *drawer) root(alias string) string {
 		return text + " { id __typename ... on User { " + d.principal("User") + "} ... on Group { " + d.principal("Group") + "} }"
 	case "node":
 		return text + " { id __typename ... on User { " + d.principal("User") + "} ... on Group { " + d.principal("Group") +
-			"} ... on Content { title } }"
+			"} ... on Content { " + d.item() + "} }"
 	}
 	return text + " { " + d.principal("User") + "}"
 }
@@ -178,6 +203,20 @@ func (d *drawer) principal(typ string) string {
 		return page + b
 	}
 	return b + page + d.fields("id displayName")
+}
+
+// item draws a selection of an item.
+func (d *drawer) item() string {
+	b := "id " + d.fields("__typename id tenant kind title description link url visibility createdAt lastModified version expiresAt")
+	switch d.IntN(6) {
+	case 0, 1:
+		b += "createdBy { id " + d.fields("__typename tenant displayName visibility createdAt") + "} "
+	case 2:
+		b += d.fields("viewerRole viewerCanShare viewerCanEdit viewerCanManage viewerCanDelete") + "viewerRole "
+	case 3:
+		b += "... on KeyedObject { __typename } createdBy { displayName } viewerCanEdit "
+	}
+	return b
 }
 
 // library draws a page of a library.
@@ -279,13 +318,15 @@ func (d *drawer) request(query string) *request {
 	}
 	for name, typ := range d.declared {
 		switch {
-		case typ == "ID!" && !d.oneIn(40):
+		case (typ == "ID!" || typ == "String!") && !d.oneIn(40):
 			r.variables[name] = d.id(name)
 		case d.oneIn(8):
 		case d.oneIn(10):
 			r.variables[name] = nil
 		case d.oneIn(60):
 			r.variables[name] = pick[any](d, 17, "17", true, []any{1}, map[string]any{"field": 1})
+		case name == "tenant":
+			r.variables[name] = pick(d, "acme", "acme", "other", "")
 		default:
 			r.variables[name] = d.value(typ)
 		}
@@ -299,7 +340,7 @@ func (d *drawer) request(query string) *request {
 // value draws a valid value of a type.
 func (d *drawer) value(typ string) any {
 	switch name, _, _ := strings.Cut(typ, " "); name {
-	case "ID!":
+	case "ID!", "String!":
 		return 17
 	case "Int":
 		return d.IntN(7)
