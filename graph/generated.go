@@ -27728,15 +27728,15 @@ func (ec *executionContext) marshalNContentKind2carrelᚋlibraryᚐContentKind(c
 	return res
 }
 
-func (ec *executionContext) unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (principal.RoleChange[library.ContentRole], error) {
 	res, err := ec.unmarshalInputContentMemberChange(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalNContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]principal.RoleChange[library.ContentRole], error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]library.ContentMemberChange, len(vSlice))
+	res := make([]principal.RoleChange[library.ContentRole], len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
 		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])
@@ -28073,15 +28073,15 @@ func (ec *executionContext) marshalNGroupEdge2ᚖcarrelᚋprincipalᚐRoleEdge(c
 	return ec._GroupEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (principal.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2carrelᚋprincipalᚐRoleChange(ctx context.Context, v any) (principal.RoleChange[principal.GroupRole], error) {
 	res, err := ec.unmarshalInputGroupMemberChange(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]principal.GroupMemberChange, error) {
+func (ec *executionContext) unmarshalNGroupMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]principal.RoleChange[principal.GroupRole], error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]principal.GroupMemberChange, len(vSlice))
+	res := make([]principal.RoleChange[principal.GroupRole], len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
 		res[i], err = ec.unmarshalNGroupMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])
@@ -29314,13 +29314,13 @@ func (ec *executionContext) marshalOContentKind2ᚕcarrelᚋlibraryᚐContentKin
 	return ret
 }
 
-func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]library.ContentMemberChange, error) {
+func (ec *executionContext) unmarshalOContentMemberChange2ᚕcarrelᚋprincipalᚐRoleChangeᚄ(ctx context.Context, v any) ([]principal.RoleChange[library.ContentRole], error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]library.ContentMemberChange, len(vSlice))
+	res := make([]principal.RoleChange[library.ContentRole], len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
 		res[i], err = ec.unmarshalNContentMemberChange2carrelᚋprincipalᚐRoleChange(ctx, vSlice[i])

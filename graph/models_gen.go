@@ -128,7 +128,7 @@ type CreateContentInput struct {
 	// The locale of body, as language or language_COUNTRY. If omitted, the text is not translatable.
 	Locale *string `json:"locale,omitempty"`
 	// The first members, besides the creator, who is always MANAGER.
-	Members []library.ContentMemberChange `json:"members,omitempty"`
+	Members []principal.RoleChange[library.ContentRole] `json:"members,omitempty"`
 	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
@@ -650,7 +650,7 @@ type SetContentMembersInput struct {
 	// The id of the item.
 	ContentID string `json:"contentId"`
 	// The changes, 1 to 100, each of a different principal.
-	Members []library.ContentMemberChange `json:"members"`
+	Members []principal.RoleChange[library.ContentRole] `json:"members"`
 	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
@@ -698,7 +698,7 @@ type SetGroupMembersInput struct {
 	// The id of the group.
 	GroupID string `json:"groupId"`
 	// The changes, 1 to 100, each of a different principal.
-	Members []principal.GroupMemberChange `json:"members"`
+	Members []principal.RoleChange[principal.GroupRole] `json:"members"`
 	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
