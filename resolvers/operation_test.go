@@ -30,7 +30,7 @@ import (
 	"carrel/principal"
 )
 
-var operations = flag.Int("operations", 100_000, "how many operations are compared with those of the executor")
+var operations = flag.Int("operations", 25_000, "how many operations are compared with those of the executor")
 
 // faulty is a store whose reads can be made to fail.
 type faulty struct {
