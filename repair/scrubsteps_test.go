@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,12 +23,13 @@ import (
 
 // stumbles fails every ninth call of those that the scrubber makes most often, while it is armed.
 type stumbles struct {
-	armed         bool
-	calls, begins int // begins counts walks over the items
+	armed  bool
+	calls  atomic.Int64 // the audit reads several items at once
+	begins int          // walks over the items
 }
 
 func (s *stumbles) err() error {
-	if s.calls++; s.armed && s.calls%9 == 0 {
+	if n := s.calls.Add(1); s.armed && n%9 == 0 {
 		return domaintest.ErrDown
 	}
 	return nil
