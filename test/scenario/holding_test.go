@@ -246,14 +246,20 @@ func TestHolding_WaitingBodiesStopNobody(t *testing.T) {
 	}
 }
 
-// TestHolding_ConnectionsLeaveFilesToTheStore: 1,064 connections to a gateway that may open 1,024
-// files. Viewers store items meanwhile, four of them from the address that holds the connections.
-func TestHolding_ConnectionsLeaveFilesToTheStore(t *testing.T) {
+// limitedTo1024Files returns the path of a program that starts the gateway with that limit.
+func limitedTo1024Files(t *testing.T) string {
+	t.Helper()
 	limited := filepath.Join(t.TempDir(), "limited")
 	if err := os.WriteFile(limited, []byte("#!/bin/sh\nulimit -n 1024 && exec '"+product.path+"' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	g := serveBinary(t, limited, "--rate-limit", "0", "--limit", heldReads, "--limit", "read-header-time=1h", "--limit", "idle-time=1h")
+	return limited
+}
+
+// TestHolding_ConnectionsLeaveFilesToTheStore: 1,064 connections to a gateway that may open 1,024
+// files. Viewers store items meanwhile, four of them from the address that holds the connections.
+func TestHolding_ConnectionsLeaveFilesToTheStore(t *testing.T) {
+	g := serveBinary(t, limitedTo1024Files(t), "--rate-limit", "0", "--limit", heldReads, "--limit", "read-header-time=1h", "--limit", "idle-time=1h")
 	g.createWitnesses()
 	for n := range 1064 {
 		g.hold([]string{"", "POST /graphql HTTP/1.1\r\n"}[n%2])
@@ -267,6 +273,91 @@ func TestHolding_ConnectionsLeaveFilesToTheStore(t *testing.T) {
 	beside.client = g.from("127.0.0.1")
 	for n := range 10 {
 		beside.must(g.token("u:acme:witness0"), createItem, create(witnesses, n))
+	}
+	if log := len(g.log.String()); log > 100_000 {
+		t.Errorf("%d bytes were logged", log)
+	}
+	g.audit()
+}
+
+// TestBusy_OneAddressStopsNobody: one address sends, over eight connections, what costs the most work, bytes of
+// the log or bytes of the disk for a request, with the rates of the default settings.
+func TestBusy_OneAddressStopsNobody(t *testing.T) {
+	const most = 600 << 10 // KiB of resident memory
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	g := serveBinary(t, limitedTo1024Files(t))
+	g.createWitnesses()
+	made := g.paste("", "busy", "body", "x")
+	for name, attack := range map[string]func(n int) (query string, variables vars){
+		"a URL of a megabyte": func(int) (string, vars) {
+			return `query($u: String!) { canonicalUrl(url: $u) }`, vars{"u": "https://x.example/?" + strings.Repeat("a=&", 333_333)}
+		},
+		"null in a directive": func(int) (string, vars) {
+			return `query($s: Boolean = true) { limits @include(if: $s) { maxDepth } }`, vars{"s": nil}
+		},
+		"updates of a long paste": func(n int) (string, vars) {
+			return `mutation($in: UpdatePasteInput!) { updatePaste(input: $in) { userErrors { code } } }`,
+				vars{"in": vars{"id": made.id, "secret": made.secret, "body": fmt.Sprint(n, strings.Repeat("y", 500_000))}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := g.in(t)
+			var attackers sync.WaitGroup
+			var sent atomic.Int64
+			ended := make(chan struct{})
+			for range 8 {
+				one := g.in(t)
+				one.client = g.from("127.0.0.1")
+				attackers.Go(func() {
+					for {
+						select {
+						case <-ended:
+							return
+						default:
+							query, variables := attack(int(sent.Add(1)))
+							_, _ = one.post("", query, variables)
+						}
+					}
+				})
+			}
+			w.keepTheirAnswers(100, `{viewer{id library{nodes{id}}}}`, itself)
+			close(ended)
+			attackers.Wait()
+			if sent.Load() < 8 {
+				t.Errorf("%d requests were sent meanwhile", sent.Load())
+			}
+		})
+	}
+	const events = `subscription { libraryChanged(principalId: "u:acme:witness0") { ... on LibraryEntryPlaced { edge { node {
+		createdBy { library(first: 100) { nodes { title createdBy { library(first: 20) { nodes { title } } } } } } } } } } }`
+	t.Run("events with long answers", func(t *testing.T) {
+		w := g.in(t)
+		owner := g.token("u:acme:witness0")
+		create := func(n int) vars {
+			return vars{"in": vars{"name": fmt.Sprint("event", n), "kind": "NOTE", "title": "x", "visibility": "PUBLIC"}}
+		}
+		for n := range 10 {
+			w.must(owner, createItem, create(n))
+		}
+		body := question(events)
+		for range 50 {
+			w.hold(fmt.Sprintf("POST /graphql HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", len(body), body))
+		}
+		running := 0 // the account can pay the start of a few only
+		for until := time.Now().Add(answerWithin); running < 1 && time.Now().Before(until); {
+			_, _ = fmt.Sscan(g.figure("carrel_followers"), &running)
+		}
+		if running < 1 {
+			t.Error("no subscription runs")
+		}
+		for n := range 5 {
+			w.must(owner, createItem, create(10+n))
+			w.keepTheirAnswers(20, `{viewer{id library{nodes{id}}}}`, itself)
+		}
+	})
+	if resident := g.mostResident(); resident > most {
+		t.Errorf("%d KiB were resident", resident)
 	}
 	if log := len(g.log.String()); log > 100_000 {
 		t.Errorf("%d bytes were logged", log)
