@@ -80,12 +80,15 @@ func (g *game) readAgain() {
 	g.readLibrary(v, owner, q, g.rarely(2), 20)
 }
 
-// outliveChanges moves the clock until no change of a user or a group lingers. Only then are their
-// headers served from copies.
+// outliveChanges moves the clock until no change of a user or a group lingers, and reads. Only then are their
+// headers served from copies, and in each game some of items.
 func (g *game) outliveChanges() {
 	if g.served != nil {
 		g.tick(g.served.lingers + time.Millisecond)
 		g.beat()
+	}
+	for range 10 {
+		g.readAgain()
 	}
 }
 

@@ -212,9 +212,6 @@ func (g *game) play(seeds []uint64) {
 	g.doDeferred()
 	g.compareFollowers()
 	g.outliveChanges()
-	for range 10 { // with no change in flight, so that copies are served in each game
-		g.readAgain()
-	}
 	g.readEverything()
 	g.readAllPastes()
 	g.beat()

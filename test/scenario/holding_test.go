@@ -259,7 +259,8 @@ func limitedTo1024Files(t *testing.T) string {
 // TestHolding_ConnectionsLeaveFilesToTheStore: 1,064 connections to a gateway that may open 1,024
 // files. Viewers store items meanwhile, four of them from the address that holds the connections.
 func TestHolding_ConnectionsLeaveFilesToTheStore(t *testing.T) {
-	g := serveBinary(t, limitedTo1024Files(t), "--rate-limit", "0", "--limit", heldReads, "--limit", "read-header-time=1h", "--limit", "idle-time=1h")
+	g := serveBinary(t, limitedTo1024Files(t), "--rate-limit", "0", "--limit", heldReads, "--limit", "read-header-time=1h",
+		"--limit", "idle-time=1h")
 	g.createWitnesses()
 	for n := range 1064 {
 		g.hold([]string{"", "POST /graphql HTTP/1.1\r\n"}[n%2])
@@ -307,7 +308,7 @@ func TestBusy_OneAddressStopsNobody(t *testing.T) {
 			ended := make(chan struct{})
 			for range 8 {
 				one := g.in(t)
-				one.client = g.from("127.0.0.1")
+				one.client = g.from("127.0.0.2")
 				attackers.Go(func() {
 					for {
 						select {
