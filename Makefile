@@ -161,10 +161,12 @@ generated: ## check that the generated code and clients/schema.graphql match the
 	$(GO_TEST) $(TESTFLAGS) ./graph/internal/generate
 
 # Results are not cached (-count 1): some tests start the built binary or read the tree,
-# which the cache does not know. Some packages wait for time to pass, so three run at once.
+# which the cache does not know. Many packages wait for time to pass, so four run at once, and those
+# that wait longest begin first.
 .PHONY: unit
 unit: ## run the tests of all packages without a target of their own
-	GOGC=400 $(GO_TEST) -count 1 -p 3 -timeout 25m $(TESTFLAGS) $$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
+	GOGC=400 $(GO_TEST) -count 1 -p 4 -timeout 25m $(TESTFLAGS) ./test/scenario ./edge \
+		$$(go list ./... | grep -vE '/(simulator|cassandra|nemesis)(/|$$)')
 
 # Most of these tests wait for a node or for time to pass, so more of them run at once than there
 # are cores.
