@@ -98,6 +98,7 @@ func TestConnections_WithoutARequestAreClosedFirst(t *testing.T) {
 	if answered(idle) != 200 { // and is kept alive
 		t.Error("it is not answered")
 	}
+	eventually(t, func() bool { return p.idle.Load() == 1 }) // a moment after its client has the answer
 	for n, c := range []net.Conn{asking, more} {
 		_, _ = io.WriteString(c, askSlow)
 		eventually(t, func() bool { return e.calls.Load() == int64(n+1) })

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ type pipes struct {
 	conns chan net.Conn
 	ended chan struct{}
 	once  sync.Once
+	idle  atomic.Int64 // how often a connection has become idle
 }
 
 // from is a connection from an address.
@@ -63,6 +65,13 @@ func servePipes(t *testing.T, e *edgeUnderTest, h http.Handler) *pipes {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), ended: make(chan struct{})}
 	server := Server(e.handler.Requests(h), e.handler.limits, slog.New(slog.DiscardHandler))
+	changed := server.ConnState
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		changed(c, state)
+		if state == http.StateIdle {
+			p.idle.Add(1)
+		}
+	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(e.handler.Listener(p)) }()
 	t.Cleanup(func() {
