@@ -182,9 +182,9 @@ func (r *Reading) Holds(rows *ContentRows) bool {
 	return h.State == commit.Live && rows.Members[0].Active() && InBucket(r.Source, h.Visibility, h.ID, r.Owner)
 }
 
-// accessTo decides whether the viewer sees an item in this library. rows were read with
+// access decides whether the viewer sees an item in this library. rows were read with
 // r.Members.
-func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Access {
+func (r *Reading) access(rows *ContentRows, now clock.Instant) principal.Access {
 	h := &rows.Header
 	if !h.Exists(now) || !r.Holds(rows) {
 		return principal.Denied
@@ -200,7 +200,7 @@ func (r *Reading) accessTo(rows *ContentRows, now clock.Instant) principal.Acces
 // Sees reports whether the viewer sees an item in this library now. rows were read with
 // r.Members.
 func (r *Reading) Sees(ctx context.Context, rows *ContentRows) (bool, error) {
-	return r.s.granted(ctx, r.v, stateOf(rows.Header.ID, &rows.Header), r.accessTo(rows, r.s.engine.Now()))
+	return r.s.granted(ctx, r.v, stateOf(rows.Header.ID, &rows.Header), r.access(rows, r.s.engine.Now()))
 }
 
 // SeesEach is Sees for several items.
@@ -208,7 +208,7 @@ func (r *Reading) SeesEach(ctx context.Context, rows []*ContentRows) ([]bool, er
 	now := r.s.engine.Now()
 	decisions := make([]principal.Access, len(rows))
 	for i := range rows {
-		decisions[i] = r.accessTo(rows[i], now)
+		decisions[i] = r.access(rows[i], now)
 	}
 	return r.s.seen(ctx, r.v, decisions, func(i int) state { return stateOf(rows[i].Header.ID, &rows[i].Header) })
 }

@@ -84,7 +84,8 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	case visible:
 		libraries = s.planMoving(h, &after, &e.Entry, c)
 	case expiry:
-		libraries = planInPlace(h, &e.Entry)
+		// The entries keep their places, and are written again with the timestamp of the new state.
+		e.Scope, libraries = commit.ScopeAll, h.Members
 	}
 	c.Header, c.Request = after, r.Row(now, keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())
 	a := s.contentAttempt(e, c)

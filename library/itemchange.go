@@ -161,14 +161,6 @@ func planTitle(h, after *Header, e *commit.Entry, c *ContentCommit) {
 	}
 }
 
-// planInPlace completes the plan of a change that pages show and that does not move the item:
-// the entries of all members are written again at the same position, with the timestamp of the
-// new state. It returns the number of libraries that the change concerns.
-func planInPlace(h *Header, e *commit.Entry) int {
-	e.Scope = commit.ScopeAll
-	return h.Members
-}
-
 // readItem reads an item with the further rows that c names for its header, all of one state.
 // It reads twice if the guess for an empty header was wrong.
 func (s *Service) readItem(ctx context.Context, c *contentChange) (*ContentRows, error) {

@@ -89,7 +89,7 @@ func (s *Service) planMove(ctx context.Context, h *Header, url string, r *commit
 	after.Seq, after.MTS, after.CanonicalURL = h.Seq+1, s.engine.MTS(h.MTS), url
 	e, libraries := inFlight{Causes: reasonForAll(ReasonUpdated)}, 0
 	if url != h.CanonicalURL {
-		libraries = planInPlace(h, &e.Entry)
+		e.Scope, libraries = commit.ScopeAll, h.Members
 	}
 	a := s.contentAttempt(e, &ContentCommit{ID: h.ID, Base: h.Seq, Header: after,
 		Request: r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq}.encode())})

@@ -124,7 +124,7 @@ func (p *page) readOnce(ctx context.Context) (*library.LibraryConnection, error)
 // whether the library is complete and, for a walk towards newer entries, the newest position of the
 // bucket (see boundWalk).
 func (p *page) openScan(ctx context.Context) (err error) {
-	w := p.walk()
+	w := p.newScan()
 	p.w, p.inFlight = w, nil
 	q, any := p.nextSlice(w)
 	p.unbuilt = []principal.ID{p.owner}
@@ -179,8 +179,8 @@ func (p *page) scan(ctx context.Context) error {
 	return nil
 }
 
-// walk returns the scan that fills the page.
-func (p *page) walk() *scan {
+// newScan returns the scan that fills the page.
+func (p *page) newScan() *scan {
 	w := &scan{
 		ascending: p.args.Backward == p.q.Descending,
 		from:      p.from,
