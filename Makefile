@@ -80,9 +80,14 @@ $(DATA)/secret:
 	@mkdir -p $(DATA)
 	@(umask 077; head -c 32 /dev/urandom | od -An -v -tx1 | tr -d " \n" > $@)
 
-.PHONY: build
-build: web ## build bin/carrel, web pages included
+.PHONY: build packages
+build: ## build bin/carrel, web pages included
+	@$(MAKE) --no-print-directory -j2 web packages
 	$(RARE_GC) VERSION='$(VERSION)' REVISION="$$(git rev-parse HEAD 2> /dev/null || true)" .ci/compile bin/carrel
+
+# npm mostly waits and uses one CPU, so what needs no web pages is compiled at the same time.
+packages:
+	@$(RARE_GC) go build ./cli ./gateway
 
 .PHONY: release release-check image-check
 release: ## build static binaries for all platforms, with checksums and SBOMs: make release VERSION=v1.2.3
