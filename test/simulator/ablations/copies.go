@@ -22,8 +22,8 @@ var copies = []Ablation{
 			"\tfor i, e := range j.entries {\n\t\tentries[i] = e.Entry\n\t}\n\tentries = j.ablatedList(entries)\n"},
 	}},
 	{"in-place-unapplied", "a change of expiresAt reaches no library", Copies, []Patch{
-		{"library/itemchange.go", "\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem",
-			"\tif commit.Ablated(\"in-place-unapplied\") {\n\t\treturn 0\n\t}\n\te.Scope = commit.ScopeAll\n\treturn h.Members\n}\n\n// readItem"},
+		{"library/contentupdate.go", "\t\te.Scope, libraries = commit.ScopeAll, h.Members\n",
+			"\t\tif !commit.Ablated(\"in-place-unapplied\") {\n\t\t\te.Scope, libraries = commit.ScopeAll, h.Members\n\t\t}\n"},
 	}},
 	{"slice-before-set", "a slice is read before what is in flight", Copies, []Patch{
 		{"library/listing/inflight.go", "\to, err := p.s.libraries.OpenLibrary(ctx, q, false)\n", "\to, err = p.ablatedOpen(ctx, q, o)\n"},
