@@ -116,12 +116,12 @@ func TestReadingAccessTo_DependsOnBucketAndIncludeShared(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rows := &ContentRows{Members: []Member{c.owner, c.own}}
 			rows.Header = Header{Content: Content{ID: c.id, Visibility: c.visibility}, State: commit.Live}
-			if got := c.r.accessTo(rows, now); got != c.want {
+			if got := c.r.access(rows, now); got != c.want {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 			at := now
 			rows.Header.ExpiresAt = &at
-			if got := c.r.accessTo(rows, now); got != principal.Denied {
+			if got := c.r.access(rows, now); got != principal.Denied {
 				t.Errorf("once expired: %d, want Denied", got)
 			}
 		})
