@@ -395,14 +395,23 @@ func TestRepair_RunsEachRepairOnce(t *testing.T) {
 	}
 }
 
-// restless is a clockwork whose pauses end at once.
-type restless struct{ *clockwork }
+// restless is a clockwork whose pauses end at once. It counts those of the scrubber.
+type restless struct {
+	*clockwork
+	pauses int
+}
 
-func (restless) After(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+func (r *restless) After(ctx context.Context, d time.Duration) error {
+	if d == scrubEvery {
+		r.pauses++
+	}
+	return ctx.Err()
+}
 
 func TestStats_Counts(t *testing.T) {
 	store, rt := open(t)
-	j := New(t.Context(), store.Journal, restless{rt}, nil)
+	quick := &restless{clockwork: rt}
+	j := New(t.Context(), store.Journal, quick, nil)
 	d := &domain{scrubs: []commit.ScrubStep{{Finished: 1, Mismatches: 2}, {Mismatches: 3}, {Finished: 7, Err: errDown}, {}}}
 	for i := range maxRepairs + 3 {
 		j.Repair(wrongEntry("u:acme:ann", library.ContentID(fmt.Sprintf("c:acme:%d", i))))
@@ -412,8 +421,8 @@ func TestStats_Counts(t *testing.T) {
 	if err := errors.Join(other.Begin(t.Context(), change(1)), j.DoDue(t.Context(), d), newWatch(j).step(t.Context(), d)); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.scrub(t.Context(), d); err != nil {
-		t.Fatal(err)
+	if err := j.scrub(t.Context(), d); err != nil || quick.pauses != len(d.scrubs) {
+		t.Fatalf("%d pauses, %v", quick.pauses, err)
 	}
 	want := Stats{InFlightLists: 1, RepairsRequested: maxRepairs + 3, RepairsDropped: 3, RepairsDone: maxRepairs,
 		ScrubSteps: 3, ScrubFinished: 1, ScrubMismatches: 5}
