@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -92,11 +93,16 @@ func TestDecode_RefusesDamage(t *testing.T) {
 			t.Errorf("version %d is read", version)
 		}
 	}
+	block[len(block)-1] = 1 // one principal, which does not follow
+	if _, err := knownEntries(block); !errors.Is(err, errBlock) {
+		t.Errorf("an entry of which nobody knows what is left to do: %v", err)
+	}
 }
 
 func TestReach_SurvivesEncoding(t *testing.T) {
 	for _, want := range []Reach{
 		{}, {Scope: ScopeAll, All: true}, {Scope: ScopeListed, Former: "Änn", Principals: []string{"u:t:a", "u:t:b"}},
+		{Scope: ScopeListed, Principals: strings.Split(strings.Repeat("u:t:a ", 20), " ")},
 	} {
 		got, ok := decodeReach(want.encode())
 		if !ok {
@@ -109,6 +115,9 @@ func TestReach_SurvivesEncoding(t *testing.T) {
 			if _, ok := decodeReach(want.encode()[:n]); ok && n > 0 {
 				t.Errorf("the first %d bytes of %x are read", n, want.encode())
 			}
+		}
+		if _, ok := decodeReach(append(want.encode(), 0)); ok {
+			t.Errorf("%x is read although a byte follows it", want.encode())
 		}
 		if n := len(want.encode()); n > want.Size() {
 			t.Errorf("%+v takes %d bytes, more than %d", want, n, want.Size())
