@@ -247,9 +247,11 @@ func (s *archiveEnv) writeRest(w *written) {
 		s.putDraft(d, nil)
 		w.add(archive.ChapterDrafts, archive.Row{Draft: &d})
 	}
-	l := s.leased(7, 1)
-	s.same("the lease", s.commitLease(l), l)
-	w.add(archive.ChapterLeases, archive.Row{Lease: &l})
+	for n := range 3 {
+		l := s.leased(n, 1)
+		s.same("the lease", s.commitLease(l), l)
+		w.add(archive.ChapterLeases, archive.Row{Lease: &l})
+	}
 	for n := range 3 {
 		p := s.pasted(n, 1)
 		if n == 1 {
