@@ -257,6 +257,18 @@ func TestScrub_ContinuesAfterErrors(t *testing.T) {
 	}
 }
 
+// TestDeriveAll_ComesToTheLastPage: a copy gets the rows of the last member of a large group, and of an item.
+func TestDeriveAll_ComesToTheLastPage(t *testing.T) {
+	h, _ := crowd(t)
+	if err := h.Repair.DeriveAll(t.Context(), func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	groups, entries := h.Memberships("u:acme:109"), entriesOf(h, "u:acme:109", "c:acme:wide")
+	if len(groups) != 1 || len(entries) != len(library.AllOrders) {
+		t.Errorf("the last member is in %v, and has %v", groups, entries)
+	}
+}
+
 // TestScrub_ReadsTheListsInEachStep: a change that was in flight when the walk began has ended when its item
 // is reached.
 func TestScrub_ReadsTheListsInEachStep(t *testing.T) {
