@@ -156,21 +156,23 @@ func TestSaveRevision_LimitsLocales(t *testing.T) {
 	t.Errorf("no locale was refused after %d", n)
 }
 
-// A draft that is published by force keeps its base.
+// The base of a draft is the revision that was current when it was begun, also if it is published by force.
 func TestPublishDraft_ByForceKeepsItsBase(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
 	ann := domaintest.Ann()
 	h.save(id, "one", "a")
-	if _, err := h.pages.SaveDraft(t.Context(), ann, note.SaveDraft{ContentID: string(id), Title: "draft", Body: "d"}); err != nil {
-		t.Fatal(err)
+	for _, meanwhile := range []func(){func() { h.saveUnpublished(id, 1, nil, "u") }, func() { h.save(id, "two", "b") }} {
+		meanwhile()
+		if _, err := h.pages.SaveDraft(t.Context(), ann, note.SaveDraft{ContentID: string(id), Title: "draft", Body: "d"}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	h.save(id, "two", "b")
 	_, err := h.pages.PublishDraft(t.Context(), ann, note.PublishDraft{ContentID: string(id)})
 	domaintest.WantReason(t, err, fault.Conflict, fault.ReasonRevision)
 	out, err := h.pages.PublishDraft(t.Context(), ann, note.PublishDraft{ContentID: string(id), Force: true})
-	if err != nil || out.Revision.Number != 2 || *out.Revision.BaseRevision != 0 {
-		t.Fatalf("published %+v, %v, want revision 2 made from 0", out, err)
+	if err != nil || out.Revision.Number != 3 || *out.Revision.BaseRevision != 0 {
+		t.Fatalf("published %+v, %v, want revision 3 made from 0", out, err)
 	}
 	read, err := h.pages.Revision(t.Context(), ann, id, out.Revision.RevisionKey)
 	if err != nil || read == nil || *read.BaseRevision != 0 {

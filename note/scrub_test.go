@@ -59,9 +59,11 @@ func (h pagesEnv) putText(t note.Text) {
 func TestScrub_KeepsTextsThatRowsReferTo(t *testing.T) {
 	h := newPagesEnv(t)
 	id := h.Note("n", principal.Public)
-	h.save(id, "first", long)
-	h.save(id, "second", long)
 	ctx, ann := t.Context(), domaintest.Ann()
+	if _, err := h.pages.SaveRevision(ctx, ann, note.SaveRevision{ContentID: string(id), Title: "unpublished", Body: long}); err != nil {
+		t.Fatal(err)
+	}
+	h.save(id, "second", long)
 	if _, err := h.pages.CreateBranch(ctx, ann, note.CreateBranch{ContentID: string(id), CopyFrom: domaintest.Ptr(1)}); err != nil {
 		t.Fatal(err)
 	}

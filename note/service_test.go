@@ -4,8 +4,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"carrel/core/fault"
+	"carrel/core/sched"
 	"carrel/domain"
 	"carrel/domain/domaintest"
 	"carrel/library"
@@ -30,7 +32,9 @@ func newPagesEnvOn(t *testing.T, wrap func(*domain.Store)) pagesEnv {
 // openPages opens the Services of another process on the store of a fixture.
 func openPages(t *testing.T, h *domaintest.Fixture) *note.Service {
 	t.Helper()
-	services, err := domain.Open(t.Context(), domain.Config{Store: h.Store, Runtime: h.Runtime, Journal: h.Journal,
+	rt := sched.NewReal() // with locks of its own
+	t.Cleanup(rt.Close)
+	services, err := domain.Open(t.Context(), domain.Config{Store: h.Store, Runtime: rt, Journal: h.Journal,
 		Names: &domaintest.CountingNames{}})
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +144,8 @@ func TestSaveRevision_ConcurrentSavesHaveNoGaps(t *testing.T) {
 			t.Errorf("no revision has number %d: %v", n, got)
 		}
 	}
+	h.Quiet()
+	h.wantTexts("whatever races a save has lost", 25*time.Hour, cap(numbers))
 }
 
 func TestDeleteContent_RemovesThePage(t *testing.T) {
