@@ -106,16 +106,18 @@ func TestTidy_WaitsForAPendingAttempt(t *testing.T) {
 	made := h.create(titled("a")).Paste
 	at := clock.Of(h.Runtime.Now())
 	for _, c := range []struct {
+		id       paste.ID
 		mts, now clock.Instant
 		done     bool
 	}{
-		{made.MTS, at, true}, {made.MTS + 1, at, false}, {made.MTS + 1, at.Add(time.Minute) - 1, false},
-		{made.MTS + 1, at.Add(time.Minute), true},
-		{made.MTS, at - 1, false},
+		{made.ID, made.MTS, at, true}, {made.ID, made.MTS + 1, at, false}, {made.ID, made.MTS + 1, at.Add(time.Minute) - 1, false},
+		{made.ID, made.MTS + 1, at.Add(time.Minute), true},
+		{made.ID, made.MTS, at - 1, false},
+		{"p:none", made.MTS, at, false}, {"p:none", made.MTS, at.Add(time.Minute), true},
 	} {
-		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Reminder{At: at, Kind: commit.Paste, Key: string(made.ID), MTS: c.mts})
+		done, err := h.at(c.now).Background().Expire(t.Context(), commit.Reminder{At: at, Kind: commit.Paste, Key: string(c.id), MTS: c.mts})
 		if err != nil || done != c.done {
-			t.Errorf("a reminder of %d at %s: %t, %v; want %t", c.mts-made.MTS, c.now, done, err, c.done)
+			t.Errorf("a reminder of %s, %d at %s: %t, %v; want %t", c.id, c.mts-made.MTS, c.now, done, err, c.done)
 		}
 	}
 }

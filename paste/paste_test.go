@@ -159,6 +159,10 @@ func TestUpdate_ChangesOnlyGivenFields(t *testing.T) {
 		}
 	}
 	h.wantLatest(h.Pastes, "t")
+	early := paste.Update{ID: string(made.Paste.ID), Secret: made.Secret, Title: input.Some(domaintest.Ptr("by a clock that is behind"))}
+	if p, err := h.at(modified-1).Pastes.Update(t.Context(), early); err != nil || p.ModifiedAt != modified {
+		t.Errorf("modified at %+v, %v, want %s", p, err, modified)
+	}
 }
 
 func TestDelete_IsFinal(t *testing.T) {
