@@ -184,6 +184,13 @@ func TestLibrary_ByTitleShowsNoOldTitle(t *testing.T) {
 	// The new entry is written, and the old one is still there.
 	r.ApplyIndex("c:acme:a", "u:acme:ann")
 	want("b", "bb", "c")
+	q := byTitle(library.LibraryQuery{Descending: true, OtherSide: true, PageArgs: domaintest.First(1)})
+	end := r.Read(domaintest.Ann(), "u:acme:ann", q).PageInfo.End()
+	r.Change("c:acme:c", func(h *library.Header) { h.Title = "a" })
+	q.PageArgs = domaintest.FirstAfter(1, &end)
+	if c := r.Read(domaintest.Ann(), "u:acme:ann", q); !slices.Equal(titlesOf(c), []string{"bb"}) || c.PageInfo.HasPreviousPage {
+		t.Errorf("after the only item above was renamed: %q, and a page before: %t", titlesOf(c), c.PageInfo.HasPreviousPage)
+	}
 }
 
 // TestLibrary_CursorsAreOfOneOrder: a cursor of another field, and one of a mutation, is refused.
