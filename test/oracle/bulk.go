@@ -26,8 +26,7 @@ func (g *game) shareContents() {
 	outs, err := g.svc.Library.ShareContents(g.ctx, v.fresh(), in)
 	g.bulk("shareContents", in, v, in.Contents, outs, err, func(id string) (faults, func()) {
 		one := library.ShareContent{Content: id, Principals: in.Principals, Role: in.Role}
-		_, want := g.w.shareContent(v, one, &request{v: v})
-		return want, func() {
+		return g.w.shareContent(&request{v: v}, one), func() {
 			c := g.w.items[library.ContentID(id)]
 			for _, p := range in.Principals {
 				c.members[principal.ID(p)] = max(c.members[principal.ID(p)], in.Role)
@@ -47,8 +46,7 @@ func (g *game) deleteContents() {
 	ids = ids[:len(in.Items)]
 	outs, err := g.svc.Library.DeleteContents(g.ctx, v.fresh(), in)
 	g.bulk("deleteContents", in, v, ids, outs, err, func(id string) (faults, func()) {
-		_, want := g.w.deleteContent(v, library.DeleteContent{ID: id}, &request{v: v})
-		return want, func() { g.w.items[library.ContentID(id)].deleted = true }
+		return g.w.deleteContent(&request{v: v}, library.DeleteContent{ID: id}), func() { g.w.items[library.ContentID(id)].deleted = true }
 	}, func(i string) map[string]string { return map[string]string{"id": "items." + i + ".id"} })
 }
 
@@ -61,7 +59,7 @@ func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.
 	if !v.signedIn() {
 		common = faults{"UNAUTHENTICATED"}
 	} else if in, ok := in.(library.ShareContents); ok {
-		_, common = g.w.shareContent(v, library.ShareContent{Content: "c:acme:x", Principals: in.Principals, Role: in.Role}, &request{v: v})
+		common = g.w.shareContent(&request{v: v}, library.ShareContent{Content: "c:acme:x", Principals: in.Principals, Role: in.Role})
 		common = slices.DeleteFunc(common, func(f string) bool { return !strings.HasPrefix(f, "INVALID") && !strings.HasPrefix(f, "TOO_MANY") })
 		if len(common) == 0 {
 			common = nil
@@ -89,7 +87,7 @@ func (g *game) bulk(what string, in any, v viewer, ids []string, outs []library.
 		}
 		if g.agrees(what, id, v, want, outs[i].Err) {
 			apply()
-			g.sameOutcome(v, outs[i].Out, -1)
+			g.sameOutcome(&request{v: v}, outs[i].Out, -1)
 		}
 	}
 }

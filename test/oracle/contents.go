@@ -110,19 +110,15 @@ func (g *game) createContent() {
 }
 
 func (g *game) createContentAs(v viewer, in library.CreateContent) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createContent", plain, func() { g.createContentAs(v, in) })
-	again, want := g.w.createContent(v, in, r)
-	out, err := g.svc.Library.CreateContent(g.ctx, v.fresh(), in)
-	if !g.agrees("createContent", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.createContentAs, g.w.createContent, g.svc.Library.CreateContent)
+	if !ok {
 		return
 	}
-	if again {
-		if first := g.w.creations[creationID{v.user, *in.IdempotencyKey}].id; first != string(out.ID) {
+	if r.again {
+		if first := g.w.first(r); first != string(out.ID) {
 			g.Fatalf("the repetition of the creation of %s answered %s", first, out.ID)
 		}
-		g.sameOutcome(v, out, 1+len(others(in.Members, v.user)))
+		g.sameOutcome(r, out, 1+len(others(in.Members, v.user)))
 		return
 	}
 	if in.Name != nil && out.ID.Name() != *in.Name || g.w.items[out.ID] != nil {
@@ -138,11 +134,8 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	}
 	c.members[v.user] = library.Manages
 	g.w.items[c.id] = c
-	g.w.remember(r, string(c.id))
-	if in.IdempotencyKey != nil {
-		g.w.creations[creationID{v.user, *in.IdempotencyKey}] = created{r.hash, string(c.id)}
-	}
-	g.sameOutcome(v, out, len(c.members))
+	g.w.rememberCreation(r, string(c.id))
+	g.sameOutcome(r, out, len(c.members))
 }
 
 // others returns the initial members except the creator.
@@ -156,10 +149,8 @@ func others(changes []library.ContentMemberChange, creator principal.ID) map[pri
 	return m
 }
 
-func (w *world) createContent(v viewer, in library.CreateContent, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) createContent(r *request, in library.CreateContent) (f faults) {
+	v := r.v
 	f.add(in.Tenant != nil && id.CheckTenant(*in.Tenant) != nil, "INVALID", "tenant")
 	f.add(in.Name != nil && strings.Contains(*in.Name, "/"), "INVALID", "name")
 	f.add(in.Title == "", "INVALID", "title")
@@ -168,43 +159,35 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	f.add(in.URL != nil && *in.URL == badURL, "INVALID", "url")
 	passed := in.ExpiresAt != nil && *in.ExpiresAt <= w.now
 	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	if len(in.Members) > 0 {
 		f = append(f, wrongList(idsOf(in.Members), "members", "")...)
 		f.add(len(in.Members) <= 100 && in.Members[0].Role == nil, "INVALID", "members", "0", "role")
 	}
-	if f != nil {
-		return false, f
+	if f = r.check(f); f != nil {
+		return f
 	}
 	tenant := v.user.Tenant()
 	if in.Tenant != nil {
 		tenant = *in.Tenant
 	}
-	f.add(!w.stored(v) || tenant != v.user.Tenant() && !v.global, "FORBIDDEN")
-	if f != nil {
-		return false, f
+	if !w.stored(v) || tenant != v.user.Tenant() && !v.global {
+		return faults{"FORBIDDEN"}
 	}
 	id := ""
 	if in.Name != nil {
 		id = "c:" + tenant + ":" + *in.Name
 	}
-	if err := w.recordCreation(r, id); err != nil {
-		return false, faults{err.Error()}
+	if f = w.recordCreation(r, id); f != nil {
+		return f
 	}
-	if r.key != nil {
+	if first := w.first(r); first != "" {
 		// An item that this same request has created before has this id.
-		if first := w.creations[creationID{v.user, *r.key}].id; first != "" {
-			again, err := w.answered(r, first)
-			if err != nil || again {
-				if err != nil {
-					f.add(true, err.Error())
-				}
-				return again, f
-			}
+		if f = w.answered(r, first); f != nil || r.again {
+			return f
 		}
 	}
 	if f.add(passed, "INVALID", "expiresAt"); f != nil {
-		return false, f
+		return f
 	}
 	for i, c := range in.Members {
 		p := principal.ID(c.Principal)
@@ -213,7 +196,7 @@ func (w *world) createContent(v viewer, in library.CreateContent, r *request) (a
 	if f == nil {
 		f.add(w.items[library.ContentID(id)] != nil || w.urlTaken("", tenant, in.URL), "TAKEN")
 	}
-	return false, f
+	return f
 }
 
 func (g *game) updateContent() {
@@ -243,20 +226,14 @@ func (g *game) updateContent() {
 }
 
 func (g *game) updateContentAs(v viewer, in library.UpdateContent) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateContent", plain, func() { g.updateContentAs(v, in) })
-	again, want := g.w.updateContent(v, in, r)
-	out, err := g.svc.Library.UpdateContent(g.ctx, v.fresh(), in)
-	if !g.agrees("updateContent", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.updateContentAs, g.w.updateContent, g.svc.Library.UpdateContent)
+	if !ok {
 		return
 	}
-	c := g.w.items[library.ContentID(in.ID)]
-	if !again {
-		c.update(in, g.w.now)
-		g.w.remember(r, in.ID)
+	if !r.again {
+		g.w.items[library.ContentID(in.ID)].update(in, g.w.now)
 	}
-	g.sameOutcome(v, out, -1)
+	g.sameOutcome(r, out, -1)
 }
 
 // version draws an expected version, mostly nil.
@@ -268,10 +245,7 @@ func (g *game) version() *int {
 	return &n
 }
 
-func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) updateContent(r *request, in library.UpdateContent) (f faults) {
 	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
 	f.add(wrong(in.Title, func(s string) bool { return s == "" }), "INVALID", "title")
 	f.add(in.Description.Set && in.Description.Value != nil && *in.Description.Value == badText, "INVALID", "description")
@@ -279,33 +253,31 @@ func (w *world) updateContent(v viewer, in library.UpdateContent, r *request) (a
 	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
 	passed := in.ExpiresAt.Value != nil && *in.ExpiresAt.Value <= w.now
 	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(!in.Title.Set && !in.Description.Set && !in.Link.Set && !in.Visibility.Set && !in.ExpiresAt.Set, "INVALID")
-	if f != nil {
-		return false, f
+	if f = w.begin(r, f, library.ContentID(in.ID).Tenant(), in.ID); f != nil || r.again {
+		return f
 	}
-	if f = w.actor(v, library.ContentID(in.ID).Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.ID)
 	c := w.items[library.ContentID(in.ID)]
-	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
-	case c == nil || !w.reads(v, c):
-		f.add(true, "NOT_FOUND", "id")
-	case w.role(v.user, c) < library.Editing && !w.managesItem(v, c):
-		f.add(true, "FORBIDDEN")
-	case (in.Visibility.Set || in.ExpiresAt.Set) && !w.managesItem(v, c):
-		f.add(true, "FORBIDDEN")
-	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
-		f.add(true, "CONFLICT")
-	default:
+	manages := in.Visibility.Set || in.ExpiresAt.Set || c != nil && w.role(r.v.user, c) < library.Editing
+	if f = w.change(r.v, c, manages, in.ExpectedVersion); f == nil {
 		f.add(in.Link.Set && c.kind == library.Note, "INVALID", "link")
 		f.add(passed, "INVALID", "expiresAt")
 	}
-	return again, f
+	return f
+}
+
+// change returns the faults of a change of an item, which is nil if it does not exist. manages says whether v must
+// manage it; expected is its expected version.
+func (w *world) change(v viewer, c *item, manages bool, expected *int) faults {
+	switch {
+	case !w.reads(v, c):
+		return faults{"NOT_FOUND id"}
+	case manages && !w.managesItem(v, c):
+		return faults{"FORBIDDEN"}
+	case expected != nil && *expected != c.version:
+		return faults{"CONFLICT"}
+	}
+	return nil
 }
 
 // update applies a change, and moves the item if anything visible differs.
@@ -343,47 +315,22 @@ func (g *game) deleteContent() {
 }
 
 func (g *game) deleteContentAs(v viewer, in library.DeleteContent) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "deleteContent", plain, func() { g.deleteContentAs(v, in) })
-	again, want := g.w.deleteContent(v, in, r)
-	out, err := g.svc.Library.DeleteContent(g.ctx, v.fresh(), in)
-	if !g.agrees("deleteContent", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.deleteContentAs, g.w.deleteContent, g.svc.Library.DeleteContent)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		g.w.items[library.ContentID(in.ID)].deleted = true
-		g.w.remember(r, in.ID)
 	}
-	g.sameOutcome(v, out, -1)
+	g.sameOutcome(r, out, -1)
 }
 
-func (w *world) deleteContent(v viewer, in library.DeleteContent, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) deleteContent(r *request, in library.DeleteContent) (f faults) {
 	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
-	if f != nil {
-		return false, f
+	if f = w.begin(r, f, library.ContentID(in.ID).Tenant(), in.ID); f != nil || r.again {
+		return f
 	}
-	if f = w.actor(v, library.ContentID(in.ID).Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.ID)
-	c := w.items[library.ContentID(in.ID)]
-	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
-	case c == nil || !w.reads(v, c):
-		f.add(true, "NOT_FOUND", "id")
-	case !w.managesItem(v, c):
-		f.add(true, "FORBIDDEN")
-	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
-		f.add(true, "CONFLICT")
-	}
-	return again, f
+	return w.change(r.v, w.items[library.ContentID(in.ID)], true, in.ExpectedVersion)
 }
 
 // managed counts the managers that an item would have with other roles.

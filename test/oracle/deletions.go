@@ -16,51 +16,49 @@ func (g *game) deletePrincipal() {
 	if len(g.w.principals) < 5 {
 		return
 	}
-	g.deletePrincipalAs(v, id, g.key())
+	if isGroup(id) {
+		g.deleteGroupAs(v, principal.DeleteGroup{ID: id, IdempotencyKey: g.key()})
+	} else {
+		g.deleteUserAs(v, principal.DeleteUser{ID: id, IdempotencyKey: g.key()})
+	}
 }
 
-func (g *game) deletePrincipalAs(v viewer, id string, key *string) {
-	mutation, plain := "deleteUser", any(principal.DeleteUser{ID: id})
-	ofGroup := isGroup(id)
-	if ofGroup {
-		mutation, plain = "deleteGroup", principal.DeleteGroup{ID: id}
+func (g *game) deleteGroupAs(v viewer, in principal.DeleteGroup) {
+	model := func(r *request, in principal.DeleteGroup) faults { return g.w.deletePrincipal(r, in.ID) }
+	if d, r, ok := perform(g, v, in, in.IdempotencyKey, g.deleteGroupAs, model, g.svc.People.DeleteGroup); ok {
+		g.forget(r, principal.ID(in.ID), d)
 	}
-	r := g.request(v, key, mutation, plain, func() { g.deletePrincipalAs(v, id, key) })
-	again, want := g.w.deletePrincipal(v, id, key, r)
-	var d *principal.Deletion
-	var err error
-	if ofGroup {
-		d, err = g.svc.People.DeleteGroup(g.ctx, v.fresh(), principal.DeleteGroup{ID: id, IdempotencyKey: key})
-	} else {
-		d, err = g.svc.People.DeleteUser(g.ctx, v.fresh(), principal.DeleteUser{ID: id, IdempotencyKey: key})
+}
+
+func (g *game) deleteUserAs(v viewer, in principal.DeleteUser) {
+	model := func(r *request, in principal.DeleteUser) faults { return g.w.deletePrincipal(r, in.ID) }
+	if d, r, ok := perform(g, v, in, in.IdempotencyKey, g.deleteUserAs, model, g.svc.People.DeleteUser); ok {
+		g.forget(r, principal.ID(in.ID), d)
 	}
-	if !g.agrees(mutation, id, v, want, err) {
-		return
-	}
-	if d.ID != principal.ID(id) || !d.Complete {
+}
+
+// forget compares the answer to a deletion, and makes the same deletion in the model.
+func (g *game) forget(r *request, id principal.ID, d *principal.Deletion) {
+	g.Helper()
+	if d.ID != id || !d.Complete {
 		g.Fatalf("deleting %s is answered with %+v", id, d)
 	}
-	if !again {
-		g.w.forget(principal.ID(id))
-		g.w.remember(r, id)
+	if !r.again {
+		g.w.forget(id)
 	}
 }
 
-func (w *world) deletePrincipal(v viewer, id string, key *string, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) deletePrincipal(r *request, id string) (f faults) {
 	f.add(!isPrincipal(id), "INVALID", "id")
-	f.add(badKey(key), "INVALID", "idempotencyKey")
-	if f != nil {
-		return false, f
+	if f = r.check(f); f != nil {
+		return f
 	}
-	p := principal.ID(id)
-	again, err := w.answered(r, id)
+	r.partition = id
+	if f = w.answered(r, id); f != nil || r.again {
+		return f
+	}
+	v, p := r.v, principal.ID(id)
 	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
 	case w.actor(v, p.Tenant()) != nil:
 		f = w.actor(v, p.Tenant())
 	case !w.sees(v, p):
@@ -68,7 +66,7 @@ func (w *world) deletePrincipal(v viewer, id string, key *string, r *request) (a
 	case p.IsUser() && v.user != p && !v.administers(p.Tenant()), p.IsGroup() && !w.managesGroup(v, p):
 		f.add(true, "FORBIDDEN")
 	}
-	return again, f
+	return f
 }
 
 // forget removes a principal from everything. Its id is not used again.

@@ -1,7 +1,8 @@
 package oracle
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,35 +74,67 @@ func (g *game) agrees(what string, in any, v viewer, want faults, err error) boo
 	return err == nil
 }
 
-// request is a mutation in the model, with its idempotency key if it has one.
+// request is a mutation in the model.
 type request struct {
-	v    viewer
-	key  *string
-	hash string
+	v         viewer
+	key       *string // its idempotency key; nil if it has none
+	hash      string
+	partition string // where its answer is remembered; "" if the model does not know it before the Service answers
+	again     bool   // it was answered before
 }
 
-// request starts a mutation in the model, and keeps it for a repetition if it has a key.
-func (g *game) request(v viewer, key *string, mutation string, in any, again func()) *request {
-	g.w.again = false
+// perform makes a request of the model and of the Service, and compares their faults. ok is false if both have refused
+// it. again makes the same request later, if it has a key.
+func perform[I, O any](g *game, v viewer, in I, key *string, again func(viewer, I), model func(*request, I) faults,
+	service func(context.Context, *principal.Viewer, I) (O, error)) (out O, r *request, ok bool) {
+	g.Helper()
 	if key != nil && *key != "" {
-		g.keyed = append(g.keyed, again)
+		g.keyed = append(g.keyed, func() { again(v, in) })
 	}
-	return &request{v, key, g.hash(mutation, in)}
+	what := fmt.Sprintf("%T", in)
+	r = &request{v: v, key: key, hash: g.hash(what, in)}
+	want := model(r, in)
+	out, err := service(g.ctx, v.fresh(), in)
+	ok = g.agrees(what, in, v, want, err)
+	if ok && !r.again && r.partition != "" {
+		g.w.remember(r, r.partition)
+	}
+	return out, r, ok
 }
 
-var errMismatch = errors.New("IDEMPOTENCY_MISMATCH")
+// begin returns the faults of a request before the model looks at what the request changes. f are those of its other
+// input. A request that was answered before has no further faults.
+func (w *world) begin(r *request, f faults, tenant, partition string) faults {
+	if f = r.check(f); f != nil {
+		return f
+	}
+	if f = w.actor(r.v, tenant); f != nil {
+		return f
+	}
+	r.partition = partition
+	return w.answered(r, partition)
+}
 
-// answered reports whether the partition has answered this request before.
-func (w *world) answered(r *request, partition string) (again bool, err error) {
+// check returns the faults that a request has whatever the state of the model is; f are those of its other input.
+func (r *request) check(f faults) faults {
+	if !r.v.signedIn() {
+		return faults{"UNAUTHENTICATED"}
+	}
+	f.add(badKey(r.key), "INVALID", "idempotencyKey")
+	return f
+}
+
+// answered finds out whether the partition has answered this request before.
+func (w *world) answered(r *request, partition string) faults {
 	if r.key == nil {
-		return false, nil
+		return nil
 	}
 	hash, ok := w.requests[requestID{partition, r.v.user, *r.key}]
 	if ok && hash != r.hash {
-		return false, errMismatch
+		return faults{"IDEMPOTENCY_MISMATCH"}
 	}
-	w.again = ok
-	return ok, nil
+	r.again = ok
+	return nil
 }
 
 // remember records that the partition has answered the request.
@@ -111,6 +144,22 @@ func (w *world) remember(r *request, partition string) {
 	}
 }
 
+// rememberCreation records that the request has created something whose id the Service has chosen.
+func (w *world) rememberCreation(r *request, id string) {
+	w.remember(r, id)
+	if r.key != nil {
+		w.creations[creationID{r.v.user, *r.key}] = created{r.hash, id}
+	}
+}
+
+// first returns the id of what the key of a request was used to create; "" if there is none.
+func (w *world) first(r *request) string {
+	if r.key == nil {
+		return ""
+	}
+	return w.creations[creationID{r.v.user, *r.key}].id
+}
+
 // used reports whether an id is that of something, also if that was deleted.
 func (w *world) used(id string) bool {
 	return w.items[library.ContentID(id)] != nil || w.principals[principal.ID(id)] != nil || w.gone[principal.ID(id)]
@@ -118,7 +167,7 @@ func (w *world) used(id string) bool {
 
 // recordCreation records what a key creates, as the first step of a creation: a key creates one
 // thing only.
-func (w *world) recordCreation(r *request, id string) error {
+func (w *world) recordCreation(r *request, id string) faults {
 	if r.key == nil {
 		return nil
 	}
@@ -127,7 +176,7 @@ func (w *world) recordCreation(r *request, id string) error {
 	if used && before.hash != r.hash {
 		claimed := requestID{before.id, r.v.user, *r.key}
 		if _, happened := w.requests[claimed]; happened {
-			return errMismatch
+			return faults{"IDEMPOTENCY_MISMATCH"}
 		}
 		if before.id != "" && !w.used(before.id) {
 			w.claims[claimed] = r.hash // the former input does not create this id any more
@@ -137,7 +186,7 @@ func (w *world) recordCreation(r *request, id string) error {
 		w.creations[k] = created{r.hash, id}
 	}
 	if hash, claimed := w.claims[requestID{id, r.v.user, *r.key}]; claimed && hash != r.hash {
-		return errMismatch
+		return faults{"IDEMPOTENCY_MISMATCH"}
 	}
 	return nil
 }

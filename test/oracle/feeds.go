@@ -76,31 +76,50 @@ func (g *game) walkFeed(what string, want []position, backwards bool, size int,
 		g.runtime.ahead.Add(int64(feed.ShownWithin))
 	}
 	slices.SortFunc(want, newestFirst)
+	ids := make([]string, len(want))
+	for i, p := range want {
+		ids[i] = p.id
+	}
+	walk(g, what, ids, backwards, size, read)
+}
+
+// walk walks through a connection and compares each page. want are all its entries, in the order of the first page
+// first if it is read forwards.
+func walk[T any](g *game, what string, want []T, backwards bool, size int, read func(cursor.PageArgs) ([]T, cursor.PageInfo, error)) {
+	g.Helper()
 	if backwards {
 		slices.Reverse(want)
 	}
-	var at cursor.PageArgs
+	var next *string
 	for seen, first := 0, true; first || seen < len(want); first = false {
-		ids, info, err := read(pageArgs(at, backwards, size, first))
+		got, info, err := read(pageArgs(next, backwards, size))
 		if err != nil {
 			g.Fatalf("%s: %v", what, err)
 		}
-		var due []string
-		for _, p := range want[seen:min(seen+size, len(want))] {
-			due = append(due, p.id)
-		}
+		due := slices.Clone(want[seen:min(seen+size, len(want))])
 		seen += len(due)
 		if backwards {
 			slices.Reverse(due)
 		}
-		g.same("a page of "+what, due, ids)
-		ahead, behind, next := info.HasNextPage, info.HasPreviousPage, info.EndCursor()
-		if backwards {
-			ahead, behind, next = behind, ahead, info.StartCursor()
+		if len(due)+len(got) > 0 {
+			g.same("a page of "+what, due, got)
 		}
-		if ahead != (seen < len(want)) || behind == first || next == nil && len(due) > 0 {
-			g.Fatalf("%s: after %d of %d the flags are %+v, and there is a cursor: %t", what, seen, len(want), info, next != nil)
+		start, end := info.StartCursor(), info.EndCursor()
+		ahead, behind := info.HasNextPage, info.HasPreviousPage
+		if next = end; backwards {
+			ahead, behind, next = behind, ahead, start
 		}
-		at.After, at.Before = next, next
+		if ahead != (seen < len(want)) || behind == first || len(due) > 0 && (start == nil || end == nil) {
+			g.Fatalf("%s: after %d of %d the flags are %+v, and there are cursors: %t and %t",
+				what, seen, len(want), info, start != nil, end != nil)
+		}
 	}
+}
+
+// pageArgs returns the arguments that request the page from a cursor on, which is nil for the first page.
+func pageArgs(from *string, backwards bool, size int) cursor.PageArgs {
+	if backwards {
+		return cursor.PageArgs{Last: &size, Before: from}
+	}
+	return cursor.PageArgs{First: &size, After: from}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -397,23 +398,22 @@ func (g *game) principalIDs(v viewer) []string {
 
 // contentID draws an item that exists, rarely another id.
 func (g *game) contentID() string {
-	var ids, live []string
-	for id, c := range g.w.items {
-		ids = append(ids, string(id))
-		if g.w.exists(c) {
-			live = append(live, string(id))
-		}
-	}
-	slices.Sort(ids)
-	slices.Sort(live)
-	ids = append(ids, "c:"+g.home+":none")
+	none := []string{"", "none", "u:" + g.home + ":ann", "c:" + g.home + ":a b"}
+	return drawID(g, g.w.items, g.w.exists, library.ContentID("c:"+g.home+":none"), none)
+}
+
+// drawID draws the id of one of all that is there, rarely another one, and more rarely one of none. absent is an id that
+// nothing has.
+func drawID[ID ~string, T any](g *game, all map[ID]T, there func(T) bool, absent ID, none []string) string {
+	ids := append(slices.Sorted(maps.Keys(all)), absent)
+	live := slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return !there(all[id]) })
 	switch {
 	case g.rarely(40):
-		return one(g, []string{"", "none", "u:" + g.home + ":ann", "c:" + g.home + ":a b"})
+		return one(g, none)
 	case len(live) == 0 || g.rarely(10):
-		return one(g, ids)
+		return string(one(g, ids))
 	}
-	return one(g, live)
+	return string(one(g, live))
 }
 
 // itemManager draws a viewer that usually may change the item.

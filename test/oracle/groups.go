@@ -21,50 +21,27 @@ func (g *game) createGroup() {
 
 func (g *game) createGroupAs(v viewer, in principal.CreateGroup) {
 	id := principal.GroupID(in.Tenant, in.Name)
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createGroup", plain, func() { g.createGroupAs(v, in) })
-	again, want := g.w.createGroup(v, id, in, r)
-	got, err := g.svc.People.CreateGroup(g.ctx, v.fresh(), in)
-	if !g.agrees("createGroup", in, v, want, err) {
+	got, r, ok := perform(g, v, in, in.IdempotencyKey, g.createGroupAs, g.w.createGroup, g.svc.People.CreateGroup)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		g.w.principals[id] = &someone{
 			id: id, name: in.DisplayName, visibility: in.Visibility,
 			members: map[principal.ID]principal.GroupRole{v.user: principal.GroupManager},
 		}
-		g.w.remember(r, string(id))
 	}
-	g.sameGroup(v, id, got)
+	samePrincipal(g, v, id, got)
 }
 
-func (w *world) createGroup(v viewer, id principal.ID, in principal.CreateGroup, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) createGroup(r *request, in principal.CreateGroup) (f faults) {
 	f.add(in.Tenant == "-", "INVALID", "tenant")
 	f.add(badName(in.DisplayName), "INVALID", "displayName")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
-	if f != nil {
-		return false, f
+	if f = r.check(f); f != nil {
+		return f
 	}
-	again, err := w.answered(r, string(id))
-	if err != nil {
-		return false, faults{err.Error()}
-	}
-	if again {
-		return true, nil
-	}
-	f.add(!w.stored(v) || v.user.Tenant() != id.Tenant() && !v.global, "FORBIDDEN")
-	if f != nil {
-		return false, f
-	}
-	if err := w.recordCreation(r, string(id)); err != nil {
-		return false, faults{err.Error()}
-	}
-	f.add(w.principals[id] != nil || w.gone[id], "TAKEN")
-	return false, f
+	mayCreate := w.stored(r.v) && (r.v.user.Tenant() == in.Tenant || r.v.global)
+	return w.createPrincipal(r, principal.GroupID(in.Tenant, in.Name), "", mayCreate)
 }
 
 func (g *game) updateGroup() {
@@ -76,47 +53,32 @@ func (g *game) updateGroup() {
 
 func (g *game) updateGroupAs(v viewer, in principal.UpdateGroup) {
 	id := principal.ID(in.ID)
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateGroup", plain, func() { g.updateGroupAs(v, in) })
-	again, want := g.w.updateGroup(v, id, in, r)
-	got, err := g.svc.People.UpdateGroup(g.ctx, v.fresh(), in)
-	if !g.agrees("updateGroup", in, v, want, err) {
+	got, r, ok := perform(g, v, in, in.IdempotencyKey, g.updateGroupAs, g.w.updateGroup, g.svc.People.UpdateGroup)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		g.w.principals[id].update(in.DisplayName, input.Optional[*string]{}, in.Visibility)
-		g.w.remember(r, in.ID)
 	}
-	g.sameGroup(v, id, got)
+	samePrincipal(g, v, id, got)
 }
 
-func (w *world) updateGroup(v viewer, id principal.ID, in principal.UpdateGroup, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) updateGroup(r *request, in principal.UpdateGroup) (f faults) {
+	id := principal.ID(in.ID)
 	f.add(!isGroup(in.ID), "INVALID", "id")
 	f.add(wrong(in.DisplayName, badName), "INVALID", "displayName")
 	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(!in.DisplayName.Set && !in.Visibility.Set, "INVALID")
-	if f != nil {
-		return false, f
+	if f = w.begin(r, f, id.Tenant(), in.ID); f != nil || r.again {
+		return f
 	}
-	if f = w.actor(v, id.Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.ID)
 	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
-	case !w.sees(v, id):
+	case !w.sees(r.v, id):
 		f.add(true, "NOT_FOUND", "id")
-	case !w.managesGroup(v, id):
+	case !w.managesGroup(r.v, id):
 		f.add(true, "FORBIDDEN")
 	}
-	return again, f
+	return f
 }
 
 func (g *game) setGroupMembers() {
@@ -138,39 +100,31 @@ func (g *game) setGroupMembers() {
 
 func (g *game) setGroupMembersAs(v viewer, in principal.SetGroupMembers) {
 	id := principal.ID(in.Group)
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "setGroupMembers", plain, func() { g.setGroupMembersAs(v, in) })
-	again, want := g.w.setGroupMembers(v, id, in, r)
-	got, err := g.svc.People.SetGroupMembers(g.ctx, v.fresh(), in)
-	if !g.agrees("setGroupMembers", in, v, want, err) {
+	got, r, ok := perform(g, v, in, in.IdempotencyKey, g.setGroupMembersAs, g.w.setGroupMembers, g.svc.People.SetGroupMembers)
+	if !ok {
 		return
 	}
-	if !again {
+	group := g.w.principals[id]
+	if !r.again {
 		for _, c := range in.Members {
 			if p := principal.ID(c.Principal); c.Role == nil {
-				delete(g.w.principals[id].members, p)
+				delete(group.members, p)
 			} else {
-				g.w.principals[id].members[p] = *c.Role
+				group.members[p] = *c.Role
 			}
 		}
-		g.w.remember(r, in.Group)
 	}
-	if g.w.principals[id] == nil {
-		g.sameGroup(v, id, got)
-		return
-	}
-	if g.w.principals[id].members[v.user] == principal.NotInGroup && removesOnly(in, v) {
+	if group != nil && group.members[v.user] == principal.NotInGroup && removesOnly(in, v) {
 		// A member that leaves is shown the group only if it may see it without being a member.
-		if hidden := !v.administers(id.Tenant()) && (g.w.principals[id].visibility == principal.Private ||
-			g.w.principals[id].visibility == principal.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
+		if hidden := !v.administers(id.Tenant()) && (group.visibility == principal.Private ||
+			group.visibility == principal.LoggedIn && v.user.Tenant() != id.Tenant()); hidden {
 			if got != nil {
 				g.Errorf("%s is shown to %+v, who has left it", id, v)
 			}
 			return
 		}
 	}
-	g.sameGroup(v, id, got)
+	samePrincipal(g, v, id, got)
 }
 
 // removesOnly reports whether the change only removes v.
@@ -178,33 +132,20 @@ func removesOnly(in principal.SetGroupMembers, v viewer) bool {
 	return len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 }
 
-func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroupMembers, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) setGroupMembers(r *request, in principal.SetGroupMembers) (f faults) {
+	v, id := r.v, principal.ID(in.Group)
 	f.add(!isGroup(in.Group), "INVALID", "groupId")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	ids := make([]string, len(in.Members))
 	for i, c := range in.Members {
 		ids[i] = c.Principal
 	}
 	f = append(f, wrongList(ids, "members", in.Group)...)
-	if f != nil {
-		return false, f
-	}
-	if f = w.actor(v, id.Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.Group)
-	if err != nil {
-		return false, faults{err.Error()}
-	}
-	if again {
-		return true, nil
+	if f = w.begin(r, f, id.Tenant(), in.Group); f != nil || r.again {
+		return f
 	}
 	takesOut := w.takesOut(v, id, in)
 	if !w.sees(v, id) && !takesOut {
-		return false, faults{"NOT_FOUND groupId"}
+		return faults{"NOT_FOUND groupId"}
 	}
 	group := w.principals[id]
 	managers := group.plain().Managers
@@ -228,7 +169,7 @@ func (w *world) setGroupMembers(v viewer, id principal.ID, in principal.SetGroup
 	case managers == 0 && group.plain().Managers > 0:
 		f.add(true, "LAST_MANAGER")
 	}
-	return false, f
+	return f
 }
 
 // takesOut reports whether changes only remove members for which the viewer is responsible.

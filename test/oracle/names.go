@@ -83,16 +83,12 @@ func (g *game) moveContent() {
 }
 
 func (g *game) moveContentAs(v viewer, in library.MoveContent) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "moveContent", plain, func() { g.moveContentAs(v, in) })
-	again, want := g.w.moveContent(v, in, r)
-	out, err := g.svc.Library.MoveContent(g.ctx, v.fresh(), in)
-	if !g.agrees("moveContent", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.moveContentAs, g.w.moveContent, g.svc.Library.MoveContent)
+	if !ok {
 		return
 	}
 	libraries := -1 // a repetition reports those of the first request
-	if !again {
+	if !r.again {
 		canonical, c := "", g.w.items[library.ContentID(in.ID)]
 		if in.URL.Value != nil {
 			canonical = canonicalOf(*in.URL.Value)
@@ -101,41 +97,22 @@ func (g *game) moveContentAs(v viewer, in library.MoveContent) {
 			libraries = len(c.members)
 		}
 		g.w.setURL(c, canonical)
-		g.w.remember(r, in.ID)
 	}
-	g.sameOutcome(v, out, libraries)
+	g.sameOutcome(r, out, libraries)
 }
 
-func (w *world) moveContent(v viewer, in library.MoveContent, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) moveContent(r *request, in library.MoveContent) (f faults) {
 	f.add(id.KindOf(in.ID) != id.Content, "INVALID", "id")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(!in.URL.Set || in.URL.Value != nil && *in.URL.Value == badURL, "INVALID", "url")
-	if f != nil {
-		return false, f
-	}
 	tenant := library.ContentID(in.ID).Tenant()
-	if f = w.actor(v, tenant); f != nil {
-		return false, f
+	if f = w.begin(r, f, tenant, in.ID); f != nil || r.again {
+		return f
 	}
-	again, err := w.answered(r, in.ID)
 	c := w.items[library.ContentID(in.ID)]
-	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
-	case c == nil || !w.reads(v, c):
-		f.add(true, "NOT_FOUND", "id")
-	case !w.managesItem(v, c):
-		f.add(true, "FORBIDDEN")
-	case in.ExpectedVersion != nil && *in.ExpectedVersion != c.version:
-		f.add(true, "CONFLICT")
-	default:
+	if f = w.change(r.v, c, true, in.ExpectedVersion); f == nil {
 		f.add(w.urlTaken(c.id, tenant, in.URL.Value), "TAKEN")
 	}
-	return again, f
+	return f
 }
 
 // readByURL compares the item with a URL in a tenant.

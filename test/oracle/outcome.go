@@ -9,8 +9,9 @@ import (
 // sameOutcome compares the answer of a mutation of an item: the item as the actor sees it now,
 // its edge in the actor's own library, and, if it is not negative, the number of libraries
 // concerned.
-func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int) {
+func (g *game) sameOutcome(r *request, out *library.ContentOutcome, libraries int) {
 	g.Helper()
+	v := r.v
 	c := g.w.items[out.ID]
 	sees := c != nil && g.w.reads(v, c)
 	if sees != (out.Content != nil) {
@@ -30,7 +31,7 @@ func (g *game) sameOutcome(v viewer, out *library.ContentOutcome, libraries int)
 		g.Fatalf("%+v has the role %q on %s, but its edge has %q", v, role, out.ID, out.Edge.Role)
 	}
 	// A repetition for a hot item may run while its move is deferred.
-	if !out.FanOut.Complete && !(g.w.again && g.hot) {
+	if !out.FanOut.Complete && !(r.again && g.hot) {
 		g.Fatalf("the fan-out of %s has not been waited for", out.ID)
 	}
 	if libraries >= 0 && out.FanOut.Libraries != libraries {

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"slices"
 	"strings"
 
 	"carrel/core/clock"
@@ -51,24 +50,7 @@ func badBody(s string) bool { return s == "" || s == "\xff" }
 
 // pasteID draws a paste that exists, rarely another id.
 func (g *game) pasteID() string {
-	var all, there []string
-	for _, p := range g.w.pastes {
-		all = append(all, string(p.id))
-		if g.w.readable(p) {
-			there = append(there, string(p.id))
-		}
-	}
-	slices.Sort(all)
-	slices.Sort(there)
-	switch {
-	case g.rarely(30):
-		return one(g, []string{"", "none", "u:" + g.home + ":ann", "p:1", noPaste})
-	case len(there) > 0 && !g.rarely(8):
-		return one(g, there)
-	case len(all) > 0:
-		return one(g, all)
-	}
-	return noPaste
+	return drawID(g, g.w.pastes, g.w.readable, noPaste, []string{"", "none", "u:" + g.home + ":ann", "p:1"})
 }
 
 // secretOf draws the secret of a paste, rarely another one.
@@ -85,16 +67,12 @@ func (g *game) createPaste() {
 }
 
 func (g *game) createPasteAs(v viewer, in paste.Create) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createPaste", plain, func() { g.createPasteAs(v, in) })
-	again, want := g.w.createPaste(v, in, r)
-	out, err := g.pastes.Create(g.ctx, v.fresh(), in)
-	if !g.agrees("createPaste", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.createPasteAs, g.w.createPaste, g.pastes.Create)
+	if !ok {
 		return
 	}
-	if again {
-		if first := g.w.creations[creationID{v.user, *in.IdempotencyKey}].id; first != string(out.Paste.ID) || out.Secret != "" {
+	if r.again {
+		if first := g.w.first(r); first != string(out.Paste.ID) || out.Secret != "" {
 			g.Fatalf("the repetition of the creation of %s answered %s, with a secret: %t", first, out.Paste.ID, out.Secret != "")
 		}
 		g.samePaste(out.Paste)
@@ -108,43 +86,37 @@ func (g *game) createPasteAs(v viewer, in paste.Create) {
 		created: g.w.now, modified: g.w.now, expiresAt: in.ExpiresAt, version: 1,
 	}
 	g.w.pastes[p.id] = p
-	g.w.remember(r, string(p.id))
-	if in.IdempotencyKey != nil {
-		g.w.creations[creationID{v.user, *in.IdempotencyKey}] = created{r.hash, string(p.id)}
-	}
+	g.w.rememberCreation(r, string(p.id))
 	g.samePaste(out.Paste)
 }
 
-func (w *world) createPaste(v viewer, in paste.Create, r *request) (again bool, f faults) {
+func (w *world) createPaste(r *request, in paste.Create) (f faults) {
 	f.add(in.Title != nil && *in.Title == badText, "INVALID", "title")
 	f.add(badBody(in.Body), "INVALID", "body")
 	passed := in.ExpiresAt != nil && *in.ExpiresAt <= w.now
 	f.add(passed && in.IdempotencyKey == nil, "INVALID", "expiresAt")
-	short := in.IdempotencyKey != nil && !v.signedIn() && len(*in.IdempotencyKey) < 22
+	short := in.IdempotencyKey != nil && !r.v.signedIn() && len(*in.IdempotencyKey) < 22
 	f.add(badKey(in.IdempotencyKey) || short, "INVALID", "idempotencyKey")
 	if f != nil {
-		return false, f
+		return f
 	}
-	if f.add(w.gone[v.user], "FORBIDDEN"); f != nil {
-		return false, f
+	if w.gone[r.v.user] {
+		return faults{"FORBIDDEN"}
 	}
-	if err := w.recordCreation(r, ""); err != nil {
-		return false, faults{err.Error()}
+	if f = w.recordCreation(r, ""); f != nil {
+		return f
 	}
-	if r.key != nil {
-		if first := w.creations[creationID{v.user, *r.key}].id; first != "" {
-			again, err := w.answered(r, first)
-			if err != nil {
-				return false, faults{err.Error()}
-			}
-			if again {
-				f.add(!w.readable(w.pastes[paste.ID(first)]), "NOT_FOUND")
-				return true, f
-			}
+	if first := w.first(r); first != "" {
+		if f = w.answered(r, first); f != nil {
+			return f
+		}
+		if r.again {
+			f.add(!w.readable(w.pastes[paste.ID(first)]), "NOT_FOUND")
+			return f
 		}
 	}
 	f.add(passed, "INVALID", "expiresAt")
-	return false, f
+	return f
 }
 
 func (g *game) updatePaste() {

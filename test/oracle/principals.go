@@ -48,45 +48,42 @@ func (g *game) createUser() {
 
 func (g *game) createUserAs(v viewer, in principal.CreateUser) {
 	id := principal.UserID(in.Tenant, in.Name)
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "createUser", plain, func() { g.createUserAs(v, in) })
-	again, want := g.w.createUser(v, id, in, r)
-	got, err := g.svc.People.CreateUser(g.ctx, v.fresh(), in)
-	if !g.agrees("createUser", in, v, want, err) {
+	got, r, ok := perform(g, v, in, in.IdempotencyKey, g.createUserAs, g.w.createUser, g.svc.People.CreateUser)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		g.w.principals[id] = &someone{id: id, name: in.DisplayName, email: in.Email, visibility: in.Visibility}
-		g.w.remember(r, string(id))
 	}
-	g.sameUser(v, id, got)
+	samePrincipal(g, v, id, got)
 }
 
-func (w *world) createUser(v viewer, id principal.ID, in principal.CreateUser, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) createUser(r *request, in principal.CreateUser) (f faults) {
 	f.add(in.Name == "a b", "INVALID", "name")
 	f.add(badName(in.DisplayName), "INVALID", "displayName")
 	f.add(badEmail(in.Email), "INVALID", "email")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
-	if f != nil {
-		return false, f
+	if f = r.check(f); f != nil {
+		return f
 	}
-	again, err := w.answered(r, string(id))
-	if err != nil {
-		return false, faults{err.Error()}
+	id := principal.UserID(in.Tenant, in.Name)
+	mayCreate := r.v.user == id || r.v.administers(id.Tenant()) && !w.gone[r.v.user]
+	return w.createPrincipal(r, id, in.Email, mayCreate)
+}
+
+// createPrincipal returns the faults of the creation of a user or a group with valid input.
+func (w *world) createPrincipal(r *request, id principal.ID, email string, mayCreate bool) (f faults) {
+	r.partition = string(id)
+	if f = w.answered(r, r.partition); f != nil || r.again {
+		return f
 	}
-	f.add(!again && v.user != id && (!v.administers(id.Tenant()) || w.gone[v.user]), "FORBIDDEN")
-	if f != nil || again {
-		return again, f
+	if !mayCreate {
+		return faults{"FORBIDDEN"}
 	}
-	if err := w.recordCreation(r, string(id)); err != nil {
-		return false, faults{err.Error()}
+	if f = w.recordCreation(r, string(id)); f != nil {
+		return f
 	}
-	f.add(w.principals[id] != nil || w.gone[id] || w.hasEmail(id, in.Email), "TAKEN")
-	return false, f
+	f.add(w.principals[id] != nil || w.gone[id] || w.hasEmail(id, email), "TAKEN")
+	return f
 }
 
 // hasEmail reports whether another user of id's tenant has an address.
@@ -99,33 +96,19 @@ func (w *world) hasEmail(id principal.ID, email string) bool {
 	return false
 }
 
-// sameUser compares the answer of a mutation.
-func (g *game) sameUser(v viewer, id principal.ID, got *principal.User) {
+// samePrincipal compares the answer of a mutation: a user or a group as v sees it now.
+func samePrincipal[P interface {
+	comparable
+	Head() *principal.Header
+}](g *game, v viewer, id principal.ID, got P) {
 	g.Helper()
-	if !g.w.sees(v, id) {
-		if got != nil {
-			g.Fatalf("%s is shown to %+v, who may not see it", id, v)
-		}
-		return
+	var none P
+	if sees := g.w.sees(v, id); sees != (got != none) {
+		g.Fatalf("%+v sees %s: %t, but is shown %+v", v, id, sees, got)
 	}
-	if got == nil {
-		g.Fatalf("%s is not shown to %+v", id, v)
+	if got != none {
+		g.same("principal", g.w.principals[id].plain(), plainHeader(*got.Head()))
 	}
-	g.same("user", g.w.principals[id].plain(), plainHeader(got.Header))
-}
-
-func (g *game) sameGroup(v viewer, id principal.ID, got *principal.Group) {
-	g.Helper()
-	if !g.w.sees(v, id) {
-		if got != nil {
-			g.Fatalf("%s is shown to %+v, who may not see it", id, v)
-		}
-		return
-	}
-	if got == nil {
-		g.Fatalf("%s is not shown to %+v", id, v)
-	}
-	g.same("group", g.w.principals[id].plain(), plainHeader(got.Header))
 }
 
 // same compares a value of the model with that of the Service.
@@ -210,50 +193,35 @@ func (g *game) updateUser() {
 
 func (g *game) updateUserAs(v viewer, in principal.UpdateUser) {
 	id := principal.ID(in.ID)
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "updateUser", plain, func() { g.updateUserAs(v, in) })
-	again, want := g.w.updateUser(v, id, in, r)
-	got, err := g.svc.People.UpdateUser(g.ctx, v.fresh(), in)
-	if !g.agrees("updateUser", in, v, want, err) {
+	got, r, ok := perform(g, v, in, in.IdempotencyKey, g.updateUserAs, g.w.updateUser, g.svc.People.UpdateUser)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		g.w.principals[id].update(in.DisplayName, in.Email, in.Visibility)
-		g.w.remember(r, in.ID)
 	}
-	g.sameUser(v, id, got)
+	samePrincipal(g, v, id, got)
 }
 
-func (w *world) updateUser(v viewer, id principal.ID, in principal.UpdateUser, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) updateUser(r *request, in principal.UpdateUser) (f faults) {
+	id := principal.ID(in.ID)
 	f.add(!isUser(in.ID), "INVALID", "id")
 	f.add(wrong(in.DisplayName, badName), "INVALID", "displayName")
 	f.add(wrong(in.Email, badEmail), "INVALID", "email")
 	f.add(in.Visibility.Set && in.Visibility.Value == nil, "INVALID", "visibility")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(!in.DisplayName.Set && !in.Email.Set && !in.Visibility.Set, "INVALID")
-	if f != nil {
-		return false, f
+	if f = w.begin(r, f, id.Tenant(), in.ID); f != nil || r.again {
+		return f
 	}
-	if f = w.actor(v, id.Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.ID)
 	switch {
-	case err != nil:
-		f.add(true, err.Error())
-	case again:
-	case !w.sees(v, id):
+	case !w.sees(r.v, id):
 		f.add(true, "NOT_FOUND", "id")
-	case v.user != id && !v.administers(id.Tenant()):
+	case r.v.user != id && !r.v.administers(id.Tenant()):
 		f.add(true, "FORBIDDEN")
 	case in.Email.Set:
 		f.add(w.hasEmail(id, *in.Email.Value), "TAKEN")
 	}
-	return again, f
+	return f
 }
 
 func (p *someone) update(name, email input.Optional[*string], visibility input.Optional[*principal.Visibility]) {

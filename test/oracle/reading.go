@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -51,12 +52,7 @@ func (g *game) readEverything() {
 				g.find(v, tenant, prefix, 1+i%4)
 			}
 		}
-		ids := make([]library.ContentID, 0, len(g.w.items))
-		for id := range g.w.items {
-			ids = append(ids, id)
-		}
-		slices.Sort(ids)
-		for _, id := range ids {
+		for _, id := range slices.Sorted(maps.Keys(g.w.items)) {
 			g.readItem(v, id)
 		}
 	}
@@ -77,68 +73,61 @@ func (g *game) readLibrary(v viewer, owner principal.ID, q library.LibraryQuery,
 			return cmp.Or(cmp.Compare(slices.Index(titles, a.title), slices.Index(titles, b.title)), cmp.Compare(a.id, b.id))
 		})
 	}
-	if q.Descending != backwards {
+	if q.Descending {
 		slices.Reverse(want)
 	}
-	for read, first := 0, true; first || read < len(want); first = false {
-		q.PageArgs = pageArgs(q.PageArgs, backwards, size, first)
-		as := v.fresh()
-		if g.rarely(2) {
-			// A page whose owner was read is not begun before it is read.
-			if _, err := g.svc.People.Principals(g.ctx, as, []principal.ID{owner}); err != nil {
-				g.Fatal(err)
-			}
-		}
-		page, err := g.svc.Listing.Library(g.ctx, as, owner, q)
-		if isBad(q.Filter) {
-			g.agrees("library", *q.Filter, v, faults{"BAD_USER_INPUT"}, err)
-			return
-		}
-		if !g.w.sees(v, owner) {
-			g.agrees("library", owner, v, faults{"NOT_FOUND"}, err)
-			return
-		}
+	what := fmt.Sprintf("the library of %s for %+v, %+v", owner, v, q)
+	var refused faults
+	switch {
+	case isBad(q.Filter):
+		refused.add(true, "BAD_USER_INPUT")
+	case !g.w.sees(v, owner):
+		refused.add(true, "NOT_FOUND")
+	}
+	if refused != nil {
+		q.PageArgs = pageArgs(nil, backwards, size)
+		_, err := g.readPage(v, owner, q)
+		g.agrees("library", what, v, refused, err)
+		return
+	}
+	walk(g, what, g.entries(v, owner, want, q), backwards, size, func(args cursor.PageArgs) ([]entry, cursor.PageInfo, error) {
+		q.PageArgs = args
+		page, err := g.readPage(v, owner, q)
 		if err != nil {
-			g.Fatalf("library of %s by %+v, %+v: %v", owner, v, q, err)
+			return nil, cursor.PageInfo{}, err
 		}
-		if page.Bucket != g.w.bucket(v, owner) {
-			g.Fatalf("%+v reads the bucket %s of %s, want %s", v, page.Bucket, owner, g.w.bucket(v, owner))
-		}
-		due := want[read:min(read+size, len(want))]
-		g.samePage(v, owner, q, backwards, page, due)
-		read += len(due)
-		ahead, behind := page.PageInfo.HasNextPage, page.PageInfo.HasPreviousPage
-		next := page.PageInfo.EndCursor()
-		if backwards {
-			ahead, behind, next = behind, ahead, page.PageInfo.StartCursor()
-		}
-		if ahead != (read < len(want)) || behind == first {
-			g.Fatalf("library of %s by %+v, %+v: after %d of %d the flags are %+v", owner, v, q, read, len(want), page.PageInfo)
-		}
-		if (next == nil) != (first && len(due) == 0) {
-			g.Fatalf("library of %s by %+v, %+v: cursor %v of a page of %d", owner, v, q, next, len(due))
-		}
-		q.After, q.Before = next, next
-		if first {
+		if args.After == nil && args.Before == nil {
 			g.sameCount(page, count)
 		}
-	}
+		var got []entry
+		for _, e := range page.Edges {
+			got = append(got, entry{plainContent(e.Node), e.Role, e.Permissions})
+		}
+		return got, page.PageInfo, nil
+	})
 }
 
-// pageArgs returns the arguments that request the next page; at contains its cursor.
-func pageArgs(at cursor.PageArgs, backwards bool, size int, first bool) cursor.PageArgs {
-	args := cursor.PageArgs{}
-	switch {
-	case backwards:
-		if args.Last = &size; !first {
-			args.Before = at.Before
-		}
-	default:
-		if args.First = &size; !first {
-			args.After = at.After
+// readPage reads a page of a library.
+func (g *game) readPage(v viewer, owner principal.ID, q library.LibraryQuery) (*library.LibraryConnection, error) {
+	g.Helper()
+	as := v.fresh()
+	if g.rarely(2) {
+		// A page whose owner was read is not begun before it is read.
+		if _, err := g.svc.People.Principals(g.ctx, as, []principal.ID{owner}); err != nil {
+			g.Fatal(err)
 		}
 	}
-	return args
+	page, err := g.svc.Listing.Library(g.ctx, as, owner, q)
+	if err != nil {
+		return nil, err
+	}
+	if page.Bucket != g.w.bucket(v, owner) {
+		g.Fatalf("%+v reads the bucket %s of %s, want %s", v, page.Bucket, owner, g.w.bucket(v, owner))
+	}
+	if len(page.Edges) == 0 && q.After == nil && q.Before == nil && page.PageInfo.EndCursor() != nil {
+		g.Fatalf("an empty page of the library of %s has a cursor", owner)
+	}
+	return page, nil
 }
 
 // entry is an edge as the model knows it.
@@ -148,35 +137,16 @@ type entry struct {
 	Permissions *library.Permissions
 }
 
-// samePage compares the edges of a page with those due, which are in the order
-// of the walk.
-func (g *game) samePage(v viewer, owner principal.ID, q library.LibraryQuery, backwards bool, page *library.LibraryConnection,
-	due []*item) {
-	g.Helper()
-	var want, got []entry
-	for _, c := range due {
-		e := entry{Item: c.plain(), Role: c.members[owner]}
+// entries returns the edges of items in owner's library, as v is shown them.
+func (g *game) entries(v viewer, owner principal.ID, items []*item, q library.LibraryQuery) []entry {
+	all := make([]entry, len(items))
+	for i, c := range items {
+		all[i] = entry{Item: c.plain(), Role: c.members[owner]}
 		if q.WithPermissions {
-			e.Permissions = g.w.permissions(v, c)
-		}
-		want = append(want, e)
-	}
-	if backwards {
-		slices.Reverse(want)
-	}
-	for _, e := range page.Edges {
-		got = append(got, entry{plainContent(e.Node), e.Role, e.Permissions})
-	}
-	if len(want) > 0 || len(got) > 0 {
-		g.same("page of the library of "+string(owner)+" for "+string(v.user), want, got)
-	}
-	if len(page.Edges) > 0 {
-		first, last := page.Edges[0].Cursor(), page.Edges[len(page.Edges)-1].Cursor()
-		start, end := page.PageInfo.StartCursor(), page.PageInfo.EndCursor()
-		if start == nil || end == nil {
-			g.Fatalf("a page with edges but without cursors: %q to %q", first, last)
+			all[i].Permissions = g.w.permissions(v, c)
 		}
 	}
+	return all
 }
 
 func (g *game) sameCount(page *library.LibraryConnection, want int) {
@@ -219,14 +189,11 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 		g.Fatalf("permissions of %+v on %s: %v", v, id, err)
 	}
 	g.same("permissions", []*library.Permissions{g.w.permissions(v, c)}, permissions)
-	var want, shown []listed
 	seen := membersSeen(g.w, v, c.members)
 	if g.w.permissions(v, c).CanManage {
 		seen = slices.Sorted(maps.Keys(c.members))
 	}
-	for _, p := range seen {
-		want = append(want, listed{p, c.members[p].String()})
-	}
+	want, shown := listing(seen, c.members), []listed{}
 	for _, e := range members.Edges {
 		shown = append(shown, listed{e.Node.PrincipalID(), e.Role.String()})
 	}
@@ -237,6 +204,14 @@ func (g *game) readItem(v viewer, id library.ContentID) {
 type listed struct {
 	ID   principal.ID
 	Role string
+}
+
+func listing[R fmt.Stringer](ids []principal.ID, roles map[principal.ID]R) []listed {
+	all := []listed{}
+	for _, id := range ids {
+		all = append(all, listed{id, roles[id].String()})
+	}
+	return all
 }
 
 // readLists compares a principal, its groups or members, and the viewer's role.
@@ -256,11 +231,10 @@ func (g *game) readLists(v viewer, id principal.ID) {
 	}
 	p := g.w.principals[id]
 	g.same("principal", p.plain(), plainHeader(*got[0].Head()))
-	var want, shown []listed
+	var want []listed
+	shown := []listed{}
 	if id.IsGroup() {
-		for _, m := range membersSeen(g.w, v, p.members) {
-			want = append(want, listed{m, p.members[m].String()})
-		}
+		want = listing(membersSeen(g.w, v, p.members), p.members)
 		members, err := g.svc.People.GroupMembers(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("members of %s by %+v: %v", id, v, err)
@@ -275,9 +249,7 @@ func (g *game) readLists(v viewer, id principal.ID) {
 				in[gid] = role
 			}
 		}
-		for _, gid := range membersSeen(g.w, v, in) {
-			want = append(want, listed{gid, in[gid].String()})
-		}
+		want = listing(membersSeen(g.w, v, in), in)
 		groups, err := g.svc.People.Groups(g.ctx, v.fresh(), id, cursor.PageArgs{})
 		if err != nil {
 			g.Fatalf("groups of %s by %+v: %v", id, v, err)

@@ -26,17 +26,13 @@ func (g *game) shareContent() {
 }
 
 func (g *game) shareContentAs(v viewer, in library.ShareContent) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "shareContent", plain, func() { g.shareContentAs(v, in) })
-	again, want := g.w.shareContent(v, in, r)
-	out, err := g.svc.Library.ShareContent(g.ctx, v.fresh(), in)
-	if !g.agrees("shareContent", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.shareContentAs, g.w.shareContent, g.svc.Library.ShareContent)
+	if !ok {
 		return
 	}
-	c := g.w.items[library.ContentID(in.Content)]
 	libraries := -1
-	if !again {
+	if !r.again {
+		c := g.w.items[library.ContentID(in.Content)]
 		libraries = 0
 		for _, id := range in.Principals {
 			p := principal.ID(id)
@@ -45,10 +41,9 @@ func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 				libraries++
 			}
 		}
-		g.w.remember(r, in.Content)
 	}
-	g.sameOutcome(v, out, libraries)
-	if again || out.Content == nil {
+	g.sameOutcome(r, out, libraries)
+	if r.again || out.Content == nil {
 		return
 	}
 	distinct := slices.Clone(in.Principals)
@@ -58,34 +53,21 @@ func (g *game) shareContentAs(v viewer, in library.ShareContent) {
 	}
 }
 
-func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) shareContent(r *request, in library.ShareContent) (f faults) {
+	v := r.v
 	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f.add(len(in.Principals) == 0, "INVALID", "principalIds")
 	if f.add(len(in.Principals) > 100, "TOO_MANY", "principalIds"); len(in.Principals) <= 100 {
 		for i, id := range in.Principals {
 			f.add(!isPrincipal(id), "INVALID", "principalIds", index(i))
 		}
 	}
-	if f != nil {
-		return false, f
-	}
-	if f = w.actor(v, library.ContentID(in.Content).Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.Content)
-	if err != nil {
-		return false, faults{err.Error()}
-	}
-	if again {
-		return true, nil
+	if f = w.begin(r, f, library.ContentID(in.Content).Tenant(), in.Content); f != nil || r.again {
+		return f
 	}
 	c := w.items[library.ContentID(in.Content)]
-	if c == nil || !w.reads(v, c) {
-		return false, faults{"NOT_FOUND contentId"}
+	if !w.reads(v, c) {
+		return faults{"NOT_FOUND contentId"}
 	}
 	for i, id := range in.Principals {
 		p := principal.ID(id)
@@ -93,7 +75,7 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 		f.add(!repeated && p != v.user && !w.sees(v, p), "NOT_FOUND", "principalIds", index(i))
 	}
 	if f != nil {
-		return false, f
+		return f
 	}
 	f.add(!w.managesItem(v, c) && w.sharesTooMuch(v, c, in), "FORBIDDEN")
 	if f == nil {
@@ -102,7 +84,7 @@ func (w *world) shareContent(v viewer, in library.ShareContent, r *request) (aga
 			f.add(w.principals[principal.ID(id)] == nil && slices.Index(in.Principals, id) == i, "NOT_FOUND", "principalIds", index(i))
 		}
 	}
-	return false, f
+	return f
 }
 
 // sharesTooMuch reports whether a viewer who does not manage an item would give more access
@@ -129,20 +111,15 @@ func (g *game) setContentMembers() {
 }
 
 func (g *game) setContentMembersAs(v viewer, in library.SetContentMembers) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "setContentMembers", plain, func() { g.setContentMembersAs(v, in) })
-	again, want := g.w.setContentMembers(v, in, r)
-	out, err := g.svc.Library.SetContentMembers(g.ctx, v.fresh(), in)
-	if !g.agrees("setContentMembers", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.setContentMembersAs, g.w.setContentMembers, g.svc.Library.SetContentMembers)
+	if !ok {
 		return
 	}
 	libraries := -1
-	if !again {
+	if !r.again {
 		libraries = g.w.items[library.ContentID(in.Content)].apply(rolesOf(in.Members))
-		g.w.remember(r, in.Content)
 	}
-	g.sameOutcome(v, out, libraries)
+	g.sameOutcome(r, out, libraries)
 }
 
 func rolesOf(changes []library.ContentMemberChange) map[principal.ID]library.ContentRole {
@@ -172,29 +149,16 @@ func (c *item) apply(roles map[principal.ID]library.ContentRole) (changed int) {
 	return changed
 }
 
-func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) setContentMembers(r *request, in library.SetContentMembers) (f faults) {
+	v := r.v
 	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
 	f = append(f, wrongList(idsOf(in.Members), "members", "")...)
-	if f != nil {
-		return false, f
-	}
-	if f = w.actor(v, library.ContentID(in.Content).Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.Content)
-	if err != nil {
-		return false, faults{err.Error()}
-	}
-	if again {
-		return true, nil
+	if f = w.begin(r, f, library.ContentID(in.Content).Tenant(), in.Content); f != nil || r.again {
+		return f
 	}
 	c := w.items[library.ContentID(in.Content)]
-	if c == nil || !w.reads(v, c) {
-		return false, faults{"NOT_FOUND contentId"}
+	if !w.reads(v, c) {
+		return faults{"NOT_FOUND contentId"}
 	}
 	for i, change := range in.Members {
 		p := principal.ID(change.Principal)
@@ -202,14 +166,14 @@ func (w *world) setContentMembers(v viewer, in library.SetContentMembers, r *req
 		f.add(change.Role != nil && unseen, "NOT_FOUND", "members", index(i), "principalId")
 	}
 	if f != nil {
-		return false, f
+		return f
 	}
 	leaves := len(in.Members) == 1 && principal.ID(in.Members[0].Principal) == v.user && in.Members[0].Role == nil
 	f.add(!leaves && !w.managesItem(v, c), "FORBIDDEN")
 	if f == nil {
 		f.add(lastManager(c.members, rolesOf(in.Members)), "LAST_MANAGER")
 	}
-	return false, f
+	return f
 }
 
 func (g *game) removeFromLibrary() {
@@ -229,19 +193,14 @@ func (g *game) removeFromLibrary() {
 }
 
 func (g *game) removeFromLibraryAs(v viewer, in library.RemoveFromLibrary) {
-	plain := in
-	plain.IdempotencyKey = nil
-	r := g.request(v, in.IdempotencyKey, "removeFromLibrary", plain, func() { g.removeFromLibraryAs(v, in) })
-	again, want := g.w.removeFromLibrary(v, in, r)
-	out, err := g.svc.Library.RemoveFromLibrary(g.ctx, v.fresh(), in)
-	if !g.agrees("removeFromLibrary", in, v, want, err) {
+	out, r, ok := perform(g, v, in, in.IdempotencyKey, g.removeFromLibraryAs, g.w.removeFromLibrary, g.svc.Library.RemoveFromLibrary)
+	if !ok {
 		return
 	}
-	if !again {
+	if !r.again {
 		delete(g.w.items[library.ContentID(in.Content)].members, principal.ID(in.Principal))
-		g.w.remember(r, in.Content)
 	}
-	g.sameOutcome(v, out, 1)
+	g.sameOutcome(r, out, 1)
 }
 
 // memberOf draws a principal, mostly a member of an item.
@@ -252,29 +211,16 @@ func (g *game) memberOf(id string) principal.ID {
 	return one(g, slices.Concat(g.users, g.groups))
 }
 
-func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *request) (again bool, f faults) {
-	if !v.signedIn() {
-		return false, faults{"UNAUTHENTICATED"}
-	}
+func (w *world) removeFromLibrary(r *request, in library.RemoveFromLibrary) (f faults) {
+	v, p := r.v, principal.ID(in.Principal)
 	f.add(!isPrincipal(in.Principal), "INVALID", "principalId")
 	f.add(id.KindOf(in.Content) != id.Content, "INVALID", "contentId")
-	f.add(badKey(in.IdempotencyKey), "INVALID", "idempotencyKey")
-	if f != nil {
-		return false, f
+	if f = w.begin(r, f, p.Tenant(), in.Content); f != nil || r.again {
+		return f
 	}
-	if f = w.actor(v, principal.ID(in.Principal).Tenant()); f != nil {
-		return false, f
-	}
-	again, err := w.answered(r, in.Content)
-	if err != nil {
-		return false, faults{err.Error()}
-	}
-	if again {
-		return true, nil
-	}
-	c, p := w.items[library.ContentID(in.Content)], principal.ID(in.Principal)
+	c := w.items[library.ContentID(in.Content)]
 	switch {
-	case c == nil || !w.reads(v, c):
+	case !w.reads(v, c):
 		f.add(true, "NOT_FOUND", "contentId")
 	case !w.sees(v, p):
 		f.add(true, "NOT_FOUND", "principalId")
@@ -285,7 +231,7 @@ func (w *world) removeFromLibrary(v viewer, in library.RemoveFromLibrary, r *req
 	default:
 		f.add(lastManager(c.members, map[principal.ID]library.ContentRole{p: library.NoRole}), "LAST_MANAGER")
 	}
-	return false, f
+	return f
 }
 
 func (g *game) rebuildLibrary() {

@@ -21,7 +21,6 @@ type world struct {
 	requests   map[requestID]string   // the hash of each request that was answered
 	creations  map[creationID]created // what keys have been used to create
 	claims     map[requestID]string   // the ids that such a key does not create with an earlier input
-	again      bool                   // the current request was answered before
 }
 
 // someone is a user or a group.
