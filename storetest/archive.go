@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"carrel/core/commit"
-	"carrel/core/fault"
 	"carrel/core/naming"
 	"carrel/domain"
 	"carrel/interchange/archive"
@@ -23,67 +22,49 @@ type Archive interface {
 	naming.BlockStore
 }
 
-// archiveAreas returns the checks of archive.Store.
-func archiveAreas() []archiveArea {
-	return []archiveArea{
-		{"ReadRows", []archiveCheck{
-			{"It must give each row of the chapter once, exactly as stored, and none that is derived", readEveryRow},
-			{"The header of a partition must come before the other rows of it, with no row of another partition between them", readPartitions},
-			{"next is where to continue, also from another process; nil at the end of the chapter", readOn},
-		}},
-		{"PutRows", []archiveCheck{
-			{"PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of existing ones", putRows},
-			{"Repeating it must be harmless", putRowsAgain},
-			{"A conditional write that comes after it must find the row and prevail, whatever the clocks say", putRowsThenCommit},
-			{"Nothing derived is written", putRowsDerivesNothing},
-		}},
-		{"CopyNote", []archiveCheck{
-			{"The note must not be among the rows", noteIsNoRow},
-			{"CopyNote returns the note of the last PutCopyNote, or nil if there is none", noteKept},
-		}},
+// archiveChecks returns the checks of archive.Store.
+func archiveChecks() []archiveCheck {
+	return []archiveCheck{
+		{"ReadRows", "It must give each row of the chapter once, exactly as stored, and none that is derived", readEveryRow},
+		{"ReadRows", "The header of a partition must come before the other rows of it, with no row of another partition between them",
+			readPartitions},
+		{"ReadRows", "next is where to continue, also from another process; nil at the end of the chapter", readOn},
+		{"PutRows", "PutRows must store each row exactly as it is, headers with their Unsettled and Writers, in place of existing ones",
+			putRows},
+		{"PutRows", "Repeating it must be harmless", putRowsAgain},
+		{"PutRows", "A conditional write that comes after it must find the row and prevail, whatever the clocks say", putRowsThenCommit},
+		{"PutRows", "Nothing derived is written", putRowsDerivesNothing},
+		{"CopyNote", "The note must not be among the rows", noteIsNoRow},
+		{"CopyNote", "CopyNote returns the note of the last PutCopyNote, or nil if there is none", noteKept},
 	}
 }
 
-// durableArchiveAreas returns the checks for which a process must die.
-func durableArchiveAreas() []archiveArea {
-	return []archiveArea{{"PutCopyNote", []archiveCheck{
-		{"It must be durable when it returns, with all rows put before it", durableNote},
-	}}}
+// durableArchiveChecks returns the checks for which a process must die.
+func durableArchiveChecks() []archiveCheck {
+	return []archiveCheck{
+		{"PutCopyNote", "It must be durable when it returns, with all rows put before it", durableNote},
+	}
 }
 
-type archiveArea struct {
-	name   string
-	checks []archiveCheck
-}
-
-type archiveCheck struct {
-	name string
-	run  func(s *archiveEnv)
-}
+type archiveCheck = checkOf[*archiveEnv]
 
 // RunArchive runs the checks of archive.Store. open returns a store as for Run, which nothing
 // else uses meanwhile.
 func RunArchive(t *testing.T, open func(t *testing.T) (domain.Store, Archive)) {
-	runArchive(t, archiveAreas(), 700, func(t *testing.T, s *archiveEnv) { s.Store, s.archive = open(t) })
+	runArchive(t, archiveChecks(), 700, func(t *testing.T, s *archiveEnv) { s.Store, s.archive = open(t) })
 }
 
 // RunDurableArchive runs the checks of durability; open is as for RunDurable.
 func RunDurableArchive(t *testing.T, open func(t *testing.T) (s domain.Store, a Archive, crash func() (domain.Store, Archive))) {
-	runArchive(t, durableArchiveAreas(), 800, func(t *testing.T, s *archiveEnv) { s.Store, s.archive, s.reopen = open(t) })
+	runArchive(t, durableArchiveChecks(), 800, func(t *testing.T, s *archiveEnv) { s.Store, s.archive, s.reopen = open(t) })
 }
 
-func runArchive(t *testing.T, areas []archiveArea, first int, open func(t *testing.T, s *archiveEnv)) {
-	for n, a := range areas {
-		t.Run(a.name, func(t *testing.T) {
-			for m, c := range a.checks {
-				t.Run(c.name, func(t *testing.T) {
-					s := &archiveEnv{env: newEnv(t, domain.Store{}, fmt.Sprintf("t%d-%d", first+n, m))}
-					open(t, s)
-					c.run(s)
-				})
-			}
-		})
-	}
+func runArchive(t *testing.T, checks []archiveCheck, number int, open func(t *testing.T, s *archiveEnv)) {
+	runAll(t, checks, number, func(t *testing.T, tenant string) *archiveEnv {
+		s := &archiveEnv{env: newEnv(t, domain.Store{}, tenant)}
+		open(t, s)
+		return s
+	})
 }
 
 // archiveEnv is the environment of a subtest with an archive.
@@ -219,18 +200,10 @@ func (s *archiveEnv) writeGroup(w *written, a, b principal.ID) {
 func (s *archiveEnv) writeRest(w *written) {
 	s.Helper()
 	name, value := "x:"+s.tenant+":setting", []byte{0, 1, 0xff}
-	_, err := s.Registers.PutSettingIfAbsent(s.ctx, name, value)
-	for fault.MayHaveCommitted(err) {
-		_, err = s.Registers.PutSettingIfAbsent(s.ctx, name, value)
-	}
-	s.ok(err)
+	s.same("the setting", s.putSetting(name, value), value)
 	w.add(archive.ChapterSettings, archive.Row{Setting: &archive.SettingRow{Name: name, Value: value}})
 	host := "x:" + s.tenant + ":host"
-	first, err := s.archive.ReserveBlock(s.ctx, host, 100)
-	for fault.MayHaveCommitted(err) {
-		first, err = s.archive.ReserveBlock(s.ctx, host, 100)
-	}
-	s.ok(err)
+	first := settled(s.env, func() (int64, error) { return s.archive.ReserveBlock(s.ctx, host, 100) })
 	w.add(archive.ChapterBlocks, archive.Row{Block: &archive.BlockRow{Host: host, Next: first + 100}})
 	c := s.creation("a", string(s.content("created")))
 	s.same("the creation", s.putCreation(c, nil), c)
@@ -249,7 +222,7 @@ func (s *archiveEnv) writeRest(w *written) {
 	}
 	for n := range 3 {
 		l := s.leased(n, 1)
-		s.same("the lease", s.commitLease(l), l)
+		s.same("the lease", s.leases().put(l), l)
 		w.add(archive.ChapterLeases, archive.Row{Lease: &l})
 	}
 	for n := range 3 {

@@ -95,9 +95,7 @@ func (s *archiveEnv) wantAll(rows map[archive.Chapter][]archive.Row) {
 		Members: []principal.GroupMemberRow{principals[1].GroupMember.GroupMemberRow, principals[2].GroupMember.GroupMemberRow},
 		Request: &principals[3].Request.RequestRow})
 	setting := rows[archive.ChapterSettings][0].Setting
-	value, err := s.Registers.PutSettingIfAbsent(s.ctx, setting.Name, []byte("another"))
-	s.ok(err)
-	s.same("the setting", value, setting.Value)
+	s.returns("the setting", setting.Value)(s.Registers.PutSettingIfAbsent(s.ctx, setting.Name, []byte("another")))
 	creation := rows[archive.ChapterCreations][0].Creation
 	s.same("the creation", s.putCreation(s.creation("put", "c:x:another"), nil), *creation)
 	due := rows[archive.ChapterDues][0].Due
@@ -157,9 +155,8 @@ func (s *archiveEnv) putPastes() {
 		}
 	}
 	s.same("its rows", of, []paste.Row{s.pasted(5, 2)})
-	rows, err := s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}})
-	s.ok(err)
-	s.same("by its former time of creation", rows, []paste.Row{s.pasted(5, 2)})
+	s.returns("by its former time of creation", []paste.Row{s.pasted(5, 2)})(
+		s.Pastes.ReadPastes(s.ctx, []paste.Ref{{ID: earlier.ID, CreatedAt: earlier.CreatedAt()}}))
 }
 
 func putRowsAgain(s *archiveEnv) {
@@ -191,9 +188,8 @@ func putRowsThenCommit(s *archiveEnv) {
 		p.Header.DisplayName, p.Header.MTS = "Decided", future+1
 		p.Members = []principal.GroupMemberRow{{Principal: s.user("a"), Role: principal.GroupMember}}
 	})
-	got, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}})
-	s.ok(err)
-	s.same("the group after a conditional write", got, &principal.Rows{Header: g.head, Members: g.members(s.user("a"))})
+	s.returns("the group after a conditional write", &principal.Rows{Header: g.head, Members: g.members(s.user("a"))})(
+		s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: []principal.ID{s.user("a")}}))
 	before := rows[archive.ChapterDrafts][0].Draft
 	saved := s.draft("put", 1, "saved")
 	s.same("the draft after a conditional write", s.putDraft(saved, &before.Token), saved)
@@ -214,17 +210,9 @@ func putRowsDerivesNothing(s *archiveEnv) {
 	s.putAll(rows)
 	for _, p := range []principal.ID{s.user("a"), s.user("b"), s.group("put")} {
 		s.wantLibrary(p, nil)
-		shared, err := s.Libraries.SharedWith(s.ctx, p, "", 10)
-		s.ok(err)
-		s.same("what was shared", shared, []library.Shared(nil))
-		in, err := s.Principals.Memberships(s.ctx, p, "", 10)
-		s.ok(err)
-		s.same("memberships", in, []principal.Membership(nil))
-		built, err := s.Libraries.Built(s.ctx, p, library.ByChange)
-		s.ok(err)
-		if built {
-			s.Fatalf("the library of %s is complete", p)
-		}
+		s.returns("what was shared", []library.Shared(nil))(s.Libraries.SharedWith(s.ctx, p, "", 10))
+		s.returns("memberships", []principal.Membership(nil))(s.Principals.Memberships(s.ctx, p, "", 10))
+		s.returns("built of "+string(p), false)(s.Libraries.Built(s.ctx, p, library.ByChange))
 	}
 }
 
@@ -258,11 +246,7 @@ func durableNote(s *archiveEnv) {
 	s.putAll(rows)
 	s.note([]byte("done"))
 	s.crash()
-	got, err := s.archive.CopyNote(s.ctx)
-	s.ok(err)
-	if string(got) != "done" {
-		s.Fatalf("the note is %q", got)
-	}
+	s.returns("the note", []byte("done"))(s.archive.CopyNote(s.ctx))
 	s.wantAll(rows)
 	s.note(nil)
 	s.crash()

@@ -11,22 +11,19 @@ import (
 	"carrel/principal"
 )
 
-func changeAreas() []area {
-	return []area{
-		{"Changes", []check{
-			{"Changes lists the changes of owner's library after one, in their order", changesOrder},
-			{"It must list every change for ChangesKept after its At", changesKept},
-			{"libraries whose owners' ids are prefixes of each other are separate", changesOwners},
-			{"a change has the state and the buckets that the item has left, and those that hold it", changesBuckets},
-			{"the change of a leaving row has the buckets that the item was in", changesLeaving},
-			{"a change has the cause that the update of the index has for its library", changesCause},
-			{"an unknown library has none", changesUnknown},
-		}},
-		{"ApplyIndex with changes", []check{
-			{"If e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
-			{"an index update without At writes none", changesQuiet},
-			{"an older snapshot has a change of its own", changesOlder},
-		}},
+func changeChecks() []check {
+	return []check{
+		{"Changes", "Changes lists the changes of owner's library after one, in their order", changesOrder},
+		{"Changes", "It must list every change for ChangesKept after its At", changesKept},
+		{"Changes", "libraries whose owners' ids are prefixes of each other are separate", changesOwners},
+		{"Changes", "a change has the state and the buckets that the item has left, and those that hold it", changesBuckets},
+		{"Changes", "the change of a leaving row has the buckets that the item was in", changesLeaving},
+		{"Changes", "a change has the cause that the update of the index has for its library", changesCause},
+		{"Changes", "an unknown library has none", changesUnknown},
+		{"ApplyIndex with changes",
+			"If e.At is set, the change of a principal with a row must be written with what is derived of it, or not at all", changesWhole},
+		{"ApplyIndex with changes", "an index update without At writes none", changesQuiet},
+		{"ApplyIndex with changes", "an older snapshot has a change of its own", changesOlder},
 	}
 }
 

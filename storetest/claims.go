@@ -4,25 +4,17 @@ import (
 	"fmt"
 
 	"carrel/core/claim"
-	"carrel/core/fault"
 )
 
-func claimAreas() []area {
-	return []area{
-		{"ReadClaim", []check{
-			{"It must return the zero Claim where there is none", readClaim},
-		}},
-		{"PutClaim", []check{
-			{"It must return the claim that the key has then, the zero Claim where it has none", putClaim},
-			{"a claim replaces the one with its token only", replaceClaim},
-			{"one of many that put a claim at the same time wins", raceForClaim},
-		}},
-		{"DropClaim", []check{
-			{"DropClaim must remove the claim of a key iff it points to record and, where token is not nil, has that token", dropClaim},
-		}},
-		{"ScanClaims", []check{
-			{"each claim is listed once, in a permanent order", scanClaims},
-		}},
+func claimChecks() []check {
+	return []check{
+		{"ReadClaim", "It must return the zero Claim where there is none", readClaim},
+		{"PutClaim", "It must return the claim that the key has then, the zero Claim where it has none", putClaim},
+		{"PutClaim", "a claim replaces the one with its token only", func(s *env) { s.claims().replaces() }},
+		{"PutClaim", "one of many that put a claim at the same time wins", func(s *env) { s.claims().races() }},
+		{"DropClaim", "DropClaim must remove the claim of a key iff it points to record and, where token is not nil, has that token",
+			dropClaim},
+		{"ScanClaims", "each claim is listed once, in a permanent order", scanClaims},
 	}
 }
 
@@ -32,41 +24,23 @@ func (s *env) claimed(name, record string) claim.Claim {
 	return claim.Claim{Key: claim.URL(s.tenant, "https://e.com/"+name), Record: record, Token: claim.Token(e), Until: s.tick()}
 }
 
-// put puts a claim. It may repeat the call after an unknown outcome, because the result is the
-// claim that the key has then.
+// put puts a claim.
 func (s *env) put(c claim.Claim, over *claim.Token) claim.Claim {
 	s.Helper()
-	got, err := s.tryPut(c, over)
-	s.ok(err)
-	return got
-}
-
-func (s *env) tryPut(c claim.Claim, over *claim.Token) (got claim.Claim, err error) {
-	for range 8 {
-		if got, err = s.Claims.PutClaim(s.ctx, c, over); !fault.MayHaveCommitted(err) {
-			break
-		}
-	}
-	return got, err
+	return s.claims().set(c, over)
 }
 
 // drop removes a claim.
 func (s *env) drop(k claim.Key, record string, token *claim.Token) {
 	s.Helper()
-	err := s.Claims.DropClaim(s.ctx, k, record, token)
-	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-		err = s.Claims.DropClaim(s.ctx, k, record, token)
-	}
-	s.ok(err)
+	s.settle(func() error { return s.Claims.DropClaim(s.ctx, k, record, token) })
 }
 
 // wantClaim compares the claim of a key.
 func (s *env) wantClaim(what string, k claim.Key, want claim.Claim) {
 	s.Helper()
 	for _, serial := range []bool{false, true} {
-		got, err := s.Claims.ReadClaim(s.ctx, k, serial)
-		s.ok(err)
-		s.same(what, got, want)
+		s.returns(what, want)(s.Claims.ReadClaim(s.ctx, k, serial))
 	}
 }
 
@@ -81,49 +55,10 @@ func readClaim(s *env) {
 }
 
 func putClaim(s *env) {
-	one, two := s.claimed("a", "c:x:1"), s.claimed("a", "c:x:2")
-	s.same("the first", s.put(one, nil), one)
-	s.same("the first again", s.put(one, nil), one)
-	s.same("a second", s.put(two, nil), one)
+	s.claims().puts()
 	long := s.claimed("é/ü?"+fmt.Sprintf("%02000d", 7), "c:x:3")
 	s.same("a long name", s.put(long, nil), long)
 	s.wantClaim("a long name", long.Key, long)
-	missing := s.claimed("b", "c:x:4")
-	s.same("over a token where there is none", s.put(missing, &missing.Token), claim.Claim{})
-	s.wantClaim("after that", missing.Key, claim.Claim{})
-}
-
-func replaceClaim(s *env) {
-	one, two, three := s.claimed("a", "c:x:1"), s.claimed("a", "c:x:2"), s.claimed("a", "c:x:3")
-	s.put(one, nil)
-	s.same("over another token", s.put(three, &two.Token), one)
-	s.same("over its token", s.put(two, &one.Token), two)
-	s.same("again", s.put(two, &one.Token), two)
-	s.same("over a token that it had", s.put(three, &one.Token), two)
-	s.wantClaim("what is there", one.Key, two)
-}
-
-// raceForClaim has many records claim one name, then replace one claim.
-func raceForClaim(s *env) {
-	rivals := make([]claim.Claim, racers)
-	for n := range rivals {
-		rivals[n] = s.claimed("a", fmt.Sprintf("c:x:%d", n))
-	}
-	var over *claim.Token
-	for range 2 {
-		got, errs := make([]claim.Claim, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.tryPut(rivals[n], over) })
-		for n := range got {
-			s.ok(errs[n])
-			s.same("what every caller got", got[n], got[0])
-		}
-		s.wantClaim("the winner", rivals[0].Key, got[0])
-		winner := got[0].Token
-		over = &winner
-		for n := range rivals {
-			rivals[n].Token[0] ^= 0xff
-		}
-	}
 }
 
 func dropClaim(s *env) {
@@ -153,29 +88,6 @@ func scanClaims(s *env) {
 	mail.Key = claim.Email(s.tenant, "ann@e.com")
 	want[mail.Key] = mail
 	s.put(mail, nil)
-	for _, limit := range []int{1, 3, 1000} {
-		found := map[claim.Key]claim.Claim{}
-		var after claim.Key
-		for range 10_000 {
-			page, err := s.Claims.ScanClaims(s.ctx, after, limit)
-			s.ok(err)
-			if len(page) > limit {
-				s.Fatalf("%d claims on a page of %d", len(page), limit)
-			}
-			for _, c := range page {
-				after = c.Key
-				if _, ours := want[c.Key]; !ours {
-					continue // of another subtest
-				}
-				if _, twice := found[c.Key]; twice {
-					s.Fatalf("%v is listed twice", c.Key)
-				}
-				found[c.Key] = c
-			}
-			if len(page) == 0 {
-				break
-			}
-		}
-		s.same(fmt.Sprintf("the claims, by pages of %d", limit), found, want)
-	}
+	key := func(c claim.Claim) claim.Key { return c.Key }
+	scan[claim.Key, claim.Claim]{s.Claims.ScanClaims, key, among(want)}.want(s, want)
 }

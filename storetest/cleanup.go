@@ -7,15 +7,15 @@ import (
 	"carrel/principal"
 )
 
-func cleanUpAreas() []area {
-	return []area{{"CleanUp", []check{
-		{"CleanUp must not change Seq, and must be harmless when repeated", cleanUpRepeated},
-		{"Positions are removed from Unsettled, others are kept", cleanUpPositions},
-		{"Leaving rows are removed iff they are leaving and of the Seq given", cleanUpLeaving},
-		{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", cleanUpPurge},
-		{"Final then reduces it to Seq, MTS, Writers and the state", cleanUpFinal},
-		{"of an unknown id it does nothing", cleanUpUnknown},
-	}}}
+func cleanUpChecks() []check {
+	return []check{
+		{"CleanUp", "CleanUp must not change Seq, and must be harmless when repeated", cleanUpRepeated},
+		{"CleanUp", "Positions are removed from Unsettled, others are kept", cleanUpPositions},
+		{"CleanUp", "Leaving rows are removed iff they are leaving and of the Seq given", cleanUpLeaving},
+		{"CleanUp", "Purge removes the rows of Leaving whatever their state, iff the header is Deleted", cleanUpPurge},
+		{"CleanUp", "Final then reduces it to Seq, MTS, Writers and the state", cleanUpFinal},
+		{"CleanUp", "of an unknown id it does nothing", cleanUpUnknown},
+	}
 }
 
 // cleanUp calls CleanUp twice, because repeating it must be harmless.

@@ -11,28 +11,20 @@ import (
 	"carrel/principal"
 )
 
-func contentAreas() []area {
-	return []area{
-		{"Read", []check{
-			{"Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic " +
-				"reading of all rows requested", readUnknown},
-			{"members are in the order requested, with Seq 0 if there is no row", readMembers},
-			{"a request row is read by its key, nil if there is none", readRequest},
-			{"every field of a header is read back", readEveryField},
-			{"ids that are prefixes of each other are separate", readPrefixes},
-		}},
-		{"ReadMany", []check{
-			{"It must see everything acknowledged before it was called", readManyFresh},
-			{"headers and members are in the order of ids, zero for unknown ones", readManyOrder},
-			{"It must leave out what only a change needs, as Trim does", readManyBrief},
-		}},
-		{"MembersPage", []check{
-			{"it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
-			{"it returns the header of the same reading, and no rows of an unknown id", membersPageHeader},
-		}},
-		{"ScanContents", []check{
-			{"it lists ids after one, each once, in a permanent order of its own, deleted ones too", scanContents},
-		}},
+func contentChecks() []check {
+	return []check{
+		{"Read", "Read must return a zero Header (Seq 0, State Absent) for an unknown id, without an error, and one atomic " +
+			"reading of all rows requested", readUnknown},
+		{"Read", "members are in the order requested, with Seq 0 if there is no row", readMembers},
+		{"Read", "a request row is read by its key, nil if there is none", readRequest},
+		{"Read", "every field of a header is read back", readEveryField},
+		{"Read", "ids that are prefixes of each other are separate", readPrefixes},
+		{"ReadMany", "It must see everything acknowledged before it was called", readManyFresh},
+		{"ReadMany", "headers and members are in the order of ids, zero for unknown ones", readManyOrder},
+		{"ReadMany", "It must leave out what only a change needs, as Trim does", readManyBrief},
+		{"MembersPage", "it reads at most limit member rows, leaving ones too, after a principal in order of id", membersPage},
+		{"MembersPage", "it returns the header of the same reading, and no rows of an unknown id", membersPageHeader},
+		{"ScanContents", "it lists ids after one, each once, in a permanent order of its own, deleted ones too", scanContents},
 	}
 }
 
@@ -203,9 +195,7 @@ func readManyOrder(s *env) {
 	s.same("rows", rows, []library.ContentRows{last, last, {Members: none}, trimmed(first, b, a), last})
 	rows[0].Members[0].Role = library.Manages + 1 // The caller may change what it gets.
 	s.same("rows of a repeated id, after the first was changed", rows[1], last)
-	rows, err = s.Contents.ReadMany(s.ctx, nil, nil)
-	s.ok(err)
-	s.same("rows of no ids", rows, []library.ContentRows(nil))
+	s.returns("rows of no ids", []library.ContentRows(nil))(s.Contents.ReadMany(s.ctx, nil, nil))
 }
 
 func readManyBrief(s *env) {
@@ -215,9 +205,7 @@ func readManyBrief(s *env) {
 	if len(whole.Header.Unsettled) == 0 || len(whole.Header.Writers) == 0 {
 		s.Fatalf("Read leaves out %d positions and %d writers", len(it.head.Unsettled), len(it.head.Writers))
 	}
-	rows, err := s.Contents.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil)
-	s.ok(err)
-	s.same("rows", rows, []library.ContentRows{trimmed(it)})
+	s.returns("rows", []library.ContentRows{trimmed(it)})(s.Contents.ReadMany(s.ctx, []library.ContentID{it.head.ID}, nil))
 }
 
 func membersPage(s *env) {
@@ -229,20 +217,11 @@ func membersPage(s *env) {
 	it.remove(s.user("b"))
 	all := it.principals()
 	for limit := 1; limit <= len(all)+1; limit++ {
-		var got []library.Member
-		after := principal.ID("")
-		for {
-			rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, after, limit, limit%2 == 0)
+		got := paged(s, limit, func(last library.Member) ([]library.Member, error) {
+			rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, last.Principal, limit, limit%2 == 0)
 			s.ok(err)
-			if len(rows.Members) > limit {
-				s.Fatalf("%d rows for a limit of %d", len(rows.Members), limit)
-			}
-			if len(rows.Members) == 0 {
-				break
-			}
-			got = append(got, rows.Members...)
-			after = got[len(got)-1].Principal
-		}
+			return rows.Members, nil
+		})
 		s.same(fmt.Sprintf("pages of %d", limit), got, it.members(all...))
 	}
 	rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, s.user("a0"), 2, false)
@@ -254,12 +233,9 @@ func membersPageHeader(s *env) {
 	it := s.newItem("item", principal.Private, s.user("a"), s.user("b"))
 	it.move()
 	for _, serial := range []bool{true, false} {
-		rows, err := s.Contents.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial)
-		s.ok(err)
-		s.same("page", rows, &library.ContentRows{Header: it.head, Members: it.members(s.user("b"))})
-		rows, err = s.Contents.MembersPage(s.ctx, s.content("unknown"), "", 10, serial)
-		s.ok(err)
-		s.same("page of an unknown id", rows, new(library.ContentRows))
+		s.returns("page", &library.ContentRows{Header: it.head, Members: it.members(s.user("b"))})(
+			s.Contents.MembersPage(s.ctx, it.head.ID, s.user("a"), 10, serial))
+		s.returns("page of an unknown id", new(library.ContentRows))(s.Contents.MembersPage(s.ctx, s.content("unknown"), "", 10, serial))
 	}
 }
 
@@ -283,18 +259,5 @@ func scanContents(s *env) {
 // walk lists all ids of a store, limit at a time.
 func walk[ID ~string](s *env, limit int, list func(ctx context.Context, after ID, limit int) ([]ID, error)) []ID {
 	s.Helper()
-	var all []ID
-	var after ID
-	for {
-		ids, err := list(s.ctx, after, limit)
-		s.ok(err)
-		if len(ids) > limit {
-			s.Fatalf("%d ids for a limit of %d", len(ids), limit)
-		}
-		if len(ids) == 0 {
-			return all
-		}
-		all = append(all, ids...)
-		after = ids[len(ids)-1]
-	}
+	return paged(s, limit, func(last ID) ([]ID, error) { return list(s.ctx, last, limit) })
 }

@@ -7,15 +7,14 @@ import (
 	"carrel/principal"
 )
 
-func deletedAreas() []area {
-	return []area{
-		{"of deleted principals", []check{
-			{"Confirm must show no row of a group that is deleted", confirmDeleted},
-			{"ApplyGroupIndex of a deleted group removes the derived memberships", applyDeletedGroup},
-			{"Purge removes the rows of Leaving whatever their state, iff the header is Deleted", purgeGroup},
-			{"It must remove the marks, the note, the entries and the record of what was shared, except what is newer than " +
+func deletedChecks() []check {
+	return []check{
+		{"of deleted principals", "Confirm must show no row of a group that is deleted", confirmDeleted},
+		{"of deleted principals", "ApplyGroupIndex of a deleted group removes the derived memberships", applyDeletedGroup},
+		{"of deleted principals", "Purge removes the rows of Leaving whatever their state, iff the header is Deleted", purgeGroup},
+		{"of deleted principals",
+			"It must remove the marks, the note, the entries and the record of what was shared, except what is newer than " +
 				"asOf, and afterwards SetBuilt and PutRebuildNote as of an earlier time must not bring them back", dropLibrary},
-		}},
 	}
 }
 
@@ -31,9 +30,8 @@ func confirmDeleted(s *env) {
 	a := s.user("a")
 	g, h := s.newPrincipal(s.group("g"), a), s.newPrincipal(s.group("h"), a)
 	g.delete()
-	rows, err := s.Principals.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}})
-	s.ok(err)
-	s.same("rows", rows, []principal.GroupMemberRow{{Principal: a}, h.members(a)[0]})
+	s.returns("rows", []principal.GroupMemberRow{{Principal: a}, h.members(a)[0]})(
+		s.Principals.Confirm(s.ctx, []principal.MemberOf{{Group: g.head.ID, Member: a}, {Group: h.head.ID, Member: a}}))
 	g.wantStored("deleted group, whose rows stay")
 }
 
@@ -64,9 +62,7 @@ func purgeGroup(s *env) {
 	delete(g.rows, b)
 	g.wantStored("deleted group without two of its rows")
 	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving, Purge: true}))
-	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
-	s.ok(err)
-	s.same("unknown group", hs, []principal.Header{{}})
+	s.returns("unknown group", []principal.Header{{}})(s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")}))
 }
 
 func dropLibrary(s *env) {

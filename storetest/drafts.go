@@ -4,28 +4,20 @@ import (
 	"fmt"
 	"strings"
 
-	"carrel/core/fault"
 	"carrel/note"
 	"carrel/principal"
 )
 
-func draftAreas() []area {
-	return []area{
-		{"ListDrafts", []check{
-			{"ListDrafts must return the drafts of a user without their values, the greatest token first", listDrafts},
-		}},
-		{"ReadDrafts", []check{
-			{"ReadDrafts must return the drafts of a user in the order of names, at most MaxDraftRows, the zero DraftRow where there is none",
-				readDrafts},
-		}},
-		{"PutDraft", []check{
-			{"It must return the draft that there is then, the zero DraftRow where there is none", putDraft},
-			{"a draft replaces the one with its token only", replaceDraft},
-			{"one of many that put a draft at the same time wins", raceForDraft},
-		}},
-		{"DropDraft", []check{
-			{"DropDraft must remove the draft of a name iff it has the token", dropDraft},
-		}},
+func draftChecks() []check {
+	return []check{
+		{"ListDrafts", "ListDrafts must return the drafts of a user without their values, the greatest token first", listDrafts},
+		{"ReadDrafts",
+			"ReadDrafts must return the drafts of a user in the order of names, at most MaxDraftRows, the zero DraftRow where there is none",
+			readDrafts},
+		{"PutDraft", "It must return the draft that there is then, the zero DraftRow where there is none", putDraft},
+		{"PutDraft", "a draft replaces the one with its token only", func(s *env) { s.drafts().replaces() }},
+		{"PutDraft", "one of many that put a draft at the same time wins", func(s *env) { s.drafts().races() }},
+		{"DropDraft", "DropDraft must remove the draft of a name iff it has the token", dropDraft},
 	}
 }
 
@@ -36,40 +28,22 @@ func (s *env) draft(user string, n int, value string) note.DraftRow {
 		Value: []byte(value)}
 }
 
-// putDraft puts a draft. It may repeat the call after an unknown outcome, because the result is
-// the draft that there is then.
+// putDraft puts a draft.
 func (s *env) putDraft(d note.DraftRow, over *note.TextID) note.DraftRow {
 	s.Helper()
-	got, err := s.tryPutDraft(d, over)
-	s.ok(err)
-	return got
-}
-
-func (s *env) tryPutDraft(d note.DraftRow, over *note.TextID) (got note.DraftRow, err error) {
-	for range 8 {
-		if got, err = s.Texts.PutDraft(s.ctx, d, over); !fault.MayHaveCommitted(err) {
-			break
-		}
-	}
-	return got, err
+	return s.drafts().set(d, over)
 }
 
 // dropDraft removes the draft with the token of d.
 func (s *env) dropDraft(d note.DraftRow) {
 	s.Helper()
-	err := s.Texts.DropDraft(s.ctx, d.User, d.Name, d.Token)
-	for n := 0; n < 8 && fault.MayHaveCommitted(err); n++ {
-		err = s.Texts.DropDraft(s.ctx, d.User, d.Name, d.Token)
-	}
-	s.ok(err)
+	s.settle(func() error { return s.Texts.DropDraft(s.ctx, d.User, d.Name, d.Token) })
 }
 
 // wantDrafts reads drafts by their names.
 func (s *env) wantDrafts(what string, user principal.ID, names []string, want ...note.DraftRow) {
 	s.Helper()
-	got, err := s.Texts.ReadDrafts(s.ctx, user, names, false)
-	s.ok(err)
-	s.same(what, got, want)
+	s.returns(what, want)(s.Texts.ReadDrafts(s.ctx, user, names, false))
 }
 
 func listDrafts(s *env) {
@@ -79,12 +53,10 @@ func listDrafts(s *env) {
 		s.putDraft(d, nil)
 	}
 	for user, want := range map[principal.ID][]note.DraftRow{one.User: {three, two, one}, other.User: {other}, s.user("c"): nil} {
-		got, err := s.Texts.ListDrafts(s.ctx, user)
-		s.ok(err)
 		for n := range want {
 			want[n].Value = nil
 		}
-		s.same("the drafts of "+string(user), got, want)
+		s.returns("the drafts of "+string(user), want)(s.Texts.ListDrafts(s.ctx, user))
 	}
 	newer := s.draft("a", 3, "one again")
 	s.putDraft(newer, &one.Token)
@@ -118,48 +90,9 @@ func readDrafts(s *env) {
 }
 
 func putDraft(s *env) {
-	one, two := s.draft("a", 1, "one"), s.draft("a", 1, "two")
-	s.same("the first", s.putDraft(one, nil), one)
-	s.same("the first again", s.putDraft(one, nil), one)
-	s.same("a second", s.putDraft(two, nil), one)
-	missing := s.draft("a", 2, "missing")
-	s.same("over a token where there is none", s.putDraft(missing, &missing.Token), note.DraftRow{})
-	s.wantDrafts("after that", one.User, []string{one.Name, missing.Name}, one, note.DraftRow{})
-	others := s.draft("b", 1, "of another user")
+	s.drafts().puts()
+	others := s.draft("b", int('a'), "of another user")
 	s.same("the name of another user's draft", s.putDraft(others, nil), others)
-}
-
-func replaceDraft(s *env) {
-	one, two, three := s.draft("a", 1, "one"), s.draft("a", 1, "two"), s.draft("a", 1, "three")
-	s.putDraft(one, nil)
-	s.same("over another token", s.putDraft(three, &two.Token), one)
-	s.same("over its token", s.putDraft(two, &one.Token), two)
-	s.same("again", s.putDraft(two, &one.Token), two)
-	s.same("over a token that it had", s.putDraft(three, &one.Token), two)
-	s.wantDrafts("what is there", one.User, []string{one.Name}, two)
-}
-
-// raceForDraft has many writers create one draft, then replace it.
-func raceForDraft(s *env) {
-	rivals := make([]note.DraftRow, racers)
-	for n := range rivals {
-		rivals[n] = s.draft("a", 1, fmt.Sprint("text ", n))
-	}
-	var over *note.TextID
-	for range 2 {
-		got, errs := make([]note.DraftRow, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.tryPutDraft(rivals[n], over) })
-		for n := range got {
-			s.ok(errs[n])
-			s.same("what every caller got", got[n], got[0])
-		}
-		s.wantDrafts("the winner", rivals[0].User, []string{rivals[0].Name}, got[0])
-		winner := got[0].Token
-		over = &winner
-		for n := range rivals {
-			rivals[n].Token[0] ^= 0xff
-		}
-	}
 }
 
 func dropDraft(s *env) {

@@ -7,31 +7,20 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
-	"carrel/core/fault"
 	"carrel/core/feed"
 )
 
-func feedAreas() []area {
-	return []area{
-		{"RecordBucket", []check{
-			{"It must return the bucket that the feed has then", recordBucket},
-			{"one of many that record a day at the same time wins", raceForBucket},
-		}},
-		{"ListBuckets", []check{
-			{"ListBuckets must list all buckets of a feed, the newest first", listBuckets},
-		}},
-		{"PutEntry", []check{
-			{"Of two puts the one with the greater MTS must win", putEntry},
-			{"an entry that was dropped can be put again", putEntryAgain},
-		}},
-		{"DropEntry", []check{
-			{"DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
-		}},
-		{"ListEntries", []check{
-			{"ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each " +
-				"with the Until of its put with the greatest MTS", listEntries},
-			{"partitions are separate", listOtherPartitions},
-		}},
+func feedChecks() []check {
+	return []check{
+		{"RecordBucket", "It must return the bucket that the feed has then", recordBucket},
+		{"RecordBucket", "one of many that record a day at the same time wins", raceForBucket},
+		{"ListBuckets", "ListBuckets must list all buckets of a feed, the newest first", listBuckets},
+		{"PutEntry", "Of two puts the one with the greater MTS must win", putEntry},
+		{"PutEntry", "an entry that was dropped can be put again", putEntryAgain},
+		{"DropEntry", "DropEntry must remove the entry iff no put of it has a greater MTS", dropFeedEntry},
+		{"ListEntries", "ListEntries must list the entries of a slice, in the direction of reading and at most Limit of them, each " +
+			"with the Until of its put with the greatest MTS", listEntries},
+		{"ListEntries", "partitions are separate", listOtherPartitions},
 	}
 }
 
@@ -41,18 +30,10 @@ func (s *env) feed(name string) feed.Feed { return feed.Feed(name + ":" + s.tena
 // aDay is the day of the entries of these subtests.
 var aDay = feed.DayOf(start)
 
-// recordBucket records a day. It repeats the call after an unknown outcome, because the result is the bucket that
-// the feed has then.
-func (s *env) recordBucket(feed feed.Feed, b feed.Bucket) (current feed.Bucket) {
+// recordBucket records a day.
+func (s *env) recordBucket(list feed.Feed, b feed.Bucket) feed.Bucket {
 	s.Helper()
-	var err error
-	for range 8 {
-		if current, err = s.Feeds.RecordBucket(s.ctx, feed, b); !fault.MayHaveCommitted(err) {
-			break
-		}
-	}
-	s.ok(err)
-	return current
+	return settled(s, func() (feed.Bucket, error) { return s.Feeds.RecordBucket(s.ctx, list, b) })
 }
 
 func recordBucket(s *env) {
@@ -67,19 +48,10 @@ func recordBucket(s *env) {
 }
 
 func raceForBucket(s *env) {
-	got, errs := make([]feed.Bucket, racers), make([]error, racers)
-	together(func(n int) {
-		for range 8 {
-			got[n], errs[n] = s.Feeds.RecordBucket(s.ctx, s.feed("a"), feed.Bucket{Day: aDay, Shards: n + 1})
-			if !fault.MayHaveCommitted(errs[n]) {
-				break
-			}
-		}
+	got := agreed(s, func(n int) (feed.Bucket, error) {
+		return s.Feeds.RecordBucket(s.ctx, s.feed("a"), feed.Bucket{Day: aDay, Shards: n + 1})
 	})
-	for n := range got {
-		s.ok(errs[n])
-		s.same("what every caller got", got[n], got[0])
-	}
+	s.same("the bucket", s.recordBucket(s.feed("a"), feed.Bucket{Day: aDay, Shards: racers + 1}), got)
 }
 
 func listBuckets(s *env) {
@@ -249,14 +221,14 @@ func listOtherPartitions(s *env) {
 }
 
 // durableEntry puts an entry before an in-flight list, and has a commit make both durable.
-func durableEntry(s *env, crash func()) {
+func durableEntry(s *durableEnv) {
 	put, dropped := feed.Entry{Created: s.tick(), ID: "put"}, feed.Entry{Created: s.tick(), ID: "dropped"}
 	s.ok(s.Feeds.PutEntry(s.ctx, s.change(dropped, 10)))
 	s.ok(s.Feeds.PutEntry(s.ctx, s.change(put, 10)))
 	s.ok(s.Feeds.DropEntry(s.ctx, s.change(dropped, 11)))
 	s.ok(s.Journal.PutInFlightList(s.ctx, commit.InFlightList{ID: "00000000-0000-4000-8000-00000000feed", Stamp: 1, Block: []byte{1}}))
 	s.commitPaste(s.pasted(1, 1))
-	crash()
+	s.crash()
 	inFlightLists, err := s.Journal.InFlightLists(s.ctx)
 	s.ok(err)
 	inFlightLists = slices.DeleteFunc(inFlightLists, func(l commit.InFlightList) bool { return len(l.Block) == 0 })

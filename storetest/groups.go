@@ -7,30 +7,19 @@ import (
 	"carrel/principal"
 )
 
-func groupAreas() []area {
-	return []area{
-		{"GroupMembersPage", []check{
-			{"GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with " +
-				"the header of the same reading", groupMembersPage},
-		}},
-		{"Confirm", []check{
-			{"Confirm reads the groups' own rows, in the order requested", confirm},
-		}},
-		{"ApplyGroupIndex", []check{
-			{"An older snapshot must never undo what a newer one wrote", applyGroupIndexOlder},
-			{"ApplyGroupIndex writes the derived memberships", applyGroupIndex},
-		}},
-		{"CleanUpGroup", []check{
-			{"It must not change Seq, and must be harmless when repeated", cleanUpGroup},
-		}},
-		{"Memberships", []check{
-			{"Memberships lists the derived memberships of a principal, after a group in order of id", memberships},
-		}},
-		{"MembershipsOf", []check{
-			{"It must end the answer after the principal with which it has q.Rows rows", membershipsOfRows},
-			{"the first q.Own in groups of its own tenant and the first q.Others in groups of other tenants, all in order of id",
-				membershipsOfQuotas},
-		}},
+func groupChecks() []check {
+	return []check{
+		{"GroupMembersPage", "GroupMembersPage reads at most limit member rows, leaving ones too, after a principal in order of id, with " +
+			"the header of the same reading", groupMembersPage},
+		{"Confirm", "Confirm reads the groups' own rows, in the order requested", confirm},
+		{"ApplyGroupIndex", "An older snapshot must never undo what a newer one wrote", applyGroupIndexOlder},
+		{"ApplyGroupIndex", "ApplyGroupIndex writes the derived memberships", applyGroupIndex},
+		{"CleanUpGroup", "It must not change Seq, and must be harmless when repeated", cleanUpGroup},
+		{"Memberships", "Memberships lists the derived memberships of a principal, after a group in order of id", memberships},
+		{"MembershipsOf", "It must end the answer after the principal with which it has q.Rows rows", membershipsOfRows},
+		{"MembershipsOf",
+			"the first q.Own in groups of its own tenant and the first q.Others in groups of other tenants, all in order of id",
+			membershipsOfQuotas},
 	}
 }
 
@@ -41,26 +30,15 @@ func groupMembersPage(s *env) {
 	s.newPrincipal(s.group("g/h"), s.user("x"))
 	all := g.principals()
 	for limit := 1; limit <= len(all)+1; limit++ {
-		var got []principal.GroupMemberRow
-		after := principal.ID("")
-		for {
-			rows, err := s.Principals.GroupMembersPage(s.ctx, g.head.ID, after, limit, limit%2 == 0)
+		got := paged(s, limit, func(last principal.GroupMemberRow) ([]principal.GroupMemberRow, error) {
+			rows, err := s.Principals.GroupMembersPage(s.ctx, g.head.ID, last.Principal, limit, limit%2 == 0)
 			s.ok(err)
 			s.same("header", rows.Header, g.head)
-			if len(rows.Members) > limit {
-				s.Fatalf("%d rows for a limit of %d", len(rows.Members), limit)
-			}
-			if len(rows.Members) == 0 {
-				break
-			}
-			got = append(got, rows.Members...)
-			after = got[len(got)-1].Principal
-		}
+			return rows.Members, nil
+		})
 		s.same(fmt.Sprintf("pages of %d", limit), got, g.members(all...))
 	}
-	rows, err := s.Principals.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true)
-	s.ok(err)
-	s.same("page of an unknown group", rows, new(principal.Rows))
+	s.returns("page of an unknown group", new(principal.Rows))(s.Principals.GroupMembersPage(s.ctx, s.group("unknown"), "", 5, true))
 }
 
 func confirm(s *env) {
@@ -84,9 +62,7 @@ func (c *principalRows) snapshot(principals ...principal.ID) *principal.GroupInd
 // wantMemberships checks p's derived memberships.
 func (s *env) wantMemberships(p principal.ID, want ...principal.Membership) {
 	s.Helper()
-	got, err := s.Principals.Memberships(s.ctx, p, "", 1000)
-	s.ok(err)
-	s.same("memberships of "+string(p), got, want)
+	s.returns("memberships of "+string(p), want)(s.Principals.Memberships(s.ctx, p, "", 1000))
 }
 
 func applyGroupIndex(s *env) {
@@ -153,9 +129,7 @@ func cleanUpGroup(s *env) {
 	s.ok(s.Principals.CleanUpGroup(s.ctx, t))
 	g.wantStored("group after a late cleanup was repeated")
 	s.ok(s.Principals.CleanUpGroup(s.ctx, &principal.GroupCleanup{ID: s.group("unknown"), Leaving: t.Leaving}))
-	hs, err := s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")})
-	s.ok(err)
-	s.same("unknown group", hs, []principal.Header{{}})
+	s.returns("unknown group", []principal.Header{{}})(s.Principals.ReadPrincipals(s.ctx, []principal.ID{s.group("unknown")}))
 }
 
 func memberships(s *env) {
@@ -167,20 +141,9 @@ func memberships(s *env) {
 		want = append(want, g.membership(a))
 	}
 	for _, limit := range []int{1, 3, 4, 5} {
-		var got []principal.Membership
-		after := principal.ID("")
-		for {
-			page, err := s.Principals.Memberships(s.ctx, a, after, limit)
-			s.ok(err)
-			if len(page) > limit {
-				s.Fatalf("%d rows for a limit of %d", len(page), limit)
-			}
-			if len(page) == 0 {
-				break
-			}
-			got = append(got, page...)
-			after = page[len(page)-1].Group
-		}
+		got := paged(s, limit, func(last principal.Membership) ([]principal.Membership, error) {
+			return s.Principals.Memberships(s.ctx, a, last.Group, limit)
+		})
 		s.same(fmt.Sprintf("pages of %d", limit), got, want)
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"carrel/principal"
 )
 
-func applyIndexAreas() []area {
-	return []area{{"ApplyIndex", []check{
-		{"An older snapshot must never undo what a newer one wrote", applyOlder},
-		{"an item is in the buckets that its visibility allows", applyBuckets},
-		{"a LOGGEDIN item is only in the PRIVATE bucket of another tenant", applyTenant},
-		{"a move leaves one entry, at the new position", applyMove},
-		{"every unsettled position is deleted, not only the last", applyUnsettled},
-		{"a change of visibility at an unmoved position reaches every bucket up to the widest", applyVisibility},
-		{"a leaving, a missing and a deleted member lose every entry", applyGone},
-		{"an entry has the mts of its state and the owner's role", applyEntry},
-		{"only All writes the record of what was shared", applyRecord},
-		{"principals that are not named are untouched", applyNamed},
-		{"a batch of ApplyIndexBatch rows is written at once", applyWhole},
-		{"repeated it changes nothing", applyRepeated},
-	}}}
+func applyIndexChecks() []check {
+	return []check{
+		{"ApplyIndex", "An older snapshot must never undo what a newer one wrote", applyOlder},
+		{"ApplyIndex", "an item is in the buckets that its visibility allows", applyBuckets},
+		{"ApplyIndex", "a LOGGEDIN item is only in the PRIVATE bucket of another tenant", applyTenant},
+		{"ApplyIndex", "a move leaves one entry, at the new position", applyMove},
+		{"ApplyIndex", "every unsettled position is deleted, not only the last", applyUnsettled},
+		{"ApplyIndex", "a change of visibility at an unmoved position reaches every bucket up to the widest", applyVisibility},
+		{"ApplyIndex", "a leaving, a missing and a deleted member lose every entry", applyGone},
+		{"ApplyIndex", "an entry has the mts of its state and the owner's role", applyEntry},
+		{"ApplyIndex", "only All writes the record of what was shared", applyRecord},
+		{"ApplyIndex", "principals that are not named are untouched", applyNamed},
+		{"ApplyIndex", "a batch of ApplyIndexBatch rows is written at once", applyWhole},
+		{"ApplyIndex", "repeated it changes nothing", applyRepeated},
+	}
 }
 
 // buckets returns the entries of a library for one item that is in all buckets up to v.
@@ -58,13 +58,9 @@ func applyOlder(s *env) {
 	it := s.newItem("item", principal.LoggedIn, a)
 	var older []*library.IndexUpdate
 	for _, step := range steps {
-		snapshot := it.snapshot(a, b)
-		snapshot.All = true
-		older = append(older, snapshot)
+		older = append(older, it.all(a, b))
 		step.change(it)
-		now := it.snapshot(a, b)
-		now.All = true
-		s.ok(s.Contents.ApplyIndex(s.ctx, now))
+		it.applyAll(a, b)
 		for n, e := range older {
 			s.ok(s.Contents.ApplyIndex(s.ctx, e))
 			for _, p := range []principal.ID{a, b} {
@@ -86,9 +82,7 @@ func applyOlder(s *env) {
 // wantShared checks the record of what was shared with owner.
 func (s *env) wantShared(owner principal.ID, want []library.Shared) {
 	s.Helper()
-	got, err := s.Libraries.SharedWith(s.ctx, owner, "", 1000)
-	s.ok(err)
-	s.same("what was shared with "+string(owner), got, want)
+	s.returns("what was shared with "+string(owner), want)(s.Libraries.SharedWith(s.ctx, owner, "", 1000))
 }
 
 func applyBuckets(s *env) {
@@ -208,23 +202,18 @@ func applyRecord(s *env) {
 	it := s.newItem("item", principal.Public, a)
 	it.applyIndex(a)
 	s.wantShared(a, nil)
-	reversed := func() {
-		e := it.snapshot(a, b)
-		e.All = true
-		s.ok(s.Contents.ApplyIndex(s.ctx, e))
-	}
-	reversed()
+	it.applyAll(a, b)
 	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
 	s.wantShared(b, nil)
 	it.share(a, library.Viewing)
 	it.applyIndex(a)
 	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Manages}})
-	reversed()
+	it.applyAll(a, b)
 	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
 	it.remove(a)
 	it.applyIndex(a)
 	s.wantShared(a, []library.Shared{{Content: it.head.ID, Role: library.Viewing}})
-	reversed()
+	it.applyAll(a, b)
 	s.wantShared(a, nil)
 }
 

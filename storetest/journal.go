@@ -11,25 +11,19 @@ import (
 	"carrel/core/id"
 )
 
-func journalAreas() []area {
-	return []area{
-		{"PutInFlightList", []check{
-			{"PutInFlightList replaces the list; a list without blocks is removed, or listed without blocks", putInFlightList},
-			{"a block of any bytes is read back", listBytes},
-			{"a late write with an older stamp changes nothing", putListLate},
-			{"a large list is replaced by a small one", listLarge},
-		}},
-		{"InFlight", []check{
-			{"InFlight must show each list as of the last PutInFlightList that was acknowledged before the call, or later", inFlight},
-		}},
-		{"DeleteInFlightList", []check{
-			{"DeleteInFlightList must remove the list iff nothing newer than stamp was written", deleteInFlightList},
-		}},
-		{"Due", []check{
-			{"DueReminders lists the reminders due at or before an instant, earliest first", dueUntil},
-			{"Of two reminders that differ in MTS only, the newer one must be kept", putDueTwice},
-			{"DropReminder must remove the reminder iff none newer than d.MTS was put", dropReminder},
-		}},
+func journalChecks() []check {
+	return []check{
+		{"PutInFlightList", "PutInFlightList replaces the list; a list without blocks is removed, or listed without blocks",
+			putInFlightList},
+		{"PutInFlightList", "a block of any bytes is read back", listBytes},
+		{"PutInFlightList", "a late write with an older stamp changes nothing", putListLate},
+		{"PutInFlightList", "a large list is replaced by a small one", listLarge},
+		{"InFlight", "InFlight must show each list as of the last PutInFlightList that was acknowledged before the call, or later",
+			inFlight},
+		{"DeleteInFlightList", "DeleteInFlightList must remove the list iff nothing newer than stamp was written", deleteInFlightList},
+		{"Due", "DueReminders lists the reminders due at or before an instant, earliest first", dueUntil},
+		{"Due", "Of two reminders that differ in MTS only, the newer one must be kept", putDueTwice},
+		{"Due", "DropReminder must remove the reminder iff none newer than d.MTS was put", dropReminder},
 	}
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,47 +10,33 @@ import (
 	"carrel/principal"
 )
 
-func libraryAreas() []area {
-	return []area{
-		{"PageLibrary", []check{
-			{"PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
-			{"From is exclusive, Bound is inclusive, and neither needs to be the key of an entry", pageEdges},
-			{"entries at the same position are in order of id", pageTies},
-			{"buckets are separate", pageBuckets},
-			{"owners whose ids are prefixes of each other are separate", pageOwners},
-			{"an unknown library is empty", pageUnknown},
-			{"instants before 1970 sort before later ones", pageEarly},
-		}},
-		{"OpenLibrary", []check{
-			{"OpenLibrary returns the entries that PageLibrary returns", openEntries},
-			{"It must read Newest and Built in this call, before or after the slice", openNow},
-		}},
-		{"CountLibrary", []check{
-			{"CountLibrary counts the entries of a bucket, at most limit", countLibrary},
-		}},
-		{"Built", []check{
-			{"Built and Recorded are false before SetBuilt, whatever else is written, and true after it", built},
-		}},
-		{"RebuildNote", []check{
-			{"RebuildNote reads the note of one owner, nil if there is none", rebuildNote},
-			{"The note of the later rebuild must stay, and of two notes of one rebuild the one whose bytes compare greater", rebuildNotes},
-			{"DropRebuildNote must remove the note iff its rebuild started at asOf or before", dropRebuildNote},
-			{"a note is not an entry of a library, and marks no library as built", rebuildNoteAlone},
-		}},
-		{"DropEntries", []check{
-			{"DropEntries must remove an entry iff its MTS is the one given", dropEntries},
-		}},
+func libraryChecks() []check {
+	return []check{
+		{"PageLibrary", "PageLibrary must return the entries of the slice in the order of the walk", pageOrder},
+		{"PageLibrary", "From is exclusive, Bound is inclusive, and neither needs to be the key of an entry", pageEdges},
+		{"PageLibrary", "entries at the same position are in order of id", pageTies},
+		{"PageLibrary", "buckets are separate", pageBuckets},
+		{"PageLibrary", "owners whose ids are prefixes of each other are separate", pageOwners},
+		{"PageLibrary", "an unknown library is empty", pageUnknown},
+		{"PageLibrary", "instants before 1970 sort before later ones", pageEarly},
+		{"OpenLibrary", "OpenLibrary returns the entries that PageLibrary returns", openEntries},
+		{"OpenLibrary", "It must read Newest and Built in this call, before or after the slice", openNow},
+		{"CountLibrary", "CountLibrary counts the entries of a bucket, at most limit", countLibrary},
+		{"Built", "Built and Recorded are false before SetBuilt, whatever else is written, and true after it", built},
+		{"RebuildNote", "RebuildNote reads the note of one owner, nil if there is none", rebuildNote},
+		{"RebuildNote", "The note of the later rebuild must stay, and of two notes of one rebuild the one whose bytes compare greater",
+			rebuildNotes},
+		{"RebuildNote", "DropRebuildNote must remove the note iff its rebuild started at asOf or before", dropRebuildNote},
+		{"RebuildNote", "a note is not an entry of a library, and marks no library as built", rebuildNoteAlone},
+		{"DropEntries", "DropEntries must remove an entry iff its MTS is the one given", dropEntries},
 	}
 }
 
-func sharedAreas() []area {
-	return []area{
-		{"SharedWith", []check{
-			{"SharedWith lists the items on which owner has a role, after an item, in order of id", sharedWith},
-		}},
-		{"Roles", []check{
-			{"Roles returns the roles on the items of ids, in their order, according to the record of what was shared with owner", roles},
-		}},
+func sharedChecks() []check {
+	return []check{
+		{"SharedWith", "SharedWith lists the items on which owner has a role, after an item, in order of id", sharedWith},
+		{"Roles", "Roles returns the roles on the items of ids, in their order, according to the record of what was shared with owner",
+			roles},
 	}
 }
 
@@ -65,16 +52,19 @@ func (s *env) addEntry(name string, v principal.Visibility, at clock.Instant, p 
 	return it.entryOf(p)
 }
 
-// keyOf returns the key of an entry.
-func keyOf(e library.Entry) *library.EntryKey {
-	return &e.EntryKey
+// entryKeys returns the keys of entries.
+func entryKeys(entries []library.Entry) (keys []*library.EntryKey) {
+	for _, e := range entries {
+		keys = append(keys, &e.EntryKey)
+	}
+	return keys
 }
 
 // sliceOf returns what a slice of sorted entries must contain.
 func sliceOf(sorted []library.Entry, p library.Slice) []library.Entry {
 	var walk []library.Entry
 	for _, e := range sorted {
-		k := *keyOf(e)
+		k := e.EntryKey
 		switch {
 		case p.From != nil && p.Ascending && !p.From.Less(k):
 		case p.From != nil && !p.Ascending && !k.Less(*p.From):
@@ -107,14 +97,11 @@ func (s *env) slices(owner principal.ID, b library.Bucket, sorted []library.Entr
 func pageOrder(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
-	var keys []*library.EntryKey
 	for _, n := range []int{4, 1, 5, 2, 3} {
 		sorted = append(sorted, s.addEntry(fmt.Sprintf("i%d", 9-n), principal.LoggedIn, start+clock.Instant(n), p))
 	}
 	slices.SortFunc(sorted, func(a, b library.Entry) int { return int(a.Position - b.Position) })
-	for _, e := range sorted {
-		keys = append(keys, keyOf(e))
-	}
+	keys := entryKeys(sorted)
 	s.slices(p, principal.Private, sorted, keys)
 	s.slices(p, principal.LoggedIn, sorted, keys)
 	s.slices(p, principal.Public, nil, keys[:2])
@@ -127,7 +114,7 @@ func pageEdges(s *env) {
 	for n := range 3 {
 		e := s.addEntry(fmt.Sprintf("i%d", n), principal.Private, start+clock.Instant(10*n), p)
 		sorted = append(sorted, e)
-		keys = append(keys, keyOf(e),
+		keys = append(keys, &e.EntryKey,
 			&library.EntryKey{Position: e.Position, Content: e.Content + "0"},
 			&library.EntryKey{Position: e.Position},
 			&library.EntryKey{Position: e.Position + 1},
@@ -139,20 +126,11 @@ func pageEdges(s *env) {
 func pageTies(s *env) {
 	p := s.user("a")
 	var sorted []library.Entry
-	var keys []*library.EntryKey
 	for _, name := range []string{"b", "a/b", "a", "B", "a."} {
 		sorted = append(sorted, s.addEntry(name, principal.Private, start+5, p))
 	}
-	slices.SortFunc(sorted, func(a, b library.Entry) int {
-		if a.Content < b.Content {
-			return -1
-		}
-		return 1
-	})
-	for _, e := range sorted {
-		keys = append(keys, keyOf(e))
-	}
-	s.slices(p, principal.Private, sorted, keys)
+	slices.SortFunc(sorted, func(a, b library.Entry) int { return cmp.Compare(a.Content, b.Content) })
+	s.slices(p, principal.Private, sorted, entryKeys(sorted))
 }
 
 func pageBuckets(s *env) {
@@ -193,7 +171,7 @@ func pageEarly(s *env) {
 	for n, at := range []clock.Instant{-62135596800000000, -1, 0, 1, start, 253402300799999999} {
 		sorted = append(sorted, s.addEntry(fmt.Sprintf("i%d", n), principal.Private, at, p))
 	}
-	s.slices(p, principal.Private, sorted, []*library.EntryKey{keyOf(sorted[1]), keyOf(sorted[2]), keyOf(sorted[5])})
+	s.slices(p, principal.Private, sorted, entryKeys([]library.Entry{sorted[1], sorted[2], sorted[5]}))
 }
 
 func countLibrary(s *env) {
@@ -209,31 +187,18 @@ func countLibrary(s *env) {
 		{principal.Private, 100, 7}, {principal.Private, 7, 7}, {principal.Private, 6, 6}, {principal.Private, 1, 1},
 		{principal.LoggedIn, 100, 3}, {principal.Public, 100, 3}, {principal.Public, 2, 2},
 	} {
-		n, err := s.Libraries.CountLibrary(s.ctx, p, c.bucket, c.limit)
-		s.ok(err)
-		if n != c.want {
-			s.Errorf("%v, at most %d: %d, not %d", c.bucket, c.limit, n, c.want)
-		}
+		s.returns(fmt.Sprintf("%v, at most %d", c.bucket, c.limit), c.want)(s.Libraries.CountLibrary(s.ctx, p, c.bucket, c.limit))
 	}
-	n, err := s.Libraries.CountLibrary(s.ctx, s.user("unknown"), principal.Private, 10)
-	s.ok(err)
-	if n != 0 {
-		s.Errorf("an unknown library has %d entries", n)
-	}
+	s.returns("an unknown library", 0)(s.Libraries.CountLibrary(s.ctx, s.user("unknown"), principal.Private, 10))
 }
 
 func built(s *env) {
 	a, b := s.user("a"), s.user("a/b")
 	isBuilt := func(p principal.ID, want bool) {
-		got, err := s.Libraries.Built(s.ctx, p, library.ByChange)
-		s.ok(err)
-		titles, err := s.Libraries.Built(s.ctx, p, library.ByTitle)
-		s.ok(err)
-		recorded, err := s.Libraries.Recorded(s.ctx, p)
-		s.ok(err)
-		if got != want || titles != want || recorded != want {
-			s.Fatalf("library of %q: built is %v, recorded %v", p, got, recorded)
-		}
+		s.Helper()
+		s.returns("built of "+string(p), want)(s.Libraries.Built(s.ctx, p, library.ByChange))
+		s.returns("built by title of "+string(p), want)(s.Libraries.Built(s.ctx, p, library.ByTitle))
+		s.returns("recorded of "+string(p), want)(s.Libraries.Recorded(s.ctx, p))
 	}
 	s.addEntry("item", principal.Private, start, a)
 	all := s.shareAll(a, "b", "a")
@@ -244,9 +209,7 @@ func built(s *env) {
 	isBuilt(a, true)
 	isBuilt(b, false)
 	// The marks do not appear in a library or a record.
-	got, err := s.Libraries.SharedWith(s.ctx, a, "", 100)
-	s.ok(err)
-	s.same("what is shared, with a mark", got, all)
+	s.returns("what is shared, with a mark", all)(s.Libraries.SharedWith(s.ctx, a, "", 100))
 }
 
 // opened opens a bucket.
@@ -315,8 +278,8 @@ func openNewest(s *env) {
 	for n := range 3 {
 		e := s.addEntry(fmt.Sprintf("newest%d", n), principal.Public, start+clock.Instant(n), a)
 		s.addEntry(fmt.Sprintf("private%d", n), principal.Private, start+clock.Instant(10+n), a)
-		if o := s.opened(oldest, true); o.Newest == nil || *o.Newest != *keyOf(e) {
-			s.Errorf("the newest entry is at %v, not at %v", o.Newest, *keyOf(e))
+		if o := s.opened(oldest, true); o.Newest == nil || *o.Newest != e.EntryKey {
+			s.Errorf("the newest entry is at %v, not at %v", o.Newest, e.EntryKey)
 		}
 	}
 	if o := s.opened(oldest, false); o.Newest != nil {
@@ -369,17 +332,10 @@ func (s *env) shareAll(p principal.ID, names ...string) []library.Shared {
 		it := s.newItem(name, principal.Private, s.user("creator"))
 		role := library.ContentRole(1 + n%3)
 		it.share(p, role)
-		e := it.snapshot(p)
-		e.All = true
-		s.ok(s.Contents.ApplyIndex(s.ctx, e))
+		it.applyAll(p)
 		all = append(all, library.Shared{Content: it.head.ID, Role: role})
 	}
-	slices.SortFunc(all, func(a, b library.Shared) int {
-		if a.Content < b.Content {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b library.Shared) int { return cmp.Compare(a.Content, b.Content) })
 	return all
 }
 
@@ -388,20 +344,9 @@ func sharedWith(s *env) {
 	all := s.shareAll(a, "b", "a", "a/b", "A", "c", "d")
 	others := s.shareAll(ab, "x")
 	for _, limit := range []int{1, 2, 6, 7} {
-		var got []library.Shared
-		after := library.ContentID("")
-		for {
-			page, err := s.Libraries.SharedWith(s.ctx, a, after, limit)
-			s.ok(err)
-			if len(page) > limit {
-				s.Fatalf("%d rows for a limit of %d", len(page), limit)
-			}
-			if len(page) == 0 {
-				break
-			}
-			got = append(got, page...)
-			after = page[len(page)-1].Content
-		}
+		got := paged(s, limit, func(last library.Shared) ([]library.Shared, error) {
+			return s.Libraries.SharedWith(s.ctx, a, last.Content, limit)
+		})
 		s.same(fmt.Sprintf("pages of %d", limit), got, all)
 	}
 	s.wantShared(ab, others)

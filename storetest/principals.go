@@ -9,23 +9,15 @@ import (
 	"carrel/principal"
 )
 
-func principalAreas() []area {
-	return []area{
-		{"ReadPrincipal", []check{
-			{"It must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
-			{"header, members in the order requested, and request row are read back", readPrincipal},
-		}},
-		{"ReadPrincipals", []check{
-			{"ReadPrincipals reads headers in the order of ids, zero ones for unknown ids", readPrincipals},
-			{"It must leave out Writers", readPrincipalsBrief},
-		}},
-		{"CommitPrincipal", []check{
-			{"It must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
-			{"the last MaxWriters writers are kept, and a refusal returns them", commitPrincipalWriters},
-		}},
-		{"ScanPrincipals", []check{
-			{"ScanPrincipals lists ids after one, each once, in a permanent order of its own", scanPrincipals},
-		}},
+func principalChecks() []check {
+	return []check{
+		{"ReadPrincipal", "It must return a zero Header for an unknown id, without an error", readPrincipalUnknown},
+		{"ReadPrincipal", "header, members in the order requested, and request row are read back", readPrincipal},
+		{"ReadPrincipals", "ReadPrincipals reads headers in the order of ids, zero ones for unknown ids", readPrincipals},
+		{"ReadPrincipals", "It must leave out Writers", readPrincipalsBrief},
+		{"CommitPrincipal", "It must apply whole or not at all, iff Seq is Base, and be durable when it returns", commitPrincipal},
+		{"CommitPrincipal", "the last MaxWriters writers are kept, and a refusal returns them", commitPrincipalWriters},
+		{"ScanPrincipals", "ScanPrincipals lists ids after one, each once, in a permanent order of its own", scanPrincipals},
 	}
 }
 
@@ -152,12 +144,10 @@ func readPrincipal(s *env) {
 	g.wantStored("group")
 	u.wantStored("user of the same name")
 	requested := []principal.ID{c, s.user("none"), b, a}
-	rows, err := s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: requested, Request: &r.Key})
-	s.ok(err)
-	s.same("rows", rows, &principal.Rows{Header: g.head, Members: g.members(requested...), Request: &r})
-	rows, err = s.Principals.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key})
-	s.ok(err)
-	s.same("rows of the user", rows, &principal.Rows{Header: u.head})
+	s.returns("rows", &principal.Rows{Header: g.head, Members: g.members(requested...), Request: &r})(
+		s.Principals.ReadPrincipal(s.ctx, g.head.ID, principal.Query{Members: requested, Request: &r.Key}))
+	s.returns("rows of the user", &principal.Rows{Header: u.head})(
+		s.Principals.ReadPrincipal(s.ctx, u.head.ID, principal.Query{Request: &r.Key}))
 }
 
 func readPrincipals(s *env) {
@@ -166,9 +156,7 @@ func readPrincipals(s *env) {
 	s.ok(err)
 	b.head.Writers, a.head.Writers = nil, nil
 	s.same("headers", hs, []principal.Header{b.head, {}, a.head, b.head})
-	hs, err = s.Principals.ReadPrincipals(s.ctx, nil)
-	s.ok(err)
-	s.same("headers of no ids", hs, []principal.Header(nil))
+	s.returns("headers of no ids", []principal.Header(nil))(s.Principals.ReadPrincipals(s.ctx, nil))
 }
 
 func readPrincipalsBrief(s *env) {

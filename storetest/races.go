@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -11,33 +10,16 @@ import (
 	"carrel/principal"
 )
 
-func raceAreas() []area {
-	return []area{{"Races", []check{
-		{"of 16 commits on one base exactly one is applied, each round", raceCommits},
-		{"of 16 commits of one principal exactly one is applied, each round", racePrincipals},
-		{"of 16 creations of one key all get the same one", raceCreations},
-		{"of 16 values of one setting all get the same one", raceSettings},
-		{"index updates of all states, in any order, leave the newest", raceIndexUpdates},
-		{"an index update that a commit overtakes undoes nothing", raceOvertaken},
-		{"drops during index updates never remove a newer entry", raceDrops},
-	}}}
-}
-
-// racers is the number of goroutines that race for one key.
-const racers = 16
-
-// together runs f once for each racer at the same time and waits for all.
-func together(f func(n int)) {
-	var ready, done sync.WaitGroup
-	ready.Add(racers)
-	for n := range racers {
-		done.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(n)
-		})
+func raceChecks() []check {
+	return []check{
+		{"Races", "of 16 commits on one base exactly one is applied, each round", raceCommits},
+		{"Races", "of 16 commits of one principal exactly one is applied, each round", racePrincipals},
+		{"Races", "of 16 creations of one key all get the same one", raceCreations},
+		{"Races", "of 16 values of one setting all get the same one", raceSettings},
+		{"Races", "index updates of all states, in any order, leave the newest", raceIndexUpdates},
+		{"Races", "an index update that a commit overtakes undoes nothing", raceOvertaken},
+		{"Races", "drops during index updates never remove a newer entry", raceDrops},
 	}
-	done.Wait()
 }
 
 // winner checks a round of conditional writes: one was applied, according to the Writers of the
@@ -112,33 +94,16 @@ func raceCreations(s *env) {
 		for n := range racers {
 			cs = append(cs, s.creation(key, fmt.Sprintf("c:x:%d", n)))
 		}
-		got, errs := make([]commit.Creation, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.Registers.PutCreationIfAbsent(s.ctx, cs[n], nil) })
-		current := s.putCreation(cs[0], nil)
-		for n := range racers {
-			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
-				continue
-			}
-			s.ok(errs[n])
-			s.same(fmt.Sprintf("what racer %d got", n), got[n], current)
-		}
+		got := agreed(s, func(n int) (commit.Creation, error) { return s.Registers.PutCreationIfAbsent(s.ctx, cs[n], nil) })
+		s.same("what is stored", s.putCreation(cs[0], nil), got)
 	}
 }
 
 func raceSettings(s *env) {
 	for round := range 10 {
 		name := fmt.Sprintf("race %d of %s", round, s.tenant)
-		got, errs := make([][]byte, racers), make([]error, racers)
-		together(func(n int) { got[n], errs[n] = s.Registers.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
-		current, err := s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("late"))
-		s.ok(err)
-		for n := range racers {
-			if errs[n] != nil && fault.MayHaveCommitted(errs[n]) {
-				continue
-			}
-			s.ok(errs[n])
-			s.same(fmt.Sprintf("what racer %d got", n), got[n], current)
-		}
+		got := agreed(s, func(n int) ([]byte, error) { return s.Registers.PutSettingIfAbsent(s.ctx, name, []byte{byte(n)}) })
+		s.returns("what is stored", got)(s.Registers.PutSettingIfAbsent(s.ctx, name, []byte("late")))
 	}
 }
 
@@ -160,9 +125,7 @@ func raceIndexUpdates(s *env) {
 			case 3:
 				it.remove(b)
 			}
-			e := it.snapshot(a, b)
-			e.All = true
-			snapshots = append(snapshots, e)
+			snapshots = append(snapshots, it.all(a, b))
 		}
 		errs := make([]error, racers)
 		together(func(n int) { errs[n] = s.Contents.ApplyIndex(s.ctx, snapshots[(n*7+round)%racers]) })
@@ -185,9 +148,7 @@ func raceIndexUpdates(s *env) {
 			s.same("entries of a", ours(s.page(library.Slice{Owner: a, Bucket: bucket, Limit: 100})), want)
 			s.same("entries of b", ours(s.page(library.Slice{Owner: b, Bucket: bucket, Limit: 100})), []library.Entry(nil))
 		}
-		roles, err := s.Libraries.Roles(s.ctx, b, []library.ContentID{it.head.ID})
-		s.ok(err)
-		s.same("role of b", roles, []library.ContentRole{library.NoRole})
+		s.returns("role of b", []library.ContentRole{library.NoRole})(s.Libraries.Roles(s.ctx, b, []library.ContentID{it.head.ID}))
 	}
 }
 
@@ -247,11 +208,4 @@ func raceDrops(s *env) {
 		}
 		s.wantLibrary(a, buckets(principal.Private, it.entryOf(a)))
 	}
-}
-
-// cancelled returns a context that ended before the call.
-func cancelled(ctx context.Context) context.Context {
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	return ended
 }

@@ -74,15 +74,11 @@ func rebuildNoteAlone(s *env) {
 	e := s.addEntry("item", principal.Private, start, a)
 	for _, p := range []principal.ID{a, empty} {
 		s.note(p, start, "one")
-		if built, err := s.Libraries.Built(s.ctx, p, library.ByChange); built || err != nil {
-			s.Errorf("built is %v: %v", built, err)
-		}
+		s.returns("built", false)(s.Libraries.Built(s.ctx, p, library.ByChange))
 		s.ok(s.Libraries.SetBuilt(s.ctx, p, start))
 		s.wantNote(p, "one")
 		s.ok(s.Libraries.DropRebuildNote(s.ctx, p, start+1))
-		if built, err := s.Libraries.Built(s.ctx, p, library.ByChange); !built || err != nil {
-			s.Errorf("built is %v: %v", built, err)
-		}
+		s.returns("built", true)(s.Libraries.Built(s.ctx, p, library.ByChange))
 	}
 	s.wantLibrary(a, buckets(principal.Private, e))
 	s.wantLibrary(empty, nil)

@@ -4,20 +4,18 @@ import (
 	"crypto/sha256"
 
 	"carrel/core/commit"
-	"carrel/core/fault"
 )
 
-func registerAreas() []area {
-	return []area{
-		{"PutCreationIfAbsent", []check{
-			{"PutCreationIfAbsent stores c unless there is a row of its key, and returns the row that is stored afterwards", putCreationIfAbsent},
-			{"With replace, c must be stored iff the current row is *replace", replaceCreation},
-			{"A row must be kept until its own Until, even if it has replaced another", renewCreation},
-		}},
-		{"PutSettingIfAbsent", []check{
-			{"PutSettingIfAbsent stores value under name unless there is a value, and must return the value that is stored afterwards",
-				putSettingIfAbsent},
-		}},
+func registerChecks() []check {
+	return []check{
+		{"PutCreationIfAbsent",
+			"PutCreationIfAbsent stores c unless there is a row of its key, and returns the row that is stored afterwards",
+			putCreationIfAbsent},
+		{"PutCreationIfAbsent", "With replace, c must be stored iff the current row is *replace", replaceCreation},
+		{"PutCreationIfAbsent", "A row must be kept until its own Until, even if it has replaced another", renewCreation},
+		{"PutSettingIfAbsent",
+			"PutSettingIfAbsent stores value under name unless there is a value, and must return the value that is stored afterwards",
+			putSettingIfAbsent},
 	}
 }
 
@@ -31,21 +29,16 @@ func (s *env) creation(key, id string) commit.Creation {
 	}
 }
 
-// putCreation puts a creation. It may repeat the call after an unknown outcome, because the result
-// is the row that is stored then.
+// putCreation puts a creation.
 func (s *env) putCreation(c commit.Creation, replace *commit.Creation) commit.Creation {
 	s.Helper()
-	for range 8 {
-		got, err := s.Registers.PutCreationIfAbsent(s.ctx, c, replace)
-		if err == nil {
-			return got
-		}
-		if !fault.MayHaveCommitted(err) {
-			s.Fatal(err)
-		}
-	}
-	s.Fatal("the outcome stayed unknown")
-	return commit.Creation{}
+	return settled(s, func() (commit.Creation, error) { return s.Registers.PutCreationIfAbsent(s.ctx, c, replace) })
+}
+
+// putSetting puts a setting.
+func (s *env) putSetting(name string, value []byte) []byte {
+	s.Helper()
+	return settled(s, func() ([]byte, error) { return s.Registers.PutSettingIfAbsent(s.ctx, name, value) })
 }
 
 func putCreationIfAbsent(s *env) {
@@ -89,20 +82,12 @@ func renewCreation(s *env) {
 func putSettingIfAbsent(s *env) {
 	name := "setting of " + s.tenant
 	for n, value := range [][]byte{[]byte("first \x00\xff"), []byte("second"), []byte("first")} {
-		got, err := s.Registers.PutSettingIfAbsent(s.ctx, name, value)
-		for fault.MayHaveCommitted(err) {
-			got, err = s.Registers.PutSettingIfAbsent(s.ctx, name, value)
-		}
-		s.ok(err)
+		got := s.putSetting(name, value)
 		if string(got) != "first \x00\xff" {
 			s.Fatalf("call %d returns %q", n, got)
 		}
 		clear(got)
 		clear(value)
 	}
-	got, err := s.Registers.PutSettingIfAbsent(s.ctx, name+"/b", []byte("other"))
-	s.ok(err)
-	if string(got) != "other" {
-		s.Fatalf("another name has %q", got)
-	}
+	s.same("another name", s.putSetting(name+"/b", []byte("other")), []byte("other"))
 }

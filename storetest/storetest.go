@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,44 +23,35 @@ import (
 	"carrel/principal"
 )
 
-// check is one subtest.
-type check struct {
-	name string
-	run  func(s *env)
+// A checkOf is one subtest, in an environment E. area is the method or the subject that it is about.
+type checkOf[E any] struct {
+	area, name string
+	run        func(s E)
 }
 
-// area groups the checks of one method or subject.
-type area struct {
-	name   string
-	checks []check
-}
+type check = checkOf[*env]
 
-// areas returns all checks that need no more than a store.
-func areas() []area {
-	var all []area
-	for _, as := range [][]area{
-		contentAreas(), commitAreas(), applyIndexAreas(), cleanUpAreas(), libraryAreas(),
-		titleAreas(), deletedAreas(), changeAreas(), sharedAreas(),
-		principalAreas(), groupAreas(), directoryAreas(), journalAreas(), registerAreas(), claimAreas(), leaseAreas(), pasteAreas(), feedAreas(),
-		rowAreas(), textAreas(), draftAreas(), raceAreas(), refusalAreas(),
-	} {
-		all = append(all, as...)
+// runAll runs checks. open returns an environment for a tenant, which each check has of its own: number is a part of
+// their names.
+func runAll[E any](t *testing.T, checks []checkOf[E], number int, open func(t *testing.T, tenant string) E) {
+	for n, c := range checks {
+		t.Run(c.area+"/"+c.name, func(t *testing.T) { c.run(open(t, fmt.Sprintf("t%d-%d", number, n))) })
 	}
-	return all
+}
+
+// checks returns all checks that need no more than a store.
+func checks() []check {
+	return slices.Concat(
+		contentChecks(), commitChecks(), applyIndexChecks(), cleanUpChecks(), libraryChecks(), titleChecks(), deletedChecks(),
+		changeChecks(), sharedChecks(), principalChecks(), groupChecks(), directoryChecks(), journalChecks(), registerChecks(),
+		claimChecks(), leaseChecks(), pasteChecks(), feedChecks(), rowChecks(), textChecks(), draftChecks(), raceChecks(),
+		refusalChecks())
 }
 
 // Run runs the suite. open returns a store that was empty when the suite started: a new one
 // each time, or one for all subtests, which use ids of their own.
 func Run(t *testing.T, open func(t *testing.T) domain.Store) {
-	for n, a := range areas() {
-		t.Run(a.name, func(t *testing.T) {
-			for m, c := range a.checks {
-				t.Run(c.name, func(t *testing.T) {
-					c.run(newEnv(t, open(t), fmt.Sprintf("t%d-%d", n, m)))
-				})
-			}
-		})
-	}
+	runAll(t, checks(), 0, func(t *testing.T, tenant string) *env { return newEnv(t, open(t), tenant) })
 }
 
 // env is the environment of a subtest: a store and a tenant of its own.

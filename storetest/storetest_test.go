@@ -20,20 +20,14 @@ var contracts = []string{
 // name of a subtest, under the method that it is about.
 func TestContract_EveryMustIsASubtest(t *testing.T) {
 	names := make(map[string]bool)
-	for _, a := range areas() {
-		for _, c := range a.checks {
-			names[c.name] = true
-		}
+	for _, c := range checks() {
+		names[c.name] = true
 	}
-	for _, a := range durableAreas() {
-		for _, c := range a.checks {
-			names[c.name] = true
-		}
+	for _, c := range durableChecks() {
+		names[c.name] = true
 	}
-	for _, a := range append(archiveAreas(), durableArchiveAreas()...) {
-		for _, c := range a.checks {
-			names[c.name] = true
-		}
+	for _, c := range append(archiveChecks(), durableArchiveChecks()...) {
+		names[c.name] = true
 	}
 	for _, c := range notifierChecks() {
 		names[c.name] = true
@@ -76,13 +70,11 @@ func sentences(t *testing.T, file string) []string {
 // TestContract_SubtestNamesAreUnique checks that no subtest hides another one.
 func TestContract_SubtestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)
-	for _, a := range areas() {
-		for _, c := range a.checks {
-			name := a.name + "/" + c.name
-			if seen[name] {
-				t.Errorf("two subtests are named %q", name)
-			}
-			seen[name] = true
+	for _, c := range checks() {
+		name := c.area + "/" + c.name
+		if seen[name] {
+			t.Errorf("two subtests are named %q", name)
 		}
+		seen[name] = true
 	}
 }

@@ -9,17 +9,12 @@ import (
 	"carrel/note"
 )
 
-func textAreas() []area {
-	return []area{
-		{"ReadTexts", []check{
-			{"ReadTexts must return the texts in the order of ids, at most MaxTexts, the zero Text where there is none", readTexts},
-		}},
-		{"DropTexts", []check{
-			{"It must be harmless when repeated", dropTexts},
-		}},
-		{"ScanTexts", []check{
-			{"each text is listed once without its body, in a permanent order", scanTexts},
-		}},
+func textChecks() []check {
+	return []check{
+		{"ReadTexts", "ReadTexts must return the texts in the order of ids, at most MaxTexts, the zero Text where there is none",
+			readTexts},
+		{"DropTexts", "It must be harmless when repeated", dropTexts},
+		{"ScanTexts", "each text is listed once without its body, in a permanent order", scanTexts},
 	}
 }
 
@@ -32,9 +27,7 @@ func (s *env) text(n int, body string) note.Text {
 // wantTexts reads texts by their ids.
 func (s *env) wantTexts(what string, ids []note.TextID, want ...note.Text) {
 	s.Helper()
-	got, err := s.Texts.ReadTexts(s.ctx, ids)
-	s.ok(err)
-	s.same(what, got, want)
+	s.returns(what, want)(s.Texts.ReadTexts(s.ctx, ids))
 }
 
 func readTexts(s *env) {
@@ -80,32 +73,7 @@ func scanTexts(s *env) {
 		t.Body = ""
 		want[t.ID] = t
 	}
-	for _, limit := range []int{1, 3, 1000} {
-		found := map[note.TextID]note.Text{}
-		var after note.TextID
-		for range 10_000 {
-			part, err := s.Texts.ScanTexts(s.ctx, after, limit)
-			s.ok(err)
-			if len(part) > limit {
-				s.Fatalf("%d texts on a page of %d", len(part), limit)
-			}
-			for _, t := range part {
-				after = t.ID
-				if _, ours := want[t.ID]; !ours {
-					continue // of another subtest
-				}
-				if _, twice := found[t.ID]; twice {
-					s.Fatalf("%s is listed twice", t.ID)
-				}
-				found[t.ID] = t
-			}
-			if len(part) == 0 {
-				break
-			}
-		}
-		s.same(fmt.Sprintf("the texts, by pages of %d", limit), found, want)
-	}
-	none, err := s.Texts.ScanTexts(s.ctx, note.TextID{}, 0)
-	s.ok(err)
-	s.same("a page of none", len(none), 0)
+	id := func(t note.Text) note.TextID { return t.ID }
+	scan[note.TextID, note.Text]{s.Texts.ScanTexts, id, among(want)}.want(s, want)
+	s.returns("a page of none", []note.Text(nil))(s.Texts.ScanTexts(s.ctx, note.TextID{}, 0))
 }

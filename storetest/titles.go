@@ -10,24 +10,20 @@ import (
 	"carrel/principal"
 )
 
-func titleAreas() []area {
-	return []area{
-		{"the order of titles", []check{
-			{"PageLibrary must return the entries of the slice in the order of the walk", titleSlices},
-			{"only All writes the entries", titleOnlyAll},
-			{"An older snapshot must never undo what a newer one wrote, even if the title came back", titleReturns},
-			{"every unsettled title is deleted from the buckets up to its widest visibility", titleUnsettled},
-			{"a leaving and a deleted member lose every entry", titleGone},
-			{"DropEntries must remove an entry iff its MTS is the one given", titleDropped},
-			{"DropLibrary removes the entries and the mark", titleLibraryDropped},
-		}},
-		{"unsettled titles", []check{
-			{"SupersedeTitle is added to the stored ones, and replaces others of the same title", titleSuperseded},
-			{"Titles are removed by the state that superseded them, others are kept", titleCleanUp},
-		}},
-		{"EntriesAt", []check{
-			{"EntriesAt must return the entries of a bucket with keys of one order, in their order; a zero Entry where there is none", entriesAt},
-		}},
+func titleChecks() []check {
+	return []check{
+		{"the order of titles", "PageLibrary must return the entries of the slice in the order of the walk", titleSlices},
+		{"the order of titles", "only All writes the entries", titleOnlyAll},
+		{"the order of titles", "An older snapshot must never undo what a newer one wrote, even if the title came back", titleReturns},
+		{"the order of titles", "every unsettled title is deleted from the buckets up to its widest visibility", titleUnsettled},
+		{"the order of titles", "a leaving and a deleted member lose every entry", titleGone},
+		{"the order of titles", "DropEntries must remove an entry iff its MTS is the one given", titleDropped},
+		{"the order of titles", "DropLibrary removes the entries and the mark", titleLibraryDropped},
+		{"unsettled titles", "SupersedeTitle is added to the stored ones, and replaces others of the same title", titleSuperseded},
+		{"unsettled titles", "Titles are removed by the state that superseded them, others are kept", titleCleanUp},
+		{"EntriesAt",
+			"EntriesAt must return the entries of a bucket with keys of one order, in their order; a zero Entry where there is none",
+			entriesAt},
 	}
 }
 
@@ -209,9 +205,7 @@ func titleLibraryDropped(s *env) {
 	s.ok(s.Libraries.SetBuilt(s.ctx, a, start))
 	s.ok(s.Libraries.DropLibrary(s.ctx, a, s.tick()))
 	s.wantTitles(a, nil)
-	if built, err := s.Libraries.Built(s.ctx, a, library.ByTitle); built || err != nil {
-		s.Errorf("built is %v, %v", built, err)
-	}
+	s.returns("built", false)(s.Libraries.Built(s.ctx, a, library.ByTitle))
 }
 
 func titleSuperseded(s *env) {
@@ -273,9 +267,7 @@ func entriesAt(s *env) {
 			if b == principal.Public {
 				want = make([]library.Entry, 3)
 			}
-			got, err := s.Libraries.EntriesAt(s.ctx, a, b, keys)
-			s.ok(err)
-			s.same("entries in "+b.String(), got, want)
+			s.returns("entries in "+b.String(), want)(s.Libraries.EntriesAt(s.ctx, a, b, keys))
 		}
 	}
 	got, err := s.Libraries.EntriesAt(s.ctx, a, principal.Private, nil)
