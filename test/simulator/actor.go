@@ -171,20 +171,11 @@ func (a *Actor) Wait(ctx context.Context, l sched.Latch, d time.Duration) (bool,
 		}
 		return true, nil
 	}
-	lt.forget(t)
+	remove(&lt.waiters, t)
 	if t.timed {
 		return false, nil
 	}
 	return false, ctx.Err()
-}
-
-func (l *latch) forget(t *task) {
-	for i, w := range l.waiters {
-		if w == t {
-			l.waiters = append(l.waiters[:i], l.waiters[i+1:]...)
-			return
-		}
-	}
 }
 
 // Lock locks the mutex with a name.
@@ -208,8 +199,7 @@ func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error)
 		t := a.s.current
 		m.queue = append(m.queue, t)
 		a.block(ctx, 0)
-		if m.waits(t) {
-			m.leave(t)
+		if remove(&m.queue, t) {
 			return nil, ctx.Err()
 		}
 	}
@@ -229,24 +219,6 @@ func (a *Actor) Lock(ctx context.Context, key string, queue int) (func(), error)
 		m.queue = m.queue[1:]
 		a.s.wake(first)
 	}, nil
-}
-
-func (m *lock) waits(t *task) bool {
-	for _, w := range m.queue {
-		if w == t {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *lock) leave(t *task) {
-	for i, w := range m.queue {
-		if w == t {
-			m.queue = append(m.queue[:i], m.queue[i+1:]...)
-			return
-		}
-	}
 }
 
 // After blocks for d.

@@ -25,12 +25,8 @@ func compareAnnouncement(c *announcementCell, process commit.ListID) int {
 func (c *Client) Announce(ctx context.Context, a library.Announcement) error {
 	a.Touched, a.Updated = slices.Clone(a.Touched), slices.Clone(a.Updated)
 	return c.write(ctx, "Announce", "", func() {
-		st := c.st
-		i, ok := find(st.announcements, a.Process, compareAnnouncement)
-		if !ok {
-			st.announcements = slices.Insert(st.announcements, i, &announcementCell{})
-		}
-		if cell := st.announcements[i]; cell.put(a.Stamp) {
+		cell := made(&c.st.announcements, a.Process, compareAnnouncement, func() *announcementCell { return new(announcementCell) })
+		if cell.put(a.Stamp) {
 			cell.Announcement = a
 		}
 	}, nil)
@@ -38,11 +34,10 @@ func (c *Client) Announce(ctx context.Context, a library.Announcement) error {
 
 // Announcements returns the announcements of all processes.
 func (c *Client) Announcements(ctx context.Context) ([]library.Announcement, error) {
-	var all []library.Announcement
-	err := c.read(ctx, "Announcements", func() {
+	return look(ctx, c, "Announcements", func() (all []library.Announcement) {
 		for _, cell := range c.st.announcements {
 			all = append(all, cell.Announcement)
 		}
+		return all
 	})
-	return all, err
 }

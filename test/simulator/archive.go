@@ -92,8 +92,7 @@ func (p *principalPart) archive(add func(archive.Row)) {
 	if p.header.Seq == 0 {
 		return
 	}
-	h := p.header
-	add(archive.Row{Principal: &h})
+	add(archive.Row{Principal: copied(&p.header)})
 	for _, m := range p.members {
 		add(archive.Row{GroupMember: &archive.GroupMemberAt{Group: p.id, GroupMemberRow: m}})
 	}
@@ -107,8 +106,7 @@ func (p *contentPart) archive(add func(archive.Row)) {
 	if p.header.Seq == 0 {
 		return
 	}
-	h := p.header
-	add(archive.Row{Content: &h})
+	add(archive.Row{Content: copied(&p.header)})
 	for _, m := range p.members {
 		add(archive.Row{Member: &archive.MemberAt{Content: p.id, Member: m}})
 	}
@@ -123,20 +121,12 @@ func (p *contentPart) archive(add func(archive.Row)) {
 // PutRows stores rows unchanged; the second half of them may arrive late or never. Late rows are
 // older than anything decided since, and do not replace it.
 func (c *Client) PutRows(ctx context.Context, rows []archive.Row) error {
-	mine := slices.Clone(rows)
-	half := len(mine) / 2
 	decided := c.st.decided
-	put := func(rows []archive.Row) func() {
-		return func() {
-			if c.st.decided != decided {
-				return
-			}
-			for i := range rows {
-				c.st.putRow(&rows[i])
-			}
+	return halves(ctx, c, "PutRows", rows, func(r archive.Row) {
+		if c.st.decided == decided {
+			c.st.putRow(&r)
 		}
-	}
-	return c.write(ctx, "PutRows", "", put(mine[:half]), put(mine[half:]))
+	})
 }
 
 func (st *Store) putRow(r *archive.Row) {
@@ -195,9 +185,7 @@ func putAt[T any](list []T, i int, v T) []T {
 
 // CopyNote returns the progress of a copy into this store.
 func (c *Client) CopyNote(ctx context.Context) ([]byte, error) {
-	var note []byte
-	err := c.read(ctx, "CopyNote", func() { note = slices.Clone(c.st.copyNote) })
-	return note, err
+	return look(ctx, c, "CopyNote", func() []byte { return slices.Clone(c.st.copyNote) })
 }
 
 // PutCopyNote stores the progress of a copy, unless a later one is stored.
@@ -214,13 +202,13 @@ func (c *Client) PutCopyNote(ctx context.Context, note []byte) error {
 
 // ReserveBlock reserves a block of numbers for a host.
 func (c *Client) ReserveBlock(ctx context.Context, host string, size int64) (int64, error) {
-	first := int64(1)
-	err := c.write(ctx, "ReserveBlock", "block "+host, func() {
+	return change(ctx, c, "ReserveBlock", "block "+host, func() int64 {
+		first := int64(1)
 		i := slices.IndexFunc(c.st.blocks, func(b archive.BlockRow) bool { return b.Host == host })
 		if i >= 0 {
 			first = c.st.blocks[i].Next
 		}
 		c.st.blocks = putAt(c.st.blocks, i, archive.BlockRow{Host: host, Next: first + size})
-	}, nil)
-	return first, err
+		return first
+	})
 }

@@ -42,9 +42,7 @@ func (r *run) verify() {
 // compare runs the product's audit and reads all libraries.
 func (r *run) compare() {
 	p := r.procs[len(r.procs)-1]
-	done := false
-	p.a.Spawn(nil, func() {
-		defer func() { done = true }()
+	r.do(p, "the audit", func() {
 		rep, err := p.svc.Repair.Audit(r.ctx)
 		switch wrong := r.seen(wrongLibrary, leftOver); {
 		case err != nil:
@@ -59,19 +57,21 @@ func (r *run) compare() {
 			r.readNewest(r.ctx, p)
 		}
 	})
-	r.until("the audit", func() bool { return done })
 }
 
 // seen reports whether a violation of one of the kinds was found.
 func (r *run) seen(kinds ...string) bool {
-	for _, v := range r.found {
-		for _, k := range kinds {
-			if v.Kind == k {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.found, func(v Violation) bool { return slices.Contains(kinds, v.Kind) })
+}
+
+// do has a task of a process do something, to its end.
+func (r *run) do(p *process, what string, f func()) bool {
+	done := false
+	p.a.Spawn(nil, func() {
+		defer func() { done = true }()
+		f()
+	})
+	return r.until(what, func() bool { return done })
 }
 
 // expiring reports whether an item expires about now, so that clocks differ on it.

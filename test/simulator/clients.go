@@ -45,11 +45,8 @@ func (r *run) process(name string) *process {
 // start lets a client start or continue through a process: a new one, or one that serves others
 // already.
 func (r *run) start(c *client) {
-	c.p, c.running = r.shared(), true
-	if c.p == nil {
-		c.p = r.process("gateway")
-	}
-	p := c.p
+	p := r.gateway()
+	c.p, c.running = p, true
 	p.a.Spawn(nil, func() {
 		defer func() { c.running = false }()
 		if err := p.boot(r.ctx, r.tune); err != nil {
@@ -74,22 +71,20 @@ func (r *run) start(c *client) {
 	})
 }
 
-// shared returns a live process that serves another client; nil if there is none, or if the
-// seed wants a new one.
-func (r *run) shared() *process {
+// gateway returns a live process that serves another client, or a new one.
+func (r *run) gateway() *process {
 	chance := uint64(400)
 	if r.together {
 		chance = 700
 	}
-	if !r.s.chance(chance) {
-		return nil
-	}
-	for _, c := range r.users {
-		if c.p != nil && !c.p.a.dead {
-			return c.p
+	if r.s.chance(chance) {
+		for _, c := range r.users {
+			if c.p != nil && !c.p.a.dead {
+				return c.p
+			}
 		}
 	}
-	return nil
+	return r.process("gateway")
 }
 
 // operate makes one operation after a pause; one with a key whose outcome is

@@ -38,9 +38,7 @@ func (p *contentPart) read(id library.ContentID, members []principal.ID, key *co
 	}
 	r.Request = requestRow(p.requests, key)
 	for i, k := range further {
-		if j, ok := find(p.rows, k, compareRow); ok {
-			r.Rows[i].Value = p.rows[j].Value
-		}
+		r.Rows[i].Value = at(p.rows, k, compareRow).Value
 	}
 	return r
 }
@@ -62,24 +60,20 @@ type contents struct{ *Client }
 
 // Read reads a content partition.
 func (c contents) Read(ctx context.Context, id library.ContentID, q library.ContentQuery) (*library.ContentRows, error) {
-	var r library.ContentRows
-	err := c.read(ctx, "Read", func() {
+	return look(ctx, c.Client, "Read", func() *library.ContentRows {
 		p := c.part
 		if q.Serial {
 			p = c.serialPart
 		}
-		r = p(id).read(id, q.Members, q.Request, q.Rows...)
+		r := p(id).read(id, q.Members, q.Request, q.Rows...)
+		return &r
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &r, nil
 }
 
 // ReadMany reads several partitions, each in its own step.
 func (c contents) ReadMany(ctx context.Context, ids []library.ContentID, members []principal.ID) ([]library.ContentRows, error) {
-	rows := make([]library.ContentRows, len(ids))
-	err := c.read(ctx, "ReadMany", func() {
+	return look(ctx, c.Client, "ReadMany", func() []library.ContentRows {
+		rows := make([]library.ContentRows, len(ids))
 		for i, id := range ids {
 			if i > 0 && c.a != nil {
 				c.st.s.giveWay(c.st.s.current)
@@ -87,37 +81,24 @@ func (c contents) ReadMany(ctx context.Context, ids []library.ContentID, members
 			rows[i] = c.part(id).read(id, members, nil)
 			rows[i].Trim()
 		}
+		return rows
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
 }
 
 // MembersPage reads a page of member rows.
-func (c contents) MembersPage(ctx context.Context, id library.ContentID, after principal.ID, limit int,
+func (c contents) MembersPage(ctx context.Context, id library.ContentID, from principal.ID, limit int,
 	serial bool) (*library.ContentRows, error) {
-	var r library.ContentRows
-	err := c.read(ctx, "MembersPage", func() {
+	return look(ctx, c.Client, "MembersPage", func() *library.ContentRows {
 		read := c.part
 		if serial {
 			read = c.serialPart
 		}
 		p := read(id)
 		if p == nil {
-			return
+			return new(library.ContentRows)
 		}
-		r.Header = p.header
-		i, ok := find(p.members, after, byMember)
-		if ok {
-			i++
-		}
-		r.Members = slices.Clone(p.members[i:min(len(p.members), i+limit)])
+		return &library.ContentRows{Header: p.header, Members: after(p.members, from, byMember, limit)}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &r, nil
 }
 
 // Commit is the conditional write of a content partition.
@@ -178,13 +159,8 @@ func (st *Store) commit(cm *library.ContentCommit, by *Operation) commit.Verdict
 
 // addSuperseded keeps the list ascending; lists are replaced, never changed.
 func addSuperseded(list []library.Superseded, s library.Superseded) []library.Superseded {
-	i, ok := slices.BinarySearchFunc(list, s.Position, func(a library.Superseded, at clock.Instant) int { return cmp.Compare(a.Position, at) })
-	list = slices.Clone(list)
-	if ok {
-		list[i] = s
-		return list
-	}
-	return slices.Clip(slices.Insert(list, i, s))
+	return slices.Clip(put(slices.Clone(list), s.Position,
+		func(a library.Superseded, at clock.Instant) int { return cmp.Compare(a.Position, at) }, s))
 }
 
 func addWriter(list []commit.Writer, w commit.Writer) []commit.Writer {
@@ -201,27 +177,16 @@ func putMembers(list, rows []library.Member) []library.Member {
 	}
 	list = slices.Clone(list)
 	for _, m := range rows {
-		i, ok := find(list, m.Principal, byMember)
-		if ok {
-			list[i] = m
-		} else {
-			list = slices.Insert(list, i, m)
-		}
+		list = put(list, m.Principal, byMember, m)
 	}
 	return slices.Clip(list)
 }
 
 // putRequest adds a row in the order of the keys, whatever the order of the calls.
 func putRequest(list []commit.RequestRow, row commit.RequestRow) []commit.RequestRow {
-	list = slices.Clone(list)
-	i, found := slices.BinarySearchFunc(list, row.Key, func(r commit.RequestRow, key commit.RequestKey) int {
+	return put(slices.Clone(list), row.Key, func(r commit.RequestRow, key commit.RequestKey) int {
 		return bytes.Compare(r.Key[:], key[:])
-	})
-	if found {
-		list[i] = row
-		return list
-	}
-	return slices.Insert(list, i, row)
+	}, row)
 }
 
 // CleanUp removes positions and rows, each in its own conditional write.
@@ -285,13 +250,12 @@ func (st *Store) cleanUpHeader(s *library.Cleanup) {
 
 // ScanContents lists ids.
 func (c contents) ScanContents(ctx context.Context, after library.ContentID, limit int) ([]library.ContentID, error) {
-	var ids []library.ContentID
-	err := c.read(ctx, "ScanContents", func() {
+	return look(ctx, c.Client, "ScanContents", func() (ids []library.ContentID) {
 		for _, p := range c.st.contents {
 			if p.id > after && p.header.Seq != 0 && len(ids) < limit {
 				ids = append(ids, p.id)
 			}
 		}
+		return ids
 	})
-	return ids, err
 }

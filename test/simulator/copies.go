@@ -26,17 +26,16 @@ type copyWatcher struct {
 
 // Copied implements library.Watcher.
 func (w copyWatcher) Copied(hits, refused, misses int) {
-	for what, n := range map[string]int{"copy served": hits, "copy refused": refused, "no copy": misses} {
-		if n > 0 {
-			w.r.m.reached(what)
-		}
-	}
+	w.count(map[string]int{"copy served": hits, "copy refused": refused, "no copy": misses})
 }
 
 // CopiedPrincipals implements library.Watcher.
 func (w copyWatcher) CopiedPrincipals(hits, refused, misses int) {
-	for what, n := range map[string]int{"copy of a principal served": hits, "copy of a principal refused": refused,
-		"no copy of a principal": misses} {
+	w.count(map[string]int{"copy of a principal served": hits, "copy of a principal refused": refused, "no copy of a principal": misses})
+}
+
+func (w copyWatcher) count(happened map[string]int) {
+	for what, n := range happened {
 		if n > 0 {
 			w.r.m.reached(what)
 		}
@@ -81,14 +80,10 @@ func (r *run) drawCopies() {
 	}
 	r.drawFaults()
 	s.slow = []uint64{0, 0, 300}[s.pick(3)]
-	writers := 1 + s.pick(2)
-	for range writers {
+	for range 1 + s.pick(2) {
 		r.users = append(r.users, &client{readers: 1 + s.pick(2)})
 	}
-	for _, o := range r.ops {
-		c := r.users[s.pick(writers)]
-		c.queue = append(c.queue, o)
-	}
+	r.assign(0)
 	for range 1 + s.pick(2) {
 		r.users = append(r.users, &client{readers: 3 + s.pick(4)})
 	}

@@ -48,20 +48,9 @@ func crashWorld(st *Store, _ *Scheduler) world {
 
 // again returns a copy of an operation that was not called yet.
 func (o *Operation) again() Operation {
-	copied := *o
-	if o.lease != nil {
-		call := *o.lease
-		copied.lease = &call
-	}
-	if o.page != nil {
-		call := *o.page
-		copied.page = &call
-	}
-	if o.paste != nil {
-		call := *o.paste
-		copied.paste = &call
-	}
-	return copied
+	fresh := *o
+	fresh.lease, fresh.page, fresh.paste = copied(o.lease), copied(o.page), copied(o.paste)
+	return fresh
 }
 
 // Record runs a scenario without faults and returns the store calls of its process from the

@@ -68,23 +68,15 @@ func (st *Store) applyRecord(e *library.IndexUpdate) {
 type libraries struct{ *Client }
 
 // Changes lists the changes of a library, which the simulated store never deletes.
-func (c libraries) Changes(ctx context.Context, owner principal.ID, after library.ChangeKey, limit int) ([]library.Change, error) {
-	var page []library.Change
-	err := c.read(ctx, "Changes", func() {
-		all := c.st.library(owner).changes
-		i, found := find(all, after, compareChange)
-		if found {
-			i++
-		}
-		page = slices.Clone(all[i:min(len(all), i+max(limit, 0))])
+func (c libraries) Changes(ctx context.Context, owner principal.ID, from library.ChangeKey, limit int) ([]library.Change, error) {
+	return look(ctx, c.Client, "Changes", func() []library.Change {
+		return after(c.st.library(owner).changes, from, compareChange, limit)
 	})
-	return page, err
 }
 
 // PageLibrary reads a slice of a bucket.
 func (c libraries) PageLibrary(ctx context.Context, s library.Slice) ([]library.Entry, error) {
-	var page []library.Entry
-	err := c.read(ctx, "PageLibrary", func() {
+	return look(ctx, c.Client, "PageLibrary", func() (page []library.Entry) {
 		for _, cell := range c.entriesOf(s.Owner) {
 			key := cell.entry.EntryKey
 			if !cell.live || cell.bucket != s.Bucket || key.Order() != s.Order {
@@ -101,9 +93,8 @@ func (c libraries) PageLibrary(ctx context.Context, s library.Slice) ([]library.
 		if !s.Ascending {
 			slices.Reverse(page)
 		}
-		page = page[:min(len(page), s.Limit)]
+		return page[:min(len(page), s.Limit)]
 	})
-	return page, err
 }
 
 // OpenLibrary makes the reads of an opening one after the other, the slice first,
@@ -126,42 +117,37 @@ func (c libraries) OpenLibrary(ctx context.Context, s library.Slice, newest bool
 
 // CountLibrary counts a bucket.
 func (c libraries) CountLibrary(ctx context.Context, owner principal.ID, b library.Bucket, limit int) (int, error) {
-	n := 0
-	err := c.read(ctx, "CountLibrary", func() {
+	return look(ctx, c.Client, "CountLibrary", func() (n int) {
 		for _, cell := range c.st.library(owner).entries {
 			if cell.live && cell.bucket == b && cell.entry.Title == "" && n < limit {
 				n++
 			}
 		}
+		return n
 	})
-	return n, err
 }
 
 // EntriesAt reads entries.
 func (c libraries) EntriesAt(ctx context.Context, owner principal.ID, b library.Bucket, keys []library.EntryKey) ([]library.Entry, error) {
-	es := make([]library.Entry, len(keys))
-	err := c.read(ctx, "EntriesAt", func() {
+	return look(ctx, c.Client, "EntriesAt", func() []library.Entry {
+		es := make([]library.Entry, len(keys))
 		for _, cell := range c.entriesOf(owner) {
 			if i := slices.Index(keys, cell.entry.EntryKey); i >= 0 && cell.live && cell.bucket == b {
 				es[i] = cell.entry
 			}
 		}
+		return es
 	})
-	return es, err
 }
 
 // Built reports whether the library is complete. The marks of both orders are written and deleted together.
 func (c libraries) Built(ctx context.Context, owner principal.ID, _ library.Order) (bool, error) {
-	built := false
-	err := c.read(ctx, "Built", func() { built = c.st.library(owner).built.live })
-	return built, err
+	return look(ctx, c.Client, "Built", func() bool { return c.st.library(owner).built.live })
 }
 
 // Recorded reports whether the record of what is shared with owner is complete.
 func (c libraries) Recorded(ctx context.Context, owner principal.ID) (bool, error) {
-	recorded := false
-	err := c.read(ctx, "Recorded", func() { recorded = c.st.library(owner).recorded.live })
-	return recorded, err
+	return look(ctx, c.Client, "Recorded", func() bool { return c.st.library(owner).recorded.live })
 }
 
 // SetBuilt marks the library and the record of what is shared as complete, as of an instant.
@@ -175,13 +161,12 @@ func (c libraries) SetBuilt(ctx context.Context, owner principal.ID, asOf clock.
 
 // RebuildNote reads the progress of a rebuild.
 func (c libraries) RebuildNote(ctx context.Context, owner principal.ID) ([]byte, error) {
-	var note []byte
-	err := c.read(ctx, "RebuildNote", func() {
+	return look(ctx, c.Client, "RebuildNote", func() []byte {
 		if cell := &c.st.library(owner).rebuild; cell.live {
-			note = cell.note
+			return cell.note
 		}
+		return nil
 	})
-	return note, err
 }
 
 // PutRebuildNote keeps a note: at equal timestamps the greater value stays.
@@ -233,26 +218,25 @@ func (c libraries) DropEntries(ctx context.Context, owner principal.ID, es []lib
 
 // SharedWith lists what owner has a role on.
 func (c libraries) SharedWith(ctx context.Context, owner principal.ID, after library.ContentID, limit int) ([]library.Shared, error) {
-	var rows []library.Shared
-	err := c.read(ctx, "SharedWith", func() {
+	return look(ctx, c.Client, "SharedWith", func() (rows []library.Shared) {
 		for _, cell := range c.st.library(owner).shared {
 			if cell.live && cell.content > after && len(rows) < limit {
 				rows = append(rows, library.Shared{Content: cell.content, Role: cell.role})
 			}
 		}
+		return rows
 	})
-	return rows, err
 }
 
 // Roles returns the roles of owner on items.
 func (c libraries) Roles(ctx context.Context, owner principal.ID, ids []library.ContentID) ([]library.ContentRole, error) {
-	roles := make([]library.ContentRole, len(ids))
-	err := c.read(ctx, "Roles", func() {
+	return look(ctx, c.Client, "Roles", func() []library.ContentRole {
+		roles := make([]library.ContentRole, len(ids))
 		for i, id := range ids {
 			if cell := c.st.library(owner).share(id); cell.live {
 				roles[i] = cell.role
 			}
 		}
+		return roles
 	})
-	return roles, err
 }

@@ -26,11 +26,7 @@ func compareFound(c *foundCell, r principal.DirectoryRow) int {
 // found returns the cell of a row, which it creates if needed.
 func (st *Store) found(k principal.DirectoryKey, id principal.ID) *foundCell {
 	key := principal.DirectoryRow{DirectoryKey: k, Principal: id}
-	i, ok := find(st.directory, key, compareFound)
-	if !ok {
-		st.directory = slices.Insert(st.directory, i, &foundCell{row: key})
-	}
-	return st.directory[i]
+	return made(&st.directory, key, compareFound, func() *foundCell { return &foundCell{row: key} })
 }
 
 // directory implements principal.DirectoryStore.
@@ -69,8 +65,7 @@ func (st *Store) dropFound(e *principal.DirectoryUpdate) {
 
 // PageDirectory reads a slice of a tenant's directory.
 func (c directory) PageDirectory(ctx context.Context, s principal.DirectorySlice) ([]principal.DirectoryRow, error) {
-	var rows []principal.DirectoryRow
-	err := c.read(ctx, "PageDirectory", func() {
+	return look(ctx, c.Client, "PageDirectory", func() (rows []principal.DirectoryRow) {
 		for _, cell := range c.st.directory {
 			r := cell.row
 			switch {
@@ -80,22 +75,22 @@ func (c directory) PageDirectory(ctx context.Context, s principal.DirectorySlice
 				rows = append(rows, r)
 			}
 		}
+		return rows
 	})
-	return rows, err
 }
 
 // ReadDirectory reads rows of one principal.
 func (c directory) ReadDirectory(ctx context.Context, p principal.ID, keys []principal.DirectoryKey) ([]principal.DirectoryRow, error) {
-	rows := make([]principal.DirectoryRow, len(keys))
-	err := c.read(ctx, "ReadDirectory", func() {
+	return look(ctx, c.Client, "ReadDirectory", func() []principal.DirectoryRow {
+		rows := make([]principal.DirectoryRow, len(keys))
 		for i, k := range keys {
 			rows[i] = principal.DirectoryRow{DirectoryKey: k, Principal: p}
 			if cell := c.st.found(k, p); cell.live {
 				rows[i] = cell.row
 			}
 		}
+		return rows
 	})
-	return rows, err
 }
 
 // ScanDirectory reads rows of all tenants, in the order of their positions.

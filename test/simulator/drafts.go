@@ -25,23 +25,14 @@ func draftGroup(user principal.ID) string { return "drafts " + string(user) }
 
 // draftAt returns a draft, or the zero draft.
 func (st *Store) draftAt(k draftName) note.DraftRow {
-	i, found := find(st.drafts, k, compareDraft)
-	if !found {
-		return note.DraftRow{}
-	}
-	d := st.drafts[i]
+	d := at(st.drafts, k, compareDraft)
 	d.Value = slices.Clone(d.Value)
 	return d
 }
 
 // putDraft stores a draft, and replaces one with its key.
 func (st *Store) putDraft(d note.DraftRow) {
-	i, found := find(st.drafts, draftName{d.User, d.Name}, compareDraft)
-	if found {
-		st.drafts[i] = d
-		return
-	}
-	st.drafts = slices.Insert(st.drafts, i, d)
+	st.drafts = put(st.drafts, draftName{d.User, d.Name}, compareDraft, d)
 }
 
 // texts implements page.Store.
@@ -49,59 +40,50 @@ type texts struct{ *Client }
 
 // ListDrafts lists the drafts of a user.
 func (c texts) ListDrafts(ctx context.Context, user principal.ID) ([]note.DraftRow, error) {
-	var drafts []note.DraftRow
-	err := c.read(ctx, "ListDrafts", func() {
+	return look(ctx, c.Client, "ListDrafts", func() (drafts []note.DraftRow) {
 		for _, d := range c.st.drafts {
 			if d.User == user {
 				d.Value = nil
 				drafts = append(drafts, d)
 			}
 		}
+		slices.SortFunc(drafts, note.NewestDraftFirst)
+		return drafts
 	})
-	slices.SortFunc(drafts, note.NewestDraftFirst)
-	return drafts, err
 }
 
 // ReadDrafts reads drafts of a user.
 func (c texts) ReadDrafts(ctx context.Context, user principal.ID, names []string, serial bool) ([]note.DraftRow, error) {
-	drafts := make([]note.DraftRow, len(names))
-	err := c.read(ctx, "ReadDrafts", func() {
-		if serial && c.a != nil {
-			c.st.decide(draftGroup(user))
+	return look(ctx, c.Client, "ReadDrafts", func() []note.DraftRow {
+		if serial {
+			c.decide(draftGroup(user))
 		}
+		drafts := make([]note.DraftRow, len(names))
 		for n, name := range names {
 			drafts[n] = c.st.draftAt(draftName{user, name})
 		}
+		return drafts
 	})
-	return drafts, err
 }
 
 // PutDraft stores a draft if there is none, or replaces the one with a token.
 func (c texts) PutDraft(ctx context.Context, d note.DraftRow, over *note.TextID) (note.DraftRow, error) {
 	d.Value = slices.Clone(d.Value)
-	var token *note.TextID
-	if over != nil {
-		copied := *over
-		token = &copied
-	}
-	var there note.DraftRow
-	key := draftName{d.User, d.Name}
-	err := c.write(ctx, "PutDraft", draftGroup(d.User), func() {
+	token, key := copied(over), draftName{d.User, d.Name}
+	return change(ctx, c.Client, "PutDraft", draftGroup(d.User), func() note.DraftRow {
 		before := c.st.draftAt(key)
 		if none := before.User == ""; none == (token == nil) && (none || before.Token == *token) {
 			c.st.putDraft(d)
 		}
-		there = c.st.draftAt(key)
-	}, nil)
-	return there, err
+		return c.st.draftAt(key)
+	})
 }
 
 // DropDraft removes the draft of a name if it has the token.
 func (c texts) DropDraft(ctx context.Context, user principal.ID, name string, token note.TextID) error {
 	return c.write(ctx, "DropDraft", draftGroup(user), func() {
-		i, found := find(c.st.drafts, draftName{user, name}, compareDraft)
-		if found && c.st.drafts[i].Token == token {
-			c.st.drafts = slices.Delete(c.st.drafts, i, i+1)
+		if key := (draftName{user, name}); c.st.draftAt(key).Token == token {
+			c.st.drafts = drop(c.st.drafts, key, compareDraft)
 		}
 	}, nil)
 }

@@ -56,8 +56,16 @@ func (r *run) draw() {
 	for range users {
 		r.users = append(r.users, &client{readers: s.pick(readers)})
 	}
+	r.assign(0)
+}
+
+// assign adds users, and gives each operation to one of all users.
+func (r *run) assign(users int) {
+	for range users {
+		r.users = append(r.users, &client{})
+	}
 	for _, o := range r.ops {
-		c := r.users[s.pick(len(r.users))]
+		c := r.users[r.s.pick(len(r.users))]
 		c.queue = append(c.queue, o)
 	}
 }

@@ -33,12 +33,10 @@ func compareFeedCell(c *feedCell, k feed.Change) int {
 
 // feedCell returns the cell of an entry.
 func (st *Store) feedCell(k feed.Change) *feedCell {
-	i, ok := find(st.feeds, k, compareFeedCell)
-	if !ok {
+	return made(&st.feeds, k, compareFeedCell, func() *feedCell {
 		e := feed.Entry{Created: k.Entry.Created, ID: k.Entry.ID}
-		st.feeds = slices.Insert(st.feeds, i, &feedCell{cell: cell{ts: int64(clock.Min)}, p: k.Partition, entry: e})
-	}
-	return st.feeds[i]
+		return &feedCell{cell: cell{ts: int64(clock.Min)}, p: k.Partition, entry: e}
+	})
 }
 
 // feeds implements feed.Store.
@@ -46,32 +44,28 @@ type feeds struct{ *Client }
 
 // RecordBucket stores a day of a feed if there is none.
 func (c feeds) RecordBucket(ctx context.Context, list feed.Feed, b feed.Bucket) (feed.Bucket, error) {
-	var current feed.Bucket
-	err := c.write(ctx, "RecordBucket", feedGroup(list), func() {
+	return change(ctx, c.Client, "RecordBucket", feedGroup(list), func() feed.Bucket {
 		for _, row := range c.st.buckets {
 			if row.list == list && row.bucket.Day == b.Day {
-				current = row.bucket
-				return
+				return row.bucket
 			}
 		}
 		c.st.buckets = append(c.st.buckets, bucketRow{list, b})
-		current = b
-	}, nil)
-	return current, err
+		return b
+	})
 }
 
 // ListBuckets lists the days of a feed, the newest first.
 func (c feeds) ListBuckets(ctx context.Context, list feed.Feed) ([]feed.Bucket, error) {
-	var all []feed.Bucket
-	err := c.read(ctx, "ListBuckets", func() {
+	return look(ctx, c.Client, "ListBuckets", func() (all []feed.Bucket) {
 		for _, row := range c.st.buckets {
 			if row.list == list {
 				all = append(all, row.bucket)
 			}
 		}
 		slices.SortFunc(all, func(a, b feed.Bucket) int { return cmp.Compare(b.Day, a.Day) })
+		return all
 	})
-	return all, err
 }
 
 // PutEntry adds an entry to a feed.
@@ -91,11 +85,10 @@ func (c feeds) DropEntry(ctx context.Context, k feed.Change) error {
 
 // ListEntries lists entries of a partition.
 func (c feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Slice) ([]feed.Entry, error) {
-	var all []feed.Entry
 	behind := func(e, bound feed.Entry) bool {
 		return slice.Newer == (feed.Compare(e, bound) > 0) && feed.Compare(e, bound) != 0
 	}
-	err := c.read(ctx, "ListEntries", func() {
+	return look(ctx, c.Client, "ListEntries", func() (all []feed.Entry) {
 		for _, cell := range c.st.feeds {
 			within := (slice.From == nil || behind(cell.entry, *slice.From)) && (slice.To == nil || behind(*slice.To, cell.entry))
 			if cell.live && cell.p == p && within {
@@ -105,7 +98,6 @@ func (c feeds) ListEntries(ctx context.Context, p feed.Partition, slice feed.Sli
 		if !slice.Newer {
 			slices.Reverse(all)
 		}
-		all = all[:min(len(all), max(slice.Limit, 0))]
+		return all[:min(len(all), max(slice.Limit, 0))]
 	})
-	return all, err
 }

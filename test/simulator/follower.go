@@ -195,11 +195,7 @@ func (f *follower) apply(c library.LibraryChange, t *delivery) {
 func (r *run) restartFollowers() {
 	for _, f := range r.followers {
 		if !f.running || f.p.a.dead {
-			p := r.shared()
-			if p == nil {
-				p = r.process("gateway")
-			}
-			r.follow(f, p)
+			r.follow(f, r.gateway())
 		}
 	}
 }

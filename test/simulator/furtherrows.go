@@ -21,15 +21,10 @@ func putFurther(list, rows []library.Row) []library.Row {
 	}
 	list = slices.Clone(list)
 	for _, r := range rows {
-		i, found := find(list, r.RowKey, compareRow)
-		switch {
-		case r.Value == nil && found:
-			list = slices.Delete(list, i, i+1)
-		case r.Value == nil:
-		case found:
-			list[i] = r
-		default:
-			list = slices.Insert(list, i, r)
+		if r.Value == nil {
+			list = drop(list, r.RowKey, compareRow)
+		} else {
+			list = put(list, r.RowKey, compareRow, r)
 		}
 	}
 	return slices.Clip(list)
@@ -37,11 +32,10 @@ func putFurther(list, rows []library.Row) []library.Row {
 
 // PageRows reads a slice of further rows.
 func (c contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.Row, error) {
-	var page []library.Row
-	err := c.read(ctx, "PageRows", func() {
+	return look(ctx, c.Client, "PageRows", func() (page []library.Row) {
 		p := c.st.content(q.Content)
 		if p == nil {
-			return
+			return nil
 		}
 		for _, r := range p.rows {
 			if r.Kind == q.Kind && r.Key >= q.From && (q.To == "" || r.Key < q.To) {
@@ -51,7 +45,6 @@ func (c contents) PageRows(ctx context.Context, q library.RowSlice) ([]library.R
 		if q.Backwards {
 			slices.Reverse(page)
 		}
-		page = page[:min(len(page), max(q.Limit, 0))]
+		return page[:min(len(page), max(q.Limit, 0))]
 	})
-	return page, err
 }

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"carrel/core/clock"
@@ -67,25 +68,22 @@ type principalState struct {
 }
 
 func (h *History) of(id library.ContentID) *contentHistory {
-	for _, c := range h.contents {
-		if c.id == id {
-			return c
-		}
-	}
-	c := &contentHistory{id: id}
-	h.contents = append(h.contents, c)
-	return c
+	return historyOf(&h.contents, func(c *contentHistory) bool { return c.id == id },
+		func() *contentHistory { return &contentHistory{id: id} })
 }
 
 func (h *History) ofPrincipal(id principal.ID) *principalHistory {
-	for _, p := range h.principals {
-		if p.id == id {
-			return p
-		}
+	return historyOf(&h.principals, func(p *principalHistory) bool { return p.id == id },
+		func() *principalHistory { return &principalHistory{id: id} })
+}
+
+// historyOf returns the history that is the one; if there is none, it adds one.
+func historyOf[T any](all *[]*T, is func(*T) bool, empty func() *T) *T {
+	i := slices.IndexFunc(*all, is)
+	if i < 0 {
+		i, *all = len(*all), append(*all, empty())
 	}
-	p := &principalHistory{id: id}
-	h.principals = append(h.principals, p)
-	return p
+	return (*all)[i]
 }
 
 func (h *History) content(p *contentPart, op *Operation) {
@@ -258,20 +256,9 @@ func (h *History) held(o *Operation) bool {
 		return true
 	}
 	if o.kind.ofPrincipal() {
-		for _, s := range h.ofPrincipal(o.group).during(o.start, o.end) {
-			if s.wanted(o) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(h.ofPrincipal(o.group).during(o.start, o.end), func(s principalState) bool { return s.wanted(o) })
 	}
-	states := h.of(o.content).during(o.start, o.end)
-	for i := range states {
-		if states[i].wanted(o) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.of(o.content).during(o.start, o.end), func(s contentState) bool { return s.wanted(o) })
 }
 
 func (s *principalState) wanted(o *Operation) bool {
@@ -284,12 +271,7 @@ func (s *principalState) wanted(o *Operation) bool {
 	if o.kind != opGroup {
 		return s.header.State == commit.Live && s.header.DisplayName == o.title
 	}
-	for _, m := range o.groupRows {
-		if s.role(m.Principal) != m.Role {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(o.groupRows, func(m principal.GroupMemberRow) bool { return s.role(m.Principal) != m.Role })
 }
 
 // wanted reports whether the state is what the operation requests.
@@ -312,19 +294,10 @@ func (s *contentState) wanted(o *Operation) bool {
 	case opExpire:
 		return h.ExpiresAt != nil && *h.ExpiresAt == o.expires
 	case opShare:
-		for _, m := range o.members {
-			if s.role(m.Principal) < m.Role {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(o.members, func(m library.Member) bool { return s.role(m.Principal) < m.Role })
 	default:
-		for _, m := range o.members {
-			if s.role(m.Principal) != m.Role {
-				return false
-			}
-		}
+		return !slices.ContainsFunc(o.members, func(m library.Member) bool { return s.role(m.Principal) != m.Role })
 	}
-	return true
 }
 
 // unbroken checks the chain of an item's headers: each state follows the one

@@ -10,11 +10,8 @@ import (
 )
 
 func (st *Store) inFlightList(id commit.ListID) *listCell {
-	i, ok := find(st.inFlightLists, id, func(l *listCell, id commit.ListID) int { return cmp.Compare(l.id, id) })
-	if !ok {
-		st.inFlightLists = slices.Insert(st.inFlightLists, i, &listCell{id: id})
-	}
-	return st.inFlightLists[i]
+	return made(&st.inFlightLists, id, func(l *listCell, id commit.ListID) int { return cmp.Compare(l.id, id) },
+		func() *listCell { return &listCell{id: id} })
 }
 
 // journalStore implements commit.JournalStore.
@@ -39,15 +36,12 @@ func (c journalStore) PutInFlightList(ctx context.Context, l commit.InFlightList
 
 // InFlightLists reads all lists.
 func (c journalStore) InFlightLists(ctx context.Context) ([]commit.InFlightList, error) {
-	var inFlightLists []commit.InFlightList
-	err := c.read(ctx, "InFlightLists", func() { inFlightLists = c.listsSeen("InFlightLists") })
-	return inFlightLists, err
+	return look(ctx, c.Client, "InFlightLists", func() []commit.InFlightList { return c.listsSeen("InFlightLists") })
 }
 
 // InFlight reads all lists.
-func (c journalStore) InFlight(ctx context.Context) (lists []commit.InFlightList, err error) {
-	err = c.read(ctx, "InFlight", func() { lists = c.listsSeen("InFlight") })
-	return lists, err
+func (c journalStore) InFlight(ctx context.Context) ([]commit.InFlightList, error) {
+	return look(ctx, c.Client, "InFlight", func() []commit.InFlightList { return c.listsSeen("InFlight") })
 }
 
 // isPending reports whether the list has changes that have not ended: an empty one, or one of
@@ -81,13 +75,10 @@ func (c journalStore) DeleteInFlightList(ctx context.Context, id commit.ListID, 
 
 // due returns the cell of a reminder.
 func (st *Store) due(d commit.Reminder) *dueCell {
-	i, ok := find(st.dues, d, func(c *dueCell, d commit.Reminder) int {
+	compare := func(c *dueCell, d commit.Reminder) int {
 		return cmp.Or(cmp.Compare(c.at, d.At), cmp.Compare(c.row, d.Row()))
-	})
-	if !ok {
-		st.dues = slices.Insert(st.dues, i, &dueCell{at: d.At, row: d.Row()})
 	}
-	return st.dues[i]
+	return made(&st.dues, d, compare, func() *dueCell { return &dueCell{at: d.At, row: d.Row()} })
 }
 
 // currentDues returns the reminders that were not removed, earliest first.
@@ -108,12 +99,10 @@ func (c journalStore) PutReminder(ctx context.Context, d commit.Reminder) error 
 
 // DueReminders lists the reminders that are due.
 func (c journalStore) DueReminders(ctx context.Context, until clock.Instant, limit int) ([]commit.Reminder, error) {
-	var dues []commit.Reminder
-	err := c.read(ctx, "DueReminders", func() {
-		dues = slices.DeleteFunc(c.st.currentDues(), func(d commit.Reminder) bool { return d.At > until })
-		dues = dues[:min(len(dues), limit)]
+	return look(ctx, c.Client, "DueReminders", func() []commit.Reminder {
+		dues := slices.DeleteFunc(c.st.currentDues(), func(d commit.Reminder) bool { return d.At > until })
+		return dues[:min(len(dues), limit)]
 	})
-	return dues, err
 }
 
 // DropReminder removes a reminder.
@@ -126,41 +115,33 @@ type registers struct{ *Client }
 
 // PutCreationIfAbsent stores a creation under its key if there is none, or replaces the one given.
 func (c registers) PutCreationIfAbsent(ctx context.Context, cr commit.Creation, replace *commit.Creation) (commit.Creation, error) {
-	var current commit.Creation
-	var old *commit.Creation
-	if replace != nil {
-		copied := *replace
-		old = &copied
-	}
-	err := c.write(ctx, "PutCreationIfAbsent", "request "+string(cr.Key[:]), func() {
+	old := copied(replace)
+	return change(ctx, c.Client, "PutCreationIfAbsent", "request "+string(cr.Key[:]), func() commit.Creation {
 		i := slices.IndexFunc(c.st.creations, func(x commit.Creation) bool { return x.Key == cr.Key })
 		switch {
 		case i < 0 && old == nil:
 			c.st.creations = append(c.st.creations, cr)
-			current = cr
+			return cr
 		case i >= 0 && old != nil && c.st.creations[i] == *old:
 			c.st.creations[i] = cr
-			current = cr
+			return cr
 		case i >= 0:
-			current = c.st.creations[i]
+			return c.st.creations[i]
 		}
-	}, nil)
-	return current, err
+		return commit.Creation{}
+	})
 }
 
 // PutSettingIfAbsent stores a value under a name unless one is stored.
 func (c registers) PutSettingIfAbsent(ctx context.Context, name string, value []byte) ([]byte, error) {
-	var current []byte
 	mine := slices.Clone(value)
-	err := c.write(ctx, "PutSettingIfAbsent", "setting "+name, func() {
+	return change(ctx, c.Client, "PutSettingIfAbsent", "setting "+name, func() []byte {
 		for _, s := range c.st.settings {
 			if s.name == name {
-				current = slices.Clone(s.value)
-				return
+				return slices.Clone(s.value)
 			}
 		}
 		c.st.settings = append(c.st.settings, setting{name, mine})
-		current = slices.Clone(mine)
-	}, nil)
-	return current, err
+		return slices.Clone(mine)
+	})
 }

@@ -99,12 +99,7 @@ func (r *run) aim(p *process, o *Operation) {
 	if o.kind == opAcquire || o.kind == opAvailable || c.of != nil {
 		return
 	}
-	for range 5 {
-		if len(r.leases) > 0 {
-			break
-		}
-		_ = p.a.After(r.ctx, time.Duration(1+s.pick(400))*time.Millisecond)
-	}
+	r.awaitFirst(p, func() bool { return len(r.leases) > 0 })
 	if len(r.leases) == 0 {
 		c.of = neverGranted
 		return
@@ -127,8 +122,23 @@ func (r *run) awaitDeadline(p *process, g *granted) {
 	if rest <= 0 {
 		return
 	}
+	r.waitAbout(p, rest)
+}
+
+// waitAbout waits for about as long as given.
+func (r *run) waitAbout(p *process, d time.Duration) {
 	spread := []int{20, 200, 2000}[r.s.pick(3)]
-	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+	_ = p.a.After(r.ctx, max(d+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+}
+
+// awaitFirst waits until something is there, for up to two seconds.
+func (r *run) awaitFirst(p *process, there func() bool) {
+	for range 5 {
+		if there() {
+			return
+		}
+		_ = p.a.After(r.ctx, time.Duration(1+r.s.pick(400))*time.Millisecond)
+	}
 }
 
 // planLeases draws the operations of a schedule that is about keys.
@@ -148,8 +158,7 @@ func planLeases(s *Scheduler, n, keys int) []*Operation {
 			o.lease.keys = drawKeys(s, keys)
 			o.lease.waits = []int{0, 0, 100, 3000}[s.pick(4)]
 			if s.chance(keyed) {
-				key := "key-" + string(rune('a'+i))
-				o.key = &key
+				o.key = keyFor(i)
 			}
 			repeatSome(s, o, ops[:i])
 		case opAvailable:
@@ -199,12 +208,6 @@ func (r *run) drawLeases() {
 	r.drawFaults()
 	s.slow = []uint64{0, 0, 300}[s.pick(3)]
 	r.brisk = s.chance(512)
-	for range 2 + s.pick(3) {
-		r.users = append(r.users, &client{})
-	}
-	for _, o := range r.ops {
-		c := r.users[s.pick(len(r.users))]
-		c.queue = append(c.queue, o)
-	}
+	r.assign(2 + s.pick(3))
 	r.after = r.sweepAll
 }

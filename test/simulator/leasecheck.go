@@ -221,21 +221,33 @@ func (r *run) checkFences() {
 // checkKeyed checks that one idempotency key creates one lease. A repetition may have come
 // while the first attempt, which was then refused, was in progress.
 func (r *run) checkKeyed() {
+	r.checkCreated(opAcquire, wrongLease, func(o *Operation) string {
+		id := o.lease.got.ID
+		if slices.ContainsFunc(r.hist.ofLease(id).states, func(s leaseState) bool { return s.state == lease.Refused }) {
+			return ""
+		}
+		return string(id)
+	})
+}
+
+// checkCreated checks that operations of a kind by the same viewer with the same idempotency key were all answered with
+// the same id. idOf returns the id of an answer; those with "" do not count.
+func (r *run) checkCreated(kind opKind, wrong string, idOf func(*Operation) string) {
 	type request struct {
 		viewer principal.ID
 		key    string
 	}
-	given := map[request]lease.ID{}
+	given := map[request]string{}
 	for _, o := range r.ops {
-		if o.kind != opAcquire || o.key == nil || o.outcome != answered {
+		if o.kind != kind || o.key == nil || o.outcome != answered {
 			continue
 		}
-		of, id := request{o.viewer, *o.key}, o.lease.got.ID
-		if slices.ContainsFunc(r.hist.ofLease(id).states, func(s leaseState) bool { return s.state == lease.Refused }) {
+		of, id := request{o.viewer, *o.key}, idOf(o)
+		if id == "" {
 			continue
 		}
 		if other, more := given[of]; more && id != other {
-			r.report(wrongLease, "the requests with the key %s were given %s and %s", *o.key, other, id)
+			r.report(wrong, "the requests with the key %s were given %s and %s", *o.key, other, id)
 		}
 		given[of] = id
 	}
@@ -267,10 +279,7 @@ func madeBy(l *leaseHistory, s *leaseState) string {
 // checks what remains: the confirmed leases with their claims, and nothing else.
 func (r *run) sweepAll(ctx context.Context, p *process) error {
 	r.s.now = max(r.s.now, r.lastDeadline()) + 2*time.Minute
-	if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
-		return err
-	}
-	if err := scrubAll(ctx, p.svc); err != nil {
+	if err := p.sweep(ctx); err != nil {
 		return err
 	}
 	for _, l := range r.hist.leases {
@@ -279,10 +288,7 @@ func (r *run) sweepAll(ctx context.Context, p *process) error {
 		}
 	}
 	r.s.now += day
-	if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
-		return err
-	}
-	if err := scrubAll(ctx, p.svc); err != nil {
+	if err := p.sweep(ctx); err != nil {
 		return err
 	}
 	if d := r.st.currentDues(); len(d) > 0 {
@@ -316,6 +322,14 @@ func (r *run) lastDeadline() (last time.Duration) {
 		}
 	}
 	return last
+}
+
+// sweep deletes what has expired, and has the scrubber look at everything.
+func (p *process) sweep(ctx context.Context) error {
+	if err := p.j.ExpireDue(ctx, p.svc.Background()); err != nil {
+		return err
+	}
+	return scrubAll(ctx, p.svc)
 }
 
 // scrubAll has the scrubber look at everything.

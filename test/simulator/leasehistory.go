@@ -56,25 +56,13 @@ type claimState struct {
 }
 
 func (h *History) ofLease(id lease.ID) *leaseHistory {
-	for _, l := range h.leases {
-		if l.id == id {
-			return l
-		}
-	}
-	l := &leaseHistory{id: id, states: []leaseState{{}}}
-	h.leases = append(h.leases, l)
-	return l
+	return historyOf(&h.leases, func(l *leaseHistory) bool { return l.id == id },
+		func() *leaseHistory { return &leaseHistory{id: id, states: []leaseState{{}}} })
 }
 
 func (h *History) ofClaim(name string) *claimHistory {
-	for _, c := range h.claims {
-		if c.name == name {
-			return c
-		}
-	}
-	c := &claimHistory{name: name, states: []claimState{{}}}
-	h.claims = append(h.claims, c)
-	return c
+	return historyOf(&h.claims, func(c *claimHistory) bool { return c.name == name },
+		func() *claimHistory { return &claimHistory{name: name, states: []claimState{{}}} })
 }
 
 // fence returns the largest fencing number that the lease has had.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"slices"
 
 	"carrel/lease"
 )
@@ -17,10 +16,7 @@ func leaseGroup(id lease.ID) string { return "lease " + string(id) }
 
 // leaseAt returns the row of a lease, or the zero row.
 func (st *Store) leaseAt(id lease.ID) lease.Row {
-	if i, ok := find(st.leases, id, compareLease); ok {
-		return copyLease(st.leases[i])
-	}
-	return lease.Row{}
+	return copyLease(at(st.leases, id, compareLease))
 }
 
 // copyLease returns a row that shares nothing with r.
@@ -31,12 +27,7 @@ func copyLease(r lease.Row) lease.Row {
 
 // putLease stores a row unconditionally.
 func (st *Store) putLease(r lease.Row) {
-	i, found := find(st.leases, r.ID, compareLease)
-	if found {
-		st.leases[i] = copyLease(r)
-		return
-	}
-	st.leases = slices.Insert(st.leases, i, copyLease(r))
+	st.leases = put(st.leases, r.ID, compareLease, copyLease(r))
 }
 
 // leases implements lease.Store.
@@ -44,51 +35,41 @@ type leases struct{ *Client }
 
 // ReadLease reads a lease.
 func (c leases) ReadLease(ctx context.Context, id lease.ID) (lease.Row, error) {
-	var current lease.Row
-	err := c.read(ctx, "ReadLease", func() {
-		if c.a != nil {
-			c.st.decide(leaseGroup(id))
-		}
-		current = c.st.leaseAt(id)
+	return look(ctx, c.Client, "ReadLease", func() lease.Row {
+		c.decide(leaseGroup(id))
+		return c.st.leaseAt(id)
 	})
-	return current, err
 }
 
 // CommitLease stores a lease, and replaces the one with the Seq before.
 func (c leases) CommitLease(ctx context.Context, r lease.Row) (lease.Row, error) {
-	var current lease.Row
 	mine, by := copyLease(r), c.running()
-	err := c.write(ctx, "CommitLease", leaseGroup(r.ID), func() {
+	return change(ctx, c.Client, "CommitLease", leaseGroup(r.ID), func() lease.Row {
 		if c.st.leaseAt(mine.ID).Seq == mine.Seq-1 {
 			c.st.putLease(mine)
 			c.st.leaseChanged(mine, by)
 		}
-		current = c.st.leaseAt(mine.ID)
-	}, nil)
-	return current, err
+		return c.st.leaseAt(mine.ID)
+	})
 }
 
 // DropLease removes a lease with this Seq.
 func (c leases) DropLease(ctx context.Context, id lease.ID, seq int64) error {
 	return c.write(ctx, "DropLease", leaseGroup(id), func() {
-		if i, found := find(c.st.leases, id, compareLease); found && c.st.leases[i].Seq == seq {
-			c.st.leases = slices.Delete(c.st.leases, i, i+1)
+		if now := c.st.leaseAt(id); now.Seq == seq && seq != 0 {
+			c.st.leases = drop(c.st.leases, id, compareLease)
 			c.st.leaseChanged(lease.Row{ID: id}, nil)
 		}
 	}, nil)
 }
 
 // ScanLeases lists leases in order of their ids.
-func (c leases) ScanLeases(ctx context.Context, after lease.ID, limit int) ([]lease.Row, error) {
-	var page []lease.Row
-	err := c.read(ctx, "ScanLeases", func() {
-		i, found := find(c.st.leases, after, compareLease)
-		if found {
-			i++
+func (c leases) ScanLeases(ctx context.Context, from lease.ID, limit int) ([]lease.Row, error) {
+	return look(ctx, c.Client, "ScanLeases", func() []lease.Row {
+		page := after(c.st.leases, from, compareLease, limit)
+		for i := range page {
+			page[i] = copyLease(page[i])
 		}
-		for _, r := range c.st.leases[i:min(len(c.st.leases), i+max(limit, 0))] {
-			page = append(page, copyLease(r))
-		}
+		return page
 	})
-	return page, err
 }

@@ -61,13 +61,7 @@ func (r *run) drawNames() {
 	r.lateness = []uint64{1, 4, 32}[s.pick(3)]
 	s.slow = []uint64{0, 300, 300}[s.pick(3)]
 	r.brisk, r.together = s.chance(400), s.chance(300)
-	for range 2 + s.pick(3) {
-		r.users = append(r.users, &client{})
-	}
-	for _, o := range r.ops {
-		c := r.users[s.pick(len(r.users))]
-		c.queue = append(c.queue, o)
-	}
+	r.assign(2 + s.pick(3))
 	if r.w.few {
 		s.slow, r.together = 300, false
 		r.tune.HotMoves = 0 // the pauses between moves are promised for clocks that agree

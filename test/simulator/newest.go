@@ -49,29 +49,38 @@ func (r *run) readNewest(ctx context.Context, p *process) {
 // newestOf reads the newest public content of a tenant, the newest first.
 func (r *run) newestOf(ctx context.Context, p *process, tenant string) ([]library.ContentID, error) {
 	size, backward := 1+r.s.pick(2), r.s.chance(512)
-	var all []library.ContentID
+	return readToEnd(size, backward, func(args cursor.PageArgs) (ids []library.ContentID, info cursor.PageInfo, err error) {
+		page, err := p.svc.Library.LatestContent(ctx, &principal.Viewer{}, tenant, args)
+		if err != nil {
+			return nil, info, err
+		}
+		for _, e := range page.Edges {
+			ids = append(ids, e.Node.ID)
+		}
+		return ids, page.PageInfo, nil
+	})
+}
+
+// readToEnd reads a connection page by page, from its first edge on or backward from the last one.
+func readToEnd[T any](size int, backward bool, read func(cursor.PageArgs) ([]T, cursor.PageInfo, error)) (all []T, err error) {
 	var from *string
-	for range 20 {
+	for range 60 {
 		args := cursor.PageArgs{First: &size, After: from}
 		if backward {
 			args = cursor.PageArgs{Last: &size, Before: from}
 		}
-		page, err := p.svc.Library.LatestContent(ctx, &principal.Viewer{}, tenant, args)
+		part, info, err := read(args)
 		if err != nil {
 			return nil, err
 		}
-		var ids []library.ContentID
-		for _, e := range page.Edges {
-			ids = append(ids, e.Node.ID)
-		}
-		more := page.PageInfo.HasNextPage
-		if from = page.PageInfo.EndCursor(); backward {
-			more, from = page.PageInfo.HasPreviousPage, page.PageInfo.StartCursor()
-			all = append(ids, all...)
+		more := info.HasNextPage
+		if from = info.EndCursor(); backward {
+			more, from = info.HasPreviousPage, info.StartCursor()
+			all = append(part, all...)
 		} else {
-			all = append(all, ids...)
+			all = append(all, part...)
 		}
-		if !more {
+		if !more || from == nil {
 			return all, nil
 		}
 	}

@@ -65,13 +65,7 @@ func (r *run) drawPages() {
 	s.slow = []uint64{0, 300, 300}[s.pick(3)]
 	r.brisk = s.chance(400)
 	r.together = s.chance(300)
-	for range users {
-		r.users = append(r.users, &client{})
-	}
-	for _, o := range r.ops {
-		c := r.users[s.pick(len(r.users))]
-		c.queue = append(c.queue, o)
-	}
+	r.assign(users)
 	r.scrubs = s.chance(200)
 	r.after = r.scrubTexts
 }
@@ -119,8 +113,7 @@ func (r *run) planPages(n int) []*Operation {
 			w.fill(s, o)
 		}
 		if s.chance(keyed) && (!o.kind.ofPage() || o.kind == opSave || o.kind == opBranch || o.kind == opSuggest) && o.kind != opText {
-			key := "key-" + string(rune('a'+i))
-			o.key = &key
+			o.key = keyFor(i)
 		}
 		ops[i] = o
 	}
@@ -197,8 +190,5 @@ func (st *Store) bodyOf(t pageText) string {
 	if t.id == (note.TextID{}) {
 		return t.body
 	}
-	if i, found := find(st.texts, t.id, compareText); found {
-		return st.texts[i].Body
-	}
-	return ""
+	return at(st.texts, t.id, compareText).Body
 }

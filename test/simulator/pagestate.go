@@ -171,43 +171,34 @@ func (s *pageState) texts() (all []pageText) {
 
 // line returns the line of a locale, which is empty if it has no revision.
 func (s *pageState) line(branch int, locale string) pageLine {
-	for _, l := range s.lines {
-		if l.branch == branch && l.locale == locale {
-			return l
-		}
+	if l := first(s.lines, func(l pageLine) bool { return l.branch == branch && l.locale == locale }); l != nil {
+		return *l
 	}
 	return pageLine{branch, locale, note.None, note.None, note.None}
 }
 
 // put stores a line, and replaces that of its locale.
 func (s *pageState) put(l pageLine) {
-	for i, current := range s.lines {
-		if current.branch == l.branch && current.locale == l.locale {
-			s.lines[i] = l
-			return
-		}
-	}
-	s.lines = append(s.lines, l)
+	i := slices.IndexFunc(s.lines, func(current pageLine) bool { return current.branch == l.branch && current.locale == l.locale })
+	s.lines = putAt(s.lines, i, l)
 }
 
 // revision returns a revision, or nil.
 func (s *pageState) revision(branch int, locale string, number int) *pageRevision {
-	for i, v := range s.revisions {
-		if v.branch == branch && v.locale == locale && v.number == number {
-			return &s.revisions[i]
-		}
+	return first(s.revisions, func(v pageRevision) bool { return v.branch == branch && v.locale == locale && v.number == number })
+}
+
+// first returns the first value of a list that is as wanted, or nil.
+func first[T any](list []T, wanted func(T) bool) *T {
+	if i := slices.IndexFunc(list, wanted); i >= 0 {
+		return &list[i]
 	}
 	return nil
 }
 
 // suggestion returns a suggestion, or nil.
 func (s *pageState) suggestion(id string) *pageSuggestion {
-	for i, g := range s.suggestions {
-		if g.id == id {
-			return &s.suggestions[i]
-		}
-	}
-	return nil
+	return first(s.suggestions, func(g pageSuggestion) bool { return g.id == id })
 }
 
 // clone returns a page that shares nothing with s.

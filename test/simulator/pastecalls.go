@@ -155,35 +155,17 @@ func (o *Operation) pasteUpdate() paste.Update {
 // readLatest reads latestPastes to its end.
 func (o *Operation) readLatest(ctx context.Context, p *process) error {
 	c, s := o.paste, p.a.s
-	var from *string
-	for range 60 {
-		args := cursor.PageArgs{First: &c.size, After: from}
-		if c.backward {
-			args = cursor.PageArgs{Last: &c.size, Before: from}
-		}
+	seen, err := readToEnd(c.size, c.backward, func(args cursor.PageArgs) (seen []seenPaste, info cursor.PageInfo, err error) {
 		start, began := s.steps, clock.Of(p.a.clock())
 		page, err := inTime(ctx, p, func(ctx context.Context) (*paste.Connection, error) { return p.pastes.Latest(ctx, args) })
 		if err != nil {
-			return err
+			return nil, info, err
 		}
-		seen := make([]seenPaste, len(page.Edges))
-		for i, e := range page.Edges {
-			seen[i] = seenPaste{e.Node, start, s.steps, began}
+		for _, e := range page.Edges {
+			seen = append(seen, seenPaste{e.Node, start, s.steps, began})
 		}
-		if c.backward {
-			c.seen = append(seen, c.seen...)
-			from = page.PageInfo.StartCursor()
-		} else {
-			c.seen = append(c.seen, seen...)
-			from = page.PageInfo.EndCursor()
-		}
-		more := page.PageInfo.HasNextPage
-		if c.backward {
-			more = page.PageInfo.HasPreviousPage
-		}
-		if !more || from == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("the list has no end: %v", c.seen)
+		return seen, page.PageInfo, nil
+	})
+	c.seen = seen
+	return err
 }

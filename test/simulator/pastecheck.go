@@ -12,7 +12,6 @@ import (
 	"carrel/core/fault"
 	"carrel/core/feed"
 	"carrel/paste"
-	"carrel/principal"
 )
 
 // pasteAnswered checks the answer of an operation on pastes, at the moment of the answer.
@@ -277,21 +276,7 @@ func (r *run) checkPastes() {
 			}
 		}
 	}
-	type request struct {
-		viewer principal.ID
-		key    string
-	}
-	made := map[request]paste.ID{}
-	for _, o := range r.ops {
-		if o.kind != opPaste || o.key == nil || o.outcome != answered {
-			continue
-		}
-		of, id := request{o.viewer, *o.key}, o.paste.got.ID
-		if other, more := made[of]; more && other != id {
-			r.report(wrongPaste, "the requests with the key %s have made %s and %s", *o.key, other, id)
-		}
-		made[of] = id
-	}
+	r.checkCreated(opPaste, wrongPaste, func(o *Operation) string { return string(o.paste.got.ID) })
 }
 
 // fences reports whether a state is a fence, which shows the same as the state before it.

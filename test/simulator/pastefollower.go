@@ -44,10 +44,7 @@ const (
 // followPastes starts a follower of the public pastes, through a process of its own or one that
 // serves others. after, if it is set, is the follower that it continues.
 func (r *run) followPastes(after *pasteFollower) {
-	p := r.shared()
-	if p == nil {
-		p = r.process("gateway")
-	}
+	p := r.gateway()
 	f := &pasteFollower{p: p}
 	var ctx context.Context
 	ctx, f.leave = context.WithCancel(r.ctx)

@@ -3,6 +3,7 @@ package simulator
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,14 +56,8 @@ func (s *pasteState) readable(now clock.Instant) bool {
 }
 
 func (h *History) ofPaste(id paste.ID) *pasteHistory {
-	for _, p := range h.pastes {
-		if p.id == id {
-			return p
-		}
-	}
-	p := &pasteHistory{id: id, states: []pasteState{{}}}
-	h.pastes = append(h.pastes, p)
-	return p
+	return historyOf(&h.pastes, func(p *pasteHistory) bool { return p.id == id },
+		func() *pasteHistory { return &pasteHistory{id: id, states: []pasteState{{}}} })
 }
 
 // now returns the last state.
@@ -75,13 +70,7 @@ func (p *pasteHistory) during(start, end int) []pasteState {
 
 // some reports whether a state in force from step start to step end is as wanted.
 func (p *pasteHistory) some(start, end int, wanted func(s *pasteState) bool) bool {
-	states := p.during(start, end)
-	for i := range states {
-		if wanted(&states[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.during(start, end), func(s pasteState) bool { return wanted(&s) })
 }
 
 // pasteChanged records a new state of a paste.

@@ -38,13 +38,7 @@ func (r *run) drawPastes() {
 	if s.chance(200) {
 		r.pasteFollowers = 1 + s.pick(2)
 	}
-	for range 2 + s.pick(3) {
-		r.users = append(r.users, &client{})
-	}
-	for _, o := range r.ops {
-		c := r.users[s.pick(len(r.users))]
-		c.queue = append(c.queue, o)
-	}
+	r.assign(2 + s.pick(3))
 	r.after = r.expirePastes
 }
 
@@ -66,8 +60,7 @@ func planPastes(s *Scheduler, n int) []*Operation {
 		switch o.kind {
 		case opPaste:
 			if s.chance(keyed) && o.viewer != "" {
-				key := "key-" + string(rune('a'+i))
-				o.key = &key
+				o.key = keyFor(i)
 			}
 		case opEditPaste:
 			drawUpdate(s, c)
@@ -109,12 +102,7 @@ func (r *run) aimPaste(p *process, o *Operation) {
 	case o.kind == opPaste || c.of != nil:
 		return
 	}
-	for range 5 {
-		if len(r.pastes) > 0 {
-			break
-		}
-		_ = p.a.After(r.ctx, time.Duration(1+s.pick(400))*time.Millisecond)
-	}
+	r.awaitFirst(p, func() bool { return len(r.pastes) > 0 })
 	if c.of = neverPasted; len(r.pastes) == 0 {
 		return
 	}
@@ -137,6 +125,5 @@ func (r *run) awaitPasteEnd(p *process, of *pasted) {
 	if rest <= 0 || rest > time.Minute {
 		return
 	}
-	spread := []int{20, 200, 2000}[r.s.pick(3)]
-	_ = p.a.After(r.ctx, max(rest+time.Duration(r.s.pick(2*spread)-spread)*time.Millisecond, time.Millisecond))
+	r.waitAbout(p, rest)
 }

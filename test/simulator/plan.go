@@ -48,12 +48,17 @@ func (w *world) plan(s *Scheduler, least, most int, kinds []opKind) []*Operation
 			w.crowd(s, o)
 		}
 		if s.chance(keyed) && !o.kind.imports() {
-			key := "key-" + string(rune('a'+i))
-			o.key = &key
+			o.key = keyFor(i)
 		}
 		ops[i] = o
 	}
 	return ops
+}
+
+// keyFor returns the idempotency key of the i-th operation of a schedule.
+func keyFor(i int) *string {
+	key := "key-" + string(rune('a'+i))
+	return &key
 }
 
 // fill draws the input of an operation.

@@ -28,12 +28,11 @@ type principals struct{ *Client }
 
 // ReadPrincipal reads a principal's partition.
 func (c principals) ReadPrincipal(ctx context.Context, id principal.ID, q principal.Query) (*principal.Rows, error) {
-	var r principal.Rows
-	err := c.read(ctx, "ReadPrincipal", func() {
-		if q.Serial && c.a != nil {
-			c.st.decide(string(id))
+	return look(ctx, c.Client, "ReadPrincipal", func() *principal.Rows {
+		if q.Serial {
+			c.decide(string(id))
 		}
-		p := c.st.principal(id)
+		r, p := &principal.Rows{}, c.st.principal(id)
 		for _, m := range q.Members {
 			r.Members = append(r.Members, p.row(m))
 		}
@@ -41,82 +40,58 @@ func (c principals) ReadPrincipal(ctx context.Context, id principal.ID, q princi
 			r.Header = p.header
 			r.Request = requestRow(p.requests, q.Request)
 		}
+		return r
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &r, nil
 }
 
 // ReadPrincipals reads headers.
 func (c principals) ReadPrincipals(ctx context.Context, ids []principal.ID) ([]principal.Header, error) {
-	headers := make([]principal.Header, len(ids))
-	err := c.read(ctx, "ReadPrincipals", func() {
+	return look(ctx, c.Client, "ReadPrincipals", func() []principal.Header {
+		headers := make([]principal.Header, len(ids))
 		for i, id := range ids {
 			if p := c.st.principal(id); p != nil {
 				headers[i] = p.header
 				headers[i].Writers = nil
 			}
 		}
+		return headers
 	})
-	if err != nil {
-		return nil, err
-	}
-	return headers, nil
 }
 
 // GroupMembersPage reads a page of a group's member rows.
-func (c principals) GroupMembersPage(ctx context.Context, group, after principal.ID, limit int, serial bool) (*principal.Rows, error) {
-	var r principal.Rows
-	err := c.read(ctx, "GroupMembersPage", func() {
-		if serial && c.a != nil {
-			c.st.decide(string(group))
+func (c principals) GroupMembersPage(ctx context.Context, group, from principal.ID, limit int, serial bool) (*principal.Rows, error) {
+	return look(ctx, c.Client, "GroupMembersPage", func() *principal.Rows {
+		if serial {
+			c.decide(string(group))
 		}
 		p := c.st.principal(group)
 		if p == nil {
-			return
+			return new(principal.Rows)
 		}
-		r.Header = p.header
-		i, ok := find(p.members, after, byGroupMember)
-		if ok {
-			i++
-		}
-		r.Members = slices.Clone(p.members[i:min(len(p.members), i+limit)])
+		return &principal.Rows{Header: p.header, Members: after(p.members, from, byGroupMember, limit)}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &r, nil
 }
 
 // Confirm reads the groups' own rows.
 func (c principals) Confirm(ctx context.Context, claims []principal.MemberOf) ([]principal.GroupMemberRow, error) {
-	rows := make([]principal.GroupMemberRow, len(claims))
-	err := c.read(ctx, "Confirm", func() {
+	return look(ctx, c.Client, "Confirm", func() []principal.GroupMemberRow {
+		rows := make([]principal.GroupMemberRow, len(claims))
 		for i, claim := range claims {
 			group := c.st.principal(claim.Group)
 			if rows[i].Principal = claim.Member; group != nil && group.header.State != commit.Deleted {
 				rows[i] = group.row(claim.Member)
 			}
 		}
+		return rows
 	})
-	if err != nil {
-		return nil, err
-	}
-	return rows, nil
 }
 
 // CommitPrincipal is the conditional write of a principal's partition.
 func (c principals) CommitPrincipal(ctx context.Context, cm *principal.Commit) (commit.Verdict, error) {
-	var v commit.Verdict
 	mine := *cm
 	mine.Members = slices.Clone(cm.Members)
 	by := c.running()
-	err := c.write(ctx, "CommitPrincipal", string(cm.ID), func() { v = c.st.commitPrincipal(&mine, by) }, nil)
-	if err != nil {
-		return commit.Verdict{}, err
-	}
-	return v, nil
+	return change(ctx, c.Client, "CommitPrincipal", string(cm.ID), func() commit.Verdict { return c.st.commitPrincipal(&mine, by) })
 }
 
 func (st *Store) commitPrincipal(cm *principal.Commit, by *Operation) commit.Verdict {
@@ -147,11 +122,7 @@ func (st *Store) commitPrincipal(cm *principal.Commit, by *Operation) commit.Ver
 func putGroupMembers(list, rows []principal.GroupMemberRow) []principal.GroupMemberRow {
 	list = slices.Clone(list)
 	for _, m := range rows {
-		if i, ok := find(list, m.Principal, byGroupMember); ok {
-			list[i] = m
-		} else {
-			list = slices.Insert(list, i, m)
-		}
+		list = put(list, m.Principal, byGroupMember, m)
 	}
 	return list
 }
@@ -190,25 +161,23 @@ func (c principals) CleanUpGroup(ctx context.Context, s *principal.GroupCleanup)
 
 // Memberships lists the derived memberships of a principal.
 func (c principals) Memberships(ctx context.Context, id, after principal.ID, limit int) ([]principal.Membership, error) {
-	var rows []principal.Membership
-	err := c.read(ctx, "Memberships", func() {
+	return look(ctx, c.Client, "Memberships", func() (rows []principal.Membership) {
 		for _, cell := range c.st.library(id).groups {
 			if cell.live && cell.group > after && len(rows) < limit {
 				rows = append(rows, principal.Membership{Group: cell.group, Role: cell.role, Since: cell.since})
 			}
 		}
+		return rows
 	})
-	return rows, err
 }
 
 // MembershipsOf lists the derived memberships of several principals.
 func (c principals) MembershipsOf(ctx context.Context, q principal.MembershipsQuery) ([][]principal.Membership, error) {
-	var all [][]principal.Membership
-	err := c.read(ctx, "MembershipsOf", func() {
+	return look(ctx, c.Client, "MembershipsOf", func() (all [][]principal.Membership) {
 		rows := 0
 		for _, p := range q.Principals {
 			if rows >= q.Rows {
-				return
+				return all
 			}
 			own, others := q.Own, q.Others
 			var ms []principal.Membership
@@ -225,19 +194,18 @@ func (c principals) MembershipsOf(ctx context.Context, q principal.MembershipsQu
 			all = append(all, ms)
 			rows += len(ms)
 		}
+		return all
 	})
-	return all, err
 }
 
 // ScanPrincipals lists ids.
 func (c principals) ScanPrincipals(ctx context.Context, after principal.ID, limit int) ([]principal.ID, error) {
-	var ids []principal.ID
-	err := c.read(ctx, "ScanPrincipals", func() {
+	return look(ctx, c.Client, "ScanPrincipals", func() (ids []principal.ID) {
 		for _, p := range c.st.principals {
 			if p.id > after && p.header.Seq != 0 && len(ids) < limit {
 				ids = append(ids, p.id)
 			}
 		}
+		return ids
 	})
-	return ids, err
 }

@@ -84,10 +84,8 @@ func (r *run) clear() {
 		p.a.Crash()
 	}
 	last := r.process("last")
-	done := false
 	var failed error
-	last.a.Spawn(nil, func() {
-		defer func() { done = true }()
+	ended := r.do(last, "the last recovery", func() {
 		if failed = last.boot(r.ctx, r.tune); failed != nil {
 			return
 		}
@@ -102,7 +100,7 @@ func (r *run) clear() {
 			_ = last.a.After(r.ctx, 30*time.Second)
 		}
 	})
-	if !r.until("the last recovery", func() bool { return done }) {
+	if !ended {
 		return
 	}
 	if failed != nil {

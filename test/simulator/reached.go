@@ -86,17 +86,11 @@ func (r *run) countWalk(w *reader) {
 		way += " by title"
 	}
 	r.m.reached("walk " + way)
-	if w.filtered {
-		r.m.reached("walk with a filter")
-	}
-	if w.shared {
-		r.m.reached("walk with includeShared")
-	}
-	if w.counts {
-		r.m.reached("walk with count")
-	}
-	if w.admin {
-		r.m.reached("walk of an administrator")
+	for what, is := range map[string]bool{"walk with a filter": w.filtered, "walk with includeShared": w.shared,
+		"walk with count": w.counts, "walk of an administrator": w.admin} {
+		if is {
+			r.m.reached(what)
+		}
 	}
 	for _, p := range w.pages {
 		for _, c := range r.hist.contents {

@@ -236,9 +236,7 @@ func (c contents) part(id library.ContentID) *contentPart {
 // serialPart returns an item as a serial read shows it, which finishes the write in flight and
 // stores the result on a quorum.
 func (c contents) serialPart(id library.ContentID) *contentPart {
-	if c.a != nil {
-		c.st.decide(string(id))
-	}
+	c.decide(string(id))
 	p := c.st.content(id)
 	if p == nil || !c.replicated() {
 		return p

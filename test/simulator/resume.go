@@ -61,10 +61,5 @@ func (r *run) resumeEndedWalks() {
 	}) {
 		return
 	}
-	done := false
-	p.a.Spawn(nil, func() {
-		defer func() { done = true }()
-		r.resumeWalks(p)
-	})
-	r.until("the walks that go on", func() bool { return done })
+	r.do(p, "the walks that go on", func() { r.resumeWalks(p) })
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -237,13 +238,18 @@ func (s *Scheduler) wait(t *task, d time.Duration) {
 
 // wake makes a waiting task ready.
 func (s *Scheduler) wake(t *task) {
-	for i, w := range s.waiting {
-		if w == t {
-			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-			s.ready = append(s.ready, t)
-			return
-		}
+	if remove(&s.waiting, t) {
+		s.ready = append(s.ready, t)
 	}
+}
+
+// remove removes a task from a list, and reports whether it was there.
+func remove(list *[]*task, t *task) bool {
+	i := slices.Index(*list, t)
+	if i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
+	}
+	return i >= 0
 }
 
 // wakeEnded wakes tasks whose contexts have ended. It must be called after a context was
@@ -292,15 +298,9 @@ func (s *Scheduler) endAll(selected func(*task) bool) {
 	for {
 		var victim *task
 		for _, list := range []*[]*task{&s.ready, &s.waiting} {
-			for i, t := range *list {
-				if selected(t) {
-					victim = t
-					*list = append((*list)[:i], (*list)[i+1:]...)
-					break
-				}
-			}
-			if victim != nil {
-				break
+			if i := slices.IndexFunc(*list, selected); i >= 0 && victim == nil {
+				victim = (*list)[i]
+				*list = slices.Delete(*list, i, i+1)
 			}
 		}
 		if victim == nil {

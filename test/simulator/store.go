@@ -173,50 +173,30 @@ func (st *Store) Reset() {
 	*st = Store{s: st.s}
 }
 
-// find returns the index of a key in a sorted list.
-func find[T, K any](list []T, key K, compare func(T, K) int) (int, bool) {
-	return slices.BinarySearchFunc(list, key, compare)
-}
-
 func (st *Store) content(id library.ContentID) *contentPart {
-	i, ok := find(st.contents, id, func(p *contentPart, id library.ContentID) int { return cmp.Compare(p.id, id) })
-	if !ok {
-		return nil
-	}
-	return st.contents[i]
+	return at(st.contents, id, compareContent)
 }
 
 func (st *Store) makeContent(id library.ContentID) *contentPart {
-	i, ok := find(st.contents, id, func(p *contentPart, id library.ContentID) int { return cmp.Compare(p.id, id) })
-	if !ok {
-		st.contents = slices.Insert(st.contents, i, &contentPart{id: id})
-	}
-	return st.contents[i]
+	return made(&st.contents, id, compareContent, func() *contentPart { return &contentPart{id: id} })
 }
 
+func compareContent(p *contentPart, id library.ContentID) int { return cmp.Compare(p.id, id) }
+
 func (st *Store) principal(id principal.ID) *principalPart {
-	i, ok := find(st.principals, id, func(p *principalPart, id principal.ID) int { return cmp.Compare(p.id, id) })
-	if !ok {
-		return nil
-	}
-	return st.principals[i]
+	return at(st.principals, id, comparePrincipal)
 }
 
 func (st *Store) makePrincipal(id principal.ID) *principalPart {
-	i, ok := find(st.principals, id, func(p *principalPart, id principal.ID) int { return cmp.Compare(p.id, id) })
-	if !ok {
-		st.principals = slices.Insert(st.principals, i, &principalPart{id: id})
-	}
-	return st.principals[i]
+	return made(&st.principals, id, comparePrincipal, func() *principalPart { return &principalPart{id: id} })
 }
+
+func comparePrincipal(p *principalPart, id principal.ID) int { return cmp.Compare(p.id, id) }
 
 // library returns the derived rows of a principal, empty ones if there are none.
 func (st *Store) library(id principal.ID) *libraryPart {
-	i, ok := find(st.libraries, id, func(p *libraryPart, id principal.ID) int { return cmp.Compare(p.id, id) })
-	if !ok {
-		st.libraries = slices.Insert(st.libraries, i, &libraryPart{id: id})
-	}
-	return st.libraries[i]
+	return made(&st.libraries, id, func(p *libraryPart, id principal.ID) int { return cmp.Compare(p.id, id) },
+		func() *libraryPart { return &libraryPart{id: id} })
 }
 
 // compareEntry orders entry cells: by bucket, then by key.
@@ -228,11 +208,7 @@ func compareEntry(c *entryCell, k *entryCell) int {
 // entry returns the cell of a key, which it creates if needed.
 func (p *libraryPart) entry(b library.Bucket, at library.EntryKey) *entryCell {
 	key := &entryCell{bucket: b, entry: library.Entry{EntryKey: at}}
-	i, ok := find(p.entries, key, compareEntry)
-	if !ok {
-		p.entries = slices.Insert(p.entries, i, key)
-	}
-	return p.entries[i]
+	return made(&p.entries, key, compareEntry, func() *entryCell { return key })
 }
 
 // compareChange orders changes by their keys.
@@ -242,28 +218,17 @@ func compareChange(c library.Change, k library.ChangeKey) int {
 
 // change stores a change, and replaces one with its key.
 func (p *libraryPart) change(c library.Change) {
-	i, ok := find(p.changes, c.ChangeKey, compareChange)
-	if ok {
-		p.changes[i] = c
-		return
-	}
-	p.changes = slices.Insert(p.changes, i, c)
+	p.changes = put(p.changes, c.ChangeKey, compareChange, c)
 }
 
 func (p *libraryPart) share(id library.ContentID) *sharedCell {
-	i, ok := find(p.shared, id, func(c *sharedCell, id library.ContentID) int { return cmp.Compare(c.content, id) })
-	if !ok {
-		p.shared = slices.Insert(p.shared, i, &sharedCell{content: id})
-	}
-	return p.shared[i]
+	return made(&p.shared, id, func(c *sharedCell, id library.ContentID) int { return cmp.Compare(c.content, id) },
+		func() *sharedCell { return &sharedCell{content: id} })
 }
 
 func (p *libraryPart) group(id principal.ID) *groupCell {
-	i, ok := find(p.groups, id, func(c *groupCell, id principal.ID) int { return cmp.Compare(c.group, id) })
-	if !ok {
-		p.groups = slices.Insert(p.groups, i, &groupCell{group: id})
-	}
-	return p.groups[i]
+	return made(&p.groups, id, func(c *groupCell, id principal.ID) int { return cmp.Compare(c.group, id) },
+		func() *groupCell { return &groupCell{group: id} })
 }
 
 // arrive lets a late write take effect.

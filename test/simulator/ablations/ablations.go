@@ -198,7 +198,7 @@ var protocol = []Ablation{
 			"\t\tcase look.Status == Ended && c.ablatedWaits(current):\n\t\t\treturn 0, ErrTaken\n\t\tcase look.Status == Ended:\n"},
 	}},
 	{"record-not-serial", "the record of a claim is read from a replica that may lag behind", Leases, []Patch{
-		{"test/simulator/leases.go", "\t\tcurrent = c.st.leaseAt(id)\n", "\t\tcurrent = c.st.ablatedLeaseAt(id)\n"},
+		{"test/simulator/leases.go", "\t\treturn c.st.leaseAt(id)\n", "\t\treturn c.st.ablatedLeaseAt(id)\n"},
 	}},
 	{"take-over-any-token", "a claim is replaced although it has changed since it was read", Leases, []Patch{
 		{"test/simulator/claims.go", "c.st.claims[i].Token == *token:", `(c.st.claims[i].Token == *token || ablated("take-over-any-token")):`},
