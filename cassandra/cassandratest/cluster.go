@@ -274,41 +274,34 @@ func (c *Cluster) node(i int) (*node, error) {
 	return c.nodes[i], nil
 }
 
-// Kill ends a node at once, like kill -9.
-func (c *Cluster) Kill(i int) error {
+// with does something with a node.
+func (c *Cluster) with(i int, do func(n *node) error) error {
 	n, err := c.node(i)
 	if err != nil {
 		return err
 	}
-	return n.end(syscall.SIGKILL, startTimeout)
+	return do(n)
+}
+
+// Kill ends a node at once, like kill -9.
+func (c *Cluster) Kill(i int) error {
+	return c.with(i, func(n *node) error { return n.end(syscall.SIGKILL, startTimeout) })
 }
 
 // Shutdown stops a node as an operator does.
 func (c *Cluster) Shutdown(i int) error {
-	n, err := c.node(i)
-	if err != nil {
-		return err
-	}
-	return n.end(syscall.SIGTERM, startTimeout)
+	return c.with(i, func(n *node) error { return n.end(syscall.SIGTERM, startTimeout) })
 }
 
 // Pause stops a node's process without ending it. When it returns, connections stay open and
 // nothing answers.
 func (c *Cluster) Pause(i int) error {
-	n, err := c.node(i)
-	if err != nil {
-		return err
-	}
-	return n.pause(startTimeout)
+	return c.with(i, func(n *node) error { return n.pause(startTimeout) })
 }
 
 // Resume continues a paused node.
 func (c *Cluster) Resume(i int) error {
-	n, err := c.node(i)
-	if err != nil {
-		return err
-	}
-	return n.signal(syscall.SIGCONT)
+	return c.with(i, func(n *node) error { return n.signal(syscall.SIGCONT) })
 }
 
 // Restart stops the given nodes if they run, starts them again with their data, and waits until

@@ -1,6 +1,8 @@
 package domaintest
 
 import (
+	"strings"
+
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/cursor"
@@ -15,9 +17,7 @@ func (h *Fixture) Note(n string, visibility principal.Visibility, members ...str
 	out, err := h.Library.CreateContent(h.T.Context(), As("u:acme:ann"), library.CreateContent{
 		Name: &n, Kind: library.Note, Title: n, Visibility: visibility, Members: MemberChanges(members...),
 	})
-	if err != nil {
-		h.T.Fatalf("creating %s: %v", n, err)
-	}
+	h.must(err, "creating %s", n)
 	return out.ID
 }
 
@@ -26,7 +26,10 @@ func (h *Fixture) Note(n string, visibility principal.Visibility, members ...str
 func MemberChanges(changes ...string) []library.ContentMemberChange {
 	var all []library.ContentMemberChange
 	for _, c := range changes {
-		id, name, _ := cutLast(c, '=')
+		id, name := c, ""
+		if i := strings.LastIndexByte(c, '='); i >= 0 {
+			id, name = c[:i], c[i+1:]
+		}
 		change := library.ContentMemberChange{Principal: id}
 		if r, ok := library.ParseContentRole(name); ok {
 			change.Role = &r
@@ -36,23 +39,11 @@ func MemberChanges(changes ...string) []library.ContentMemberChange {
 	return all
 }
 
-// cutLast slices s around the last sep.
-func cutLast(s string, sep byte) (before, after string, found bool) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == sep {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}
-
 // titles returns the titles of a library that v can see, oldest first.
 func (h *Fixture) titles(v *principal.Viewer, owner string) []string {
 	h.T.Helper()
 	conn, err := h.Listing.Library(h.T.Context(), v, principal.ID(owner), library.LibraryQuery{PageArgs: cursor.PageArgs{First: Ptr(100)}})
-	if err != nil {
-		h.T.Fatalf("reading the library of %s: %v", owner, err)
-	}
+	h.must(err, "reading the library of %s", owner)
 	var all []string
 	for _, e := range conn.Edges {
 		all = append(all, e.Node.Title)
@@ -72,9 +63,7 @@ func (h *Fixture) WantTitles(v *principal.Viewer, owner string, want ...string) 
 func (h *Fixture) Content(id library.ContentID) library.Header {
 	h.T.Helper()
 	rows, err := h.Store.Contents.Read(h.T.Context(), id, library.ContentQuery{Serial: true})
-	if err != nil {
-		h.T.Fatalf("reading %s: %v", id, err)
-	}
+	h.must(err, "reading %s", id)
 	return rows.Header
 }
 
@@ -85,9 +74,8 @@ func (h *Fixture) Update(id library.ContentID, title string, visibility principa
 	if visibility != 0 {
 		in.Visibility = input.Some(&visibility)
 	}
-	if _, err := h.Library.UpdateContent(h.T.Context(), As("u:acme:ann"), in); err != nil {
-		h.T.Fatalf("updating %s: %v", id, err)
-	}
+	_, err := h.Library.UpdateContent(h.T.Context(), As("u:acme:ann"), in)
+	h.must(err, "updating %s", id)
 }
 
 // TakeOut removes principals from an item as ann, which removes it from their libraries.
@@ -97,17 +85,15 @@ func (h *Fixture) TakeOut(id library.ContentID, from ...string) {
 	for _, p := range from {
 		in.Members = append(in.Members, library.ContentMemberChange{Principal: p})
 	}
-	if _, err := h.Library.SetContentMembers(h.T.Context(), As("u:acme:ann"), in); err != nil {
-		h.T.Fatalf("taking %s out: %v", id, err)
-	}
+	_, err := h.Library.SetContentMembers(h.T.Context(), As("u:acme:ann"), in)
+	h.must(err, "taking %s out", id)
 }
 
 // Delete deletes an item as ann.
 func (h *Fixture) Delete(id library.ContentID) {
 	h.T.Helper()
-	if _, err := h.Library.DeleteContent(h.T.Context(), As("u:acme:ann"), library.DeleteContent{ID: string(id)}); err != nil {
-		h.T.Fatalf("deleting %s: %v", id, err)
-	}
+	_, err := h.Library.DeleteContent(h.T.Context(), As("u:acme:ann"), library.DeleteContent{ID: string(id)})
+	h.must(err, "deleting %s", id)
 }
 
 // Share shares an item with principals, who become viewers.

@@ -31,15 +31,7 @@ type Fixture struct {
 // parts of the store that the Services use.
 func New(t *testing.T, wrap func(*domain.Store)) *Fixture {
 	t.Helper()
-	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatalf("opening the store: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Errorf("closing the store: %v", err)
-		}
-	})
+	store := embedded(t)
 	h := &Fixture{T: t, Store: store.Store, Embedded: store, Runtime: sched.NewReal()}
 	t.Cleanup(h.Runtime.Close)
 	if wrap != nil {
@@ -52,14 +44,35 @@ func New(t *testing.T, wrap func(*domain.Store)) *Fixture {
 	return h
 }
 
+// embedded opens an empty embedded store, and closes it at the end of the test.
+func embedded(t testing.TB) *pebblestore.Store {
+	t.Helper()
+	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatalf("opening the store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	return store
+}
+
+// must fails the test if there is an error. what says what was tried.
+func (h *Fixture) must(err error, what string, args ...any) {
+	h.T.Helper()
+	if err != nil {
+		h.T.Fatalf("%s: %v", fmt.Sprintf(what, args...), err)
+	}
+}
+
 // Quiet waits until nothing is in flight.
 func (h *Fixture) Quiet() {
 	h.T.Helper()
 	ctx, cancel := context.WithTimeout(h.T.Context(), 30*time.Second)
 	defer cancel()
-	if err := h.Journal.Drain(ctx, h.Background()); err != nil {
-		h.T.Fatalf("draining: %v", err)
-	}
+	h.must(h.Journal.Drain(ctx, h.Background()), "draining")
 }
 
 // WantClean waits until nothing is in flight, and fails the test if the audit finds a
@@ -68,9 +81,7 @@ func (h *Fixture) WantClean() {
 	h.T.Helper()
 	h.Quiet()
 	r, err := h.Repair.Audit(h.T.Context())
-	if err != nil {
-		h.T.Fatalf("auditing: %v", err)
-	}
+	h.must(err, "auditing")
 	if !r.Clean() || r.Deferred != 0 {
 		h.T.Errorf("the audit found: %+v", r)
 	}
@@ -97,9 +108,7 @@ func (c *CountingNames) ContentName(context.Context) (string, error) {
 // WantNothingInFlight fails the test if a change is in flight.
 func (h *Fixture) WantNothingInFlight() {
 	h.T.Helper()
-	if err := h.Journal.Beat(h.T.Context()); err != nil {
-		h.T.Fatalf("writing the in-flight list: %v", err)
-	}
+	h.must(h.Journal.Beat(h.T.Context()), "writing the in-flight list")
 	inFlightLists, err := h.Store.Journal.InFlightLists(h.T.Context())
 	if err != nil || len(inFlightLists) != 0 {
 		h.T.Errorf("changes are still in flight: %v, %v", inFlightLists, err)

@@ -24,9 +24,7 @@ type Follower struct {
 func (h *Fixture) Follow(v *principal.Viewer, owner, after string) *Follower {
 	h.T.Helper()
 	f, err := h.Feed.Follow(h.T.Context(), v, owner, CursorOf(after))
-	if err != nil {
-		h.T.Fatalf("%s follows %s: %v", v.User, owner, err)
-	}
+	h.must(err, "%s follows %s", v.User, owner)
 	h.T.Cleanup(f.Close)
 	return &Follower{T: h.T, Subscription: f}
 }

@@ -57,9 +57,7 @@ func (h *Fixture) UserNamed(id, name string, visibility principal.Visibility) {
 	_, err := h.People.CreateUser(h.T.Context(), As(id), principal.CreateUser{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: name, Email: EmailOf(p), Visibility: visibility,
 	})
-	if err != nil {
-		h.T.Fatalf("creating %s: %v", id, err)
-	}
+	h.must(err, "creating %s", id)
 }
 
 // User creates a user, as that user, with its name as the display name.
@@ -75,9 +73,7 @@ func (h *Fixture) Group(id, creator string, visibility principal.Visibility) {
 	_, err := h.People.CreateGroup(h.T.Context(), As(creator), principal.CreateGroup{
 		Tenant: p.Tenant(), Name: p.Name(), DisplayName: p.Name(), Visibility: visibility,
 	})
-	if err != nil {
-		h.T.Fatalf("creating %s: %v", id, err)
-	}
+	h.must(err, "creating %s", id)
 }
 
 // Set changes members of a group as v: "u:acme:ann=MANAGER", or "u:acme:bob=" to remove bob.
@@ -102,9 +98,8 @@ func GroupMemberChange(s string) principal.GroupMemberChange {
 // MustSet calls Set and fails the test if the change is refused.
 func (h *Fixture) MustSet(v *principal.Viewer, group string, changes ...string) {
 	h.T.Helper()
-	if _, err := h.Set(v, group, changes...); err != nil {
-		h.T.Fatalf("setting %v in %s: %v", changes, group, err)
-	}
+	_, err := h.Set(v, group, changes...)
+	h.must(err, "setting %v in %s", changes, group)
 }
 
 // Members reads the members of a group from its own partition, in order of id, and checks
@@ -112,9 +107,7 @@ func (h *Fixture) MustSet(v *principal.Viewer, group string, changes ...string) 
 func (h *Fixture) Members(group string) []string {
 	h.T.Helper()
 	rows, err := h.Store.Principals.GroupMembersPage(h.T.Context(), principal.ID(group), "", 1000, true)
-	if err != nil {
-		h.T.Fatalf("reading the members of %s: %v", group, err)
-	}
+	h.must(err, "reading the members of %s", group)
 	var all []string
 	managers, members := 0, 0
 	for _, m := range rows.Members {
@@ -139,9 +132,7 @@ func (h *Fixture) Members(group string) []string {
 func (h *Fixture) Memberships(p string) []string {
 	h.T.Helper()
 	ms, err := h.Store.Principals.Memberships(h.T.Context(), principal.ID(p), "", 1000)
-	if err != nil {
-		h.T.Fatalf("reading the memberships of %s: %v", p, err)
-	}
+	h.must(err, "reading the memberships of %s", p)
 	var all []string
 	for _, m := range ms {
 		all = append(all, fmt.Sprintf("%s=%s", m.Group, m.Role))
@@ -153,9 +144,7 @@ func (h *Fixture) Memberships(p string) []string {
 func (h *Fixture) Header(id string) principal.Header {
 	h.T.Helper()
 	rows, err := h.Store.Principals.ReadPrincipal(h.T.Context(), principal.ID(id), principal.Query{Serial: true})
-	if err != nil {
-		h.T.Fatalf("reading %s: %v", id, err)
-	}
+	h.must(err, "reading %s", id)
 	return rows.Header
 }
 
@@ -163,9 +152,7 @@ func (h *Fixture) Header(id string) principal.Header {
 func (h *Fixture) Find(v *principal.Viewer, tenant, prefix string) []string {
 	h.T.Helper()
 	c, err := h.People.FindPrincipals(h.T.Context(), v, principal.Search{Tenant: tenant, Prefix: &prefix})
-	if err != nil {
-		h.T.Fatalf("finding %q: %v", prefix, err)
-	}
+	h.must(err, "finding %q", prefix)
 	var ids []string
 	for _, p := range c.Nodes() {
 		ids = append(ids, string(p.PrincipalID()))

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/go-cmp/cmp"
 
 	"carrel/core/clock"
@@ -74,17 +73,9 @@ const RowsStart = clock.Instant(1_000_000)
 // NewRows returns Rows on an empty store.
 func NewRows(t testing.TB) *Rows {
 	t.Helper()
-	store, err := pebblestore.Open("", pebblestore.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatalf("open the store: %v", err)
-	}
+	store := embedded(t)
 	r := &Rows{T: t, Store: store, Clock: &WallClock{Real: sched.NewReal()}, Repairs: &RepairLog{}}
-	t.Cleanup(func() {
-		r.Clock.Close()
-		if err := store.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
-		}
-	})
+	t.Cleanup(r.Clock.Close)
 	r.Clock.Wall.Store(int64(RowsStart))
 	r.Services = r.OpenProcess(store.Store)
 	return r
