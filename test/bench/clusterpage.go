@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,8 +27,7 @@ const (
 
 // clusterWidths are the numbers of connections at which gateway and handler are measured. The one
 // with the highest throughput of the handler counts: with fewer, the cluster idles between two
-// pages; with more, only the latency grows. This number may change from run to run, so the highest
-// throughput of each is printed too.
+// pages; with more, only the latency grows.
 var clusterWidths = []int{1, 4, 16, 64}
 
 func libraryOwner(n int) principal.ID {
@@ -86,27 +84,20 @@ func measureClusterPages(ctx context.Context, o *options, t *table) error {
 func (p *process) compareOrders(ctx context.Context, t *table, address string, tokens []string) error {
 	const connections = 16
 	var next atomic.Int64
-	var cpu [2][]time.Duration
-	for round := range clusterTurn + 1 {
-		for i, order := range orderNames {
-			each, err := p.load(ctx, connections, func() (*http.Request, error) {
-				n := int(next.Add(1)) % len(tokens)
-				return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], pageBody(pageSpec{owner: libraryOwner(n), order: order}))
-			}, clusterFor)
-			if err != nil {
-				return err
-			}
-			if round > 0 { // the first one warms up
-				cpu[i] = append(cpu[i], each.cpu)
-			}
-		}
+	all, err := inTurns(clusterTurn, len(orderNames), func(i int) (cost, error) {
+		return p.load(ctx, connections, func() (*http.Request, error) {
+			n := int(next.Add(1)) % len(tokens)
+			spec := pageSpec{owner: libraryOwner(n), order: orderNames[i]}
+			return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], pageBody(spec))
+		}, clusterFor)
+	})
+	if err != nil {
+		return err
 	}
-	for i := range cpu {
-		slices.Sort(cpu[i])
-	}
-	change, title := cpu[0][clusterTurn/2], cpu[1][clusterTurn/2]
+	changes, titles := all[library.ByChange], all[library.ByTitle]
 	t.title("A page by title, compared with that by last change, at %d connections", connections)
-	t.ratio("CPU of the process a page", fmt.Sprintf("%s, %s", micros(change), micros(title)), float64(title)/float64(change), wantedByTitle)
+	t.figure("CPU of the process a page by last change", changes.micros(cpu).in("%.1f us"))
+	t.ratio("CPU of the process a page by title", titles.micros(cpu).in("%.1f us"), titles.times(changes, cpu), wantedByTitle)
 	return nil
 }
 
@@ -173,8 +164,7 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 			return newPageRequest(ctx, "http://"+address+"/graphql", tokens[n], bodies[n])
 		},
 	}
-	var most [2]float64
-	var ratioThere float64
+	var most, ratioThere float64 // the throughput of the handler, and the ratio there
 	var width int
 	for _, connections := range clusterWidths {
 		var best [2]float64
@@ -194,14 +184,10 @@ func (p *process) compareThroughput(ctx context.Context, t *table, address strin
 		t.line(fmt.Sprintf("  %d connections: handler, gateway", connections),
 			fmt.Sprintf("%.0f, %.0f pages/s", best[0], best[1]), fmt.Sprintf("%.2f x", reached), "", "")
 		t.figure("  CPU of the process a page", fmt.Sprintf("%s, %s", micros(cpu[0]), micros(cpu[1])))
-		if best[0] > most[0] {
-			ratioThere, width = reached, connections
-		}
-		for i := range most {
-			most[i] = max(most[i], best[i])
+		if best[0] > most {
+			most, ratioThere, width = best[0], reached, connections
 		}
 	}
-	t.line("  highest throughput of each", fmt.Sprintf("%.0f, %.0f pages/s", most[0], most[1]), fmt.Sprintf("%.2f x", most[1]/most[0]), "", "")
 	t.line(fmt.Sprintf("  at the highest throughput of the handler, %d connections", width), "", fmt.Sprintf("%.2f x", ratioThere),
 		fmt.Sprintf(">= %.4g x", wantedThroughput), verdict(ratioThere >= wantedThroughput))
 	return nil

@@ -110,8 +110,7 @@ func printPages(t *table, all []series, entries int) {
 	t.ratio("the same page 1 by title, compared with that by last change", text(titles), titles.times(changes, cpu), wantedByTitle)
 	t.ratio(fmt.Sprintf("page %d by title, compared with that by last change", deepPage), text(deepTitles), deepTitles.times(deep, cpu),
 		wantedByTitle)
-	t.figure("allocations: the floor", floor[0].allocated())
-	t.figure("allocations: the package edge", edge[0].allocated())
+	t.figure("allocations of the package edge", edge[0].allocated())
 }
 
 // allocated formats how often memory is allocated, and how much.

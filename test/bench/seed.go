@@ -16,11 +16,9 @@ import (
 
 // The owners of the libraries, each a user of the tenant bench.
 const (
-	smallOwner  principal.ID = "u:bench:small"
 	mediumOwner principal.ID = "u:bench:medium"
 	largeOwner  principal.ID = "u:bench:large"
 
-	smallSize  = 100
 	mediumSize = 10_000
 
 	creators = 20 // take turns, so that a page shows all of them
@@ -35,11 +33,11 @@ func creator(n int) principal.ID {
 	return principal.UserID("bench", fmt.Sprintf("creator%02d", n%creators))
 }
 
-// seedLarge creates the store with the three libraries, unless it exists. Rows are
+// seedLarge creates the store with the two libraries, unless it exists. Rows are
 // written directly to the store, by the same Commit and ApplyIndex as a mutation, many in
 // parallel.
 func seedLarge(ctx context.Context, o *options) error {
-	sizes := map[principal.ID]int{smallOwner: smallSize, mediumOwner: mediumSize, largeOwner: o.entries}
+	sizes := map[principal.ID]int{mediumOwner: mediumSize, largeOwner: o.entries}
 	done := o.largeDir() + ".done"
 	want := fmt.Sprint(sizes)
 	if had, err := os.ReadFile(done); err == nil && string(had) == want {
@@ -55,7 +53,7 @@ func seedLarge(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	note("made libraries of %d, %d and %d entries in %s", smallSize, mediumSize, o.entries, time.Since(begin).Round(time.Second))
+	note("made libraries of %d and %d entries in %s", mediumSize, o.entries, time.Since(begin).Round(time.Second))
 	if err := g.close(); err != nil {
 		return err
 	}
