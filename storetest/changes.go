@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -75,13 +76,7 @@ func changesOrder(s *env) {
 	one.applyAt(at+5, a)
 	want = append(want, one.changeOf(at+5))
 	slices.SortFunc(want, func(x, y library.Change) int {
-		switch {
-		case x.At != y.At:
-			return int(x.At - y.At)
-		case x.Content != y.Content:
-			return int(x.Content[len(x.Content)-1]) - int(y.Content[len(y.Content)-1])
-		}
-		return int(x.MTS - y.MTS)
+		return cmp.Or(cmp.Compare(x.At, y.At), cmp.Compare(x.Content, y.Content), cmp.Compare(x.MTS, y.MTS))
 	})
 	for limit := range len(want) + 2 {
 		s.same(fmt.Sprint("from the beginning, at most ", limit), s.changes(a, library.ChangeKey{At: at}, limit), want[:min(limit, len(want))])

@@ -87,14 +87,12 @@ func durablePrincipal(s *durableEnv) {
 
 func durableList(s *durableEnv) {
 	it := s.newItem("item", principal.Private, s.user("a"))
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: s.block(1)}
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	l := s.list(1, s.block(1))
 	it.move()
 	s.crash()
 	it.wantStored("item after a crash")
 	s.same("lists after a crash", s.inFlightLists(), []commit.InFlightList{l})
-	l.Stamp, l.Block = int64(s.tick()), s.block(2)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(2))
 	s.newPrincipal(s.user("a"))
 	s.crash()
 	s.same("lists after a crash that follows CommitPrincipal", s.inFlightLists(), []commit.InFlightList{l})

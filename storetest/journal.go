@@ -56,27 +56,34 @@ func (s *env) mine(all []commit.InFlightList) []commit.InFlightList {
 // block returns a block of a list. Its bytes are arbitrary, because stores do not decode blocks.
 func (s *env) block(n byte) []byte { return []byte{n, 0, 0xff, n} }
 
+// list writes a new list.
+func (s *env) list(n int, block []byte) commit.InFlightList {
+	s.Helper()
+	l := commit.InFlightList{ID: s.listID(n)}
+	s.rewrite(&l, block)
+	return l
+}
+
+// rewrite replaces a list.
+func (s *env) rewrite(l *commit.InFlightList, block []byte) {
+	s.Helper()
+	l.Stamp, l.Block = int64(s.tick()), block
+	s.ok(s.Journal.PutInFlightList(s.ctx, *l))
+}
+
 func putInFlightList(s *env) {
-	one, two := s.listID(1), s.listID(2)
-	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Block: s.block(0)}
-	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Block: s.block(1)}
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
-	s.ok(s.Journal.PutInFlightList(s.ctx, m))
+	l, m := s.list(1, s.block(0)), s.list(2, s.block(1))
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l, m})
-	l.Stamp, l.Block = int64(s.tick()), s.block(7)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(7))
 	s.same("lists after one was replaced", s.inFlightLists(), []commit.InFlightList{l, m})
-	l.Stamp, l.Block = int64(s.tick()), nil
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, nil)
 	s.same("lists after one was emptied", s.inFlightLists(), []commit.InFlightList{m})
-	l.Stamp, l.Block = int64(s.tick()), s.block(3)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(3))
 	s.same("lists after one was written again", s.inFlightLists(), []commit.InFlightList{l, m})
 }
 
 func listBytes(s *env) {
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: []byte{2, 0, 0xff}}
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	l := s.list(1, []byte{2, 0, 0xff})
 	s.same("lists", s.inFlightLists(), []commit.InFlightList{l})
 }
 
@@ -96,21 +103,16 @@ func putListLate(s *env) {
 
 func listLarge(s *env) {
 	const large = 2 << 20 // below the smallest limit of a node that runs tests
-	l := commit.InFlightList{ID: s.listID(1), Stamp: int64(s.tick()), Block: bytes.Repeat([]byte{7}, large)}
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	l := s.list(1, bytes.Repeat([]byte{7}, large))
 	if got := s.inFlightLists(); len(got) != 1 || !bytes.Equal(got[0].Block, l.Block) {
 		s.Errorf("%d lists were read, and not the one of %d bytes", len(got), large)
 	}
-	l.Stamp, l.Block = int64(s.tick()), s.block(1)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(1))
 	s.same("lists after it became small", s.inFlightLists(), []commit.InFlightList{l})
 }
 
 // inFlight reads all lists first, because a store may learn only in this way which processes exist.
 func inFlight(s *env) {
-	one, two := s.listID(1), s.listID(2)
-	l := commit.InFlightList{ID: one, Stamp: int64(s.tick()), Block: s.block(1)}
-	m := commit.InFlightList{ID: two, Stamp: int64(s.tick()), Block: s.block(2)}
 	s.inFlightLists()
 	want := func(what string, want ...commit.InFlightList) {
 		s.Helper()
@@ -119,28 +121,23 @@ func inFlight(s *env) {
 		s.same(what, s.mine(all), want)
 	}
 	want("before there is any")
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
-	s.ok(s.Journal.PutInFlightList(s.ctx, m))
+	l, m := s.list(1, s.block(1)), s.list(2, s.block(2))
 	want("two lists", l, m)
-	l.Stamp, l.Block = int64(s.tick()), s.block(3)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(3))
 	want("after one was replaced", l, m)
-	m.Stamp, m.Block = int64(s.tick()), nil
-	s.ok(s.Journal.PutInFlightList(s.ctx, m))
+	s.rewrite(&m, nil)
 	want("after one was emptied", l)
-	s.ok(s.Journal.DeleteInFlightList(s.ctx, one, l.Stamp))
+	s.ok(s.Journal.DeleteInFlightList(s.ctx, l.ID, l.Stamp))
 	want("after the other was dropped")
 }
 
 func deleteInFlightList(s *env) {
-	id := s.listID(1)
-	l := commit.InFlightList{ID: id, Stamp: int64(s.tick()), Block: s.block(0)}
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	l := s.list(1, s.block(0))
+	id := l.ID
 	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, l.Stamp-1))
 	s.same("lists after a drop with an older stamp", s.inFlightLists(), []commit.InFlightList{l})
 	read := l.Stamp
-	l.Stamp, l.Block = int64(s.tick()), s.block(1)
-	s.ok(s.Journal.PutInFlightList(s.ctx, l))
+	s.rewrite(&l, s.block(1))
 	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, read))
 	s.same("lists after a drop of what was replaced", s.inFlightLists(), []commit.InFlightList{l})
 	s.ok(s.Journal.DeleteInFlightList(s.ctx, id, l.Stamp))

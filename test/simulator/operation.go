@@ -229,9 +229,9 @@ func (o *Operation) do(ctx context.Context, svc *domain.Services) (*library.Cont
 		name := o.content.Name()
 		link := "https://example.com/"
 		return svc.Library.CreateContent(ctx, v, library.CreateContent{Name: &name, Kind: library.Link, Link: &link, Title: o.title,
-			URL: o.uniqueOrNil(), Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
+			URL: orNil(o.unique), Visibility: o.visibility, Members: o.changes(), IdempotencyKey: o.key})
 	case opMove:
-		return svc.Library.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(o.uniqueOrNil()),
+		return svc.Library.MoveContent(ctx, v, library.MoveContent{ID: string(o.content), URL: input.Some(orNil(o.unique)),
 			IdempotencyKey: o.key})
 	}
 	return nil, o.doOther(ctx, svc, v)
@@ -274,12 +274,13 @@ func (o *Operation) doOther(ctx context.Context, svc *domain.Services, v *princi
 	return err
 }
 
-// uniqueOrNil returns the URL that the operation gives to its item, nil if it is none.
-func (o *Operation) uniqueOrNil() *string {
-	if o.unique == "" {
+// orNil returns a pointer to a value; nil if it is the zero value.
+func orNil[T comparable](v T) *T {
+	var none T
+	if v == none {
 		return nil
 	}
-	return &o.unique
+	return &v
 }
 
 // deleted notes whether everything is said to be removed.
@@ -291,12 +292,7 @@ func (o *Operation) deleted(d *principal.Deletion, err error) error {
 func (o *Operation) groupChanges() []principal.GroupMemberChange {
 	var list []principal.GroupMemberChange
 	for _, m := range o.groupRows {
-		c := principal.GroupMemberChange{Principal: string(m.Principal)}
-		if m.Role != principal.NotInGroup {
-			role := m.Role
-			c.Role = &role
-		}
-		list = append(list, c)
+		list = append(list, principal.GroupMemberChange{Principal: string(m.Principal), Role: orNil(m.Role)})
 	}
 	return list
 }
@@ -307,12 +303,7 @@ func (k opKind) ofMembers() bool { return k == opShare || k == opMembers || k ==
 func (o *Operation) changes() []library.ContentMemberChange {
 	var list []library.ContentMemberChange
 	for _, m := range o.members {
-		c := library.ContentMemberChange{Principal: string(m.Principal)}
-		if m.Role != library.NoRole {
-			role := m.Role
-			c.Role = &role
-		}
-		list = append(list, c)
+		list = append(list, library.ContentMemberChange{Principal: string(m.Principal), Role: orNil(m.Role)})
 	}
 	return list
 }

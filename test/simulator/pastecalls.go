@@ -90,7 +90,7 @@ func (o *Operation) askPastes(ctx context.Context, p *process) (err error) {
 	switch o.kind {
 	case opPaste:
 		body := o.pasteBody()
-		in := paste.Create{Title: &o.title, Body: body, IsPrivate: c.private, ExpiresAt: instantOrNil(c.expires), IdempotencyKey: o.key}
+		in := paste.Create{Title: &o.title, Body: body, IsPrivate: c.private, ExpiresAt: orNil(c.expires), IdempotencyKey: o.key}
 		var made *paste.Created
 		if made, err = p.pastes.Create(ctx, &principal.Viewer{User: o.viewer}, in); err == nil {
 			c.got, c.secret = made.Paste, made.Secret
@@ -116,14 +116,6 @@ func (o *Operation) askPastes(ctx context.Context, p *process) (err error) {
 	return err
 }
 
-// instantOrNil returns nil for 0.
-func instantOrNil(at clock.Instant) *clock.Instant {
-	if at == 0 {
-		return nil
-	}
-	return &at
-}
-
 // usedSecret is the secret that an operation sends.
 func (o *Operation) usedSecret() string {
 	if o.paste.foreign {
@@ -147,7 +139,7 @@ func (o *Operation) pasteUpdate() paste.Update {
 		in.IsPrivate = input.Some(&c.private)
 	}
 	if c.postpones {
-		in.ExpiresAt = input.Some(instantOrNil(c.expires))
+		in.ExpiresAt = input.Some(orNil(c.expires))
 	}
 	return in
 }
