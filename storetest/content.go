@@ -248,16 +248,19 @@ func scanContents(s *env) {
 		}
 		want = append(want, it.head.ID)
 	}
-	slices.Sort(want)
-	all := walk(s, 1000, s.Contents.ScanContents)
-	s.same("ids", ownIDs(s, slices.Sorted(slices.Values(all))), want)
-	for _, limit := range []int{1, 2, 5, 100} {
-		s.same(fmt.Sprintf("ids by %d", limit), walk(s, limit, s.Contents.ScanContents), all)
-	}
+	wantIDs(s, want, s.Contents.ScanContents)
 }
 
-// walk lists all ids of a store, limit at a time.
-func walk[ID ~string](s *env, limit int, list func(ctx context.Context, after ID, limit int) ([]ID, error)) []ID {
+// wantIDs lists all ids of a store, in pages of several sizes, and compares those of this subtest.
+func wantIDs[ID ~string](s *env, want []ID, list func(ctx context.Context, after ID, limit int) ([]ID, error)) {
 	s.Helper()
-	return paged(s, limit, func(last ID) ([]ID, error) { return list(s.ctx, last, limit) })
+	walk := func(limit int) []ID {
+		return paged(s, limit, func(last ID) ([]ID, error) { return list(s.ctx, last, limit) })
+	}
+	slices.Sort(want)
+	all := walk(1000)
+	s.same("ids", ownIDs(s, slices.Sorted(slices.Values(all))), want)
+	for _, limit := range []int{1, 2, 5, 100} {
+		s.same(fmt.Sprintf("ids by %d", limit), walk(limit), all)
+	}
 }

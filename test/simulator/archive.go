@@ -7,7 +7,10 @@ import (
 
 	"carrel/core/commit"
 	"carrel/interchange/archive"
+	"carrel/lease"
 	"carrel/library"
+	"carrel/note"
+	"carrel/paste"
 	"carrel/principal"
 )
 
@@ -36,53 +39,47 @@ func (c *Client) ReadRows(ctx context.Context, chapter archive.Chapter, after []
 
 // archived returns all rows of a chapter, always in the same order.
 func (st *Store) archived(chapter archive.Chapter) (rows []archive.Row) {
-	add := func(r archive.Row) { rows = append(rows, r) }
 	switch chapter {
 	case archive.ChapterSettings:
-		for _, s := range st.settings {
-			add(archive.Row{Setting: &archive.SettingRow{Name: s.name, Value: slices.Clone(s.value)}})
-		}
+		return rowsOf(st.settings, func(s setting) archive.Row {
+			return archive.Row{Setting: &archive.SettingRow{Name: s.name, Value: slices.Clone(s.value)}}
+		})
 	case archive.ChapterBlocks:
-		for _, b := range st.blocks {
-			add(archive.Row{Block: &b})
-		}
+		return rowsOf(st.blocks, func(b archive.BlockRow) archive.Row { return archive.Row{Block: &b} })
 	case archive.ChapterCreations:
-		for _, cr := range st.creations {
-			add(archive.Row{Creation: &cr})
-		}
+		return rowsOf(st.creations, func(cr commit.Creation) archive.Row { return archive.Row{Creation: &cr} })
 	case archive.ChapterPrincipals:
 		for _, p := range st.principals {
-			p.archive(add)
+			p.archive(func(r archive.Row) { rows = append(rows, r) })
 		}
 	case archive.ChapterContents:
 		for _, p := range st.contents {
-			p.archive(add)
+			p.archive(func(r archive.Row) { rows = append(rows, r) })
 		}
 	case archive.ChapterDues:
-		for _, d := range st.currentDues() {
-			add(archive.Row{Due: &d})
-		}
+		return rowsOf(st.currentDues(), func(d commit.Reminder) archive.Row { return archive.Row{Due: &d} })
 	case archive.ChapterTexts:
-		for _, t := range st.texts {
-			add(archive.Row{Text: &t})
-		}
+		return rowsOf(st.texts, func(t note.Text) archive.Row { return archive.Row{Text: &t} })
 	case archive.ChapterDrafts:
-		for _, d := range st.drafts {
+		return rowsOf(st.drafts, func(d note.DraftRow) archive.Row {
 			d.Value = slices.Clone(d.Value)
-			add(archive.Row{Draft: &d})
-		}
+			return archive.Row{Draft: &d}
+		})
 	case archive.ChapterLeases:
-		for _, l := range st.leases {
-			add(archive.Row{Lease: &l})
-		}
+		return rowsOf(st.leases, func(l lease.Row) archive.Row { return archive.Row{Lease: &l} })
 	case archive.ChapterPastes:
-		for _, p := range st.pastes {
-			add(archive.Row{Paste: &p})
-		}
+		return rowsOf(st.pastes, func(p paste.Row) archive.Row { return archive.Row{Paste: &p} })
 	case archive.ChapterBodies:
-		for _, b := range st.bodies {
-			add(archive.Row{Body: &archive.BodyRow{BodyRef: b.ref, Text: b.text}})
-		}
+		return rowsOf(st.bodies, func(b bodyRow) archive.Row { return archive.Row{Body: &archive.BodyRow{BodyRef: b.ref, Text: b.text}} })
+	}
+	return rows
+}
+
+// rowsOf returns the row of each value of a list.
+func rowsOf[T any](list []T, row func(T) archive.Row) []archive.Row {
+	rows := make([]archive.Row, len(list))
+	for i, v := range list {
+		rows[i] = row(v)
 	}
 	return rows
 }

@@ -47,12 +47,7 @@ func requestRow(rows []commit.RequestRow, key *commit.RequestKey) *commit.Reques
 	if key == nil {
 		return nil
 	}
-	for _, row := range rows {
-		if row.Key == *key {
-			return &row
-		}
-	}
-	return nil
+	return copied(first(rows, func(r commit.RequestRow) bool { return r.Key == *key }))
 }
 
 // contents implements library.ContentStore.
