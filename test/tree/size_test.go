@@ -15,7 +15,7 @@ import (
 var maxSize = map[string]int{
 	"product":  66_100,
 	"tests":    85_800,
-	"programs": 28_200,
+	"programs": 27_000,
 	"methods":  30,
 }
 
