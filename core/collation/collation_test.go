@@ -75,8 +75,12 @@ func TestOf_DecidesByTheFirstCharacters(t *testing.T) {
 	if Of(long+"a") >= Of(long+"b") {
 		t.Error("the character after 60 others does not count")
 	}
-	if Of(strings.Repeat("ä", maxCharacters)+"a") != Of(strings.Repeat("ä", maxCharacters)+"b") {
+	first := strings.Repeat("ä", maxCharacters)
+	if Of(first+"a") != Of(first+"b") || Hash(first+"a") != Hash(first+"b") || !Same(first+"a", first+"b") {
 		t.Error("characters after the first ones count")
+	}
+	if Hash(long+"a") == Hash(long+"b") || Same(long+"a", long+"b") {
+		t.Error("a hash is of fewer characters than a key")
 	}
 	for _, text := range []string{strings.Repeat("\ufdfa", 10_000), strings.Repeat("中", 10_000), strings.Repeat("9", 10_000)} {
 		if k := Of(text); len(k) > MaxKey || len(k) == 0 {
