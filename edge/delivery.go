@@ -38,8 +38,8 @@ type delivery struct {
 // sink sends the results of one operation to its client.
 type sink interface {
 	next(result [][]byte)
-	// finish tells the client that the operation has ended, and why if it has failed. If its context has
-	// ended, it tells nothing: the client is gone, or is to continue at another process.
+	// finish tells the client that the operation has ended, and why if it has failed. If the context of a
+	// subscription has ended, it tells nothing: the client is gone, or is to continue at another process.
 	finish(errs gqlerror.List)
 	// cutOff reports whether the client was cut off because it read nothing in time.
 	cutOff() bool

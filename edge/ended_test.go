@@ -64,19 +64,35 @@ func TestHandler_NoFieldBeginsAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestHandler_AMutationShowsItsResultAfterTheEnd, because its change was made.
+const makeBo = `{"query":"mutation{createUser(input:{tenant:\"acme\",name:\"bo\",displayName:\"Bo\",email:\"b@example.org\"}){user{id}}}"}`
+
+// TestHandler_AMutationShowsItsResultAfterTheEnd, because its change was made: its time is over, or its client
+// has closed its own side of the connection and still reads.
 func TestHandler_AMutationShowsItsResultAfterTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEdge(t, nil)
-		e.onMake = func(ctx context.Context, _ graph.CreateUserInput) (*graph.CreateUserPayload, error) {
-			<-ctx.Done()
-			return &graph.CreateUserPayload{User: user("u:acme:bo")}, nil
+	for accept, end := range map[string]string{"application/json": "", "text/event-stream": "event: complete\ndata:\n\n"} {
+		for _, leaves := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEdge(t, nil)
+				client, leave := context.WithCancel(t.Context())
+				defer leave()
+				e.onMake = func(ctx context.Context, _ graph.CreateUserInput) (*graph.CreateUserPayload, error) {
+					if leaves {
+						leave()
+					}
+					<-ctx.Done()
+					return &graph.CreateUserPayload{User: user("u:acme:bo")}, nil
+				}
+				r := httptest.NewRequestWithContext(client, http.MethodPost, "/graphql", strings.NewReader(makeBo))
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Accept", accept)
+				w := httptest.NewRecorder()
+				e.handler.ServeHTTP(w, r)
+				if body := w.Body.String(); strings.Contains(body, "errors") || !strings.Contains(body, "u:acme:bo") || !strings.HasSuffix(body, end) {
+					t.Errorf("%s, client leaves %t: %d %s", accept, leaves, w.Code, body)
+				}
+			})
 		}
-		a := e.query(t, `mutation{createUser(input:{tenant:"acme",name:"bo",displayName:"Bo",email:"b@example.org"}){user{id}}}`, nil)
-		if a.code() != "" || !strings.Contains(string(a.Data), "u:acme:bo") {
-			t.Errorf("%d %s", a.Code, a.Body)
-		}
-	})
+	}
 }
 
 // TestHandler_AMutationIsNotExecutedAfterTheEnd, if it had not begun.
@@ -84,8 +100,7 @@ func TestHandler_AMutationIsNotExecutedAfterTheEnd(t *testing.T) {
 	e := newEdge(t, nil)
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	body := `{"query":"mutation{createUser(input:{tenant:\"acme\",name:\"bo\",displayName:\"Bo\",email:\"b@example.org\"}){user{id}}}"}`
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(makeBo))
 	r.Header.Set("Content-Type", "application/json")
 	if a := e.do(t, r); a.Code != http.StatusGatewayTimeout || a.code() != codeTimeout || e.calls.Load() != 0 {
 		t.Errorf("%d calls: %d %s", e.calls.Load(), a.Code, a.Body)

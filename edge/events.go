@@ -132,12 +132,13 @@ func (s *eventStream) send(event string, data [][]byte) {
 
 func (s *eventStream) next(result [][]byte) { s.send("next", result) }
 
-// finish implements sink. Errors are the last result of the stream.
+// finish implements sink. Errors are the last result of the stream. That of a query or a mutation is complete even if
+// its client has closed its own side of the connection.
 func (s *eventStream) finish(errs gqlerror.List) {
 	if errs != nil {
 		s.next([][]byte{append(appendErrors([]byte{'{'}, errs), '}')})
 	}
-	if errs != nil || s.ctx.Err() == nil {
+	if errs != nil || !s.endless || s.ctx.Err() == nil {
 		s.send("complete", nil)
 	}
 }
