@@ -108,12 +108,17 @@ export async function scrollTo(page, end) {
 }
 
 // takeNotice records, in the page, the notices at its foot. They are only shown for a few
-// seconds, which may pass before the test reads them.
+// seconds, which may pass before the test reads them. When a dialog closes, its notice moves to the page; it is still
+// the same one.
 export function takeNotice() {
   globalThis.noticed = [];
+  let last = 0;
   new MutationObserver((changes) => {
-    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);
-    noticed.push(...added.filter((node) => node instanceof Element && node.matches('.notices > p')).map((node) => node.textContent));
+    for (const node of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
+      if (!(node instanceof Element && node.matches('.notices > p')) || Number(node.dataset.number) <= last) continue;
+      last = Number(node.dataset.number);
+      noticed.push(node.textContent);
+    }
   }).observe(document, { childList: true, subtree: true });
 }
 

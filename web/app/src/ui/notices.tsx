@@ -33,8 +33,11 @@ export function NoticesProvider({ children }: { children: ReactNode }) {
   const [notice, setNotice] = useState<Notice | null>(null);
   const [dialogs, setDialogs] = useState<readonly Element[]>([]);
   const top = useRef<readonly Element[]>([]);
-  const say = useCallback<Say>((text, undo) => setNotice((last) =>
-    ({ text, undo, number: (last?.number ?? 0) + 1, dialogs: top.current })), []);
+  const said = useRef(0);
+  const say = useCallback<Say>((text, undo) => {
+    said.current += 1;
+    setNotice({ text, undo, number: said.current, dialogs: top.current });
+  }, []);
   const open = useCallback((dialog: Element) => {
     const set = (next: readonly Element[]) => {
       top.current = next;
@@ -54,7 +57,7 @@ export function NoticesProvider({ children }: { children: ReactNode }) {
   }, [notice]);
 
   const shown = notice && (
-    <p key={notice.number}>
+    <p key={notice.number} data-number={notice.number}>
       {notice.text}
       {notice.undo && <UndoButton undo={notice.undo} say={say} />}
     </p>
