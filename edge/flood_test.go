@@ -122,7 +122,8 @@ func TestFlood_RequestsAndMessagesAreNone(t *testing.T) {
 					t.Fatalf("request %d: %v %.100s", n, err, b)
 				}
 			}
-			if connections.Load() != 1 {
+			// The client opens another one if what writes its requests has not run for 50 ms.
+			if connections.Load() > 2 {
 				t.Errorf("%d connections were opened", connections.Load())
 			}
 		})
