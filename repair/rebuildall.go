@@ -209,9 +209,10 @@ func (r *rebuildAll) principal(ctx context.Context, p principal.ID) error {
 			return err
 		}
 	}
-	// A deleted principal gets no mark. If it is deleted after this check, the store ignores the
+	// A principal that does not exist gets no mark. If it is deleted after this check, the store ignores the
 	// mark, which is older than the deletion.
-	if gone, err := s.people.DeletedOf(ctx, []principal.ID{p}); err != nil || len(gone) > 0 {
+	headers, err := s.principals.ReadPrincipals(ctx, []principal.ID{p})
+	if err != nil || headers[0].State == commit.Deleted || headers[0].State == commit.Void {
 		return err
 	}
 	return s.engine.Retry(ctx, func() error { return s.libraries.SetBuilt(ctx, p, r.asOf) })

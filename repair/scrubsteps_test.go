@@ -1,6 +1,7 @@
 package repair_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -266,6 +267,22 @@ func TestDeriveAll_ComesToTheLastPage(t *testing.T) {
 	groups, entries := h.Memberships("u:acme:109"), entriesOf(h, "u:acme:109", "c:acme:wide")
 	if len(groups) != 1 || len(entries) != len(library.AllOrders) {
 		t.Errorf("the last member is in %v, and has %v", groups, entries)
+	}
+}
+
+// TestRebuildAll_MarksNoPrincipalThatDoesNotExist: an id that does not exist may have a fence.
+func TestRebuildAll_MarksNoPrincipalThatDoesNotExist(t *testing.T) {
+	h := domaintest.New(t, nil)
+	fence := &principal.Commit{ID: "u:acme:void", Header: principal.Header{ID: "u:acme:void", State: commit.Void, Seq: 1, MTS: 1}}
+	if v, err := h.Store.Principals.CommitPrincipal(t.Context(), fence); err != nil || !v.Applied {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	none := func(int, int) {}
+	_, rebuilt := h.Repair.RebuildAll(t.Context(), none)
+	derived := h.Repair.DeriveAll(t.Context(), none)
+	marked, err := h.Store.Libraries.Built(t.Context(), "u:acme:void", library.ByChange)
+	if marked || cmp.Or(rebuilt, derived, err) != nil {
+		t.Errorf("marked %v: %v, %v, %v", marked, rebuilt, derived, err)
 	}
 }
 
