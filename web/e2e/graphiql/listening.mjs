@@ -19,9 +19,11 @@ export async function listening(page, base) {
   await page.waitForFunction(() => /after.*"[\w-]{20}/.test(document.querySelector('.graphiql-editor-tool .view-lines').textContent));
   // The page shows the last event. That may be one of another item, if it was changed shortly before.
   for (let runs = 0; runs < 2; runs += 1) {
-    const opened = page.waitForEvent('websocket');
+    // The event may come before the click returns.
+    const event = page
+      .waitForEvent('websocket')
+      .then((socket) => socket.waitForEvent('framereceived', ({ payload }) => payload.includes('Changed at')));
     await press(page, 'Execute');
-    const event = (await opened).waitForEvent('framereceived', ({ payload }) => payload.includes('Changed at'));
     await begun(page);
     await event;
     await editorShows(page, answer, 'libraryChanged');
