@@ -192,9 +192,11 @@ func (d *filled) growing() []call {
 		{"updateContent, wider", d.update(library.UpdateContent{ID: string(d.other), Visibility: wants(principal.Public)})},
 		{"setContentMembers, stronger", d.members("u:acme:bob=MANAGER")},
 		{"setContentMembers, one less and one more", d.members("u:acme:bob=NONE", "g:acme:team=VIEWER")},
+		{"setContentMembers, one more and one less", d.members("g:acme:team=VIEWER", "u:acme:bob=NONE")},
 		{"shareContent", func() error { _, err := d.Share("u:acme:ann", d.item, "g:acme:team"); return err }},
 		{"setGroupMembers, stronger", d.group("u:acme:bob=MANAGER")},
 		{"setGroupMembers, one less and one more", d.group("u:acme:bob=NONE", "g:acme:club=MEMBER")},
+		{"setGroupMembers, one more and one less", d.group("g:acme:club=MEMBER", "u:acme:bob=NONE")},
 		{"createUser", func() error {
 			_, err := d.People.CreateUser(ctx, domaintest.Root(), principal.CreateUser{Tenant: "acme", Name: "eve",
 				DisplayName: "E", Email: "e@e.example", Visibility: principal.Private})
