@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"carrel/config"
 )
@@ -44,6 +45,10 @@ func TestExposure_OneWarningForEachSetting(t *testing.T) {
 		"a wide store":        {func(c *config.Config) { widen(t, strings.TrimPrefix(c.Store, "pebble:"), 0o750) }, []string{"--store"}},
 		"a readable secret":   {func(c *config.Config) { widen(t, c.AuthHS256File, 0o644) }, []string{"--auth-hs256-file"}},
 		"a secret of a group": {func(c *config.Config) { widen(t, c.AuthHS256File, 0o440) }, nil},
+		"two kinds of keys": {func(c *config.Config) {
+			c.AuthJWKSEvery = time.Minute
+			c.AuthJWKS = file(t, "keys.json", `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)
+		}, []string{"--auth-hs256-file"}},
 		"everything": {func(c *config.Config) {
 			c.Dev, c.AdminListen, c.TrustedProxy, c.CORSOrigin = true, "0.0.0.0:0", []string{"0.0.0.0/0"}, config.Origins{"*"}
 		}, []string{"--dev", "--admin-listen", "--trusted-proxy", "--cors-origin"}},

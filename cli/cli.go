@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -69,11 +70,20 @@ type helpShown struct{}
 func newParser(line *commandLine, ctx context.Context, s Streams, serve ServeFunc) (*kong.Kong, error) {
 	return kong.New(line,
 		kong.Name("carrel"), kong.Description("A GraphQL gateway for libraries of shared content."),
-		kong.DefaultEnvars("CARREL"), kong.Writers(s.Out, s.Err),
+		kong.DefaultEnvars("CARREL"), kong.Writers(s.Out, s.Err), kong.ValueFormatter(withDefault),
 		kong.WithBeforeResolve(config.TakeConfigFile),
 		kong.Exit(func(int) { panic(helpShown{}) }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s, serve),
 	)
+}
+
+// withDefault returns the help text of a flag with its default and its variable.
+func withDefault(v *kong.Value) string {
+	text := kong.DefaultHelpValueFormatter(v)
+	if v.HasDefault && v.Default != "" {
+		return fmt.Sprintf("%s Default: %s", text, v.Default)
+	}
+	return text
 }
 
 func run(ctx context.Context, args []string, s Streams, serve ServeFunc) error {
@@ -89,8 +99,13 @@ func run(ctx context.Context, args []string, s Streams, serve ServeFunc) error {
 			}
 		}
 	}()
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		args = []string{"version"}
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
@@ -105,5 +120,5 @@ func asUsage(err error) error {
 	if errors.As(err, &usage) {
 		return usage
 	}
-	return config.NewUsageError(strings.TrimPrefix(err.Error(), "carrel: "))
+	return config.NewUsageError(strings.TrimPrefix(err.Error(), "carrel: ") + " (see carrel help)")
 }

@@ -112,6 +112,33 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 	})
 }
 
+// TestConfig_FileTakesWhatTheEnvironmentTakes: a value of the file is read as the same text in a variable.
+func TestConfig_FileTakesWhatTheEnvironmentTakes(t *testing.T) {
+	for text, refused := range map[string]string{
+		`{"drain-delay": 30}`:              `--drain-delay: expected duration but got "30"`,
+		`{"drain-delay": "30"}`:            `--drain-delay: expected duration but got "30"`,
+		`{"drain-delay": "30s"}`:           "",
+		`{"rate-limit": 1.5}`:              `--rate-limit: expected a valid 64 bit int but got "1.5"`,
+		`{"rate-limit": 9007199254740993}`: "",
+		`{"header-cache": 1e6}`:            `"1e6"`,
+		`{"trace-ratio": 0.25}`:            "",
+		`{"dev": 1}`:                       "",
+		`{"dev": 2}`:                       `bool value must be true`,
+		`{"listen": 8080}`:                 "",
+		`{"dev": true} {}`:                 "one JSON object",
+		`{"dev": {}}`:                      `the key "dev"`,
+		`[]`:                               "one JSON object",
+	} {
+		got, err := parsed(t, "--config", file(t, "config.json", text))
+		if refused == "" && err != nil || refused != "" && (err == nil || !strings.Contains(err.Error(), refused)) {
+			t.Errorf("%s: %v, want %q", text, err, refused)
+		}
+		if err == nil && strings.Contains(text, "9007199254740993") && got.RateLimit != 9007199254740993 {
+			t.Error(got.RateLimit)
+		}
+	}
+}
+
 func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	secret := file(t, "secret", testSecret)
 	short := file(t, "short", testSecret[1:])
@@ -197,10 +224,22 @@ func TestExecute_FailuresAreExitCode1(t *testing.T) {
 }
 
 func TestExecute_HelpAndVersionSucceed(t *testing.T) {
-	for _, args := range [][]string{nil, {"--help"}, {"serve", "--help"}, {"version"}} {
-		if code, out, errs := command(t, args...); code != ExitDone || !strings.Contains(out, "carrel") || errs != "" {
-			t.Errorf("%v: exit %d: %s %s", args, code, out, errs)
+	const ttl = "($CARREL_TTL). Default: 1h"
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "Commands:"}, {[]string{"--help"}, "Commands:"}, {[]string{"help"}, "Commands:"}, {[]string{"serve", "--help"}, "--listen"},
+		{[]string{"help", "token"}, ttl}, {[]string{"token", "--help"}, ttl},
+		{[]string{"version"}, "carrel "}, {[]string{"--version"}, "carrel "},
+	} {
+		code, out, errs := command(t, c.args...)
+		if out = strings.Join(strings.Fields(out), " "); code != ExitDone || !strings.Contains(out, strings.TrimSpace(c.says)) || errs != "" {
+			t.Errorf("%v: exit %d: %s %s", c.args, code, out, errs)
 		}
+	}
+	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag --nonsense (see carrel help)\n" {
+		t.Error(errs)
 	}
 }
 

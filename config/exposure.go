@@ -16,6 +16,9 @@ func (c *Config) WarnOfExposure(log *slog.Logger, e *EdgeConfig, admin net.Addr)
 		log.Warn("--dev is not for production: introspection is answered, and everyone who reaches this address by a " +
 			"loopback name gets tokens of the demo viewers")
 	}
+	if c.AuthHS256File != "" && c.AuthJWKS != "" {
+		log.Warn("--auth-hs256-file is given beside --auth-jwks: who has the secret can make tokens of every user")
+	}
 	if !onLoopback(admin) {
 		log.Warn("--admin-listen is not a loopback address: everyone who reaches it can read metrics and profiles of this process",
 			"admin_addr", admin.String())

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -51,7 +52,9 @@ func readConfigFile(path string) (*configFile, error) {
 		return nil, NewUsageError(fmt.Sprintf("config: %v", err))
 	}
 	f := &configFile{path: path}
-	if err := json.Unmarshal(b, &f.values); err != nil || f.values == nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if !json.Valid(b) || d.Decode(&f.values) != nil || f.values == nil {
 		// The decoder's message may quote the file, which may contain secrets.
 		return nil, WrongUsage("config", path, "a file that contains one JSON object")
 	}
@@ -81,7 +84,7 @@ func (f *configFile) Validate(app *kong.Application) error {
 
 func plainValue(v any) bool {
 	switch v := v.(type) {
-	case string, bool, float64:
+	case string, bool, json.Number:
 		return true
 	case []any:
 		return !slices.ContainsFunc(v, func(item any) bool { _, ok := item.(string); return !ok })
@@ -108,5 +111,5 @@ func (f *configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (an
 		}
 		return strings.Join(items, ","), nil
 	}
-	return value, nil
+	return fmt.Sprint(value), nil // text, so that the same values are refused as in the environment
 }

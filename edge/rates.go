@@ -264,7 +264,12 @@ func (a account) wider() account {
 
 // paste charges for the pastes that an anonymous caller creates or changes.
 func (a account) paste(pastes int) *refusal {
-	return account{owner: a.owner, network: a.network, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
+	refused := account{owner: a.owner, network: a.network, ledger: a.pastes}.take(pastes*pastePrice, pastes*pastePrice)
+	if refused != nil {
+		refused.errs[0].Message = fmt.Sprintf("An address without a signed-in viewer may create and change %d pastes a minute; "+
+			"try again in %d s.", a.pastes.burst/pastePrice, refused.retryAfter)
+	}
+	return refused
 }
 
 // begin charges the minimum price. It returns a refusal if the account has too few points.

@@ -158,7 +158,8 @@ func TestRates_AnonymousPastesAreLimited(t *testing.T) {
 			if a := e.send(t, two); a.code() != "" {
 				t.Fatalf("two of three: %s", a.Body)
 			}
-			if a := e.send(t, two); a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "20" {
+			if a := e.send(t, two); a.code() != "RATE_LIMITED" || a.Header().Get("Retry-After") != "20" ||
+				!strings.Contains(a.Errors[0].Message, "3 pastes a minute; try again in 20 s") {
 				t.Errorf("two more of three: %s, retry after %s", a.Body, a.Header().Get("Retry-After"))
 			}
 			if a := e.send(t, `{"query":"mutation{`+strings.Replace(paste, "){", ")@skip(if:true){", 1)+` __typename}"}`); a.code() != "" {

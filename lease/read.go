@@ -16,7 +16,7 @@ import (
 func (s *Service) Lease(ctx context.Context, globalID, token string) (*Lease, error) {
 	switch id.KindOf(globalID) {
 	case id.Malformed:
-		return nil, fault.BadInputf("lease: not an id")
+		return nil, fault.BadInputf("lease: not an id; that of a lease has the form l:<%d digits of 0-9 and a-f>", id.RandomDigits)
 	case id.Lease:
 	default:
 		return nil, nil

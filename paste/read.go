@@ -15,7 +15,7 @@ import (
 func (s *Service) Paste(ctx context.Context, globalID string) (*Paste, error) {
 	switch id.KindOf(globalID) {
 	case id.Malformed:
-		return nil, fault.BadInputf("paste: not an id")
+		return nil, fault.BadInputf("paste: not an id; that of a paste has the form p:<%d digits of 0-9 and a-f>", id.RandomDigits)
 	case id.Paste:
 	default:
 		return nil, nil

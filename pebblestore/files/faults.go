@@ -53,7 +53,7 @@ func OpenFault(dir string, err error) error {
 func damaged(err error) bool {
 	var path *iofs.PathError
 	if errors.As(err, &path) {
-		return errors.Is(err, iofs.ErrNotExist)
+		return errors.Is(err, iofs.ErrNotExist) && path.Op != "mkdir"
 	}
 	return true
 }
