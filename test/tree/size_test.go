@@ -14,7 +14,7 @@ import (
 // included. Raising a limit is a commit of its own, with the reason.
 var maxSize = map[string]int{
 	"product":  66_100,
-	"tests":    85_850,
+	"tests":    85_950,
 	"programs": 27_000,
 	"methods":  30,
 }
