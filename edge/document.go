@@ -9,8 +9,10 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"carrel/core/clock"
 	"carrel/core/lru"
 	"carrel/edge/validation"
 	"carrel/graph"
@@ -76,10 +78,24 @@ func newCompiler(schema *ast.Schema, limits *Limits, introspection, suggestions 
 			r.AddRule(without.Name, without.RuleFunc)
 		}
 	}
+	r.AddRule("DateTimes", dateTimes)
 	return &compiler{
 		schema: schema, rules: fewErrors(r, limits.Errors), limits: limits, introspection: introspection,
 		cache: lru.New[string](limits.CachedDocuments, limits.CachedBytes, (*document).weight, nil),
 	}
+}
+
+// dateTimes refuses texts that are no DateTime, before a mutation beside them is executed. The other
+// rules accept every value of a custom scalar.
+func dateTimes(observers *validator.Events, addError validator.AddErrFunc) {
+	observers.OnValue(func(_ *validator.Walker, v *ast.Value) {
+		if v.Definition == nil || v.Definition.Name != "DateTime" || v.Kind != ast.StringValue && v.Kind != ast.BlockValue {
+			return
+		}
+		if _, err := clock.Parse(v.Raw); err != nil {
+			addError(validator.Message("A DateTime is expected: %s.", err), core.At(v.Position))
+		}
+	})
 }
 
 // fewErrors limits the errors of each rule to the number that an answer may have: a rule may find

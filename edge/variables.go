@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"carrel/core/clock"
 	"carrel/edge/validation"
 	"carrel/library/listing"
 )
@@ -170,6 +171,13 @@ func scalarMismatch(name string, value any, path string) (where, want string) {
 				_, err := n.Int64()
 				ok = err == nil
 			}
+		}
+	case "DateTime":
+		want = "a DateTime, such as \"2026-11-21T09:30:00.123456Z\""
+		var s string
+		if s, ok = value.(string); ok {
+			_, err := clock.Parse(s)
+			ok = err == nil
 		}
 	case "_Any":
 		return "", "" // each is checked and answered on its own

@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator"
 
+	"carrel/graph"
 	"carrel/library"
 )
 
@@ -104,6 +105,42 @@ func TestVariables_WholeNumbersAreIntsAndIDs(t *testing.T) {
 			if a.code() != "BAD_USER_INPUT" || !strings.Contains(a.Errors[0].Message, want) || e.calls.Load() > calls {
 				t.Errorf("%s: got %s", number, a.Body)
 			}
+		}
+	}
+}
+
+// TestDateTimes_AreRefusedBeforeAnythingIsExecuted: a mutation before the malformed one is not executed either.
+func TestDateTimes_AreRefusedBeforeAnythingIsExecuted(t *testing.T) {
+	const good = `createUser(input:{tenant:"a",name:"b",displayName:"B",email:"b@example.org"}){user{id}}`
+	mutation := func(declared, at string) string {
+		return `mutation` + declared + `{a:` + good + ` b:createPaste(input:{body:"x",expiresAt:` + at + `}){userErrors{code}}}`
+	}
+	for _, c := range []struct{ query, value, code string }{
+		{mutation("", `"tomorrow"`), "", "GRAPHQL_VALIDATION_FAILED"},
+		{mutation("", `"""2026-13-01T00:00:00Z"""`), "", "GRAPHQL_VALIDATION_FAILED"},
+		{mutation(`($x:DateTime="soon")`, "$x"), "", "GRAPHQL_VALIDATION_FAILED"},
+		{mutation(`($x:DateTime)`, "$x"), "tomorrow", "BAD_USER_INPUT"},
+		{`mutation($x:CreatePasteInput!){a:` + good + ` b:createPaste(input:$x){userErrors{code}}}`, "2026-11-21", "BAD_USER_INPUT"},
+		{mutation("", `"2999-01-01T00:00:00+01:00"`), "", ""},
+		{mutation(`($x:DateTime="2999-01-01t00:00:00z")`, "$x"), "2999-01-01T00:00:00.1234567Z", ""},
+		{mutation(`($x:DateTime)`, "$x"), "2999-01-01T00:00:00Z", ""},
+	} {
+		made := 0
+		e := newEdge(t, func(c *Config) { c.Limits.Pastes = 0 })
+		e.onMake = func(context.Context, graph.CreateUserInput) (*graph.CreateUserPayload, error) {
+			made++
+			return &graph.CreateUserPayload{}, nil
+		}
+		variables := map[string]any{}
+		if c.value != "" {
+			variables["x"] = c.value
+			if strings.Contains(c.query, "CreatePasteInput!") {
+				variables["x"] = map[string]any{"body": "x", "expiresAt": c.value}
+			}
+		}
+		a := e.query(t, c.query, variables)
+		if refused := c.code != ""; refused == (made > 0) || refused && (a.code() != c.code || !strings.Contains(a.Body.String(), "DateTime")) {
+			t.Errorf("%s with %v: executed %d, %s", c.query, variables, made, a.Body)
 		}
 	}
 }
