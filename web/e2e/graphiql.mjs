@@ -46,6 +46,7 @@ async function drive(page) {
   if (library.edges.length === 0) throw new Error('the first page of the largest library is empty');
   await editorShows(page, '.graphiql-response', 'principal');
   if (picture) await page.screenshot({ path: picture });
+  await readsWhole(page);
   console.log(`${viewer}: bucket ${library.bucket}, ${library.edges.length} of ${library.count.value} entries`);
 
   if (process.env.TOUR !== '0') {
@@ -56,6 +57,18 @@ async function drive(page) {
     await panels(page);
   }
   if (faults.length > 0) throw new Error(`the page had errors:\n${faults.join('\n')}`);
+}
+
+// readsWhole: no line of an example ends outside of its editor, on a narrow window either.
+async function readsWhole(page) {
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 1000, height: 900 });
+  await page.waitForFunction(() => {
+    const editor = document.querySelector('.graphiql-query-editor');
+    const lines = [...editor.querySelectorAll('.view-line > span')];
+    return lines.length > 10 && lines.every((line) => line.getBoundingClientRect().right <= editor.getBoundingClientRect().right);
+  });
+  await page.setViewportSize(size);
 }
 
 // tour runs the other examples as the viewers they are meant for.

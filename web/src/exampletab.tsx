@@ -16,11 +16,14 @@ interface ExampleTabProps {
 
 // ExampleTab acts when another tab is opened, and when another viewer is chosen.
 export function ExampleTab({ viewer, viewers, listening, choose }: ExampleTabProps) {
-  const { tabs, activeTabIndex, responseEditor, variableEditor } =
-    useGraphiQL(pick('tabs', 'activeTabIndex', 'responseEditor', 'variableEditor'));
+  const { tabs, activeTabIndex, queryEditor, responseEditor, variableEditor } =
+    useGraphiQL(pick('tabs', 'activeTabIndex', 'queryEditor', 'responseEditor', 'variableEditor'));
   const { updateActiveTabValues } = useGraphiQLActions();
   const tab = tabs[activeTabIndex];
   const example = examples.find(({ query }) => query === tab?.query);
+
+  // The comments of the examples are read whole on a narrow window too.
+  useEffect(() => queryEditor?.updateOptions({ wordWrap: 'on' }), [queryEditor]);
 
   // An example that says "as Cleo" runs as Cleo, until another viewer is chosen.
   const opened = useRef({ id: tab?.id, chosen: true });

@@ -1,9 +1,10 @@
 import type { Task } from './task.ts';
 
-const libraryPage = `# One page of the largest library, most recently
-# changed first. Choose a viewer in the bar above and
-# run it (Ctrl-Enter). Anonymous viewers see PUBLIC
-# items, users of its tenant LOGGEDIN items too, and
+const libraryPage = `# One page of the largest library, most
+# recently changed first. Choose a viewer in
+# the bar above and run it (Ctrl-Enter).
+# Anonymous viewers see PUBLIC items, users
+# of its tenant LOGGEDIN items too, and
 # members of the group all items.
 query LibraryPage($id: ID!, $first: Int) {
   principal(id: $id) {
