@@ -5,13 +5,13 @@ export interface Session {
   // The current token; null for an anonymous viewer.
   token(): string | null;
   // Gets another token after one was refused, and makes token() return it; null: there is none.
+  // Concurrent calls must share one renewal: many providers accept a refresh token only once.
   renew(): Promise<string | null>;
 }
 
 // authorizedFetch returns a fetch with the token of a session. A refused token is renewed once.
 // That is safe for mutations too: a 401 is answered before anything is executed.
 export function authorizedFetch(session: Session): typeof fetch {
-  let renewal: Promise<string | null> | undefined; // shared by requests that fail together
   const send = (
     address: RequestInfo | URL,
     options: RequestInit | undefined,
@@ -25,8 +25,7 @@ export function authorizedFetch(session: Session): typeof fetch {
     const token = session.token();
     const response = await send(address, options, token);
     if (response.status !== 401 || !token) return response;
-    renewal ??= session.renew().finally(() => (renewal = undefined));
-    const renewed = await renewal;
+    const renewed = await session.renew();
     return renewed ? send(address, options, renewed) : response;
   };
 }

@@ -13,6 +13,7 @@ export class SignIn implements Session {
   readonly #scope: string;
   #granted: oauth.TokenEndpointResponse | null = null;
   #refreshToken = '';
+  #renewal: Promise<string | null> | undefined;
 
   constructor(
     issuer: string,
@@ -70,7 +71,12 @@ export class SignIn implements Session {
     this.#grant(await oauth.processAuthorizationCodeResponse(server, this.#client, response));
   }
 
-  async renew(): Promise<string | null> {
+  renew(): Promise<string | null> {
+    this.#renewal ??= this.#refresh().finally(() => (this.#renewal = undefined));
+    return this.#renewal;
+  }
+
+  async #refresh(): Promise<string | null> {
     if (!this.#refreshToken) return null;
     const server = await this.#server();
     const response = await oauth.refreshTokenGrantRequest(

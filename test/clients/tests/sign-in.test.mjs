@@ -7,9 +7,10 @@ import { after, before, beforeEach, test } from 'node:test';
 import { buildExamples } from '../examples.mjs';
 
 const redirectUri = 'http://127.0.0.1:1/signed-in';
-const { signIn: { SignIn } } = await buildExamples();
+const { signIn: { SignIn }, fetch: { post }, resume: { resume } } = await buildExamples();
 
-// The provider answers the last request for a code with that code, once. ended: it refuses renewals.
+// The provider answers the last request for a code with that code, once. ended: it refuses renewals. rotates: it accepts each refresh
+// token once. At /graphql is a gateway that accepts the last token only.
 let provider;
 let issuer;
 const state = {};
@@ -20,18 +21,23 @@ before(async () => {
     if (request.url === '/.well-known/openid-configuration') {
       return json(response, { issuer, authorization_endpoint: `${issuer}/authorize?tenant=demo`, token_endpoint: `${issuer}/token` });
     }
+    if (request.url === '/graphql') {
+      const isAccepted = request.headers.authorization === `Bearer token ${state.tokens}` && state.tokens > 1;
+      return json(response, isAccepted ? { data: {} } : { errors: [{ message: 'expired' }] }, isAccepted ? 200 : 401);
+    }
     let body = '';
     for await (const part of request) body += part;
     const form = new URLSearchParams(body);
     const digest = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
     const isGranted = form.get('grant_type') === 'refresh_token'
-      ? !state.ended && form.get('refresh_token') === 'refresh'
+      ? !state.ended && form.get('refresh_token') === state.refresh
       : form.get('code') === state.code && digest === state.challenge && form.get('redirect_uri') === redirectUri;
     if (!isGranted || form.get('client_id') !== 'app') return json(response, { error: 'invalid_grant' }, 400);
     state.code = '';
     state.tokens += 1;
-    const refresh = state.tokens === 1 ? { refresh_token: 'refresh' } : {};
-    json(response, { access_token: `token ${state.tokens}`, token_type: 'Bearer', ...refresh });
+    const isNew = state.tokens === 1 || state.rotates;
+    if (isNew) state.refresh = `refresh ${state.tokens}`;
+    json(response, { access_token: `token ${state.tokens}`, token_type: 'Bearer', ...(isNew ? { refresh_token: state.refresh } : {}) });
   }).listen(0, '127.0.0.1');
   await once(provider, 'listening');
   issuer = `http://127.0.0.1:${provider.address().port}`;
@@ -39,7 +45,7 @@ before(async () => {
 after(() => provider.close());
 
 beforeEach(() => {
-  Object.assign(state, { tokens: 0, ended: false });
+  Object.assign(state, { tokens: 0, ended: false, rotates: false });
   const items = new Map();
   globalThis.sessionStorage = {
     getItem: (name) => items.get(name) ?? null,
@@ -71,6 +77,23 @@ test('a code is exchanged for a token, which is renewed', async () => {
   state.ended = true;
   assert.equal(await session.renew(), null);
   assert.equal(session.token(), null);
+});
+
+test('requests and a subscription that are refused together share one renewal', async () => {
+  state.rotates = true;
+  const session = new SignIn(issuer, 'app', redirectUri);
+  await session.finish(signedInAt(await session.begin()));
+  const subscribed = new Promise((resolve, reject) => {
+    const transport = async function* () {
+      if (session.token() !== 'token 1') return resolve(stop());
+      throw { code: 4403 };
+    };
+    const stop = resume(transport, session, { query: '', variables: {} }, { next() {}, error: reject, complete() {} });
+  });
+  const send = () => post(`${issuer}/graphql`, session, { query: '', variables: {} });
+  await Promise.all([send(), send(), subscribed]);
+  assert.equal(state.tokens, 2);
+  assert.equal(session.token(), 'token 2');
 });
 
 test('an answer to another attempt is refused, and so is the same answer again', async () => {
