@@ -83,7 +83,11 @@ export function resume(
       } catch (error) {
         if (signal.aborted) return;
         failure = failureOf(error);
-        if (isRefusedToken(error) && !(await session.renew())) return sink.error(error);
+        if (isRefusedToken(error)) {
+          // If the provider cannot be reached, the next attempt renews it.
+          const renewed = await session.renew().catch(() => undefined);
+          if (renewed === null) return sink.error(error);
+        }
         if (final.has(failure.code)) return sink.error(error);
         if (failure.cursor) variables = { ...variables, after: failure.cursor };
       }

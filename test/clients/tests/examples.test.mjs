@@ -553,6 +553,22 @@ test('resume continues at the newest cursor, and renews the token where it has t
   assert.equal(renewals, 2);
 });
 
+test('resume tries again when the token cannot be renewed for now', async () => {
+  let renewals = 0;
+  const session = {
+    token: () => token,
+    async renew() {
+      renewals += 1;
+      if (renewals === 1) throw new TypeError('the provider cannot be reached');
+      return token;
+    },
+  };
+  const { cursors, error } = await subscribed(session, { code: 4403 }, { code: 4403 });
+  assert.deepEqual(cursors, ['first', 'cursor 1', 'cursor 2']);
+  assert.equal(error, undefined);
+  assert.equal(renewals, 2);
+});
+
 test('resume ends after a permanent error', async () => {
   for (const end of [failure('RESYNC'), failure('NOT_FOUND'), { code: 4403 }]) {
     const { cursors, error } = await subscribed({ token: () => token, renew: async () => null }, end);
