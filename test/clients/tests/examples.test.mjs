@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
+import { gql } from '@apollo/client';
 import { buildSchema, introspectionFromSchema } from 'graphql';
 import { createOperationDescriptor, getSingularSelector } from 'relay-runtime';
 import WebSocket from 'ws';
@@ -575,6 +576,20 @@ test('resume ends after a permanent error', async () => {
     assert.deepEqual(cursors, ['first']);
     assert.equal(error, end);
   }
+});
+
+test('the cache of Apollo Client keeps a list for each order, by time and by title', { timeout }, async (t) => {
+  const { id } = await groupOf(['b', 'a']);
+  const client = examples.apollo.createApolloClient(endpoint, signedIn(), transports.events(endpoint, signedIn()));
+  t.after(() => client.stop());
+  const titles = async (field) => {
+    const query = gql(`query { principal(id: "${id}") { id library(first: 2, orderBy: { field: ${field}, direction: ASC }) {
+      edges { cursor node { id title } } pageInfo { hasNextPage endCursor } } } }`);
+    const { data } = await client.query({ query });
+    return data.principal.library.edges.map(({ node }) => node.title).join(' ');
+  };
+  assert.equal(await titles('LAST_MODIFIED'), 'b a');
+  assert.equal(await titles('TITLE'), 'a b');
 });
 
 test('a search returns matching entries, and continues', async () => {

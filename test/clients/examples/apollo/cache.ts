@@ -6,7 +6,8 @@ import { relayStylePagination } from '@apollo/client/utilities';
 const keyArgs: FieldPolicy['keyArgs'] = (args) => {
   if (args?.['first'] === 0) return 'library:count';
   const { orderBy, includeShared = false, filter = null } = args ?? {};
-  return `library:${orderBy?.direction ?? 'ASC'}:${includeShared}:${JSON.stringify(filter)}`;
+  const { field = 'LAST_MODIFIED', direction = 'ASC' } = orderBy ?? {};
+  return `library:${field}:${direction}:${includeShared}:${JSON.stringify(filter)}`;
 };
 
 function libraryPolicy(): FieldPolicy {
