@@ -592,6 +592,24 @@ test('the cache of Apollo Client keeps a list for each order, by time and by tit
   assert.equal(await titles('TITLE'), 'a b');
 });
 
+test('Apollo Client and urql read texts with and without their keys', { timeout }, async (t) => {
+  const contentId = await createItem('text');
+  await ask('mutation ($input: SaveRevisionInput!) { saveRevision(input: $input) { userErrors { code message } } }',
+    { input: { contentId, title: 'text', body: 'text', locale: 'en' } });
+  const apollo = examples.apollo.createApolloClient(endpoint, signedIn(), transports.events(endpoint, signedIn()));
+  t.after(() => apollo.stop());
+  const urql = examples.urql.createUrqlClient(endpoint, signedIn(), transports.events(endpoint, signedIn()), schema);
+  for (const key of ['', 'key']) {
+    const query = gql(`query { content(id: "${contentId}") { id revision { number ${key} } branch { locales ${key} } } }`);
+    const { data } = await apollo.query({ query });
+    assert.equal(data.content.revision.number, 0);
+    const result = await urql.query(query, {}).toPromise();
+    assert.equal(result.data?.content.revision.number, 0, result.error);
+    const kept = Object.keys(apollo.cache.extract()).filter((name) => /^(Revision|Branch):/.test(name));
+    assert.equal(kept.length, key ? 2 : 0);
+  }
+});
+
 test('a search returns matching entries, and continues', async () => {
   const { id } = await groupOf(['Apples', 'Berries', 'Green apples']);
   const { search } = examples.fetch;

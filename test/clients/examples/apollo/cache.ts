@@ -1,5 +1,5 @@
 // apollo/cache.ts
-import { InMemoryCache, type FieldPolicy } from '@apollo/client';
+import { InMemoryCache, type FieldPolicy, type TypePolicy } from '@apollo/client';
 import { relayStylePagination } from '@apollo/client/utilities';
 
 // One list for each order and filter. The number of entries, read with first: 0, is kept apart.
@@ -34,6 +34,10 @@ function libraryPolicy(): FieldPolicy {
   };
 }
 
+// Some types have no id, but a key, which is unique in its tenant. If a query does not select it, the
+// object is a part of the one that contains it.
+const keyed: TypePolicy = { keyFields: ({ key }) => (key ? ['key'] : false) };
+
 export function createCache(): InMemoryCache {
   return new InMemoryCache({
     possibleTypes: {
@@ -46,10 +50,9 @@ export function createCache(): InMemoryCache {
       User: { fields: { library: libraryPolicy(), groups: relayStylePagination() } },
       Group: { fields: { library: libraryPolicy(), members: relayStylePagination() } },
       Content: { fields: { members: relayStylePagination() } },
-      // These types have no id, but a key, which is unique in its tenant.
-      Branch: { keyFields: ['key'] },
-      Revision: { keyFields: ['key'] },
-      Draft: { keyFields: ['key'] },
+      Branch: keyed,
+      Revision: keyed,
+      Draft: keyed,
     },
   });
 }
