@@ -610,6 +610,74 @@ test('Apollo Client and urql read texts with and without their keys', { timeout 
   }
 });
 
+test('a list by title in urql is read again after a change', { timeout }, async (t) => {
+  const { id, items } = await groupOf(['a', 'c']);
+  const session = signedIn();
+  const client = examples.urql.createUrqlClient(endpoint, session, transports.events(endpoint, session), schema);
+  const query = `query ($id: ID!, $first: Int) { principal(id: $id) { id
+    library(first: $first, orderBy: { field: TITLE, direction: ASC }) { edges { cursor node { id title } } pageInfo { endCursor } } } }`;
+  const shown = signal();
+  let titles = '';
+  const list = client.query(query, { id, first: 5 }).subscribe(({ data, stale }) => {
+    titles = data.principal.library.edges.map(({ node }) => node.title).join(' ');
+    if (titles === 'A b c' && !stale) shown.send();
+  });
+  t.after(list.unsubscribe);
+  const view = new examples.urql.LibraryView(client, id, 'DESC', pageSize);
+  await new Promise((resolve) => t.after(view.open(({ library }) => library && resolve())));
+  t.after(view.follow((error) => assert.fail(error)));
+  await createItem('b', id);
+  await rename(items[0], 'A');
+  await shown.sent;
+  assert.equal(titles, 'A b c');
+});
+
+test('urql keeps the loaded pages when an entry leaves them, and reads the list again where it must', { timeout }, async (t) => {
+  const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
+  let changed;
+  const transport = async function* () {
+    for (;;) yield await new Promise((resolve) => (changed = resolve));
+  };
+  let look = () => {};
+  const library = await clients.urql({ url: endpoint, session: signedIn(), transport, id, order: 'ASC', changed: () => look() });
+  t.after(() => library.close());
+  t.after(library.follow((error) => assert.fail(error)));
+  const shows = (wanted) => new Promise((resolve) => {
+    look = () => library.edges().map(({ node }) => node.title).join(' ') === wanted && resolve();
+    look();
+  });
+  let requests = 0;
+  const { fetch } = globalThis;
+  t.mock.method(globalThis, 'fetch', (address, options) => {
+    if (String(options?.body).includes('query Library(')) requests += 1;
+    return fetch(address, options);
+  });
+  // The change of an item, as the gateway reports it.
+  const change = async (item, title) => {
+    await rename(item, title);
+    const edge = '__typename cursor node { __typename id title version lastModified }';
+    const { principal } = await ask(`query ($id: ID!) { principal(id: $id) { library(last: 1) { edges { ${edge} } } } }`, { id });
+    changed({ data: { libraryChanged: { __typename: 'LibraryEntryPlaced', edge: principal.library.edges[0] } } });
+  };
+  await library.load('next');
+  await shows('a b c d');
+  await change(items[1], 'B');
+  await shows('a c d');
+  assert.equal(requests, 1);
+  await change(items[3], 'D'); // the last loaded entry
+  await shows('a c');
+  assert.equal(requests, 2);
+  await library.load('next');
+  await shows('a c e B');
+  for (const [item, rest] of [[items[4], 'a c B'], [items[1], 'a c']]) { // a page becomes empty
+    await removeFromLibrary(item, id);
+    changed({ data: { libraryChanged: { __typename: 'LibraryEntryRemoved', contentId: item } } });
+    await shows(rest);
+  }
+  for (let n = 0; n < 5 && library.pageInfo().hasNextPage; n += 1) await library.load('next');
+  await shows('a c D');
+});
+
 test('a search returns matching entries, and continues', async () => {
   const { id } = await groupOf(['Apples', 'Berries', 'Green apples']);
   const { search } = examples.fetch;

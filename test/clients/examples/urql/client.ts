@@ -20,13 +20,14 @@ interface Page {
   edges: string[];
 }
 
-// pagesOf returns the pages of a library in one order, without those of a filter.
+// pagesOf returns the pages of a library in one order by time, without those of a filter.
 function pagesOf(cache: Cache, principal: DataFields, order: Order): Page[] {
   const earlier: Page[] = [];
   const others: Page[] = [];
   for (const { fieldName, arguments: args } of cache.inspectFields(principal as never)) {
-    const direction = (args?.['orderBy'] as { direction?: Order } | undefined)?.direction ?? 'ASC';
-    if (fieldName !== 'library' || direction !== order || args?.['filter']) continue;
+    const { field, direction } = orderOf(args);
+    if (fieldName !== 'library' || field === 'TITLE' || direction !== order || args?.['filter'])
+      continue;
     const key = cache.resolve(principal as never, 'library', args) as string | null;
     if (!key) continue;
     const page = { key, args, edges: cache.resolve(key, 'edges') as string[] };
@@ -34,6 +35,10 @@ function pagesOf(cache: Cache, principal: DataFields, order: Order): Page[] {
     else others.push(page);
   }
   return [...earlier, ...others];
+}
+
+function orderOf(args: Variables | null): { field: string; direction: string } {
+  return (args?.['orderBy'] as never) ?? { field: 'LAST_MODIFIED', direction: 'ASC' };
 }
 
 // applyChange moves an entry in the pages of one order.
@@ -52,39 +57,41 @@ function applyChange(
   const [first, last] = [pages[0], pages.at(-1)];
   if (!first || !last) return;
 
-  let isHeld = false;
-  for (const page of pages) {
-    const edges = page.edges.filter((key) => read(key, 'node', 'id') !== id);
-    isHeld ||= edges.length < page.edges.length;
-    page.edges = edges;
-  }
-  const others = pages.flatMap(({ edges }) =>
-    edges.map((key) => ({
+  const isIt = (key: string) => read(key, 'node', 'id') === id;
+  const keys = pages.flatMap(({ edges }) => edges);
+  const heldAt = keys.findIndex(isIt);
+  const others = keys
+    .filter((key) => !isIt(key))
+    .map((key) => ({
       id: read(key, 'node', 'id') as string,
       lastModified: read(key, 'node', 'lastModified') as string,
-    })),
-  );
+    }));
   const more = {
     hasPreviousPage: Boolean(read(first.key, 'pageInfo', 'hasPreviousPage')),
     hasNextPage: Boolean(read(last.key, 'pageInfo', 'hasNextPage')),
   };
-  let { index, beyond } = edge
+  const { index, beyond } = edge
     ? placeFor(others, edge.node, order, more)
     : { index: -1, beyond: null };
-  if (beyond === 'newest' || (beyond === 'oldest' && !isHeld)) {
-    // It has left the loaded part. The cursors of the pages cannot follow: read the list again.
-    if (isHeld)
-      for (const { args } of pages) cache.invalidate(principal as never, 'library', args);
-    return;
-  }
+  const hasMoved = index !== heldAt;
+  // If it is beyond the loaded part, the next load at that end returns it.
+  const isBeyond = hasMoved && (beyond === 'newest' || (beyond === 'oldest' && heldAt < 0));
+  let at = isBeyond ? -1 : index;
+  let isEmptied = false;
   for (const page of pages) {
-    const isHere = edge && index >= 0 && (index <= page.edges.length || page === last);
-    const edges = isHere
-      ? [...page.edges.slice(0, index), edge, ...page.edges.slice(index)]
-      : page.edges;
+    const rest = page.edges.filter((key) => !isIt(key));
+    const isHere = hasMoved ? at <= rest.length || page === last : page.edges.some(isIt);
+    const edges =
+      edge && at >= 0 && isHere ? [...rest.slice(0, at), edge, ...rest.slice(at)] : rest;
     cache.link(page.key, 'edges', edges as never);
-    index = isHere ? -1 : index - page.edges.length;
+    at = isHere ? -1 : at - rest.length;
+    const isFirst = !page.args?.['after'] && !page.args?.['before'];
+    isEmptied ||= !isFirst && edges.length === 0 && page.edges.length > 0;
   }
+  // Read the list again if a page is empty, because relayPagination skips it and where the list
+  // continues, and if the last entry may have moved: the next load would return it once more.
+  if (isEmptied || (beyond === 'newest' && !hasMoved))
+    for (const { args } of pages) cache.invalidate(principal as never, 'library', args);
 }
 
 const libraryChanged: UpdateResolver = (result, { principalId }, cache) => {
@@ -92,6 +99,10 @@ const libraryChanged: UpdateResolver = (result, { principalId }, cache) => {
   const principal = { __typename: id.startsWith('g:') ? 'Group' : 'User', id };
   for (const order of ['ASC', 'DESC'] as const)
     applyChange(cache, principal, result['libraryChanged'] as DataFields, order);
+  // Lists by title are read again.
+  for (const { fieldName, arguments: args } of cache.inspectFields(principal))
+    if (fieldName === 'library' && orderOf(args).field === 'TITLE')
+      cache.invalidate(principal, fieldName, args);
 };
 
 // schema is the introspection of clients/schema.graphql, so that the cache knows which types
