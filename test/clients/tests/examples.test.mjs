@@ -610,6 +610,27 @@ test('Apollo Client and urql read texts with and without their keys', { timeout 
   }
 });
 
+test('urql stores all objects without a warning, and a change does not need the edges of a list', { timeout }, async (t) => {
+  const { id, items: [contentId] } = await groupOf(['a']);
+  const session = signedIn();
+  const warn = t.mock.method(console, 'warn', () => {});
+  const client = examples.urql.createUrqlClient(endpoint, session, transports.events(endpoint, session), schema);
+  const query = `query ($id: ID!) { limits { maxDepth } parseKey(key: "c:demo:a") { kind key }
+    principal(id: $id) { id library(first: 0) { count { value } } } }`;
+  const { data, error } = await client.query(query, { id }).toPromise();
+  assert.equal(data?.principal.library.count.value, 1, error);
+  const share = `mutation ($input: ShareContentInput!) { shareContent(input: $input) { fanOut { state } userErrors { code } } }`;
+  await client.mutation(share, { input: { contentId, principalIds: ['u:demo:cleo'] } }).toPromise();
+  const view = new examples.urql.LibraryView(client, id, 'DESC', pageSize);
+  const [opened, shown] = [signal(), signal()];
+  t.after(view.open(({ library }) => library && (library.edges.length === 2 ? shown : opened).send()));
+  await opened.sent;
+  t.after(view.follow((failure) => assert.fail(failure)));
+  await createItem('b', id);
+  await shown.sent;
+  assert.deepEqual(warn.mock.calls.map((call) => call.arguments[0].slice(0, 200)), []);
+});
+
 test('a list by title in urql is read again after a change', { timeout }, async (t) => {
   const { id, items } = await groupOf(['a', 'c']);
   const session = signedIn();

@@ -29,8 +29,9 @@ function pagesOf(cache: Cache, principal: DataFields, order: Order): Page[] {
     if (fieldName !== 'library' || field === 'TITLE' || direction !== order || args?.['filter'])
       continue;
     const key = cache.resolve(principal as never, 'library', args) as string | null;
-    if (!key) continue;
-    const page = { key, args, edges: cache.resolve(key, 'edges') as string[] };
+    const edges = key && (cache.resolve(key, 'edges') as string[] | undefined);
+    if (!edges) continue;
+    const page = { key, args, edges };
     if (args?.['before']) earlier.unshift(page);
     else others.push(page);
   }
@@ -128,6 +129,9 @@ export function createUrqlClient(
           Branch: ({ key }) => key as string,
           Revision: ({ key }) => key as string,
           Draft: ({ key }) => key as string,
+          ParsedKey: ({ key }) => key as string,
+          Count: () => null,
+          Limits: () => null,
           LibraryConnection: () => null,
           PageInfo: () => null,
           UserError: () => null,
