@@ -2,7 +2,7 @@
 // Subscriptions that continue after a lost connection.
 import { createClient as createEventClient } from 'graphql-sse';
 import { createClient as createSocketClient } from 'graphql-ws';
-import { failureOf, pauseAfter } from './retry.ts';
+import { failureOf, pauseAfter, temporary } from './retry.ts';
 import { authorizedFetch, type Session } from './session.ts';
 
 export interface Request {
@@ -44,15 +44,13 @@ export function overSocket(url: string, session: Session, webSocketImpl?: unknow
   return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
 }
 
-// Failures that end a subscription: either the request is wrong, or the library must be read again
-// before another subscription.
-const final = new Set([
-  'RESYNC',
-  'BAD_CURSOR',
-  'BAD_USER_INPUT',
-  'NOT_FOUND',
-  'FORBIDDEN',
-  'GRAPHQL_VALIDATION_FAILED',
+// Failures after which another attempt may succeed. After others, either the request is wrong, or the
+// library must be read again before another subscription.
+const resumable = new Set([
+  ...temporary,
+  'SLOW_CONSUMER',
+  'INTERNAL_SERVER_ERROR',
+  'UNAUTHENTICATED', // with another token
 ]);
 
 // resume subscribes, and after a lost connection subscribes again at the newest cursor that was
@@ -88,7 +86,7 @@ export function resume(
           const renewed = await session.renew().catch(() => undefined);
           if (renewed === null) return sink.error(error);
         }
-        if (final.has(failure.code)) return sink.error(error);
+        if (!resumable.has(failure.code)) return sink.error(error);
         if (failure.cursor) variables = { ...variables, after: failure.cursor };
       }
       if (!signal.aborted)

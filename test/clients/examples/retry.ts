@@ -42,7 +42,7 @@ export function failureOf(error: unknown): Failure {
   return { code: String(code), retryAfter, cursor };
 }
 
-const temporary = new Set([
+export const temporary = new Set([
   'NETWORK',
   'RATE_LIMITED',
   'UNAVAILABLE',

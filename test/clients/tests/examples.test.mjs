@@ -571,11 +571,29 @@ test('resume tries again when the token cannot be renewed for now', async () => 
 });
 
 test('resume ends after a permanent error', async () => {
-  for (const end of [failure('RESYNC'), failure('NOT_FOUND'), { code: 4403 }]) {
+  const wrong = ['BAD_USER_INPUT', 'GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'DEPTH_LIMIT', 'COST_LIMIT',
+    'PERSISTED_QUERY_NOT_FOUND'];
+  for (const end of [...['RESYNC', 'NOT_FOUND', ...wrong].map(failure), { code: 4403 }]) {
     const { cursors, error } = await subscribed({ token: () => token, renew: async () => null }, end);
     assert.deepEqual(cursors, ['first']);
     assert.equal(error, end);
   }
+});
+
+test('resume reports an operation that is wrong, by each transport', { timeout }, async (t) => {
+  const deep = `{ edge { node ${'{ createdBy { library { nodes '.repeat(20)} { id } ${'} } }'.repeat(20)} } }`;
+  const wrong = {
+    GRAPHQL_PARSE_FAILED: 'subscription {',
+    DEPTH_LIMIT: `subscription { libraryChanged(principalId: "g:demo:standard-library") { ... on LibraryEntryPlaced ${deep} } }`,
+  };
+  for (const [name, transport] of Object.entries(transports))
+    for (const [code, query] of Object.entries(wrong)) {
+      const error = await new Promise((resolve, reject) => {
+        const sink = { next: reject, error: resolve, complete: reject };
+        t.after(examples.resume.resume(transport(endpoint, signedIn()), signedIn(), { query, variables: {} }, sink));
+      });
+      assert.equal(examples.retry.failureOf(error).code, code, name);
+    }
 });
 
 test('the cache of Apollo Client keeps a list for each order, by time and by title', { timeout }, async (t) => {
