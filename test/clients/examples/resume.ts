@@ -19,9 +19,16 @@ export interface Sink {
   next(result: Result): void;
   error(error: unknown): void;
   complete(): void;
+  // A subscription without a cursor was opened: read the library again, for the changes before.
+  // Only overFetch tells when it is open.
+  opened?(): void;
 }
 
-export type Transport = (request: Request, signal: AbortSignal) => AsyncIterable<Result>;
+export type Transport = (
+  request: Request,
+  signal: AbortSignal,
+  opened: () => void,
+) => AsyncIterable<Result>;
 
 // overEvents subscribes by server-sent events, with a connection for each subscription.
 export function overEvents(url: string, session: Session): Transport {
@@ -64,13 +71,19 @@ export function resume(
   const stopping = new AbortController();
   const { signal } = stopping;
   let results: AsyncIterator<Result> | undefined;
+  let variables = request.variables;
 
+  const opened = () => {
+    if (variables['after'] || signal.aborted) return;
+    sink.opened?.();
+    // The gateway may begin to collect changes a little later.
+    setTimeout(() => !signal.aborted && sink.opened?.(), 1000);
+  };
   const run = async () => {
-    let variables = request.variables;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       let failure = failureOf(null);
       try {
-        results = transport({ ...request, variables }, signal)[Symbol.asyncIterator]();
+        results = transport({ ...request, variables }, signal, opened)[Symbol.asyncIterator]();
         for (let result = await results.next(); !result.done; result = await results.next()) {
           if (signal.aborted) return;
           if (result.value.errors) throw result.value.errors;

@@ -764,6 +764,32 @@ test('a library by title stays up to date, in both orders', { timeout }, async (
   }
 });
 
+for (const name of ['LibraryView', 'TitleView']) {
+  test(`a ${name} of an empty library reads it again when it subscribes, also after a lost connection`, { timeout }, async (t) => {
+    const { id } = await groupOf([]);
+    let look = () => {};
+    let shown = '';
+    const view = new examples.fetch[name](proxy.url, signedIn(), id, 'DESC', (state) => {
+      shown = (state.library ?? state).edges?.map(({ node }) => node.title).join(' ');
+      look();
+    });
+    const shows = (wanted) => new Promise((resolve) => {
+      look = () => shown === wanted && resolve();
+      look();
+    });
+    await (view.open ?? view.load).call(view);
+    assert.equal(shown, '');
+    await createItem('a', id); // Without a cursor, changes before the subscription are not sent.
+    t.after(view.follow((error) => assert.fail(error)));
+    await shows('a');
+    t.after(() => proxy.restore());
+    proxy.cut();
+    await createItem('b', id);
+    proxy.restore();
+    await shows('b a');
+  });
+}
+
 test('titles that arrive in two pages, or late, are shown once at their newest place', () => {
   const { withPage, withTitle } = examples.fetch;
   const edge = (id, title, version = 1) => ({ cursor: title, sortKey: `${title}-${id}`, node: { id, title, version } });

@@ -28,7 +28,7 @@ export async function post<Data>(url: string, session: Session, request: Request
 
 // overFetch subscribes by server-sent events. An EventSource cannot send a token.
 export function overFetch(url: string, session: Session): Transport {
-  return async function* (request, signal) {
+  return async function* (request, signal, opened) {
     const response = await authorizedFetch(session)(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -37,6 +37,7 @@ export function overFetch(url: string, session: Session): Transport {
     });
     if (!response.ok || !response.body)
       throw Object.assign(new Error('There is no stream.'), { response });
+    opened();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = '';
     for (let read = await reader.read(); !read.done; read = await reader.read()) {

@@ -52,7 +52,7 @@ export class LibraryView {
   async open(): Promise<void> {
     this.#show({ library: this.#library });
     try {
-      this.#set(await this.#read({ first: this.#pageSize }));
+      this.#set(this.#caughtUp(await this.#read({ first: this.#pageSize })));
     } catch (error) {
       this.#show({ library: this.#library, error });
     }
@@ -71,6 +71,7 @@ export class LibraryView {
       },
       error: onError,
       complete: () => {},
+      opened: () => void this.open(),
     });
   }
 
@@ -87,17 +88,20 @@ export class LibraryView {
           : { last: this.#pageSize, before: pageInfo.startCursor };
       const page = await this.#read(part);
       if (!page || !this.#library) return this.#set(null);
-      this.#set(
-        this.#meanwhile.reduce(
-          (library, change) => withChange(library, change, this.#order),
-          join(this.#library, page, side, this.#order),
-        ),
-      );
+      this.#set(this.#caughtUp(join(this.#library, page, side, this.#order)));
       // A walk to the newest end omits entries that moved there since it began: read on until a
       // page is empty.
       const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
       if (!isNewestSide || more || page.edges.length === 0) return;
     }
+  }
+
+  // caughtUp applies the changes that have arrived while a page was on its way.
+  #caughtUp(library: LibraryConnection | null): LibraryConnection | null {
+    return (
+      library &&
+      this.#meanwhile.reduce((held, change) => withChange(held, change, this.#order), library)
+    );
   }
 
   // read returns a page; null if there is no such library, or the viewer may not see it.

@@ -83,6 +83,10 @@ export function withTitle(titles: Titles, change: TitleChange): Titles {
   return { ...titles, edges: [...edges.slice(0, index), edge, ...edges.slice(index)] };
 }
 
+function nothingOf(order: Order): Titles {
+  return { order, edges: [], hasNextPage: true, endCursor: null, endKey: '' };
+}
+
 // TitleView is a library as a component shows it, from A to Z (ASC) or from Z to A (DESC).
 export class TitleView {
   readonly #url: string;
@@ -103,20 +107,20 @@ export class TitleView {
     this.#session = session;
     this.#id = id;
     this.#show = show;
-    this.#titles = { order, edges: [], hasNextPage: true, endCursor: null, endKey: '' };
+    this.#titles = nothingOf(order);
   }
 
   // load reads the next page; the first time, the first one. Changes that arrive meanwhile are
   // applied once more.
-  async load(first = 20): Promise<void> {
-    const { order: direction, endCursor: after } = this.#titles;
+  async load(first = 20, start?: Titles): Promise<void> {
+    const { order: direction, endCursor: after } = start ?? this.#titles;
     this.#meanwhile = [];
     const request = { query: BY_TITLE, variables: { id: this.#id, first, after, direction } };
     const { principal } = await repeat(() =>
       post<{ principal: { library: Page } | null }>(this.#url, this.#session, request),
     );
     if (!principal) throw new Error('There is no such library, or you may not see it.');
-    this.#set(this.#meanwhile.reduce(withTitle, withPage(this.#titles, principal.library)));
+    this.#set(this.#meanwhile.reduce(withTitle, withPage(start ?? this.#titles, principal.library)));
   }
 
   // follow applies changes, from the page that was read first. It returns a function that ends it.
@@ -131,6 +135,7 @@ export class TitleView {
       },
       error: onError,
       complete: () => {},
+      opened: () => void this.load(20, nothingOf(this.#titles.order)).catch(onError),
     });
   }
 
