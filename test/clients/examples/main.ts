@@ -36,4 +36,4 @@ function report(error: unknown): void {
 const view = new LibraryView(url, session, 'g:demo:standard-library', 'DESC', show);
 await view.open();
 view.follow(report);
-loadBeforeEnd(end, view, () => state, report);
+loadBeforeEnd(end, view, () => state.library?.pageInfo.hasNextPage, report);

@@ -1,6 +1,5 @@
 // scroll.ts
 // Infinite scroll: more entries are loaded before the reader sees the end of the list.
-import type { LibraryState } from './order.ts';
 
 // loadBeforeEnd loads more whenever `end`, an element after the last entry, is nearly in view. After
 // a failure it waits until the reader leaves the end and comes back. It returns a function that stops
@@ -8,14 +7,13 @@ import type { LibraryState } from './order.ts';
 export function loadBeforeEnd(
   end: Element,
   view: { load(side: 'next'): Promise<void> },
-  state: () => LibraryState,
+  hasMore: () => boolean | undefined,
   onError: (error: unknown) => void,
 ): () => void {
   let isLoading = false;
   const observer = new IntersectionObserver(
     async (seen) => {
-      if (isLoading || !seen.at(-1)?.isIntersecting) return;
-      if (!state().library?.pageInfo.hasNextPage) return;
+      if (isLoading || !seen.at(-1)?.isIntersecting || !hasMore()) return;
       isLoading = true;
       try {
         await view.load('next');

@@ -42,6 +42,20 @@ test('every block of docs/clients.md compiles as it stands', async (t) => {
   assert.equal(await compiled(t, files), '');
 });
 
+test('infinite scroll takes each view of fetch', async (t) => {
+  const files = blocks('docs/clients.md');
+  files['scrolled.ts'] = `
+    import type { LibraryView } from './fetch/library.ts';
+    import type { Titles, TitleView } from './fetch/titles.ts';
+    import type { LibraryState } from './order.ts';
+    import { loadBeforeEnd } from './scroll.ts';
+    export function start(end: Element, view: LibraryView, state: LibraryState, byTitle: TitleView, titles: Titles) {
+      loadBeforeEnd(end, view, () => state.library?.pageInfo.hasNextPage, () => {});
+      loadBeforeEnd(end, byTitle, () => titles.hasNextPage, () => {});
+    }`;
+  assert.equal(await compiled(t, files), '');
+});
+
 test('a block that forgets that a library may be missing does not compile', async (t) => {
   const files = blocks('docs/clients.md');
   const guarded = 'principal && principal.library';

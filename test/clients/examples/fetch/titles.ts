@@ -93,6 +93,7 @@ export class TitleView {
   readonly #session: Session;
   readonly #id: string;
   readonly #show: (titles: Titles) => void;
+  readonly #pageSize: number;
   #titles: Titles;
   #meanwhile: TitleChange[] = [];
 
@@ -102,18 +103,25 @@ export class TitleView {
     id: string,
     order: Order,
     show: (titles: Titles) => void,
+    pageSize = 20,
   ) {
     this.#url = url;
     this.#session = session;
     this.#id = id;
     this.#show = show;
+    this.#pageSize = pageSize;
     this.#titles = nothingOf(order);
   }
 
   // load reads the next page; the first time, the first one. Changes that arrive meanwhile are
   // applied once more.
-  async load(first = 20, start?: Titles): Promise<void> {
+  load(): Promise<void> {
+    return this.#loadAfter();
+  }
+
+  async #loadAfter(start?: Titles): Promise<void> {
     const { order: direction, endCursor: after } = start ?? this.#titles;
+    const first = this.#pageSize;
     this.#meanwhile = [];
     const request = { query: BY_TITLE, variables: { id: this.#id, first, after, direction } };
     const { principal } = await repeat(() =>
@@ -135,7 +143,7 @@ export class TitleView {
       },
       error: onError,
       complete: () => {},
-      opened: () => void this.load(20, nothingOf(this.#titles.order)).catch(onError),
+      opened: () => void this.#loadAfter(nothingOf(this.#titles.order)).catch(onError),
     });
   }
 
