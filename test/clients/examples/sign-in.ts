@@ -109,6 +109,7 @@ export class SignIn implements Session {
 
   // Plain http is for a provider on this machine.
   #options() {
-    return { [oauth.allowInsecureRequests]: this.#issuer.startsWith('http://127.0.0.1:') };
+    const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(this.#issuer).hostname);
+    return { [oauth.allowInsecureRequests]: isLocal };
   }
 }

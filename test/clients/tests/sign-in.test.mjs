@@ -19,7 +19,8 @@ before(async () => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   provider = createServer(async (request, response) => {
     if (request.url === '/.well-known/openid-configuration') {
-      return json(response, { issuer, authorization_endpoint: `${issuer}/authorize?tenant=demo`, token_endpoint: `${issuer}/token` });
+      const own = `http://${request.headers.host}`;
+      return json(response, { issuer: own, authorization_endpoint: `${own}/authorize?tenant=demo`, token_endpoint: `${own}/token` });
     }
     if (request.url === '/graphql') {
       const isAccepted = request.headers.authorization === `Bearer token ${state.tokens}` && state.tokens > 1;
@@ -77,6 +78,14 @@ test('a code is exchanged for a token, which is renewed', async () => {
   state.ended = true;
   assert.equal(await session.renew(), null);
   assert.equal(session.token(), null);
+});
+
+test('a provider on this machine may use http, others may not', async () => {
+  const local = new SignIn(issuer.replace('127.0.0.1', 'localhost'), 'app', redirectUri);
+  await local.finish(signedInAt(await local.begin()));
+  assert.equal(local.token(), 'token 1');
+  for (const other of ['http://localhost.example.org', 'http://127.0.0.1.example.org'])
+    await assert.rejects(new SignIn(other, 'app', redirectUri).begin(), /only requests to HTTPS are allowed/);
 });
 
 test('requests and a subscription that are refused together share one renewal', async () => {
