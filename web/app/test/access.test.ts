@@ -8,21 +8,32 @@ const cleo = { id: 'u:demo:cleo', displayName: 'Cleo' };
 const team = { id: 'g:demo:team', displayName: 'Team' };
 const zed = { id: 'u:acme:zed', displayName: 'Zed' };
 const access = (change: Partial<Access> = {}): Access =>
-  ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], isPartial: false, viewerId: ann.id, ...change });
+  ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], further: 'none', viewerId: ann.id, ...change });
 
 test('a sentence says who can see an item', () => {
   const says = (change: Partial<Access>) => whoSees(access(change)).replace(' Administrators of demo can, too.', '');
   assert.equal(whoSees(access()), 'Only you can see this item. Administrators of demo can, too.');
   assert.equal(says({ members: [ann, ben] }), 'Only you and Ben can see this item.');
   assert.equal(says({ members: [team, ben, ann] }), 'Only you, the members of Team and Ben can see this item.');
-  assert.equal(says({ members: [ann, ben, cleo, team] }), 'Only you, Ben, Cleo and 1 other can see this item.');
-  assert.equal(says({ members: [ann, ben, cleo, team, zed] }), 'Only you, Ben, Cleo and 2 others can see this item.');
-  assert.equal(says({ members: [ann, ben, cleo, team, zed], isPartial: true }), 'Only you, Ben, Cleo and others can see this item.');
-  assert.equal(says({ members: [ann, ben], isPartial: true }), 'Only you, Ben and others it is shared with can see this item.');
-  assert.equal(says({ members: [], isPartial: true }), 'Only people it is shared with can see this item.');
+  const [acme, crew] = [{ id: 'g:acme:all', displayName: 'All' }, { id: 'g:demo:crew', displayName: 'Crew' }];
+  assert.equal(says({ members: [ann, ben, cleo, zed] }), 'Only you, Ben, Cleo and 1 more person can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team] }), 'Only you, Ben, Cleo and the members of 1 more group can see this item.');
+  assert.equal(says({ members: [ann, team, crew, acme] }),
+    'Only you, the members of Team, the members of Crew and the members of 1 more group can see this item.');
+  assert.equal(says({ members: [team, crew, acme, zed, ben, cleo, ann] }),
+    'Only you, the members of Team, the members of Crew, 3 more people and the members of 1 more group can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team, crew, zed], viewerId: null }),
+    'Only Ann, Ben, Cleo, 1 more person and the members of 2 more groups can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, team, zed], further: 'some' }), 'Only you, Ben, Cleo and others can see this item.');
+  assert.equal(says({ members: [ann, ben], further: 'maybe' }), 'Only you, Ben and anyone else it is shared with can see this item.');
+  assert.equal(says({ members: [ann, ben, cleo, zed], further: 'maybe' }),
+    'Only you, Ben, Cleo, 1 more person and anyone else it is shared with can see this item.');
+  assert.equal(says({ members: [], further: 'maybe' }), 'Only people it is shared with can see this item.');
   assert.equal(says({ members: [ben], viewerId: null }), 'Only Ben can see this item.');
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, ben] }), 'Everyone who is signed in to demo can see this item.');
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed] }),
+    'Everyone who is signed in to demo can see this item, and so can Zed.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed], further: 'some' }),
     'Everyone who is signed in to demo can see this item, and so can Zed.');
   assert.equal(says({ visibility: 'PUBLIC' }), 'Everyone can see this item, signed in or not.');
 });
@@ -43,7 +54,7 @@ test('a sentence says what sharing would do', () => {
   assert.equal(sharingWill(access(), [ben, team], 'EDITOR'),
     'Ben and the members of Team will be able to see this item, and to change its text. It appears in their libraries.');
   assert.equal(sharingWill(access(), [ben, cleo, team, zed], 'VIEWER'),
-    'Ben, Cleo and 2 others will be able to see this item. It appears in their libraries.');
+    'Ben, Cleo, 1 more person and the members of 1 more group will be able to see this item. It appears in their libraries.');
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'VIEWER'),
     'It appears in their library. They keep access even if the item becomes private.');
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'),

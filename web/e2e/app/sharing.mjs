@@ -94,7 +94,7 @@ async function shareByKeyboard(page) {
   await dialog(page).waitFor({ state: 'detached' });
   await says(page, 'Shared with Cleo Carter, Everyone at demo, Ben Baker.');
   expect(await focused(page), 'Share…', 'where focus returns to');
-  await item(page).getByText('Only you, the members of Everyone at demo, Ben Baker and 1 other can see this item.').waitFor();
+  await item(page).getByText('Only you, the members of Everyone at demo, Ben Baker and 1 more person can see this item.').waitFor();
   await entry(page, title).getByText('shared with 3').waitFor();
 }
 
@@ -455,9 +455,9 @@ export async function whoSees({ api, openAs }) {
   await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
   expect(await visible(), 'PRIVATE', 'the visibility after the change was undone');
 
-  // An editor reads who can see it, and that there may be others.
+  // An editor reads who can see it. There may be others, whom only managers see.
   await openEntry(cleo, 'Seen by whom');
-  await item(cleo).getByText(/^Only you(, Ann Archer)? and others it is shared with can see this item\./).waitFor();
+  await item(cleo).getByText(/^Only you(, Ann Archer)? and anyone else it is shared with can see this item\./).waitFor();
   await item(cleo).getByRole('button', { name: 'Share…' }).click();
   expect(await dialog(cleo).getByRole('radio').count(), 0, 'visibilities that an editor can choose');
   await dialog(cleo).getByRole('button', { name: 'Copy link' }).waitFor();

@@ -7,13 +7,19 @@ export interface Member {
   displayName: string;
 }
 
-// Access is what decides who can see an item. members are those that the viewer can see; if there
-// are more, or if there may be some that the viewer cannot see, isPartial is set.
+// Members are the members that were read, with their roles.
+interface Members {
+  edges: readonly { role: string; node: Member }[];
+  pageInfo: { hasNextPage: boolean };
+}
+
+// Access is what decides who can see an item. members are those that were read. further tells whether
+// there are more: 'maybe' if the viewer may not see all of them.
 export interface Access {
   visibility: LibraryVisibility;
   tenant: string;
   members: readonly Member[];
-  isPartial: boolean;
+  further: 'none' | 'some' | 'maybe';
   // The id of the viewer, null for a visitor.
   viewerId: string | null;
 }
@@ -33,20 +39,31 @@ export function whoSees(access: Access): string {
 
 // those names the members of an item, as the subject of a sentence.
 function those(access: Access): string {
-  const { members, isPartial } = access;
-  if (members.length === 0) return isPartial ? 'only people it is shared with' : 'nobody it is shared with';
-  return `only ${list([...named(access), ...(isPartial && members.length <= mostNamed ? ['others it is shared with'] : [])])}`;
+  const { members, further } = access;
+  if (members.length === 0) return further === 'none' ? 'nobody it is shared with' : 'only people it is shared with';
+  const unnamed = further === 'maybe' ? ['anyone else it is shared with']
+    : further === 'some' && members.length <= mostNamed ? ['others it is shared with'] : [];
+  return `only ${list([...named(access), ...unnamed])}`;
 }
 
 // named returns the names of members, the viewer first; of many, it names the first and counts the
 // others.
-function named({ members, isPartial, viewerId }: Access): string[] {
+function named({ members, further, viewerId }: Access): string[] {
   const me = members.filter(({ id }) => id === viewerId).map(() => 'you');
   const rest = members.filter(({ id }) => id !== viewerId);
-  const shown = rest.slice(0, mostNamed - me.length).map(nameOf);
-  const left = rest.length - shown.length;
-  if (left === 0) return [...me, ...shown];
-  return [...me, ...shown, isPartial ? 'others' : left === 1 ? '1 other' : `${left} others`];
+  const shown = mostNamed - me.length;
+  const left = rest.slice(shown);
+  return [...me, ...rest.slice(0, shown).map(nameOf), ...(left.length > 0 && further === 'some' ? ['others'] : counted(left))];
+}
+
+// counted counts people, and the groups whose members are meant.
+function counted(members: readonly Member[]): string[] {
+  const groups = members.filter(({ id }) => isGroup(id)).length;
+  const people = members.length - groups;
+  return [
+    ...(people > 0 ? [`${people} more ${people === 1 ? 'person' : 'people'}`] : []),
+    ...(groups > 0 ? [`the members of ${groups} more ${groups === 1 ? 'group' : 'groups'}`] : []),
+  ];
 }
 
 const isGroup = (id: string) => id.startsWith('g:');
@@ -73,10 +90,19 @@ export function visibilityWill(access: Access, visibility: LibraryVisibility): s
 
 const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text', MANAGER: 'change, share and delete it' };
 
+// managingWill says what somebody gains who becomes a manager of an item.
+export const managingWill = (member: Member) => `${firstUpper(nameOf(member))} will be able to ${may.MANAGER}.`;
+
+// isOnlyManager reports whether a member is the only manager. It is false if not all members were read.
+export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean {
+  const managers = edges.filter(({ role }) => role === 'MANAGER');
+  return !pageInfo.hasNextPage && managers.length === 1 && managers[0]?.node.id === id;
+}
+
 // sharingWill says what people gain when an item is shared with them in a role.
 export function sharingWill({ visibility }: Pick<Access, 'visibility'>, people: readonly Member[], role: ContentRole): string {
-  const who = firstUpper(list(people.length > mostNamed ? [...people.slice(0, mostNamed - 1).map(nameOf),
-    `${people.length - mostNamed + 1} others`] : people.map(nameOf)));
+  const shown = people.length > mostNamed ? mostNamed - 1 : mostNamed;
+  const who = firstUpper(list([...people.slice(0, shown).map(nameOf), ...counted(people.slice(shown))]));
   const gains = may[role];
   const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
   if (visibility === 'PRIVATE') return `${who} will be able to see this item${gains && `, and to ${gains}`}. It appears in ${where}.`;

@@ -34,9 +34,9 @@ const roles: ContentRole[] = ['VIEWER', 'EDITOR', 'MANAGER'];
 export function useAccess(item: ItemFragment): Access {
   const me = useMe();
   const { visibility, tenant, members, viewerCanManage } = item;
-  // Those who manage an item see all of its members.
-  return { visibility, tenant, members: members.edges.map(({ node }) => node), isPartial: members.pageInfo.hasNextPage ||
-    !viewerCanManage, viewerId: me?.id ?? null };
+  // Those who manage an item see all of its members, others perhaps not.
+  const further = !viewerCanManage ? 'maybe' : members.pageInfo.hasNextPage ? 'some' : 'none';
+  return { visibility, tenant, members: members.edges.map(({ node }) => node), further, viewerId: me?.id ?? null };
 }
 
 // WhoSees says in one sentence who can see an item.
