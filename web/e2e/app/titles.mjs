@@ -88,6 +88,12 @@ export async function titleOrder({ api, openAs }) {
   if (moved > 1) throw new Error(`the entries in view have moved by ${moved} pixels`);
   await cleo.reload();
   await shows(cleo, 'Chapter 23', 'Chapter 24');
+
+  // Another order begins at the top, also beside an open item.
+  await openEntry(cleo, 'Chapter 24');
+  await order(cleo).selectOption({ label: 'Z to A' });
+  await shows(cleo, 'Zoo', 'zebra', 'Chapter 41');
+  await cleo.waitForFunction(() => scrollY === 0);
   await Promise.all([ann, cleo].map((page) => page.context().close()));
 }
 

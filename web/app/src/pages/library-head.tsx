@@ -86,6 +86,8 @@ export function LibraryBar({ principal, place, jump }: { principal: Owner; place
   const choose = (order: Order) => {
     keepOrder(place.id, order);
     go({ ...place, order, at: null }, { replace: true });
+    // An open item keeps the page long, and so the position.
+    scrollTo({ top: 0, behavior: 'instant' });
   };
   const top = useRef<HTMLDivElement>(null);
   const stuck = useScrolledPast(top);
