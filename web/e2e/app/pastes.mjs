@@ -18,7 +18,7 @@ async function fillPaste(page, { title, text, isPrivate = false, expires }) {
   await page.getByRole('button', { name: 'New paste' }).click();
   await dialog(page).getByRole('textbox', { name: 'Text' }).and(page.locator(':focus')).fill(text);
   if (title) await dialog(page).getByRole('textbox', { name: 'Title' }).fill(title);
-  if (isPrivate) await dialog(page).getByRole('radio', { name: /^Private/ }).check();
+  if (isPrivate) await dialog(page).getByRole('radio', { name: /^Unlisted/ }).check();
   if (expires) await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption({ label: expires });
 }
 
@@ -57,9 +57,9 @@ export async function visitorPaste({ openAs, base }) {
 
   // Leaving asks before the secret is lost. Pastes expire unless one says otherwise.
   await page.getByRole('link', { name: 'Pastes' }).first().click();
-  await page.getByRole('dialog', { name: 'Leave without the secret?' }).getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('dialog', { name: 'Leave without its secret?' }).getByRole('button', { name: 'Stay' }).click();
   await page.goBack();
-  await page.getByRole('dialog', { name: 'Leave without the secret?' }).getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('dialog', { name: 'Leave without its secret?' }).getByRole('button', { name: 'Stay' }).click();
   await created(page).waitFor();
   const days = (Date.parse(await page.locator('.library-about time').last().getAttribute('datetime')) - Date.now()) / 86_400_000;
   expect(Math.round(days), 30, 'the days until the paste expires');
@@ -90,6 +90,26 @@ export async function visitorPaste({ openAs, base }) {
   expect(await row(page, 'hello.go').count(), 0, 'rows of the paste that was deleted');
   await page.goto(`${base}/app/pastes/${id}`);
   await page.getByText('There is no paste with this link.').waitFor();
+
+  // A paste that is in no list is lost without its link, too.
+  await page.getByRole('link', { name: 'See the newest pastes' }).click();
+  await createPaste(page, { title: 'unlisted.txt', text: 'Only for some.', isPrivate: true });
+  await page.getByText('Unlisted · Created').waitFor();
+  const back = page.getByRole('link', { name: 'Pastes' }).first();
+  await back.click();
+  const asked = page.getByRole('dialog', { name: 'Leave without its link and its secret?' });
+  await asked.getByText('Without its link, nobody can open it.').waitFor();
+  await asked.getByText('Without it, nobody can change or delete the paste.').waitFor();
+  await asked.getByRole('button', { name: 'Stay' }).click();
+  await page.evaluate(() => (navigator.clipboard.writeText = async () => {}));
+  await page.getByRole('button', { name: 'Copy the secret' }).click();
+  await says(page, 'Secret copied.');
+  await back.click();
+  await page.getByRole('dialog', { name: 'Leave without its link?' }).getByRole('button', { name: 'Stay' }).click();
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await says(page, 'Link copied.');
+  await back.click();
+  await page.getByRole('heading', { level: 1, name: 'Pastes' }).waitFor();
   await page.context().close();
 }
 
@@ -136,7 +156,7 @@ export async function pastesArrive({ openAs, api }) {
 export async function pasteConflict({ openAs, api }) {
   const page = await openPastes(openAs, 'Ann');
   const { id, secret } = await createPaste(page, { title: 'notes', text: 'mine', isPrivate: true });
-  await page.getByRole('button', { name: 'I have saved the secret' }).click();
+  await page.getByRole('button', { name: 'I have saved the link and the secret' }).click();
   await created(page).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Edit…' }).click();
   await dialog(page).getByRole('textbox', { name: 'Text' }).fill('mine, longer');

@@ -37,7 +37,7 @@ export function PasteFields({ text, faults, onChange, autoFocus = false }: Paste
         onChange={(value) => onChange({ ...text, isPrivate: value === 'private' })}
         options={[
           { value: 'public', label: 'Public', meaning: 'Everyone can find it in the list of pastes.' },
-          { value: 'private', label: 'Private', meaning: 'Only people who have its link can open it.' },
+          { value: 'private', label: 'Unlisted', meaning: 'It is in no list. Only people who have its link can open it.' },
         ]}
         faults={faults.isPrivate}
       />

@@ -55,6 +55,8 @@ function Shown({ paste, error, reread }: ShownProps) {
   const say = useSay();
   const { open, show, close } = useOpening<'edit' | 'delete'>();
   const { copy, byHand } = useCopyLink();
+  const [hasLink, setHasLink] = useState(false);
+  const linkCopied = () => setHasLink(true);
   return (
     <article className="page page-wide">
       <To className="back" place={{ name: 'pastes' }}>
@@ -65,12 +67,12 @@ function Shown({ paste, error, reread }: ShownProps) {
         <Facts paste={paste} />
       </header>
       {error !== undefined && <Outdated error={error} onRetry={reread} />}
-      <Created id={paste.id} />
+      <Created paste={paste} hasLink={hasLink} onLink={linkCopied} />
       <div className="actions">
         <button type="button" className="button" onClick={() => copy('Text', paste.body)}>
           Copy text
         </button>
-        <button type="button" className="button" onClick={() => copy('Link', linkTo(paste.id))}>
+        <button type="button" className="button" onClick={() => copy('Link', linkTo(paste.id), linkCopied)}>
           Copy link
         </button>
         <a className="button" href={rawAddress(paste.id)}>
@@ -105,7 +107,7 @@ const linkTo = (id: string) => location.origin + addressOf({ name: 'paste', id }
 function Facts({ paste }: { paste: WholePasteFragment }) {
   return (
     <p className="library-about">
-      {paste.isPrivate ? 'Private' : 'Public'} · Created <time dateTime={paste.createdAt}>{dateOf(paste.createdAt)}</time>
+      {paste.isPrivate ? 'Unlisted' : 'Public'} · Created <time dateTime={paste.createdAt}>{dateOf(paste.createdAt)}</time>
       {paste.version > 1 && (
         <>
           {' · '}Changed <time dateTime={paste.modifiedAt}>{dateOf(paste.modifiedAt)}</time>
@@ -120,14 +122,23 @@ function Facts({ paste }: { paste: WholePasteFragment }) {
   );
 }
 
+interface CreatedProps {
+  paste: WholePasteFragment;
+  // hasLink: the reader has copied the link.
+  hasLink: boolean;
+  onLink: () => void;
+}
+
 // Created shows, once, the link and the secret of a paste that was just created.
-function Created({ id }: { id: string }) {
+function Created({ paste: { id, isPrivate }, hasLink, onLink }: CreatedProps) {
   const { of, keep } = usePasteSecrets();
   const { copy, byHand } = useCopyLink();
   const kept = of(id);
   const [leaving, setLeaving] = useState<{ proceed: () => void } | null>(null);
   const [copied, setCopied] = useState(false);
-  useUnsaved(Boolean(kept?.fresh && kept.secret) && !copied, (proceed) => setLeaving({ proceed }));
+  // A paste in no list is found again only by its link.
+  const lost = !kept?.fresh ? [] : [...(isPrivate && !hasLink ? ['link'] : []), ...(kept.secret && !copied ? ['secret'] : [])];
+  useUnsaved(lost.length > 0, (proceed) => setLeaving({ proceed }));
   if (!kept?.fresh) return null;
   const { secret } = kept;
   const leave = () => {
@@ -139,6 +150,7 @@ function Created({ id }: { id: string }) {
       <h2 id="paste-created">Paste created</h2>
       {secret ? (
         <p>
+          {isPrivate && 'Keep the link: the paste is in no list. '}
           Keep the secret. It is shown here once: without it, nobody can change or delete the paste.
         </p>
       ) : (
@@ -151,7 +163,7 @@ function Created({ id }: { id: string }) {
           <dt>Link</dt>
           <dd>
             <code>{linkTo(id)}</code>
-            <button type="button" className="button" aria-label="Copy the link" onClick={() => copy('Link', linkTo(id))}>
+            <button type="button" className="button" aria-label="Copy the link" onClick={() => copy('Link', linkTo(id), onLink)}>
               Copy
             </button>
           </dd>
@@ -171,12 +183,13 @@ function Created({ id }: { id: string }) {
       </dl>
       {byHand}
       <button type="button" className="button button-main" onClick={() => keep(id, { secret, fresh: false })}>
-        {secret ? 'I have saved the secret' : 'Close'}
+        {!secret ? 'Close' : isPrivate ? 'I have saved the link and the secret' : 'I have saved the secret'}
       </button>
       {leaving && (
-        <Dialog title="Leave without the secret?" onClose={() => setLeaving(null)}>
+        <Dialog title={`Leave without ${lost.map((what) => `its ${what}`).join(' and ')}?`} onClose={() => setLeaving(null)}>
           <div className="dialog-text">
-            <p>It is shown only here. Without it, nobody can change or delete the paste.</p>
+            {lost.includes('link') && <p>The paste is in no list. Without its link, nobody can open it.</p>}
+            {lost.includes('secret') && <p>The secret is shown only here. Without it, nobody can change or delete the paste.</p>}
             <div className="dialog-actions">
               <button type="button" className="button" data-autofocus onClick={() => setLeaving(null)}>
                 Stay

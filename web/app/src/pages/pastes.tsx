@@ -75,7 +75,7 @@ function PasteList({ list: { pastes, waiting, error, reread, more }, onShow }: {
       </p>
       {pastes.length === 0 && !more && (
         <Empty heading="No pastes yet">
-          <p>Public pastes appear here. A private paste can be opened only by its link.</p>
+          <p>Public pastes appear here. An unlisted paste can be opened only by its link.</p>
         </Empty>
       )}
       <ul className="pastes" ref={list}>
