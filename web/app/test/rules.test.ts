@@ -147,6 +147,8 @@ test('errors become texts', () => {
 test('messages have the words of people, and leave ids and URLs as they are', () => {
   assert.equal(sentence('an item needs at least one manager: make another principal a manager first'),
     'An item needs at least one manager: make another person or group a manager first.');
+  assert.equal(sentence('a visibility is PUBLIC, LOGGEDIN or PRIVATE'), 'A visibility is public, for everyone signed in or private.');
+  assert.equal(sentence('a link must begin with http:// or https://'), 'Enter the address of a web page, such as example.com/page.');
   assert.equal(sentence('a content of a tenant has revisions in a locale'), 'An item of an organisation has versions in a language.');
   assert.equal(sentence('no revision of https://token.example/content or c:demo:tenant-1; the gateway needs a token.'),
     'No version of https://token.example/content or c:demo:tenant-1; the server needs a sign-in.');

@@ -335,6 +335,8 @@ export async function newItem({ api, openAs }) {
   expect(await inView(dialog(page).getByRole('radio', { name: 'Private' })), true, 'whether the visibility is in view');
   await dialog(page).getByText('Only people it is shared with, and administrators.').waitFor();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Typed by hand');
+  await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
+  await dialog(page).getByText('Enter the address of a web page, such as example.com/page.').waitFor();
   await dialog(page).getByRole('textbox', { name: 'Link' }).fill('example.com/x');
   await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await item(page).getByRole('link', { name: 'example.com/x' }).waitFor();

@@ -261,6 +261,10 @@ export async function signingInAndOut({ openAs, base, viewers }) {
   const page = await openAs(null, { path: '/app/library/u:demo:dora' });
   await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click();
+  // The dialog has no words of the API.
+  await dialog(page).getByText('signed in to organisation demo; sees what is public or for everyone signed in').waitFor();
+  const ofApi = /tenant|LOGGEDIN|PUBLIC|PRIVATE|bearer|provider|principal/.exec(await dialog(page).innerText());
+  expect(ofApi, null, 'words of the API');
   const field = dialog(page).getByRole('textbox', { name: 'Access token' });
   await field.fill('nonsense');
   await dialog(page).getByRole('button', { name: 'Sign in' }).click();

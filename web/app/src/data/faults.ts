@@ -42,7 +42,7 @@ function aboutField({ reason, message }: UserFault): string {
 }
 
 // word matches a word of a sentence, and no part of an id or a URL.
-const word = (text: string) => new RegExp(`(?<![\\w./:-])${text}(?![\\w/-]|[.:]\\w)`, 'gi');
+const word = (text: string, flags = 'gi') => new RegExp(`(?<![\\w./:-])${text}(?![\\w/-]|[.:]\\w)`, flags);
 
 // words are those of the API that messages have, and what people say.
 const words: [pattern: RegExp, say: string][] = [
@@ -55,11 +55,18 @@ const words: [pattern: RegExp, say: string][] = [
   [word('token'), 'sign-in'],
   [word('gateway'), 'server'],
   [word('a (item|organisation)'), 'an $1'],
+  [word('PUBLIC', 'g'), 'public'],
+  [word('LOGGEDIN', 'g'), 'for everyone signed in'],
+  [word('PRIVATE', 'g'), 'private'],
+  [/^a link must begin with http:\/\/ or https:\/\/$/g, 'Enter the address of a web page, such as example.com/page'],
 ];
+
+// inWords says in the words of people what the gateway says in those of the API.
+export const inWords = (text: string) => words.reduce((all, [pattern, say]) => all.replaceAll(pattern, say), text);
 
 // sentence adds a capital letter and a full stop to a message, in the words of people.
 export function sentence(message: string): string {
-  const text = words.reduce((all, [pattern, say]) => all.replaceAll(pattern, say), message.trim());
+  const text = inWords(message.trim());
   if (text === '') return 'The server did not give a reason.';
   return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? '' : '.');
 }

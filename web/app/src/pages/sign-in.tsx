@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { CreateUserDocument, type LibraryVisibility } from '../generated/operations.ts';
-import type { Faults } from '../data/faults.ts';
+import { inWords, type Faults } from '../data/faults.ts';
 import { claimsOf, type Claims } from '../data/tokens.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Form, Submit, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
@@ -65,7 +65,7 @@ export function SignIn({ onClose, onProfile }: { onClose: () => void; onProfile:
                       <Monogram id={claimsOf(viewer.token)?.id ?? ''} name={viewer.name} />
                       <span>
                         <b>{viewer.name}</b>
-                        <small>{viewer.description}</small>
+                        <small>{inWords(viewer.description)}</small>
                       </span>
                     </button>
                   </li>
@@ -176,7 +176,7 @@ function TokenForm({
     <Form onSubmit={signIn} submission={state} actions={<Submit busy={state.busy}>Sign in</Submit>}>
       <TextField
         label="Access token"
-        hint="A bearer token from your identity provider. It is kept until you close this tab."
+        hint="The token that you were given to sign in with. It is kept until you close this tab."
         rows={3}
         spellCheck={false}
         autoCapitalize="none"

@@ -134,10 +134,10 @@ export function SessionProvider({ arrival, children }: { arrival: Arrival | null
     async (token: string) => {
       const claims = claimsOf(token);
       if (!claims)
-        return 'This is not a user token. A token has three parts, separated by dots, and its subject is u:TENANT:NAME.';
+        return 'This is not a user token. A token has three parts, separated by dots, and names a user of an organisation.';
       const fault = await tryToken(
         token,
-        'The gateway does not accept this token. It may have expired, or have another issuer.',
+        'The server does not accept this token. It may have expired, or be for another site.',
       );
       if (!fault) change({ name: claims.id, token: token.trim(), demo: false });
       return fault;
