@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { sharedWith, sharingWill, visibilityWill, whoSees, type Access } from '../src/data/access.ts';
+import { isOnlyManager, managingWill, sharedWith, sharingWill, visibilityWill, whoSees, type Access } from '../src/data/access.ts';
 
 const ann = { id: 'u:demo:ann', displayName: 'Ann' };
 const ben = { id: 'u:demo:ben', displayName: 'Ben' };
@@ -59,6 +59,21 @@ test('a sentence says what sharing would do', () => {
     'It appears in their library. They keep access even if the item becomes private.');
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'),
     'It appears in their library. Ben will be able to change, share and delete it. They keep access even if the item becomes private.');
+});
+
+test('a sentence says what a manager may do', () => {
+  assert.equal(managingWill(team, 'item'), 'The members of Team will be able to change, share and delete this item.');
+  assert.equal(managingWill(ben, 'group'), 'Ben will be able to change the group and its members, and to delete it.');
+});
+
+test('the only manager is known if all members are', () => {
+  const only = (hasNextPage: boolean, ...roles: string[]) => isOnlyManager({ edges: [ann, ben, team].slice(0, roles.length)
+    .map((node, n) => ({ node, role: roles[n] ?? '' })), pageInfo: { hasNextPage } }, ann.id);
+  assert.equal(only(false, 'MANAGER', 'EDITOR', 'VIEWER'), true);
+  assert.equal(only(true, 'MANAGER', 'EDITOR'), false);
+  assert.equal(only(false, 'MANAGER', 'EDITOR', 'MANAGER'), false);
+  assert.equal(only(false, 'EDITOR', 'MANAGER'), false);
+  assert.equal(only(false), false);
 });
 
 test('a list says with whom an item is shared', () => {

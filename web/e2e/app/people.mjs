@@ -14,8 +14,10 @@ export async function groups({ openAs, base }) {
   await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await ann.getByRole('heading', { level: 1, name: 'Reading circle' }).waitFor();
 
-  // The last manager cannot leave.
+  // The last manager cannot leave, and reads so before.
   await ann.getByRole('button', { name: 'Leave…' }).click();
+  await dialog(ann).getByText('You are the only manager that is shown, and a group keeps at least one.').waitFor();
+  expect(await dialog(ann).getByText('You lose access').count(), 0, 'announcements of what cannot happen');
   await confirm(ann, 'Leave Reading circle?', 'Leave');
   await dialog(ann).getByText('A group keeps at least one manager').waitFor();
   await dialog(ann).getByRole('button', { name: 'Cancel' }).click();
@@ -37,6 +39,8 @@ export async function groups({ openAs, base }) {
   await dialog(ann).getByRole('button', { name: 'Add', exact: true }).click();
   await says(ann, 'Added Cleo Carter, Zed Zhou.');
   await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  await dialog(ann).getByText('Cleo Carter will be able to change the group and its members, and to delete it.').waitFor();
+  await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
   await says(ann, 'Cleo Carter is now Manager.');
   await ann.getByRole('button', { name: 'Remove Zed Zhou…' }).click();
   await dialog(ann).getByText('Zed Zhou loses access to everything').waitFor();
@@ -112,8 +116,11 @@ export async function largeGroup({ api, openAs }) {
   await ann.getByRole('link', { name: 'Cleo Carter' }).and(ann.locator(':focus')).waitFor();
   // The list keeps its length.
   await roleOf(ann, 'Ben Baker').selectOption('MANAGER');
+  await confirm(ann, 'Make Ben Baker a manager?', 'Make manager');
+  await dialog(ann).waitFor({ state: 'detached' });
   await roleOf(ann, 'Eli Evans').focus();
   await roleOf(ann, 'Eli Evans').selectOption('MANAGER');
+  await confirm(ann, 'Make Eli Evans a manager?', 'Make manager');
   await ann.waitForFunction(() => document.activeElement.value === 'MANAGER');
   expect(await focused(ann), 'Role of Eli Evans', 'what has focus in a list that was read again');
 

@@ -430,17 +430,37 @@ export async function whoSees({ api, openAs }) {
   await entry(ann, 'Seen by whom').getByText('shared with Cleo Carter').waitFor();
   await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
 
-  // A change of a role is undone in the dialog, above which nothing else can be pressed.
+  // The only manager reads at once that she stays.
+  const stays = 'You are the only manager of this item, and an item keeps at least one.';
+  await item(ann).getByRole('button', { name: 'Remove from my library…' }).click();
+  await dialog(ann).getByText(stays).waitFor();
+  expect(await dialog(ann).getByRole('button', { name: 'Remove' }).count(), 0, 'buttons that cannot remove');
+  await dialog(ann).getByRole('button', { name: 'OK' }).and(ann.locator(':focus')).click();
+  await item(ann).getByRole('button', { name: 'Share…' }).click();
+  await dialog(ann).getByRole('button', { name: 'Remove Ann Archer…' }).click();
+  await ann.getByRole('dialog', { name: 'Remove Ann Archer?' }).getByText(stays).waitFor();
+  await ann.getByRole('dialog', { name: 'Remove Ann Archer?' }).getByRole('button', { name: 'OK' }).click();
+  await dialog(ann).getByRole('button', { name: 'Done' }).click();
+
+  // A new manager is made only after a question. A change of a role is undone in the dialog, above which nothing else can be pressed.
   await item(ann).getByRole('button', { name: 'Share…' }).click();
   await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  const asked = ann.getByRole('dialog', { name: 'Make Cleo Carter a manager?' });
+  await asked.getByText('Cleo Carter will be able to change, share and delete this item.').waitFor();
+  await asked.getByRole('button', { name: 'Cancel' }).click();
+  await asked.waitFor({ state: 'detached' });
+  expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR', 'the role before the answer');
+  await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
+  await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
   await says(ann, 'Cleo Carter is now Manager.');
   await dialog(ann).getByRole('button', { name: 'Undo' }).click();
   await says(ann, 'Undone.');
   expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR',
     'the role after the change was undone');
-  // An own role is given up only after a question.
+  // An own role is given up only after a question, and by the only manager not at all.
   await dialog(ann).getByRole('combobox', { name: 'Role of Ann Archer' }).selectOption('VIEWER');
-  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByRole('button', { name: 'Cancel' }).click();
+  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByText(stays).waitFor();
+  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByRole('button', { name: 'OK' }).click();
 
   // Before a change of the visibility, the dialog says what it does.
   await dialog(ann).getByRole('radio', { name: 'All of demo' }).check();

@@ -90,8 +90,15 @@ export function visibilityWill(access: Access, visibility: LibraryVisibility): s
 
 const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text', MANAGER: 'change, share and delete it' };
 
-// managingWill says what somebody gains who becomes a manager of an item.
-export const managingWill = (member: Member) => `${firstUpper(nameOf(member))} will be able to ${may.MANAGER}.`;
+const managing = { item: 'change, share and delete this item', group: 'change the group and its members, and to delete it' };
+
+// managingWill says what somebody gains who becomes a manager.
+export const managingWill = (member: Member, what: keyof typeof managing) =>
+  `${firstUpper(nameOf(member))} will be able to ${managing[what]}.`;
+
+// onlyManager says why the only manager of an item has to stay.
+export const onlyManager = ({ id, displayName }: Member, viewerId: string | undefined) =>
+  `${id === viewerId ? 'You are' : `${displayName} is`} the only manager of this item, and an item keeps at least one. Make somebody else a manager first, in Share, or delete the item.`;
 
 // isOnlyManager reports whether a member is the only manager. It is false if not all members were read.
 export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean {

@@ -16,6 +16,7 @@ import {
   type LibraryVisibility,
   type MyGroupsQuery,
 } from '../generated/operations.ts';
+import { isOnlyManager, managingWill } from '../data/access.ts';
 import { abortedBy, hasNone, someEdge } from '../data/connections.ts';
 import { merge, type, type Edits } from '../data/merge.ts';
 import { mayManageGroup } from '../data/tokens.ts';
@@ -212,8 +213,11 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
     variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
-  const removal = ({ displayName }: Person) =>
-    `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`;
+  // There may be managers that the reader does not see.
+  const keeps = 'the only manager that is shown, and a group keeps at least one. Make somebody else a manager first, or delete the group.';
+  const removal = ({ id, displayName }: Person) => (isOnlyManager(group.members, id)
+    ? `${id === me?.id ? 'You are' : `${displayName} is`} ${keeps}`
+    : `${displayName} loses access to everything that is shared only with ${group.displayName}. You can add them again.`);
   const leave = async () => {
     if (!me || !(await leaving.send({ groupId: group.id, members: [{ principalId: me.id, role: null }] }))) return;
     close();
@@ -232,7 +236,8 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
   return (
     <>
       <Members heading="Members" none="No members that you can see." connection={group.members}
-        roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}>
+        roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
+        promotion={(member) => managingWill(member, 'group')}>
         <div className="actions">
           {mayManage && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
@@ -258,7 +263,10 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
       </Members>
       {open === 'leave' && (
         <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
-          <p>You lose access to everything that is shared only with this group. Only one of its managers can add you again.</p>
+          <p>
+            {me && isOnlyManager(group.members, me.id) ? `You are ${keeps}`
+              : 'You lose access to everything that is shared only with this group. Only one of its managers can add you again.'}
+          </p>
         </Confirm>
       )}
       {open === 'delete' && (

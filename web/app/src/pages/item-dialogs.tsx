@@ -8,6 +8,7 @@ import {
   type FaultsFragment,
   type ItemFragment,
 } from '../generated/operations.ts';
+import { isOnlyManager, onlyManager } from '../data/access.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { useSubmit } from '../ui/forms.tsx';
 import { visibilityName } from '../ui/words.ts';
@@ -106,12 +107,15 @@ export interface ItemLibrary {
 // and says beforehand who loses access.
 export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary; onDone: () => void }) {
   const submission = useSubmit(RemoveFromLibraryDocument);
+  // Managers see all members.
+  const obstacle = item.viewerCanManage && isOnlyManager(item.members, library.id)
+    ? onlyManager(library, library.mine ? library.id : undefined) : undefined;
   const remove = async () => {
     if (await submission.send({ principalId: library.id, contentId: item.id })) onDone();
   };
   return (
     <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove"
-      submission={submission} onConfirm={remove} onClose={onClose}>
+      submission={submission} onConfirm={remove} onClose={onClose} obstacle={obstacle}>
       <p className="about">
         <bdi>{item.title}</bdi>
       </p>

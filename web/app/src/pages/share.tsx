@@ -2,7 +2,7 @@
 // item now, and what a change will do before it is made.
 import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
+import { managingWill, onlyManager, sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
 import { abortedBy } from '../data/connections.ts';
 import type { Faults } from '../data/faults.ts';
 import { addressOf } from '../data/routes.ts';
@@ -158,6 +158,8 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       onMore={more}
       submission={submission}
       removal={removal}
+      promotion={(member) => managingWill(member, 'item')}
+      {...(item.viewerCanManage && { obstacle: (node) => onlyManager(node, me?.id) })}
     />
   );
 }

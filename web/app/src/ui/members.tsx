@@ -1,5 +1,6 @@
 // Users and groups with their roles, of an item or of a group.
 import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { isOnlyManager } from '../data/access.ts';
 import { hasNone } from '../data/connections.ts';
 import { Confirm } from './confirm.tsx';
 import { To } from './navigation.tsx';
@@ -38,14 +39,18 @@ interface MembersProps<Role> {
   onMore: (signal?: AbortSignal) => Promise<unknown>;
   submission: FormState & { clear(): void };
   removal: (node: Member) => string;
+  promotion: (node: Member) => string;
+  obstacle?: (node: Member) => string;
   children?: ReactNode;
 }
 
 // Members lists members and lets managers change them. roles are the roles that can be set,
 // weakest first. onSet(id, role) sets a role, or removes the member for null. onMore(signal) reads
-// the next page, unless a signal aborts it. removal(node) describes the effect of a removal.
+// the next page, unless a signal aborts it. removal(node) describes the effect of a removal, and
+// promotion(node) that of becoming a manager. obstacle(node) says that the only manager has to stay, if the
+// viewer sees all members.
 export function Members<Role extends ContentRole | GroupRole>({ heading, none, connection, roles, editable, onSet,
-  onMore, submission, removal, children }: MembersProps<Role>) {
+  onMore, submission, removal, promotion, obstacle, children }: MembersProps<Role>) {
   const [changes, setChanges] = useState(0);
   const { shown, more } = useKeptLength(connection, onMore, changes);
   const { edges, pageInfo } = shown;
@@ -73,7 +78,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
   };
   const give = (node: Member, before: Role, role: Role | undefined) => {
     if (!role) return;
-    if (node.id === me?.id) ask({ node, role, before });
+    if (node.id === me?.id || role === 'MANAGER') ask({ node, role, before });
     else void change({ node, role, before });
   };
   return (
@@ -121,18 +126,25 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
       <ActionFaults submission={asked ? null : submission} />
       {asked && (
         <Confirm
-          title={asked.role ? 'Change your own role?' : `Remove ${asked.node.displayName}?`}
-          verb={asked.role ? 'Change' : 'Remove'}
+          {...wordsOf(asked, asked.node.id === me?.id, removal, promotion)}
           submission={submission}
           onConfirm={() => void change(asked)}
           onClose={() => ask(null)}
           returnTo={head}
-        >
-          <p>{asked.role ? `You will be ${roleName[asked.role]}, and may not be able to undo this yourself.` : removal(asked.node)}</p>
-        </Confirm>
+          obstacle={isOnlyManager(shown, asked.node.id) ? obstacle?.(asked.node) : undefined}
+        />
       )}
     </section>
   );
+}
+
+// wordsOf returns what a question about a change says.
+function wordsOf<Role extends ContentRole | GroupRole>({ node, role }: Asked<Role>, mine: boolean, removal: (node: Member) => string,
+  promotion: (node: Member) => string) {
+  if (!role) return { title: `Remove ${node.displayName}?`, verb: 'Remove', children: <p>{removal(node)}</p> };
+  if (!mine) return { title: `Make ${node.displayName} a manager?`, verb: 'Make manager', children: <p>{promotion(node)}</p> };
+  return { title: 'Change your own role?', verb: 'Change',
+    children: <p>You will be {roleName[role]}, and may not be able to undo this yourself.</p> };
 }
 
 // useKeptLength keeps a list as long as the reader has extended it. Each change reads its first
