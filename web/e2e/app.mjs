@@ -17,7 +17,7 @@ import { copyLink, openByUrl } from './app/links.mjs';
 import { find, groups, largeGroup, newcomer, rejectedSocket, rejectedToken, signingInAndOut } from './app/people.mjs';
 import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
   newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
-import { drafts, history, hugeNote, noteTexts, suggestions, textConflict } from './app/notes.mjs';
+import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, pagingBothWays, phone, storeDown } from './app/reading.mjs';
@@ -34,7 +34,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
     rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
       discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
-          lostConnection, noteTexts, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults,
+          lostConnection, noteTexts, renamedNote, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
               undoneRemoval, findItems, firstItemAbove, titleOrder, keptOrder, newItem, strangeTitles, accessible,

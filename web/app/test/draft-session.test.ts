@@ -7,7 +7,7 @@ const fault = (code: string) => [{ code, message: 'no', field: null }];
 
 // fixture stores revisions and one draft by the rules of the gateway. lose(name) loses the next
 // answer to a call, after the call was executed.
-function fixture(first?: string) {
+function fixture(first?: string, { itemTitle = 'T', namesItem = false } = {}) {
   const revisions: Published[] = first === undefined ? [] : [{ number: 0, title: 'T', body: first }];
   let draft: (PlainText & { version: number; baseRevision: number | null }) | null = null;
   let losing = '';
@@ -42,7 +42,7 @@ function fixture(first?: string) {
     },
   };
   const timers: { act: () => void; off: boolean }[] = [];
-  const session = draftSession(gateway, 'T', (act) => {
+  const session = draftSession(gateway, itemTitle, namesItem, (act) => {
     const timer = { act, off: false };
     timers.push(timer);
     return () => {
@@ -78,6 +78,35 @@ test('quick keystrokes are saved once, over the stored version', async () => {
     { title: 'T', body: 'abc', baseRevision: 0, expectedVersion: 1 },
   ]);
   assert.equal(session.state().saving, 'saved');
+});
+
+test('the text that names an item keeps the name that the item got since', async () => {
+  for (const [namesItem, title] of [[true, 'New'], [false, 'T']] as const) {
+    const { session, revisions } = fixture('old', { itemTitle: 'New', namesItem });
+    await session.open();
+    assert.deepEqual([session.state().text.title, session.state().saving], [title, 'unchanged']);
+    session.edit({ body: 'older' });
+    assert.equal(await session.publish(), true);
+    assert.deepEqual(revisions.at(-1), { number: 1, title, body: 'older' });
+  }
+});
+
+test('the title follows a rename unless the author has changed it', async () => {
+  const { session, stored, revisions } = fixture('old', { namesItem: true });
+  await session.open();
+  await session.refresh('New');
+  assert.deepEqual([session.state().text, session.state().saving], [{ title: 'New', body: 'old' }, 'unchanged']);
+  revisions.push({ number: 1, title: 'Newer', body: 'other' });
+  await session.refresh('Newer');
+  assert.deepEqual([session.state().text, session.state().saving], [{ title: 'Newer', body: 'other' }, 'unchanged']);
+  session.edit({ body: 'mine' });
+  await session.flush();
+  await session.refresh('Newest');
+  await session.flush();
+  assert.deepEqual([stored()?.title, stored()?.body, session.state().stale], ['Newest', 'mine', false]);
+  session.edit({ title: 'Mine' });
+  await session.refresh('Again');
+  assert.equal(session.state().text.title, 'Mine');
 });
 
 test('text typed while a draft is saved is saved afterwards', async () => {
@@ -159,7 +188,7 @@ test('merging while the text is saved is not undone by the answer', async () => 
   session.edit({ body: 'mine' });
   await session.flush();
   others('theirs');
-  await session.refresh();
+  await session.refresh('T');
   session.edit({ body: 'theirs and mine' });
   const saving = session.flush();
   assert.equal(await session.rebase(), true);
@@ -182,7 +211,7 @@ test('the first text is compared with one that was published earlier', async () 
   session.edit({ body: 'mine too' });
   await session.flush();
   others('theirs again');
-  await session.refresh();
+  await session.refresh('T');
   assert.equal(session.state().base, null);
   // A draft that needs no change is still stored with its new base.
   assert.equal(await session.rebase(), true);
@@ -194,11 +223,11 @@ test('an unedited text follows the published one', async () => {
   const { session, others } = fixture('old');
   await session.open();
   others('theirs');
-  await session.refresh();
+  await session.refresh('T');
   assert.deepEqual([session.state().text.body, session.state().stale], ['theirs', false]);
   session.edit({ body: 'mine' });
   others('theirs again');
-  await session.refresh();
+  await session.refresh('T');
   assert.deepEqual([session.state().text.body, session.state().stale], ['mine', true]);
 });
 

@@ -132,10 +132,12 @@ async function show({ ann, cleo, ben }) {
   await noteOf(cleo).getByText('lentils').waitFor();
   await openEditor(cleo);
   await dialog(cleo).getByText('Visitors do not see branch 1.').waitFor();
+  expect(await dialog(cleo).getByText('everyone who can open').count(), 0, 'notice of what visitors see in another branch');
   await cleo.keyboard.press('Escape');
   await dialog(cleo).waitFor({ state: 'detached' });
   // What is published in branch 2 is published to visitors now.
   await openEditor(ann);
+  await dialog(ann).getByText('Branch 2: everyone who can open the item sees what you publish.').waitFor();
   expect(await dialog(ann).getByText('Visitors do not see').count(), 0, 'notice in the branch that visitors see');
   await field(ann, 'Text').fill('bread\nchard');
   await button(ann, 'Publish').click();

@@ -118,6 +118,65 @@ export async function hugeNote({ api, openAs, faults }) {
   await page.context().close();
 }
 
+// renamedNote: the text of a note that was renamed keeps the new title, and a translation its own one. A suggestion that was made
+// before shows that it changes the title.
+export async function renamedNote({ api, openAs }) {
+  const id = await makeNote(api, 'Gravy', { body: 'stock', locale: 'en' });
+  const suggest = 'mutation ($in: SuggestRevisionInput!) { suggestRevision(input: $in) { userErrors { message } } }';
+  const { suggestRevision } = await api('Cleo', suggest, { in: { contentId: id, locale: 'en', title: 'Gravy', body: 'stock\nwine' } });
+  expect(suggestRevision.userErrors, [], 'faults of suggesting');
+  const rename = (title) => api('Ann', 'mutation ($in: UpdateContentInput!) { updateContent(input: $in) { userErrors { message } } }',
+    { in: { id, title } });
+  const ann = await openAs('Ann');
+  await live(ann);
+  await openEntry(ann, 'Gravy');
+  const note = noteOf(ann);
+  const publish = async (text) => {
+    await field(ann, 'Text').fill(text);
+    await button(ann, 'Publish').click();
+    await says(ann, 'Published.');
+  };
+  const titles = async (locale) => {
+    const { title, revision } = await textOf(api, id, locale);
+    return [title, revision.title];
+  };
+  await note.getByText('stock').waitFor();
+  await rename('Brown sauce');
+  await ann.getByRole('heading', { level: 2, name: 'Brown sauce' }).waitFor();
+  expect(await note.getByRole('heading', { name: 'Gravy' }).count(), 0, 'headings with the former title');
+  await note.getByRole('button', { name: 'Suggestions (1 open)…' }).click();
+  await dialog(ann).locator('del').getByText('Brown sauce').waitFor();
+  expect(await dialog(ann).locator('ins').allTextContents(), ['Gravy', 'wine'], 'what the suggestion changes');
+  await ann.keyboard.press('Escape');
+  await openEditor(ann);
+  expect(await field(ann, 'Title').inputValue(), 'Brown sauce', 'the title in the editor');
+  await publish('dark stock');
+  await note.getByText('dark stock').waitFor();
+  expect(await titles('en'), ['Brown sauce', 'Brown sauce'], 'the titles after a change of the text');
+
+  // With a translation, and a rename while the editor is open.
+  await saveText(api, 'Ann', id, { locale: 'de', title: 'Bratensoße', body: 'Fond' });
+  await rename('Sauce');
+  await note.getByRole('combobox', { name: 'Language' }).waitFor();
+  await ann.getByRole('heading', { level: 2, name: 'Sauce' }).waitFor();
+  await note.getByRole('heading', { name: 'Brown sauce' }).waitFor({ state: 'detached' });
+  await openEditor(ann);
+  await rename('Gravy again');
+  await field(ann, 'Text').fill('light stock');
+  await ann.waitForFunction(() => document.querySelector('dialog input').value === 'Gravy again');
+  await publish('light stock');
+  expect(await titles('en'), ['Gravy again', 'Gravy again'], 'the titles after a rename in between');
+  await rename('Dip');
+  await ann.getByRole('heading', { level: 2, name: 'Dip' }).waitFor();
+  await note.getByRole('combobox', { name: 'Language' }).selectOption({ label: 'German' });
+  await note.getByRole('heading', { name: 'Bratensoße' }).waitFor();
+  await openEditor(ann);
+  expect(await field(ann, 'Title').inputValue(), 'Bratensoße', 'the title of a translation in the editor');
+  await publish('Kalbsfond');
+  expect(await titles('de'), ['Dip', 'Bratensoße'], 'the titles after a change of the translation');
+  await ann.context().close();
+}
+
 // openEditor opens the editor of a text by a button, and waits until it has focus.
 export async function openEditor(page, name = 'Edit text…') {
   await noteOf(page).getByRole('button', { name }).click();

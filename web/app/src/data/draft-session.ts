@@ -12,8 +12,8 @@ export interface DraftSession<Revision> {
   subscribe(notify: () => void): () => void;
   // open reads the draft, or else the current text.
   open(): Promise<void>;
-  // refresh reads the current text again, because somebody may have published another one.
-  refresh(): Promise<void>;
+  // refresh reads the current text again, because somebody may have published another one. title is the item's title now.
+  refresh(title: string): Promise<void>;
   edit(change: Partial<PlainText>): void;
   flush(): Promise<boolean>;
   // keepMine saves this text over a draft that was saved in another window, and takeElsewhere
@@ -26,11 +26,11 @@ export interface DraftSession<Revision> {
   discard(): Promise<boolean>;
 }
 
-// draftSession returns a session that has not been opened. emptyTitle is the title of a text that
-// does not exist yet.
-export function draftSession<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string,
+// draftSession returns a session that has not been opened. itemTitle is the title of a text that
+// does not exist yet, and of one that gives the item its title (namesItem): publishing it does not undo a rename.
+export function draftSession<Revision extends Published>(gateway: DraftGateway<Revision>, itemTitle: string, namesItem: boolean,
   later: Later): DraftSession<Revision> {
-  const store = draftStore(gateway, emptyTitle);
+  const store = draftStore(gateway, itemTitle, namesItem);
   const saving = draftSaving(store, gateway, later);
   const { state, subscribe, stored } = store;
   const { edit, flush } = saving;
@@ -44,7 +44,11 @@ export function draftSession<Revision extends Published>(gateway: DraftGateway<R
       store.begin(draft, current);
       if (draft?.isStale) await store.compareWith(current);
     },
-    async refresh() {
+    async refresh(title) {
+      if (store.rename(title)) {
+        if (stored.version === 0 && !store.isDirty()) store.begin(null, state().current);
+        else edit({ title });
+      }
       if (state().ready && !state().busy && !saving.running()) await readCurrent(store, gateway);
     },
     keepMine() {
@@ -60,8 +64,10 @@ export function draftSession<Revision extends Published>(gateway: DraftGateway<R
       if (elsewhere.isStale) await store.compareWith(current);
     },
     async rebase(text = state().text) {
+      // Only the text that the author has seen, not one that is read while a save is running.
+      const { current } = state();
       await saving.running();
-      stored.base = state().current?.number ?? null;
+      stored.base = current?.number ?? null;
       store.set({ text, stale: false, base: null });
       return saving.resave();
     },

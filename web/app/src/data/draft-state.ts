@@ -42,18 +42,20 @@ export interface DraftStore<Revision> {
   stored: StoredText;
   // isDirty reports whether the text differs from what is stored.
   isDirty(): boolean;
+  // rename says what the title of the item is now, and returns whether the text should follow: it has the former one.
+  rename(title: string): boolean;
   // begin starts to edit a draft, or else the current revision.
   begin(draft: StoredDraft | null, current: Revision | null): void;
   // compareWith shows the current revision next to the text and its base.
   compareWith(current: Revision | null): Promise<void>;
 }
 
-// draftStore returns the state of a text that has not been read yet.
-export function draftStore<Revision extends Published>(gateway: DraftGateway<Revision>, emptyTitle: string): DraftStore<Revision> {
-  const empty = { title: emptyTitle, body: '' };
+// draftStore returns the state of a text that has not been read yet. itemTitle and namesItem are those of draftSession.
+export function draftStore<Revision extends Published>(gateway: DraftGateway<Revision>, itemTitle: string,
+  namesItem: boolean): DraftStore<Revision> {
   const stored: StoredText = { text: null, unanswered: null, version: 0, base: null };
   const listeners = new Set<() => void>();
-  let state: DraftState<Revision> = { ready: false, text: empty, saving: 'unchanged', busy: false, faults: [],
+  let state: DraftState<Revision> = { ready: false, text: { title: itemTitle, body: '' }, saving: 'unchanged', busy: false, faults: [],
     error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
   const set = (change: Partial<DraftState<Revision>>) => {
     state = { ...state, ...change };
@@ -68,9 +70,15 @@ export function draftStore<Revision extends Published>(gateway: DraftGateway<Rev
     },
     stored,
     isDirty: () => !sameText(stored.text, state.text),
+    rename(title) {
+      const follow = namesItem && title !== itemTitle && state.ready && state.text.title === itemTitle;
+      itemTitle = title;
+      return follow;
+    },
     begin(draft, current) {
-      const { title, body } = draft ?? current ?? empty;
-      stored.text = { title, body };
+      // The item may have been renamed since its text was published.
+      const title = draft?.title ?? (current && !namesItem ? current.title : itemTitle);
+      stored.text = { title, body: (draft ?? current)?.body ?? '' };
       stored.version = draft?.version ?? 0;
       stored.base = draft ? draft.baseRevision : (current?.number ?? null);
       set({ ready: true, text: stored.text, saving: draft ? 'saved' : 'unchanged', faults: [], error: null,

@@ -25,13 +25,17 @@ interface EditNoteProps {
   userId: string;
   // Whether the branch is one that visitors do not see.
   hidden: boolean;
+  // Whether the item has another branch.
+  branched: boolean;
+  // Whether the text gives the item its title.
+  namesItem: boolean;
   onClose: () => void;
   onPublished: () => void;
   onDiscarded: () => void;
 }
 
-export function EditNote({ item, textId, userId, hidden, onClose, onPublished, onDiscarded }: EditNoteProps) {
-  const { session, state, error, open } = useDraft(textId, userId, item.title, item.version);
+export function EditNote({ item, textId, userId, hidden, branched, namesItem, onClose, onPublished, onDiscarded }: EditNoteProps) {
+  const { session, state, error, open } = useDraft(textId, userId, item, namesItem);
   const [discarding, setDiscarding] = useState(false);
   const [refused, setRefused] = useState(0);
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
@@ -74,6 +78,7 @@ export function EditNote({ item, textId, userId, hidden, onClose, onPublished, o
         >
           <Elsewhere state={state} session={session} />
           <Stale state={state} session={session} />
+          {branched && !hidden && <p>Branch {textId.branch}: everyone who can open the item sees what you publish.</p>}
           {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
           {!state.current && <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>}
           <Fields state={state} session={session} />

@@ -18,6 +18,7 @@ import { NoteHistory } from './note-history.tsx';
 import { Suggest } from './suggest.tsx';
 import { Suggestions } from './suggestions.tsx';
 import type { TextId } from './use-draft.ts';
+import { isText, useNaming } from './use-naming.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
 
@@ -39,6 +40,8 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   // A reader who may no longer edit the item sees the current branch again.
   const chosen = choice.branch === null || item.viewerCanEdit ? choice : byDefault;
   const { content, error, reread } = useNoteText(item, chosen);
+  const naming = useNaming(item, content?.branch && hiddenBranch(content) === null ? { branch: content.branch.number,
+    locales: localesOf(content) } : null);
   const heading = useId();
   const { open, show, close } = useOpening<DialogName>();
   // A dialog is about the text that was shown when it was opened.
@@ -66,15 +69,15 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {error !== undefined && !content && <Failed error={error} onRetry={reread} heading="Could not load the text" />}
           {error === undefined && !content && <Loading what="Loading the text..." />}
           {content && <BranchBar content={content} onShow={(branch) => choose({ ...byDefault, branch })} />}
-          {content && (revision ? <Text revision={revision} itemTitle={item.title} />
+          {content && (revision ? <Text revision={revision} itemTitle={item.title} namesItem={isText(naming, revision)} />
             : <p className="note-empty">{noText(chosen.locale, hiddenBranch(content), localesOf(content).length > 0)}</p>)}
           {content && <Drafts id={item.id} shown={{ branch: content.branch?.number ?? 1, locale: chosen.locale === undefined
             ? (revision?.locale ?? null) : chosen.locale }} dialog={open} onWrite={write} />}
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} open={open} close={
-        close} reread={reread} onChoose={choose} onWrite={write} />}
+      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} branched={(content?.branches.nodes.length ?? 0) > 1}
+        naming={naming} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
     </>
   );
 }
@@ -146,6 +149,10 @@ interface NoteDialogProps {
   opened: Opened;
   // The branch that visitors see; undefined while that is not known.
   current: number | undefined;
+  // Whether there is another branch.
+  branched: boolean;
+  // The text that gives the item its title, if that is known.
+  naming: TextId | null;
   open: DialogName | '';
   close: () => void;
   reread: () => Promise<unknown>;
@@ -154,10 +161,12 @@ interface NoteDialogProps {
 }
 
 // NoteDialog shows the open dialog, if any, and handles its outcome.
-function NoteDialog({ item, opened: { textId, locales }, current, open, close, reread, onChoose, onWrite }: NoteDialogProps) {
+function NoteDialog({ item, opened: { textId, locales }, current, branched, naming, open, close, reread, onChoose,
+  onWrite }: NoteDialogProps) {
   const me = useMe();
   const say = useSay();
   const hidden = current !== undefined && current !== textId.branch;
+  const namesItem = isText(naming, textId);
   const changed = () => void reread().catch(() => {});
   const done = (text: string) => {
     close();
@@ -168,9 +177,11 @@ function NoteDialog({ item, opened: { textId, locales }, current, open, close, r
     case 'history':
       return <NoteHistory textId={textId} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
     case 'suggest':
-      return <Suggest textId={textId} itemTitle={item.title} onClose={close} onSuggested={() => done('Suggestion sent.')} />;
+      return <Suggest textId={textId} itemTitle={item.title} namesItem={namesItem} onClose={close}
+        onSuggested={() => done('Suggestion sent.')} />;
     case 'suggestions':
-      return <Suggestions contentId={item.id} mayEdit={item.viewerCanEdit} onClose={close} onChanged={changed} />;
+      return <Suggestions contentId={item.id} itemTitle={item.title} naming={naming} mayEdit={item.viewerCanEdit} onClose={close}
+        onChanged={changed} />;
     case 'branches': {
       const show = (branch: number | null) => (close(), onChoose({ ...byDefault, branch }));
       return <Branches contentId={item.id} version={item.version} shown={textId.branch} onClose={close} onShow={show}
@@ -181,8 +192,9 @@ function NoteDialog({ item, opened: { textId, locales }, current, open, close, r
       return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} onClose={close} onPublished={() =>
-        done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')} onDiscarded={() => done('Draft discarded.')} />;
+      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} branched={branched} namesItem={namesItem} onClose={close}
+        onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
+        onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;
   }
@@ -285,14 +297,14 @@ function LanguageSwitch({ content, chosen, onChoose }: LanguageSwitchProps) {
   );
 }
 
-// Text shows a revision. It shows the revision's title if it is not the title of the item, as
-// in a translation.
-function Text({ revision, itemTitle }: { revision: RevisionTextFragment; itemTitle: string }) {
+// Text shows a revision. It shows the revision's title if it is not the title of the item, as in a translation. In the text that
+// names the item, another title is one that the item had before it was renamed.
+function Text({ revision, itemTitle, namesItem }: { revision: RevisionTextFragment; itemTitle: string; namesItem: boolean }) {
   const { title, body, locale, author, createdAt } = revision;
   return (
     <>
       <div className="note-text" lang={locale && locale !== 'xx' ? locale.replace('_', '-') : undefined}>
-        {title !== itemTitle && <h3>{title}</h3>}
+        {title !== itemTitle && !namesItem && <h3>{title}</h3>}
         {body.trim() === '' ? <p className="note-empty">The text is empty.</p> : <Markdown text={body} />}
       </div>
       <p className="note-about">

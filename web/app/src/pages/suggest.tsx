@@ -12,19 +12,22 @@ import type { TextId } from './use-draft.ts';
 interface SuggestProps {
   textId: TextId;
   itemTitle: string;
+  // Whether the text gives the item its title.
+  namesItem: boolean;
   onClose: () => void;
   onSuggested: () => void;
 }
 
-export function Suggest({ textId, itemTitle, onClose, onSuggested }: SuggestProps) {
+export function Suggest({ textId, itemTitle, namesItem, onClose, onSuggested }: SuggestProps) {
   const submission = useSubmit(SuggestRevisionDocument, ['title', 'body', 'note']);
   const { revision, loading, error, refetch } = useRevision(textId, null);
   // The text as it was first read: it does not change while the reader types.
   const [start, setStart] = useState<{ title: string; body: string } | null>(null);
   const [typed, setTyped] = useState<{ title?: string; body?: string; note?: string }>({});
   useEffect(() => {
-    if (!loading && !error) setStart((known) => known ?? { title: revision?.title ?? itemTitle, body: revision?.body ?? '' });
-  }, [loading, error, revision, itemTitle]);
+    if (!loading && !error) setStart((known) => known ?? { title: namesItem ? itemTitle : (revision?.title ?? itemTitle),
+      body: revision?.body ?? '' });
+  }, [loading, error, revision, itemTitle, namesItem]);
   const [same, setSame] = useState<Faults<'body' | 'note' | 'title'> | null>(null);
 
   const text = { note: '', title: '', body: '', ...start, ...typed };

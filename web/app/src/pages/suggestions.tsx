@@ -12,6 +12,8 @@ import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
 import { useRevision } from './note-history.tsx';
+import type { TextId } from './use-draft.ts';
+import { isText } from './use-naming.ts';
 import { usePages } from './use-pages.ts';
 
 const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
@@ -19,12 +21,15 @@ const states = Object.keys(stateName) as SuggestionState[];
 
 interface SuggestionsProps {
   contentId: string;
+  itemTitle: string;
+  // The text that gives the item its title, if that is known.
+  naming: TextId | null;
   mayEdit: boolean;
   onClose: () => void;
   onChanged: () => void;
 }
 
-export function Suggestions({ contentId, mayEdit, onClose, onChanged }: SuggestionsProps) {
+export function Suggestions({ contentId, itemTitle, naming, mayEdit, onClose, onChanged }: SuggestionsProps) {
   const client = useApolloClient();
   // Editors want the open ones, to decide on; others the results of their own.
   const [state, setState] = useState<SuggestionState | null>(mayEdit ? 'OPEN' : null);
@@ -66,7 +71,8 @@ export function Suggestions({ contentId, mayEdit, onClose, onChanged }: Suggesti
         {nodes && nodes.length > 0 && (
           <ul className="suggestions" ref={list}>
             {nodes.map((suggestion) => (
-              <SuggestionCard key={suggestion.id} contentId={contentId} suggestion={suggestion} mayEdit={mayEdit} onDecided={decided} />
+              <SuggestionCard key={suggestion.id} contentId={contentId} suggestion={suggestion} mayEdit={mayEdit} onDecided={decided}
+                itemTitle={isText(naming, suggestion) ? itemTitle : null} />
             ))}
           </ul>
         )}
@@ -80,10 +86,12 @@ interface SuggestionCardProps {
   contentId: string;
   suggestion: SuggestionTextFragment;
   mayEdit: boolean;
+  // The title of the item, if the text gives it: accepting the suggestion changes it.
+  itemTitle: string | null;
   onDecided: () => void;
 }
 
-function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: SuggestionCardProps) {
+function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }: SuggestionCardProps) {
   const { id, branch, locale, author, title, note, state, createdAt, decidedBy } = suggestion;
   const say = useSay();
   const me = useMe();
@@ -125,7 +133,7 @@ function SuggestionCard({ contentId, suggestion, mayEdit, onDecided }: Suggestio
       ) : current.loading ? (
         <Loading what="Loading the current text..." />
       ) : (
-        <Diff before={{ label: 'Current text', title: current.revision?.title ?? '', body: current.revision?.body ?? '' }}
+        <Diff before={{ label: 'Current text', title: itemTitle ?? current.revision?.title ?? '', body: current.revision?.body ?? '' }}
           after={{ label: 'Suggested text', title, body: suggestion.body }} />
       )}
       {open && (

@@ -5,7 +5,7 @@ import { useApolloClient } from '@apollo/client/react';
 import type { DraftGateway } from '../data/draft-gateway.ts';
 import { draftSession, type DraftSession } from '../data/draft-session.ts';
 import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument,
-  type RevisionTextFragment } from '../generated/operations.ts';
+  type ItemFragment, type RevisionTextFragment } from '../generated/operations.ts';
 import { isBadInput } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
 
@@ -67,12 +67,13 @@ const later = (act: () => void, ms: number) => {
   return () => clearTimeout(timer);
 };
 
-// useDraft starts to edit a text. version is the version of the item: when it changes, somebody
-// may have published.
-export function useDraft(textId: TextId, userId: string, title: string, version: number) {
+// useDraft starts to edit a text, which may be the one that gives the item its title (namesItem). When the version of the item
+// changes, somebody may have published.
+export function useDraft(textId: TextId, userId: string, { title, version }: ItemFragment, namesItem: boolean) {
   const client = useApolloClient();
   const online = useOnline();
-  const [session] = useState<DraftSession<RevisionTextFragment>>(() => draftSession(gatewayOf(client, textId, userId), title, later));
+  const [session] = useState<DraftSession<RevisionTextFragment>>(() =>
+    draftSession(gatewayOf(client, textId, userId), title, namesItem, later));
   const state = useSyncExternalStore(session.subscribe, session.state);
   const [error, setError] = useState<unknown>(undefined);
   const open = async () => {
@@ -83,7 +84,7 @@ export function useDraft(textId: TextId, userId: string, title: string, version:
     void open();
   }, []);
   useEffect(() => {
-    session.refresh().catch(() => {});
+    session.refresh(title).catch(() => {});
   }, [session, version]);
   useEffect(() => {
     if (online && session.state().saving === 'failed') void session.flush();
