@@ -294,20 +294,60 @@ export async function textConflict({ api, openAs }) {
   await cleo.setViewportSize({ width: 390, height: 844 });
   expect(await dialog(cleo).evaluate((element) => element.scrollWidth <= element.clientWidth), true, 'whether the editor fits on a phone');
   await cleo.setViewportSize({ width: 1280, height: 860 });
-  // The question is in view again each time that Publish is pressed.
+  // What is missing is in view again each time that Publish is pressed.
   await field(cleo, 'Text').focus();
   await dialog(cleo).evaluate((element) => element.scrollTo(0, element.scrollHeight));
   await button(cleo, 'Publish').click();
-  await conflict.and(cleo.locator(':focus')).waitFor();
-  expect(await conflict.evaluate((element) => element.getBoundingClientRect().top >= document.querySelector('.dialog-head')
-    .getBoundingClientRect().bottom && element.getBoundingClientRect().top < innerHeight / 2), true, 'whether the conflict is in view');
+  const missing = conflict.locator('.missing-parts');
+  await missing.and(cleo.locator(':focus')).waitFor();
+  expect(await missing.evaluate((element) => element.getBoundingClientRect().top >= document.querySelector('.dialog-head')
+    .getBoundingClientRect().bottom && element.getBoundingClientRect().bottom < innerHeight), true, 'whether it is in view');
+  expect((await textOf(api, id)).revision.body, 'one\ntwo\nTHREE of Ann', 'the text while a part is missing');
+  // Publish is enough once nothing is missing.
   await field(cleo, 'Text').fill('one\nTWO of mine\nTHREE of Ann');
-  await button(cleo, 'I have merged them').click();
-  await conflict.waitFor({ state: 'detached' });
-  await savedAsDraft(cleo);
   await button(cleo, 'Publish').click();
   await says(cleo, 'Published.');
   expect((await textOf(api, id)).revision, { number: 2, title: 'Stew', body: 'one\nTWO of mine\nTHREE of Ann' }, 'the merged text');
+
+  // Publish alone shows what is missing, and focus is in the text after a decision.
+  await Promise.all([ann.reload(), openEditor(cleo)]);
+  const overtake = async (mine, theirs) => {
+    await field(cleo, 'Text').fill(mine);
+    await savedAsDraft(cleo);
+    await saveText(api, 'Ann', id, { title: 'Stew', body: theirs });
+    await button(cleo, 'Publish').click();
+    await conflict.and(cleo.locator(':focus')).waitFor();
+  };
+  const inText = () => field(cleo, 'Text').and(cleo.locator(':focus')).waitFor();
+  await overtake('mine', 'theirs');
+  await button(cleo, 'Publish').click();
+  await missing.and(cleo.locator(':focus')).getByText('theirs').waitFor();
+  await button(cleo, 'Leave them out').click();
+  await conflict.waitFor({ state: 'detached' });
+  await inText();
+  await overtake('mine, theirs again', 'theirs again');
+  await button(cleo, 'I have merged them').click();
+  await conflict.waitFor({ state: 'detached' });
+  await inText();
+  await overtake('mine again', 'theirs at last');
+  await button(cleo, 'Use the current text').click();
+  await conflict.waitFor({ state: 'detached' });
+  await inText();
+  expect(await field(cleo, 'Text').inputValue(), 'theirs at last', 'the text that was chosen');
+  // Nothing is missing, but a line of theirs was removed: Publish first shows that the text has changed.
+  await field(cleo, 'Text').fill('mine\ntheirs at last');
+  await savedAsDraft(cleo);
+  await cleo.keyboard.press('Escape');
+  await dialog(cleo).waitFor({ state: 'detached' });
+  await saveText(api, 'Ann', id, { title: 'Stew', body: '' });
+  await openEditor(cleo, 'Continue the draft');
+  await conflict.waitFor();
+  await button(cleo, 'Publish').click();
+  await conflict.and(cleo.locator(':focus')).waitFor();
+  expect((await textOf(api, id)).revision.body, '', 'the text before the author has seen that it has changed');
+  await button(cleo, 'Publish').click();
+  await says(cleo, 'Published.');
+  expect((await textOf(api, id)).revision.body, 'mine\ntheirs at last', 'the text after');
 
   // The same draft in two windows: neither overwrites the other without asking.
   await ann.reload();

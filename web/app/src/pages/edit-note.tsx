@@ -5,6 +5,7 @@ import type { ItemFragment, RevisionTextFragment } from '../generated/operations
 import { missingParts } from '../data/diff.ts';
 import { faultsByField } from '../data/faults.ts';
 import { whyNot, type DraftSession } from '../data/draft-session.ts';
+import type { PlainText } from '../data/draft-gateway.ts';
 import type { DraftState } from '../data/draft-state.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Dialog, useLeave } from '../ui/dialog.tsx';
@@ -38,6 +39,8 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
   const { session, state, error, open } = useDraft(textId, userId, item, namesItem);
   const [discarding, setDiscarding] = useState(false);
   const [refused, setRefused] = useState(0);
+  // Whether the author says that the texts are merged: then what is missing is shown.
+  const [merged, setMerged] = useState(false);
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
   // Recently typed text is saved before the dialog closes; if that fails, the dialog asks.
   const leave = (proceed = () => {}) => {
@@ -49,16 +52,30 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
   };
   useUnsaved(unsaved && state.saving !== 'failed', leave);
 
+  // The text as it was when another one became current: while it is the same, the author may not have seen that.
+  const unmerged = useRef<PlainText | null>(null);
+  useEffect(() => {
+    unmerged.current = state.stale ? state.text : null;
+  }, [state.stale, state.current]);
+
   const publish = async () => {
-    if (await session.publish()) onPublished();
-    else setRefused((times) => times + 1);
+    const { elsewhere, stale, text } = session.state();
+    const merging = stale && !elsewhere;
+    const isMissing = merging && missingOf(session.state()).length > 0;
+    if (isMissing) setMerged(true);
+    else if (!merging || (text !== unmerged.current && (await session.rebase()))) {
+      if (await session.publish()) return onPublished();
+    }
+    setRefused((times) => times + 1);
   };
   // What has to be decided before the text can be published is in view each time that it is refused.
   useEffect(() => {
     if (refused === 0) return;
-    const question = document.querySelector<HTMLElement>('dialog [role="group"].overtaken');
+    unmerged.current = null;
+    const missing = state.elsewhere ? null : document.querySelector<HTMLElement>('dialog .missing-parts');
+    const question = missing ?? document.querySelector<HTMLElement>('dialog [role="group"].overtaken');
     question?.focus({ preventScroll: true });
-    (question ?? document.querySelector('dialog .saving .fault'))?.scrollIntoView({ block: question ? 'start' : 'center' });
+    (question ?? document.querySelector('dialog .saving .fault'))?.scrollIntoView({ block: question && !missing ? 'start' : 'center' });
   }, [refused]);
   const discard = async () => {
     if (await session.discard()) onDiscarded();
@@ -77,7 +94,7 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
           actions={<EditorActions state={state} onDiscard={() => setDiscarding(true)} onPublish={() => void publish()} />}
         >
           <Elsewhere state={state} session={session} />
-          <Stale state={state} session={session} />
+          <Stale state={state} session={session} merged={merged} onMerged={setMerged} />
           {branched && !hidden && <p>Branch {textId.branch}: everyone who can open the item sees what you publish.</p>}
           {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
           {!state.current && <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>}
@@ -172,10 +189,10 @@ function Elsewhere({ state: { elsewhere, text }, session }: { state: State; sess
       </p>
       <Diff before={{ label: 'Other window', ...elsewhere }} after={{ label: 'This window', ...text }} />
       <div className="overtaken-actions">
-        <button type="button" className="button" onClick={() => void session.keepMine()}>
+        <button type="button" className="button" onClick={({ currentTarget }) => (toText(currentTarget), void session.keepMine())}>
           Keep this version
         </button>
-        <button type="button" className="button" onClick={() => void session.takeElsewhere()}>
+        <button type="button" className="button" onClick={({ currentTarget }) => (toText(currentTarget), void session.takeElsewhere())}>
           Use the other version
         </button>
       </div>
@@ -185,24 +202,40 @@ function Elsewhere({ state: { elsewhere, text }, session }: { state: State; sess
 
 type Pair = 'mine' | 'theirs' | 'own';
 
+interface StaleProps {
+  state: State;
+  session: Session;
+  merged: boolean;
+  onMerged: (merged: boolean) => void;
+}
+
+// missingOf returns the parts of the current text that the author's text does not have.
+const missingOf = ({ stale, current, base, text }: State) => (stale && current ? missingParts(base, current, text) : []);
+
+// toText moves focus from a button, which disappears, to the text.
+const toText = (button: Element) => button.closest('form')?.querySelector('textarea')?.focus();
+
 // Stale compares three texts if somebody else has published meanwhile: the one that the draft is
 // based on, the current one, and the draft. The draft stays in the editor, where the author
 // merges them.
-function Stale({ state, session }: { state: State; session: Session }) {
+function Stale({ state, session, merged, onMerged }: StaleProps) {
   const { stale, current, base, text } = state;
   const [pair, setPair] = useState<Pair>('mine');
-  // Whether the author says that the texts are merged: then what is missing is shown.
-  const [merged, setMerged] = useState(false);
-  const missing = stale && current && merged ? missingParts(base, current, text) : [];
+  const missing = merged ? missingOf(state) : [];
   const answer = useRef<HTMLDivElement>(null);
   const isMissing = missing.length > 0;
   useEffect(() => {
     if (isMissing) answer.current?.scrollIntoView({ block: 'center' });
   }, [isMissing]);
   if (!stale || !current) return null;
-  const done = () => {
-    setMerged(true);
-    if (isMissing || missingParts(base, current, text).length === 0) void session.rebase();
+  const rebase = (button: Element, chosen?: PlainText) => {
+    onMerged(false);
+    toText(button);
+    void session.rebase(chosen);
+  };
+  const done = (button: Element) => {
+    if (isMissing || missingOf(state).length === 0) rebase(button);
+    else onMerged(true);
   };
   const theirs = { label: 'Current text', title: current.title, body: current.body };
   const mine = { label: 'Your draft', ...text };
@@ -228,20 +261,21 @@ function Stale({ state, session }: { state: State; session: Session }) {
       <Diff before={before} after={after} />
       <div role="alert" ref={answer}>
         {isMissing && (
-          <>
+          <div className="missing-parts" tabIndex={-1}>
             <p>
               <b>{current.author ? `Your text does not have these parts of ${current.author.displayName}.`
                 : 'Your text does not have these parts of the current one.'}</b> Add them below, or leave them out.
             </p>
             <blockquote>{missing.join('\n')}</blockquote>
-          </>
+          </div>
         )}
       </div>
       <div className="overtaken-actions">
-        <button type="button" className="button" onClick={done}>
+        <button type="button" className="button" onClick={({ currentTarget }) => done(currentTarget)}>
           {isMissing ? 'Leave them out' : 'I have merged them'}
         </button>
-        <button type="button" className="button" onClick={() => void session.rebase({ title: current.title, body: current.body })}>
+        <button type="button" className="button"
+          onClick={({ currentTarget }) => rebase(currentTarget, { title: current.title, body: current.body })}>
           Use the current text
         </button>
       </div>
