@@ -412,6 +412,19 @@ export async function history({ api, openAs }) {
     'the text after an earlier revision became current');
   await ann.keyboard.press('Escape');
   await noteOf(ann).getByText('pears').waitFor();
+  const undo = ann.locator('.notices').getByRole('button', { name: 'Undo' });
+  await undo.click();
+  await says(ann, 'Undone.');
+  await noteOf(ann).getByText('sugar 31').waitFor();
+  // What was published meanwhile is not undone.
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await line(30).getByRole('button', { name: 'Set as current' }).click();
+  await says(ann, 'Version 31 is current now.');
+  await saveText(api, 'Cleo', id, { title: 'Pie', body: 'cherries' });
+  await undo.click();
+  await says(ann, 'This could not be undone.');
+  expect((await textOf(api, id)).revision.body, 'cherries', 'the text that was published meanwhile');
+  await ann.keyboard.press('Escape');
   await ann.context().close();
 }
 

@@ -7,11 +7,11 @@ import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocume
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
-import { useSay } from '../ui/notices.tsx';
+import { useSay, type Undo } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, textHeading, versionOf } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
-import type { TextId } from './use-draft.ts';
+import { readRevision, type TextId } from './use-draft.ts';
 
 interface NoteHistoryProps {
   textId: TextId;
@@ -21,6 +21,7 @@ interface NoteHistoryProps {
 }
 
 export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistoryProps) {
+  const client = useApolloClient();
   const say = useSay();
   const list = useRef<HTMLOListElement>(null);
   const { nodes, error, hasMore, more, reread } = useHistory(textId);
@@ -31,12 +32,22 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
   const newest = nodes?.[0]?.number ?? 0;
   const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
 
-  const makeCurrent = async ({ number }: RevisionHeadFragment) => {
+  const set = async (number: number) => {
     const { contentId, branch, locale } = textId;
-    if (!(await submission.send({ contentId, branch, locale, number }))) return;
-    say(`${versionOf(number)} is current now.`);
+    if (!(await submission.send({ contentId, branch, locale, number }))) return false;
     setMadeCurrent(number);
     onChanged();
+    return true;
+  };
+  const makeCurrent = async ({ number }: RevisionHeadFragment) => {
+    const former = (await readRevision(client, textId, null).catch(() => null))?.number;
+    if (!(await set(number))) return;
+    const undo: Undo = async () => {
+      // What somebody else has made current since is kept.
+      const current = await readRevision(client, textId, null);
+      return former !== undefined && current?.number === number && set(former);
+    };
+    say(`${versionOf(number)} is current now.`, former === undefined ? undefined : undo);
   };
   return (
     <Dialog title={textHeading('History', textId)} onClose={onClose} wide>

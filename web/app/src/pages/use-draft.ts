@@ -22,9 +22,9 @@ export function draftKey({ contentId, branch, locale }: TextId, userId: string):
   return `${contentId}#user/${user}/${locale === null ? '' : `${locale}/`}${branch}`;
 }
 
-// readRevision reads a revision by its number, without the cache.
+// readRevision reads a revision by its number, null for the current one, without the cache.
 export async function readRevision(client: ApolloClient, { contentId, branch, locale }: TextId,
-  number: number): Promise<RevisionTextFragment | null> {
+  number: number | null): Promise<RevisionTextFragment | null> {
   const { data } = await client.query({ query: RevisionDocument, variables: { id: contentId, branch, locale, number },
     fetchPolicy: 'no-cache' });
   return data?.content?.revision ?? null;
