@@ -76,8 +76,8 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} branched={(content?.branches.nodes.length ?? 0) > 1}
-        naming={naming} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
+      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} naming={naming}
+        branched={(content?.branches.nodes.length ?? 0) > 1} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
     </>
   );
 }
@@ -192,8 +192,8 @@ function NoteDialog({ item, opened: { textId, locales }, current, branched, nami
       return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} branched={branched} namesItem={namesItem} onClose={close}
-        onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
+      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} branched={branched} namesItem={namesItem}
+        onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
         onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;

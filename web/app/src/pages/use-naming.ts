@@ -4,6 +4,9 @@ import { useApolloClient } from '@apollo/client/react';
 import { FirstRevisionDocument, type ItemFragment } from '../generated/operations.ts';
 import type { TextId } from './use-draft.ts';
 
+// mostAsked limits the requests for the first versions of a text.
+const mostAsked = 20;
+
 // useNaming returns the text that gives an item its title, or null while that is not known. It is that of the locale in which the
 // item had its first text. shown is the branch that is shown with its locales, null if visitors do not see it.
 export function useNaming({ id, viewerCanEdit }: ItemFragment,
@@ -13,7 +16,7 @@ export function useNaming({ id, viewerCanEdit }: ItemFragment,
   const locales = shown?.locales ?? [];
   const of = JSON.stringify([id, ...locales]);
   // Only editors may read first versions.
-  const unknown = viewerCanEdit && locales.length > 1;
+  const unknown = viewerCanEdit && locales.length > 1 && locales.length <= mostAsked;
   useEffect(() => {
     if (!unknown) return undefined;
     let ended = false;
@@ -34,6 +37,6 @@ export function useNaming({ id, viewerCanEdit }: ItemFragment,
   return shown && locale !== undefined ? { contentId: id, branch: shown.branch, locale } : null;
 }
 
-// isText reports whether a text is another one.
+// isText reports whether both are the same text.
 export const isText = (a: Pick<TextId, 'branch' | 'locale'> | null, b: Pick<TextId, 'branch' | 'locale'> | null) =>
   a !== null && b !== null && a.branch === b.branch && a.locale === b.locale;
