@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { MyDraftsDocument, NoteTextDocument, type ItemFragment, type NoteTextQuery,
   type RevisionTextFragment } from '../generated/operations.ts';
+import { isText, namingText, type NamedText } from '../data/naming.ts';
 import { Markdown } from '../ui/markdown.tsx';
 import { To } from '../ui/navigation.tsx';
 import { useOpening } from '../ui/dialog.tsx';
@@ -18,7 +19,6 @@ import { NoteHistory } from './note-history.tsx';
 import { Suggest } from './suggest.tsx';
 import { Suggestions } from './suggestions.tsx';
 import type { TextId } from './use-draft.ts';
-import { isText, useNaming } from './use-naming.ts';
 
 type NoteContent = NonNullable<NoteTextQuery['content']>;
 
@@ -40,7 +40,7 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
   // A reader who may no longer edit the item sees the current branch again.
   const chosen = choice.branch === null || item.viewerCanEdit ? choice : byDefault;
   const { content, error, reread } = useNoteText(item, chosen);
-  const naming = useNaming(item, content?.branch && hiddenBranch(content) === null ? { branch: content.branch.number,
+  const naming = namingText(content?.branch && hiddenBranch(content) === null ? { branch: content.branch.number,
     locales: localesOf(content) } : null);
   const heading = useId();
   const { open, show, close } = useOpening<DialogName>();
@@ -152,7 +152,7 @@ interface NoteDialogProps {
   // Whether there is another branch.
   branched: boolean;
   // The text that gives the item its title, if that is known.
-  naming: TextId | null;
+  naming: NamedText | null;
   open: DialogName | '';
   close: () => void;
   reread: () => Promise<unknown>;

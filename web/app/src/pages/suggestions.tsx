@@ -4,6 +4,7 @@ import { useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState,
   type SuggestionTextFragment } from '../generated/operations.ts';
+import { isText, type NamedText } from '../data/naming.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
@@ -12,8 +13,6 @@ import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
 import { useRevision } from './note-history.tsx';
-import type { TextId } from './use-draft.ts';
-import { isText } from './use-naming.ts';
 import { usePages } from './use-pages.ts';
 
 const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
@@ -23,7 +22,7 @@ interface SuggestionsProps {
   contentId: string;
   itemTitle: string;
   // The text that gives the item its title, if that is known.
-  naming: TextId | null;
+  naming: NamedText | null;
   mayEdit: boolean;
   onClose: () => void;
   onChanged: () => void;
