@@ -124,9 +124,14 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 	if in.Name != nil && out.ID.Name() != *in.Name || g.w.items[out.ID] != nil {
 		g.Fatalf("the new item is called %s", out.ID)
 	}
+	made := g.w.now
+	// The claim of a key may be a state of the same instant, which the item follows.
+	if in.IdempotencyKey != nil && out.Content != nil && out.Content.LastModified == made+1 {
+		made++
+	}
 	c := &item{
 		id: out.ID, kind: in.Kind, title: in.Title, description: in.Description, link: in.Link, visibility: in.Visibility,
-		creator: v.user, created: g.w.now, lastModified: g.w.now, version: 1, expiresAt: in.ExpiresAt,
+		creator: v.user, created: made, lastModified: made, version: 1, expiresAt: in.ExpiresAt,
 		members: others(in.Members, v.user),
 	}
 	if in.URL != nil {
