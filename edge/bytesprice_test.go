@@ -88,7 +88,7 @@ func TestBytes_OfRefusedRequestsArePaid(t *testing.T) {
 
 // TestBytes_OverASocketArePaid: those of its messages and its answers.
 func TestBytes_OverASocketArePaid(t *testing.T) {
-	e := newEdge(t, nil)
+	e := newEdge(t, func(c *Config) { c.Limits.AddressPoints = 300 }) // of which 5 come back in a second
 	addr := start(t, e.handler, DefaultLimits())
 	left := func() int { return e.handler.rates.anonymous(byAddress).balance() }
 	s := connect(t, addr)
@@ -98,7 +98,7 @@ func TestBytes_OverASocketArePaid(t *testing.T) {
 	before := left()
 	s.send(`{"type":"ping"` + strings.Repeat(" ", 1000<<10) + `}`)
 	s.next()
-	eventually(t, func() bool { return before-left() > 35 }) // 167 points come back in a second
+	eventually(t, func() bool { return before-left() > 35 })
 	before = left()
 	s.send(`{"id":"1","type":"subscribe","payload":{"query":"{_service{sdl a:sdl b:sdl c:sdl d:sdl e:sdl f:sdl g:sdl h:sdl i:sdl}}"}}`)
 	if got := s.next(); !strings.Contains(got, `"next"`) {
