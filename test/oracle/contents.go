@@ -125,8 +125,9 @@ func (g *game) createContentAs(v viewer, in library.CreateContent) {
 		g.Fatalf("the new item is called %s", out.ID)
 	}
 	made := g.w.now
-	// The claim of a key may be a state of the same instant, which the item follows.
-	if in.IdempotencyKey != nil && out.Content != nil && out.Content.LastModified == made+1 {
+	// If the key was used for another input, its claim may be a state of the same instant, which the item follows.
+	claimed := r.key != nil && g.w.claims[requestID{string(out.ID), v.user, *r.key}] == r.hash
+	if claimed && out.Content != nil && out.Content.LastModified == made+1 {
 		made++
 	}
 	c := &item{
