@@ -172,7 +172,7 @@ func (c *compiler) parseRefusal(text string, err error) *refusal {
 	case strings.Contains(message, "exceeded token limit"):
 		return refuseDocument(codeTokenLimit, fmt.Sprintf("The query has more than %d tokens.", c.limits.Tokens))
 	case strings.Contains(message, "exceeded maximum nesting depth"):
-		return refuseDocument(codeDepthLimit, "The query is nested too deeply.")
+		return refuseDocument(codeDepthLimit, fmt.Sprintf("The query is nested more than %d levels deep.", parser.MaxNestingDepth))
 	}
 	if e, ok := err.(*gqlerror.Error); ok {
 		return c.syntaxRefusal(validation.SyntaxError(text, e))

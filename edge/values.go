@@ -25,20 +25,21 @@ func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byt
 		return nil, nil
 	}
 	given := make(map[string]any, len(op.VariableDefinitions))
+	last := "" // the variable that was read last
 	r := valueReader{schema: schema}
 	jsontext.EachMember(object, func(key, value []byte) {
 		def := op.VariableDefinitions.ForName(string(key))
 		if def == nil || r.tooLong != "" {
 			return // undeclared variables are ignored
 		}
-		r.b, r.at = value, 0
+		r.b, r.at, last = value, 0, def.Variable
 		given[def.Variable] = r.value(def.Type)
 	})
 	switch {
 	case r.tooLong == "Cursor":
 		return nil, refuseDocument(codeBadCursor, "The cursor is not one of this connection: it is far too long.")
 	case r.tooLong != "":
-		return nil, badVariable(fmt.Sprintf("A variable of type %s is far too long.", r.tooLong))
+		return nil, badVariable(fmt.Sprintf("The variable $%s has a value of the type %s with more than %d bytes.", last, r.tooLong, maxWordBytes))
 	}
 	return given, nil
 }

@@ -60,7 +60,11 @@ func coerce(schema *ast.Schema, op *ast.OperationDefinition, given map[string]an
 	}()
 	values, err := validator.VariableValues(schema, op, given)
 	if err != nil {
-		return nil, badVariable("A variable does not fit its type: " + clip(strings.TrimPrefix(err.Error(), "input: ")) + ".")
+		message := strings.Replace(strings.TrimPrefix(err.Error(), "input: "), "variable.", "$", 1)
+		if path, unknown := strings.CutSuffix(message, " unknown field"); unknown {
+			message = path + " is not a field of its type"
+		}
+		return nil, badVariable("A variable does not fit its type: " + clip(message) + ".")
 	}
 	return values, nil
 }
