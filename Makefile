@@ -108,7 +108,7 @@ web/dist/index.html: $(WEB_FILES) clients/npm/dist/index.js
 		$(MAKE) --no-print-directory web/node_modules/.package-lock.json; \
 		cd web && npm run --silent build && touch dist/index.html; \
 	else \
-		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL'; \
+		echo 'npm is missing: the gateway will serve a plain form instead of GraphiQL, and no reference client'; \
 	fi
 
 # Both say first what they will run, and install what is missing if they can. Many unit tests wait for

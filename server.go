@@ -293,8 +293,12 @@ func (s *server) printAddresses(ctx context.Context, out io.Writer) error {
 	if s.cfg.TLSCert != "" {
 		scheme = "https"
 	}
-	text := fmt.Appendf(nil, "\nGraphiQL: %s://%s/\n", scheme, s.main.Addr())
-	if s.cfg.App {
+	page := "GraphiQL"
+	if !web.Built() {
+		page = "A form for queries (GraphiQL and the reference client need a build with npm)"
+	}
+	text := fmt.Appendf(nil, "\n%s: %s://%s/\n", page, scheme, s.main.Addr())
+	if s.cfg.App && web.Built() {
 		text = fmt.Appendf(text, "Reference client: %s://%s/app\n", scheme, s.main.Addr())
 	}
 	minter := s.demoTokens()

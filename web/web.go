@@ -78,6 +78,12 @@ type Options struct {
 	Viewers func() ([]Viewer, error)
 }
 
+// Built reports whether the binary contains the pages. Without them there is only the form.
+func Built() bool {
+	_, err := fs.Stat(dist, "dist/index.html")
+	return err == nil
+}
+
 // Handler serves the pages, their assets and /dev/viewers.
 func Handler(opts Options) http.Handler {
 	built, err := fs.Sub(dist, "dist")
