@@ -10,56 +10,59 @@ import (
 
 // ImportBranch is a branch of an item's page. Branch 1 always exists.
 type ImportBranch struct {
-	Content    string
-	Number     int // one more than the number of branches so far
-	CopiedFrom *int
-	CreatedAt  *clock.Instant // nil: now
-	CreatedBy  string
-	// Current makes it the branch that readers see, Working the one that editors work on.
-	Current, Working bool
+	Content    string         `json:"contentId"`
+	Number     int            `json:"number"` // one more than the number of branches so far
+	CopiedFrom *int           `json:"copiedFrom,omitempty"`
+	CreatedAt  *clock.Instant `json:"createdAt,omitempty"` // nil: now
+	CreatedBy  string         `json:"createdBy"`
+	Current    bool           `json:"current,omitempty"` // the branch that readers see
+	Working    bool           `json:"working,omitempty"` // the one that editors work on
 }
 
 // ImportRevision is a revision of an item's text. The first revision of an item sets the item's
 // own locale.
 type ImportRevision struct {
-	Content      string
-	Branch       int
-	Locale       *string // nil: the text is not translatable
-	Number       int     // one more than the last one of the locale
-	Title, Body  string
-	Author       string
-	CreatedAt    *clock.Instant // nil: now
-	BaseRevision *int
-	Suggestion   *string // the suggestion that it was made from
-	Current      bool    // in its locale and branch
+	Content      string         `json:"contentId"`
+	Branch       int            `json:"branch"`
+	Locale       *string        `json:"locale,omitempty"` // nil: the text is not translatable
+	Number       int            `json:"number"`           // one more than the last one of the locale
+	Title        string         `json:"title"`
+	Body         string         `json:"body"`
+	Author       string         `json:"author"`
+	CreatedAt    *clock.Instant `json:"createdAt,omitempty"` // nil: now
+	BaseRevision *int           `json:"baseRevision,omitempty"`
+	Suggestion   *string        `json:"suggestion,omitempty"` // the suggestion that it was made from
+	Current      bool           `json:"current,omitempty"`    // in its locale and branch
 }
 
 // ImportSuggestion is a suggestion of a text.
 type ImportSuggestion struct {
-	ID           string
-	Content      string
-	Branch       int
-	Locale       *string
-	Title, Body  string
-	Note         *string
-	Author       string
-	CreatedAt    *clock.Instant // nil: now
-	BaseRevision *int
-	State        *string // nil: OPEN
-	DecidedBy    *string // of a suggestion that is not OPEN
-	Revision     *int    // the revision that it became, if ACCEPTED
+	ID           string         `json:"id"`
+	Content      string         `json:"contentId"`
+	Branch       int            `json:"branch"`
+	Locale       *string        `json:"locale,omitempty"`
+	Title        string         `json:"title"`
+	Body         string         `json:"body"`
+	Note         *string        `json:"note,omitempty"`
+	Author       string         `json:"author"`
+	CreatedAt    *clock.Instant `json:"createdAt,omitempty"` // nil: now
+	BaseRevision *int           `json:"baseRevision,omitempty"`
+	State        *string        `json:"state,omitempty"`     // nil: OPEN
+	DecidedBy    *string        `json:"decidedBy,omitempty"` // of a suggestion that is not OPEN
+	Revision     *int           `json:"revision,omitempty"`  // the revision that it became, if ACCEPTED
 }
 
 // ImportDraft is a draft of its author.
 type ImportDraft struct {
-	Content      string
-	Author       string
-	Branch       int
-	Locale       *string
-	Title, Body  string
-	BaseRevision *int
-	Version      *int           // nil: 1
-	UpdatedAt    *clock.Instant // nil: now
+	Content      string         `json:"contentId"`
+	Author       string         `json:"author"`
+	Branch       int            `json:"branch"`
+	Locale       *string        `json:"locale,omitempty"`
+	Title        string         `json:"title"`
+	Body         string         `json:"body"`
+	BaseRevision *int           `json:"baseRevision,omitempty"`
+	Version      *int           `json:"version,omitempty"`   // nil: 1
+	UpdatedAt    *clock.Instant `json:"updatedAt,omitempty"` // nil: now
 }
 
 // exportPages exports the pages of all items.

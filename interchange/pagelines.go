@@ -2,59 +2,27 @@ package interchange
 
 import "carrel/exchange"
 
-// The shapes of lines about texts, with the fields in the order in which they are written.
+// The shapes of lines about texts. Their times take the place of those in the values.
 type (
 	branchLine struct {
-		Type       exchange.Type `json:"type"`
-		Content    string        `json:"contentId"`
-		Number     int           `json:"number"`
-		CopiedFrom *int          `json:"copiedFrom,omitempty"`
-		CreatedAt  *string       `json:"createdAt,omitempty"`
-		CreatedBy  string        `json:"createdBy"`
-		Current    bool          `json:"current,omitempty"`
-		Working    bool          `json:"working,omitempty"`
+		Type exchange.Type `json:"type"`
+		*exchange.ImportBranch
+		CreatedAt *string `json:"createdAt,omitempty"`
 	}
 	revisionLine struct {
-		Type         exchange.Type `json:"type"`
-		Content      string        `json:"contentId"`
-		Branch       int           `json:"branch"`
-		Locale       *string       `json:"locale,omitempty"`
-		Number       int           `json:"number"`
-		Title        string        `json:"title"`
-		Body         string        `json:"body"`
-		Author       string        `json:"author"`
-		CreatedAt    *string       `json:"createdAt,omitempty"`
-		BaseRevision *int          `json:"baseRevision,omitempty"`
-		Suggestion   *string       `json:"suggestion,omitempty"`
-		Current      bool          `json:"current,omitempty"`
+		Type exchange.Type `json:"type"`
+		*exchange.ImportRevision
+		CreatedAt *string `json:"createdAt,omitempty"`
 	}
 	suggestionLine struct {
-		Type         exchange.Type `json:"type"`
-		ID           string        `json:"id"`
-		Content      string        `json:"contentId"`
-		Branch       int           `json:"branch"`
-		Locale       *string       `json:"locale,omitempty"`
-		Title        string        `json:"title"`
-		Body         string        `json:"body"`
-		Note         *string       `json:"note,omitempty"`
-		Author       string        `json:"author"`
-		CreatedAt    *string       `json:"createdAt,omitempty"`
-		BaseRevision *int          `json:"baseRevision,omitempty"`
-		State        *string       `json:"state,omitempty"`
-		DecidedBy    *string       `json:"decidedBy,omitempty"`
-		Revision     *int          `json:"revision,omitempty"`
+		Type exchange.Type `json:"type"`
+		*exchange.ImportSuggestion
+		CreatedAt *string `json:"createdAt,omitempty"`
 	}
 	draftLine struct {
-		Type         exchange.Type `json:"type"`
-		Content      string        `json:"contentId"`
-		Author       string        `json:"author"`
-		Branch       int           `json:"branch"`
-		Locale       *string       `json:"locale,omitempty"`
-		Title        string        `json:"title"`
-		Body         string        `json:"body"`
-		BaseRevision *int          `json:"baseRevision,omitempty"`
-		Version      *int          `json:"version,omitempty"`
-		UpdatedAt    *string       `json:"updatedAt,omitempty"`
+		Type exchange.Type `json:"type"`
+		*exchange.ImportDraft
+		UpdatedAt *string `json:"updatedAt,omitempty"`
 	}
 )
 
@@ -62,27 +30,13 @@ type (
 func writtenPage(l *exchange.Line) any {
 	switch l.Type {
 	case exchange.TypeBranch:
-		b := l.Branch
-		return branchLine{l.Type, b.Content, b.Number, b.CopiedFrom, text(b.CreatedAt), b.CreatedBy, b.Current, b.Working}
+		return branchLine{l.Type, l.Branch, text(l.Branch.CreatedAt)}
 	case exchange.TypeRevision:
-		v := l.Revision
-		return revisionLine{
-			Type: l.Type, Content: v.Content, Branch: v.Branch, Locale: v.Locale, Number: v.Number, Title: v.Title, Body: v.Body,
-			Author: v.Author, CreatedAt: text(v.CreatedAt), BaseRevision: v.BaseRevision, Suggestion: v.Suggestion, Current: v.Current,
-		}
+		return revisionLine{l.Type, l.Revision, text(l.Revision.CreatedAt)}
 	case exchange.TypeSuggestion:
-		g := l.Suggestion
-		return suggestionLine{
-			Type: l.Type, ID: g.ID, Content: g.Content, Branch: g.Branch, Locale: g.Locale, Title: g.Title, Body: g.Body, Note: g.Note,
-			Author: g.Author, CreatedAt: text(g.CreatedAt), BaseRevision: g.BaseRevision, State: g.State, DecidedBy: g.DecidedBy,
-			Revision: g.Revision,
-		}
+		return suggestionLine{l.Type, l.Suggestion, text(l.Suggestion.CreatedAt)}
 	}
-	d := l.Draft
-	return draftLine{
-		Type: l.Type, Content: d.Content, Author: d.Author, Branch: d.Branch, Locale: d.Locale, Title: d.Title, Body: d.Body,
-		BaseRevision: d.BaseRevision, Version: d.Version, UpdatedAt: text(d.UpdatedAt),
-	}
+	return draftLine{l.Type, l.Draft, text(l.Draft.UpdatedAt)}
 }
 
 func (r *reader) branch() *exchange.ImportBranch {
