@@ -36,7 +36,7 @@ CLIENT_FILES = $(shell git ls-files --cached --others --exclude-standard clients
 # All targets compile with the flags of the released binary, so each package is compiled once,
 # and once for all clones on a machine. The race detector needs C: its target sets CGO_ENABLED.
 export CGO_ENABLED = 0
-export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+export GOFLAGS := $(strip $(filter-out -trimpath -tags=%,$(GOFLAGS)) -trimpath -tags=grpcnotrace)
 
 # The target lint runs vet. Otherwise each go test would vet the packages again, and once more for
 # the race detector. Without debugging information (-w), linking takes half the time.

@@ -81,7 +81,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"header with a blank":      {serve("--cors-header", "X-A,a b"), []string{"cors-header", `"X-A,a b"`}},
 		"every header":             {serve("--cors-header", "*"), []string{"cors-header", `"*"`}},
 		"no header":                {serve("--cors-header="), []string{"cors-header", `""`}},
-		"a boolean in words":       {serve("--dev=maybe"), []string{"--dev"}},
+		"a boolean in words":       {serve("--dev=maybe"), []string{"dev:"}},
 		"long host id":             {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
 		"no config":                {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
 		"config that is not JSON":  {serve("--config", garbage), []string{"config", garbage, "JSON object"}},

@@ -12,8 +12,8 @@ import (
 // auditCommand is `carrel audit`.
 type auditCommand struct{ config.StoreFlag }
 
-// Run prints the report as JSON; a mismatch is a failure.
-func (c *auditCommand) Run(ctx context.Context, s Streams) error {
+// run prints the report as JSON; a mismatch is a failure.
+func (c *auditCommand) run(ctx context.Context, s Streams, _ []string) error {
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err
 	}

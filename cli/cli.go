@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 
 	"carrel/config"
 )
@@ -30,21 +30,9 @@ type Streams struct{ Out, Err io.Writer }
 // connects all layers around the domain.
 type ServeFunc func(ctx context.Context, cfg config.Config, out io.Writer) error
 
-// commandLine declares the commands and flags, and contains their values after parsing.
-type commandLine struct {
-	ConfigFile string `name:"config" help:"JSON file with values for flags that are given neither on the command line nor in the environment." placeholder:"FILE"`
-
-	Serve   serveCommand   `cmd:"" help:"Serve the API."`
-	Token   tokenCommand   `cmd:"" help:"Print a token for a user."`
-	Import  importCommand  `cmd:"" help:"Store users, groups and content from a file of JSON lines."`
-	Export  exportCommand  `cmd:"" help:"Write users, groups and content as JSON lines, in the format of import."`
-	Forget  forgetCommand  `cmd:"" help:"Delete a user for good, and print what is gone and what stays as JSON."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store to a new one, of the same or another kind."`
-	Migrate migrateCommand `cmd:"" help:"Bring the schema of a store up to date."`
-	Audit   auditCommand   `cmd:"" help:"Compare all derived rows with the rows they are derived from, and print a summary as JSON."`
-	Rebuild rebuildCommand `cmd:"" help:"Rebuild libraries and other derived rows from the rows they are derived from."`
-	Health  healthCommand  `cmd:"" help:"Ask the gateway on this machine whether it is ready; fail if it is not."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+// runner is a command. Its fields contain the values of the flags after parsing.
+type runner interface {
+	run(ctx context.Context, s Streams, args []string) error
 }
 
 // Execute runs one command line and returns its exit code. serve
@@ -56,69 +44,128 @@ func Execute(ctx context.Context, args []string, s Streams, serve ServeFunc) int
 	case err == nil:
 		return ExitDone
 	case errors.As(err, &usage):
-		fmt.Fprintf(s.Err, "carrel: %s\n", err)
+		fmt.Fprintf(s.Err, "carrel: %s\n", usage)
 		return ExitUsage
 	}
 	fmt.Fprintf(s.Err, "carrel: %s\n", err)
 	return ExitFailed
 }
 
-// helpShown is the value of the panic that ends parsing after the help was printed.
-type helpShown struct{}
-
-// newParser returns a parser that reads command lines into line.
-func newParser(line *commandLine, ctx context.Context, s Streams, serve ServeFunc) (*kong.Kong, error) {
-	return kong.New(line,
-		kong.Name("carrel"), kong.Description("A GraphQL gateway for libraries of shared content."),
-		kong.DefaultEnvars("CARREL"), kong.Writers(s.Out, s.Err), kong.ValueFormatter(withDefault),
-		kong.WithBeforeResolve(config.TakeConfigFile),
-		kong.Exit(func(int) { panic(helpShown{}) }),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s, serve),
-	)
-}
-
-// withDefault returns the help text of a flag with its default and its variable.
-func withDefault(v *kong.Value) string {
-	text := kong.DefaultHelpValueFormatter(v)
-	if v.HasDefault && v.Default != "" {
-		return fmt.Sprintf("%s Default: %s", text, v.Default)
-	}
-	return text
-}
-
 func run(ctx context.Context, args []string, s Streams, serve ServeFunc) error {
-	var line commandLine
-	parser, err := newParser(&line, ctx, s, serve)
-	if err != nil {
-		return fmt.Errorf("reading the command line: %w", err)
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			if _, ok := v.(helpShown); !ok {
-				panic(v)
-			}
-		}
-	}()
+	root := newRoot(s, serve)
 	switch {
-	case len(args) == 0:
-		args = []string{"--help"}
-	case args[0] == "help":
-		args = append(slices.Clone(args[1:]), "--help")
-	case args[0] == "--version":
+	case len(args) > 0 && args[0] == "help":
+		about, rest, err := root.Find(args[1:])
+		if err != nil || len(rest) > 0 {
+			return unknownCommand(root, args[1:])
+		}
+		return about.Help()
+	case len(args) > 0 && args[0] == "--version":
 		args = []string{"version"}
 	}
-	command, err := parser.Parse(args)
-	if err != nil {
-		return asUsage(err)
+	if i := slices.Index(args, "--no-app"); i >= 0 {
+		args = slices.Concat(args[:i], []string{"--app=false"}, args[i+1:])
 	}
-	return command.Run()
+	root.SetArgs(args)
+	return root.ExecuteContext(ctx)
 }
 
-// asUsage turns kong's error about a wrong command line into a UsageError.
-func asUsage(err error) error {
-	var usage *config.UsageError
-	if errors.As(err, &usage) {
-		return usage
+// newRoot returns the program with all its commands.
+func newRoot(s Streams, serve ServeFunc) *cobra.Command {
+	root := &cobra.Command{
+		Use: "carrel COMMAND", Short: "A GraphQL gateway for libraries of shared content.",
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
+		Args:              unknownCommand,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	return config.NewUsageError(strings.TrimPrefix(err.Error(), "carrel: ") + " (see carrel help)")
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetHelpFunc(printHelp)
+	root.SetHelpCommand(&cobra.Command{Hidden: true}) // run does what it would do
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if errors.As(err, new(*config.UsageError)) {
+			return err
+		}
+		return wrongUsage(err.Error())
+	})
+	config.Declare(root.PersistentFlags(), new(config.ConfigFlag))
+	add := func(use, short string, do runner) { root.AddCommand(newCommand(s, use, short, do)) }
+	add("serve", "Serve the API.", &serveCommand{serve: serve})
+	add("token", "Print a token for a user.", &tokenCommand{})
+	add("import FILE", "Store users, groups and content from a file of JSON lines; - reads standard input.", &importCommand{})
+	add("export", "Write users, groups and content as JSON lines, in the format of import.", &exportCommand{})
+	add("forget USER", "Delete a user (u:TENANT:NAME) for good, and print what is gone and what stays as JSON.", &forgetCommand{})
+	add("copy", "Copy a whole store to a new one, of the same or another kind.", &copyCommand{})
+	add("migrate", "Bring the schema of a store up to date.", &migrateCommand{})
+	add("audit", "Compare all derived rows with the rows they are derived from, and print a summary as JSON.", &auditCommand{})
+	add("rebuild [ID...]", "Rebuild the libraries of users and groups, or without an ID all derived rows.", &rebuildCommand{})
+	add("health", "Ask the gateway on this machine whether it is ready; fail if it is not.", &healthCommand{})
+	add("version", "Print the version.", &versionCommand{})
+	return root
+}
+
+// newCommand returns a command. use is its name and its arguments, as the help shows them.
+func newCommand(s Streams, use, short string, do runner) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if takes := strings.Fields(use)[1:]; len(args) != len(takes) && !strings.Contains(use, "...") {
+			return wrongUsage("usage: " + c.UseLine())
+		}
+		return nil
+	}
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return config.Complete(c.Flags(), knows(c.Root())) }
+	c.RunE = func(c *cobra.Command, args []string) error { return do.run(c.Context(), s, args) }
+	c.Flags().SortFlags = false
+	config.Declare(c.Flags(), do)
+	return c
+}
+
+// knows returns a function that reports whether any command has a flag, and a key of the config
+// file with it.
+func knows(root *cobra.Command) func(name string) bool {
+	known := map[string]bool{}
+	for _, c := range root.Commands() {
+		for _, flag := range config.Settings(c.Flags()) {
+			known[flag.Name] = true
+		}
+	}
+	return func(name string) bool { return known[name] }
+}
+
+// unknownCommand refuses a first argument that is no command.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
+		text += fmt.Sprintf(", did you mean %q?", similar[0])
+	}
+	return wrongUsage(text)
+}
+
+// wrongUsage returns the error about a wrong command line.
+func wrongUsage(text string) error { return config.NewUsageError(text + " (see carrel help)") }
+
+// helpWidth is the number of characters in a line of the help.
+const helpWidth = 100
+
+// printHelp prints what a command does, its commands, and its flags with their variables and
+// defaults.
+func printHelp(c *cobra.Command, _ []string) {
+	w := c.OutOrStdout()
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", c.Short, c.UseLine())
+	if !c.HasParent() {
+		fmt.Fprint(w, "\nCommands:\n")
+		for _, sub := range c.Commands() {
+			if !sub.Hidden {
+				fmt.Fprintf(w, "  %-15s  %s\n", sub.Use, sub.Short)
+			}
+		}
+		fmt.Fprint(w, "\nThe flags of a command: carrel help COMMAND\n")
+	}
+	c.InitDefaultHelpFlag()
+	c.Flag("help").Usage = "Show this help"
+	fmt.Fprintf(w, "\nFlags:\n%s%s", c.LocalFlags().FlagUsagesWrapped(helpWidth), c.InheritedFlags().FlagUsagesWrapped(helpWidth))
 }

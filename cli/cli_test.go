@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
@@ -45,13 +44,13 @@ func command(t *testing.T, args ...string) (code int, out, err string) {
 // parsed returns the config of a command line of serve.
 func parsed(t *testing.T, args ...string) (config.Config, error) {
 	t.Helper()
-	var line commandLine
-	parser, err := newParser(&line, context.Background(), Streams{io.Discard, io.Discard}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = parser.Parse(append([]string{"serve"}, args...))
-	return line.Serve.Config, err
+	var got config.Config
+	err := run(context.Background(), append([]string{"serve"}, args...), Streams{io.Discard, io.Discard},
+		func(_ context.Context, c config.Config, _ io.Writer) error {
+			got = c
+			return nil
+		})
+	return got, err
 }
 
 func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
@@ -115,15 +114,15 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 // TestConfig_FileTakesWhatTheEnvironmentTakes: a value of the file is read as the same text in a variable.
 func TestConfig_FileTakesWhatTheEnvironmentTakes(t *testing.T) {
 	for text, refused := range map[string]string{
-		`{"drain-delay": 30}`:              `--drain-delay: expected duration but got "30"`,
-		`{"drain-delay": "30"}`:            `--drain-delay: expected duration but got "30"`,
+		`{"drain-delay": 30}`:              `drain-delay: got "30"; it takes a time with its unit`,
+		`{"drain-delay": "30"}`:            `drain-delay: got "30"; it takes a time with its unit`,
 		`{"drain-delay": "30s"}`:           "",
-		`{"rate-limit": 1.5}`:              `--rate-limit: expected a valid 64 bit int but got "1.5"`,
+		`{"rate-limit": 1.5}`:              `rate-limit: got "1.5"; it takes a whole number`,
 		`{"rate-limit": 9007199254740993}`: "",
 		`{"header-cache": 1e6}`:            `"1e6"`,
 		`{"trace-ratio": 0.25}`:            "",
 		`{"dev": 1}`:                       "",
-		`{"dev": 2}`:                       `bool value must be true`,
+		`{"dev": 2}`:                       `dev: got "2"; it takes true or false`,
 		`{"listen": 8080}`:                 "",
 		`{"dev": true} {}`:                 "one JSON object",
 		`{"dev": {}}`:                      `the key "dev"`,
@@ -147,26 +146,28 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"unknown command":          {[]string{"sreve"}, []string{"sreve"}},
+		"unknown command":          {[]string{"sreve"}, []string{`"sreve"`, `did you mean "serve"`}},
+		"help on an unknown one":   {[]string{"help", "sreve"}, []string{`"sreve"`}},
 		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
 		"copy to a bad keyspace": {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"},
 			[]string{"to", `"b-c"`, "a-z, 0-9 and _"}},
 		"a timeout of 0": {[]string{"migrate", "--store", "cassandra://a/b", "--cassandra-timeout", "0s"},
 			[]string{"cassandra-timeout", `"0s"`, "above the nodes' own timeouts"}},
-		"token without a user": {[]string{"token", "--hs256-file", secret}, []string{"--sub"}},
+		"token without a user": {[]string{"token", "--hs256-file", secret}, []string{"sub: got none"}},
 		"token of a group":     {[]string{"token", "--hs256-file", secret, "--sub", "g:a:b"}, []string{`"g:a:b"`, "u:<tenant>:<name>"}},
 		"unknown role": {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--role", "root"},
 			[]string{`"root"`, "global-admin"}},
-		"a lifetime in words":      {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"}, []string{"--ttl", "long"}},
+		"a lifetime in words": {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "long"},
+			[]string{"ttl", `"long"`, "30s"}},
 		"no lifetime":              {[]string{"token", "--hs256-file", secret, "--sub", "u:a:b", "--ttl", "0s"}, []string{"0s"}},
 		"token, short secret":      {[]string{"token", "--hs256-file", short, "--sub", "u:a:b"}, []string{"hs256-file", "at least 32"}},
-		"import without a file":    {[]string{"import"}, []string{"<file>"}},
+		"import without a file":    {[]string{"import"}, []string{"usage: carrel import FILE"}},
 		"import of a missing file": {[]string{"import", secret + "x", "--store", store}, []string{secret + "x"}},
 		"import of a folder":       {[]string{"import", filepath.Dir(secret), "--store", store}, []string{"directory"}},
 		"export of no store":       {[]string{"export", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"export to nowhere": {[]string{"export", "--store", "pebble:" + filepath.Dir(secret), "--output", secret + "/x"},
 			[]string{"output", secret + "/"}},
-		"copy from nothing": {[]string{"copy", "--to", store}, []string{"--from"}},
+		"copy from nothing": {[]string{"copy", "--to", store}, []string{"from: got none"}},
 		"copy of no store":  {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
 		"copy onto itself": {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)},
 			[]string{"to", "another store"}},
@@ -224,7 +225,7 @@ func TestExecute_FailuresAreExitCode1(t *testing.T) {
 }
 
 func TestExecute_HelpAndVersionSucceed(t *testing.T) {
-	const ttl = "($CARREL_TTL). Default: 1h"
+	const ttl = "($CARREL_TTL) (default 1h)"
 	for _, c := range []struct {
 		args []string
 		says string
@@ -238,25 +239,18 @@ func TestExecute_HelpAndVersionSucceed(t *testing.T) {
 			t.Errorf("%v: exit %d: %s %s", c.args, code, out, errs)
 		}
 	}
-	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag --nonsense (see carrel help)\n" {
+	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag: --nonsense (see carrel help)\n" {
 		t.Error(errs)
 	}
 }
 
 func TestFlags_HaveADescriptionAndAVariable(t *testing.T) {
-	var line commandLine
-	parser, err := newParser(&line, context.Background(), Streams{io.Discard, io.Discard}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := []*kong.Node{parser.Model.Node}
-	for len(nodes) > 0 {
-		for _, f := range nodes[0].Flags {
-			variable := "CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-			if f.Name != "help" && (len(f.Help) < 10 || len(f.Envs) != 1 || f.Envs[0] != variable) {
-				t.Errorf("%s %s: %q, %v", nodes[0].Name, f.Name, f.Help, f.Envs)
+	for _, c := range newRoot(Streams{io.Discard, io.Discard}, nil).Commands() {
+		for _, f := range config.Settings(c.Flags()) {
+			variable := "($CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + ")"
+			if description, _, found := strings.Cut(f.Usage, variable); !found || len(description) < 10 {
+				t.Errorf("%s %s: %q", c.Name(), f.Name, f.Usage)
 			}
 		}
-		nodes = append(nodes[1:], nodes[0].Children...)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"carrel/config"
 )
 
 // setting is a row of the table of flags in docs/configuration.md.
@@ -36,12 +38,10 @@ func TestConfigurationPage_HasEveryCommand(t *testing.T) {
 	for _, row := range commandRow.FindAllStringSubmatch(configurationPage(t), -1) {
 		documented = append(documented, row[1])
 	}
-	app, err := kong.New(new(commandLine), kong.DefaultEnvars("CARREL"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, command := range app.Model.Leaves(false) {
-		exist = append(exist, command.Name)
+	for _, command := range newRoot(Streams{io.Discard, io.Discard}, nil).Commands() {
+		if !command.Hidden {
+			exist = append(exist, command.Name())
+		}
 	}
 	slices.Sort(documented)
 	slices.Sort(exist)
@@ -55,20 +55,14 @@ func TestConfigurationPage_HasEveryFlagOfServe(t *testing.T) {
 	for _, row := range flagRow.FindAllStringSubmatch(configurationPage(t), -1) {
 		documented = append(documented, setting{row[1], row[2], row[3]})
 	}
-	app, err := kong.New(new(commandLine), kong.DefaultEnvars("CARREL"))
+	serve, _, err := newRoot(Streams{io.Discard, io.Discard}, nil).Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	serve.InheritedFlags() // adds --config to its flags
 	var taken []setting
-	for _, command := range app.Model.Leaves(false) {
-		if command.Name != "serve" {
-			continue
-		}
-		for _, f := range slices.Concat(command.AllFlags(false)...) {
-			if f.Name != "help" {
-				taken = append(taken, setting{f.Name, strings.Join(f.Envs, ","), f.Default})
-			}
-		}
+	for _, f := range config.Settings(serve.Flags()) {
+		taken = append(taken, setting{f.Name, "CARREL_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")), f.DefValue})
 	}
 	byFlag := func(a, b setting) int { return strings.Compare(a.Flag, b.Flag) }
 	slices.SortFunc(documented, byFlag)

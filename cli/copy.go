@@ -18,10 +18,10 @@ import (
 
 // copyCommand is `carrel copy`.
 type copyCommand struct {
-	From string `required:"" help:"Store to copy; no gateway may be serving it." placeholder:"STORE"`
-	To   string `required:"" help:"Store to copy to: a new one, or the target of the same copy after an interruption." placeholder:"STORE"`
+	From string `name:"from" required:"" help:"Store to copy; no gateway may be serving it." placeholder:"STORE"`
+	To   string `name:"to" required:"" help:"Store to copy to: a new one, or the target of the same copy after an interruption." placeholder:"STORE"`
 	// Cassandra applies to both stores.
-	Cassandra config.ClusterFlags `embed:"" prefix:"cassandra-"`
+	Cassandra config.ClusterFlags
 }
 
 // copySummary is the result of a copy.
@@ -32,8 +32,8 @@ type copySummary struct {
 	Audit *repair.AuditReport `json:"audit"`
 }
 
-// Run copies the rows, derives the rest from them, and audits the target.
-func (c *copyCommand) Run(ctx context.Context, s Streams) error {
+// run copies the rows, derives the rest from them, and audits the target.
+func (c *copyCommand) run(ctx context.Context, s Streams, _ []string) error {
 	from, err := gateway.ParseTarget("from", c.From, c.Cassandra)
 	if err != nil {
 		return err

@@ -21,13 +21,13 @@ import (
 // exportCommand is `carrel export`.
 type exportCommand struct {
 	config.StoreFlag
-	Of     string `help:"User to export. Only the data of this user is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
-	Output string `help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
+	Of     string `name:"of" help:"User to export. Only the data of this user is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
+	Output string `name:"output" help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 
-// Run writes everything that readers can see, or the data of one user. It prints the number of
+// run writes everything that readers can see, or the data of one user. It prints the number of
 // lines to standard error, because the lines may go to standard output.
-func (c *exportCommand) Run(ctx context.Context, s Streams) error {
+func (c *exportCommand) run(ctx context.Context, s Streams, _ []string) error {
 	user := principal.ID("")
 	if c.Of != "" {
 		var err error

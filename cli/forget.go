@@ -15,10 +15,7 @@ import (
 )
 
 // forgetCommand is `carrel forget`.
-type forgetCommand struct {
-	config.StoreFlag
-	User string `arg:"" name:"user" help:"User to delete for good: u:TENANT:NAME."`
-}
+type forgetCommand struct{ config.StoreFlag }
 
 // forgotten is the report of a deletion.
 type forgotten struct {
@@ -51,12 +48,12 @@ const forgetList = 100
 // administrators is written in place of the managers of an item that would have none.
 const administrators = "the tenant's administrators"
 
-// Run deletes the user, waits until everything is removed, and prints what is gone and what
+// run deletes the user, waits until everything is removed, and prints what is gone and what
 // stays, as JSON.
-func (c *forgetCommand) Run(ctx context.Context, s Streams) error {
-	user, err := principal.ParseID(c.User)
+func (c *forgetCommand) run(ctx context.Context, s Streams, args []string) error {
+	user, err := principal.ParseID(args[0])
 	if err != nil || !user.IsUser() {
-		return config.WrongUsage("USER", c.User, "u:TENANT:NAME")
+		return config.WrongUsage("USER", args[0], "u:TENANT:NAME")
 	}
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err

@@ -20,13 +20,13 @@ const maxHealthAnswer = 1 << 10
 // healthCommand is `carrel health`. It has the flags Listen and TLSCert of serve, so that a
 // container checks the gateway with the settings of the gateway.
 type healthCommand struct {
-	Listen  string        `help:"Address of the gateway, as for serve. If it means all addresses of the machine, the loopback address is used." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	Listen  string        `name:"listen" help:"Address of the gateway, as for serve. If it means all addresses of the machine, the loopback address is used." default:"127.0.0.1:8080" placeholder:"ADDR"`
 	TLSCert string        `name:"tls-cert" help:"Certificate chain of the gateway, as for serve. If it is set, the request uses HTTPS. The certificate is not verified, because it names the public host, and nothing secret is sent." placeholder:"FILE"`
-	Timeout time.Duration `help:"How long to wait for the answer." default:"3s" placeholder:"TIME"`
+	Timeout time.Duration `name:"timeout" help:"How long to wait for the answer." default:"3s" placeholder:"TIME"`
 }
 
-// Run requests /readyz once and prints the answer. It fails unless the gateway is ready.
-func (c *healthCommand) Run(ctx context.Context, s Streams) error {
+// run requests /readyz once and prints the answer. It fails unless the gateway is ready.
+func (c *healthCommand) run(ctx context.Context, s Streams, _ []string) error {
 	address, err := c.url()
 	if err != nil {
 		return err

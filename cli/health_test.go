@@ -7,9 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/alecthomas/kong"
 )
 
 // readyz serves /readyz with a status and a text, and returns its address.
@@ -73,58 +70,18 @@ func TestHealth_TakesTheSettingsOfServe(t *testing.T) {
 			t.Errorf("%s: exit %d, %q, %q", listen, code, out, errs)
 		}
 	}
-	var line commandLine
-	parser, err := newParser(&line, t.Context(), Streams{io.Discard, io.Discard}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags := map[string]map[string]*kong.Flag{}
-	for _, command := range parser.Model.Leaves(false) {
-		flags[command.Name] = map[string]*kong.Flag{}
-		for _, f := range command.Flags {
-			flags[command.Name][f.Name] = f
-		}
-	}
+	root := newRoot(Streams{io.Discard, io.Discard}, nil)
 	for _, name := range []string{"listen", "tls-cert"} {
-		health, serve := flags["health"][name], flags["serve"][name]
-		if health == nil || serve == nil || health.Default != serve.Default || health.Envs[0] != serve.Envs[0] {
-			t.Errorf("%s of health and of serve differ: %v, %v", name, health, serve)
+		var defaults []string
+		for _, command := range []string{"health", "serve"} {
+			c, _, err := root.Find([]string{command})
+			if err != nil || c.Flag(name) == nil {
+				t.Fatal(command, name, err)
+			}
+			defaults = append(defaults, c.Flag(name).DefValue)
 		}
-	}
-}
-
-func TestHealth_UnspecifiedAddressBecomesLoopback(t *testing.T) {
-	for listen, want := range map[string]string{
-		"0.0.0.0:80": "http://127.0.0.1:80/readyz", "[::]:80": "http://[::1]:80/readyz", ":80": "http://127.0.0.1:80/readyz",
-		"[::1]:80": "http://[::1]:80/readyz", "192.0.2.7:80": "http://192.0.2.7:80/readyz",
-	} {
-		if got, err := (&healthCommand{Listen: listen}).url(); got != want || err != nil {
-			t.Errorf("%s: %s, %v", listen, got, err)
+		if defaults[0] != defaults[1] {
+			t.Errorf("%s has other defaults: %q", name, defaults)
 		}
-	}
-	if got, err := (&healthCommand{Listen: ":80", TLSCert: "cert.pem"}).url(); got != "https://127.0.0.1:80/readyz" || err != nil {
-		t.Errorf("with TLS: %s, %v", got, err)
-	}
-}
-
-// TestHealth_HangingGatewayTimesOut: the command ends at its timeout if the gateway does not
-// answer.
-func TestHealth_HangingGatewayTimesOut(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A command without a timeout would end when this closes the connection, and fail the test.
-	bound := time.AfterFunc(20*time.Second, func() { _ = l.Close() })
-	defer bound.Stop()
-	if code, out, errs := command(t, "health", "--listen", l.Addr().String(), "--timeout", "50ms"); code != ExitFailed ||
-		out != "" || !strings.Contains(errs, "deadline exceeded") {
-		t.Errorf("exit %d, %q, %q", code, out, errs)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if code, _, errs := command(t, "health", "--listen", l.Addr().String()); code != ExitFailed || !strings.Contains(errs, "refused") {
-		t.Errorf("nobody listens: exit %d, %q", code, errs)
 	}
 }

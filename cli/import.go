@@ -17,13 +17,12 @@ import (
 // importCommand is `carrel import`.
 type importCommand struct {
 	config.StoreFlag
-	File     string `arg:"" help:"File of JSON lines; - reads standard input."`
-	Continue bool   `help:"Continue after a bad line. By default the first bad line ends the import."`
+	Continue bool `name:"continue" help:"Continue after a bad line. By default the first bad line ends the import."`
 }
 
-// Run imports the file and prints a summary.
-func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
-	in, size, err := c.open()
+// run imports the file and prints a summary.
+func (c *importCommand) run(ctx context.Context, s Streams, args []string) (err error) {
+	in, size, err := open(args[0])
 	if err != nil {
 		return err
 	}
@@ -47,17 +46,17 @@ func (c *importCommand) Run(ctx context.Context, s Streams) (err error) {
 }
 
 // open opens the file, with its size for the progress bar.
-func (c *importCommand) open() (io.ReadCloser, int64, error) {
-	if c.File == "-" {
+func open(path string) (io.ReadCloser, int64, error) {
+	if path == "-" {
 		return io.NopCloser(os.Stdin), 0, nil
 	}
-	f, err := os.Open(c.File)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, 0, config.NewUsageError(fmt.Sprintf("FILE: %v", err))
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = config.NewUsageError(fmt.Sprintf("FILE: %s is a directory", c.File))
+		err = config.NewUsageError(fmt.Sprintf("FILE: %s is a directory", path))
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())

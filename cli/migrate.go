@@ -11,8 +11,8 @@ import (
 // migrateCommand is `carrel migrate`.
 type migrateCommand struct{ config.StoreFlag }
 
-// Run brings the schema of a store up to date.
-func (c *migrateCommand) Run(ctx context.Context, s Streams) error {
+// run brings the schema of a store up to date.
+func (c *migrateCommand) run(ctx context.Context, s Streams, _ []string) error {
 	target, err := gateway.TargetOf(c.StoreFlag)
 	if err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 // rebuildCommand is `carrel rebuild`.
 type rebuildCommand struct {
 	config.StoreFlag
-	Directory  bool     `help:"Rebuild only the directory, the index for finding users and groups."`
-	Principals []string `arg:"" optional:"" name:"id" help:"User or group whose library is rebuilt; without an ID, everything is rebuilt."`
+	Directory bool `name:"directory" help:"Rebuild only the directory, the index for finding users and groups."`
 }
 
 // rebuilt is the result for one library.
@@ -26,10 +25,10 @@ type rebuilt struct {
 	Removed   int          `json:"removed"`
 }
 
-// Run rebuilds, and prints what was repaired as JSON.
-func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
+// run rebuilds, and prints what was repaired as JSON.
+func (c *rebuildCommand) run(ctx context.Context, s Streams, args []string) error {
 	var ids []principal.ID
-	for _, text := range c.Principals {
+	for _, text := range args {
 		id, err := principal.ParseID(text)
 		if err != nil {
 			return config.WrongUsage("ID", text, "u:TENANT:NAME or g:TENANT:NAME")
@@ -37,7 +36,7 @@ func (c *rebuildCommand) Run(ctx context.Context, s Streams) error {
 		ids = append(ids, id)
 	}
 	if c.Directory && len(ids) > 0 {
-		return config.WrongUsage("directory", c.Principals[0], "no ID: the directory is always rebuilt for all principals")
+		return config.WrongUsage("directory", args[0], "no ID: the directory is always rebuilt for all principals")
 	}
 	if err := gateway.CheckExists(c.StoreFlag); err != nil {
 		return err

@@ -7,9 +7,12 @@ import (
 )
 
 // serveCommand is `carrel serve`.
-type serveCommand struct{ config.Config }
+type serveCommand struct {
+	config.Config
+	serve ServeFunc
+}
 
-// Run serves until ctx ends.
-func (c *serveCommand) Run(ctx context.Context, s Streams, serve ServeFunc) error {
-	return serve(ctx, c.Config, s.Out)
+// run serves until ctx ends.
+func (c *serveCommand) run(ctx context.Context, s Streams, _ []string) error {
+	return c.serve(ctx, c.Config, s.Out)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 // tokenCommand is `carrel token`.
 type tokenCommand struct{ config.TokenConfig }
 
-// Run prints one token.
-func (c *tokenCommand) Run(s Streams) error {
+// run prints one token.
+func (c *tokenCommand) run(_ context.Context, s Streams, _ []string) error {
 	secret, err := auth.ReadSecret(c.HS256File)
 	if err != nil {
 		return config.NewUsageError("hs256-file: " + err.Error())

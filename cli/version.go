@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 )
@@ -12,8 +13,8 @@ var releasedVersion, releasedRevision string
 // versionCommand is `carrel version`.
 type versionCommand struct{}
 
-// Run prints the version, the commit if it is known, and the version of Go.
-func (*versionCommand) Run(s Streams) error {
+// run prints the version, the commit if it is known, and the version of Go.
+func (*versionCommand) run(_ context.Context, s Streams, _ []string) error {
 	info, _ := debug.ReadBuildInfo()
 	_, err := fmt.Fprintln(s.Out, "carrel", describe(info, releasedVersion, releasedRevision))
 	return err

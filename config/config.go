@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -23,30 +22,30 @@ import (
 // (CARREL_ and the flag's name) and a key of the config file. A flag takes precedence over the
 // environment, and the environment over the file.
 type Config struct {
-	Listen      string `help:"Address to serve at; port 0 picks a port." default:"127.0.0.1:8080" placeholder:"ADDR"`
-	AdminListen string `help:"Address of /metrics and /debug/pprof, for operators only." default:"127.0.0.1:0" placeholder:"ADDR"`
+	Listen      string `name:"listen" help:"Address to serve at; port 0 picks a port." default:"127.0.0.1:8080" placeholder:"ADDR"`
+	AdminListen string `name:"admin-listen" help:"Address of /metrics and /debug/pprof, for operators only." default:"127.0.0.1:0" placeholder:"ADDR"`
 	StoreFlag
-	AuthHS256File   string        `name:"auth-hs256-file" env:"CARREL_AUTH_HS256_FILE" help:"File with the secret for HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
+	AuthHS256File   string        `name:"auth-hs256-file" help:"File with the secret for HS256 tokens: its bytes without one final newline, at least 32." placeholder:"FILE"`
 	AuthJWKS        string        `name:"auth-jwks" help:"Key set for RS256, ES256 and EdDSA tokens: a URL or a file." placeholder:"URL-OR-FILE"`
-	AuthJWKSEvery   time.Duration `name:"auth-jwks-every" env:"CARREL_AUTH_JWKS_EVERY" help:"How often the key set is read again, which is when withdrawn keys are refused." default:"10m" placeholder:"TIME"`
-	AuthIssuer      string        `help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
-	AuthAudience    string        `help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
-	Dev             bool          `help:"Development mode: serves GraphiQL, answers introspection, suggests names in errors, and prints tokens of the demo viewers."`
-	GraphiQL        bool          `name:"graphiql" env:"CARREL_GRAPHIQL" help:"Serve GraphiQL at / without --dev too. It needs --introspection to explain the schema."`
-	Introspection   bool          `help:"Answer introspection without --dev too."`
-	App             bool          `help:"Serve the reference client at /app." default:"true" negatable:""`
-	AppOIDCClientID string        `name:"app-oidc-client-id" env:"CARREL_APP_OIDC_CLIENT_ID" help:"Id of the reference client at the OpenID Connect provider --auth-issuer; its users then sign in there." placeholder:"ID"`
-	AppOIDCScope    string        `name:"app-oidc-scope" env:"CARREL_APP_OIDC_SCOPE" help:"Scopes that the reference client asks that provider for." default:"openid offline_access" placeholder:"SCOPES"`
-	DrainDelay      time.Duration `help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
-	HeaderCache     int           `help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"33554432" placeholder:"BYTES"`
+	AuthJWKSEvery   time.Duration `name:"auth-jwks-every" help:"How often the key set is read again, which is when withdrawn keys are refused." default:"10m" placeholder:"TIME"`
+	AuthIssuer      string        `name:"auth-issuer" help:"Issuer (iss) that tokens must have." default:"carrel" placeholder:"ISS"`
+	AuthAudience    string        `name:"auth-audience" help:"Audience (aud) that tokens must have." default:"carrel" placeholder:"AUD"`
+	Dev             bool          `name:"dev" help:"Development mode: serves GraphiQL, answers introspection, suggests names in errors, and prints tokens of the demo viewers."`
+	GraphiQL        bool          `name:"graphiql" help:"Serve GraphiQL at / without --dev too. It needs --introspection to explain the schema."`
+	Introspection   bool          `name:"introspection" help:"Answer introspection without --dev too."`
+	App             bool          `name:"app" help:"Serve the reference client at /app; --no-app does not." default:"true"`
+	AppOIDCClientID string        `name:"app-oidc-client-id" help:"Id of the reference client at the OpenID Connect provider --auth-issuer; its users then sign in there." placeholder:"ID"`
+	AppOIDCScope    string        `name:"app-oidc-scope" help:"Scopes that the reference client asks that provider for." default:"openid offline_access" placeholder:"SCOPES"`
+	DrainDelay      time.Duration `name:"drain-delay" help:"How long the gateway continues to answer after SIGTERM while it reports that it is not ready, so that load balancers send no more requests." default:"0s" placeholder:"TIME"`
+	HeaderCache     int           `name:"header-cache" help:"How many bytes of headers of items, users and groups are kept in memory, about 1,000 each. 0 reads the headers for every page." default:"33554432" placeholder:"BYTES"`
 	TLSCert         string        `name:"tls-cert" help:"Certificate chain; serves HTTPS and HTTP/2." placeholder:"FILE"`
 	TLSKey          string        `name:"tls-key" help:"Private key of the certificate." placeholder:"FILE"`
 	HostID          string        `name:"host-id" help:"First part of generated ids, and the name of the gateway for operators. By default, the former is random, and the latter the name of the machine." placeholder:"ID"`
-	Limit           []string      `help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." sep:"," placeholder:"NAME=VALUE"`
-	RateLimit       int           `help:"Points a minute of a signed-in viewer. An address without a viewer has a third of it, or the value of --limit address-points. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
-	TrustedProxy    []string      `help:"Address or network of a proxy whose X-Forwarded-For is trusted; repeatable." sep:"," placeholder:"CIDR"`
+	Limit           []string      `name:"limit" help:"A limit and its value, such as depth=10 or query-time=5s; repeatable." placeholder:"NAME=VALUE"`
+	RateLimit       int           `name:"rate-limit" help:"Points a minute of a signed-in viewer. An address without a viewer has a third of it, or the value of --limit address-points. 0 switches rate limits off." default:"30000" placeholder:"POINTS"`
+	TrustedProxy    []string      `name:"trusted-proxy" help:"Address or network of a proxy whose X-Forwarded-For is trusted; repeatable." placeholder:"CIDR"`
 	HTTPProfile     string        `name:"http-profile" help:"Status codes of GraphQL over HTTP: default, as today's clients expect them, or draft, as in the 2026 draft." enum:"default,draft" default:"default" placeholder:"default|draft"`
-	Documents       string        `help:"Manifest of persisted documents; no other documents are answered." placeholder:"FILE"`
+	Documents       string        `name:"documents" help:"Manifest of persisted documents; no other documents are answered." placeholder:"FILE"`
 	CORSOrigin      Origins       `name:"cors-origin" help:"Site whose pages may call the gateway, such as https://app.example.org or https://*.example.org; repeatable." placeholder:"ORIGIN"`
 	CORSHeader      HeaderNames   `name:"cors-header" help:"Header that pages of those sites may send, besides those that clients and tracing usually add; repeatable." placeholder:"NAME"`
 	CORSCredentials bool          `name:"cors-credentials" help:"Let those sites send cookies."`
@@ -56,12 +55,8 @@ type Config struct {
 // HeaderNames holds the values of --cors-header.
 type HeaderNames []string
 
-// Decode implements kong.MapperValue. It refuses malformed names and the wildcard *.
-func (h *HeaderNames) Decode(ctx *kong.DecodeContext) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("NAME", &text); err != nil {
-		return err
-	}
+// read reads a value. It refuses malformed names and the wildcard *.
+func (h *HeaderNames) read(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name == "*" || !httpguts.ValidHeaderFieldName(name) {
 			return WrongUsage("cors-header", text, "the name of a header, such as X-Tenant")
@@ -74,13 +69,9 @@ func (h *HeaderNames) Decode(ctx *kong.DecodeContext) error {
 // Origins holds the values of --cors-origin.
 type Origins []string
 
-// Decode implements kong.MapperValue. It refuses an empty value, because a variable that was left
+// read reads a value. It refuses an empty value, because a variable that was left
 // empty by mistake must not go unnoticed.
-func (o *Origins) Decode(ctx *kong.DecodeContext) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("ORIGIN", &text); err != nil {
-		return err
-	}
+func (o *Origins) read(text string) error {
 	for origin := range strings.SplitSeq(text, ",") {
 		if origin = strings.TrimSpace(origin); origin == "" {
 			return WrongUsage("cors-origin", text, "a site such as https://app.example.org; omit it to allow no site")
@@ -218,10 +209,10 @@ func withoutUser(source string) string {
 
 // TokenConfig holds the settings of `carrel token`.
 type TokenConfig struct {
-	HS256File string        `name:"hs256-file" env:"CARREL_HS256_FILE" required:"" help:"File with the secret, as for serve --auth-hs256-file." placeholder:"FILE"`
-	Sub       string        `required:"" help:"Id of the user that the token is for." placeholder:"u:TENANT:NAME"`
-	Role      []string      `help:"Role that the token grants: admin (of the user's own tenant) or global-admin; repeatable." sep:"," placeholder:"ROLE"`
+	HS256File string        `name:"hs256-file" required:"" help:"File with the secret, as for serve --auth-hs256-file." placeholder:"FILE"`
+	Sub       string        `name:"sub" required:"" help:"Id of the user that the token is for." placeholder:"u:TENANT:NAME"`
+	Role      []string      `name:"role" help:"Role that the token grants: admin (of the user's own tenant) or global-admin; repeatable." placeholder:"ROLE"`
 	TTL       time.Duration `name:"ttl" help:"How long the token is valid." default:"1h" placeholder:"TIME"`
-	Issuer    string        `help:"Issuer (iss)." default:"carrel" placeholder:"ISS"`
-	Audience  string        `help:"Audience (aud)." default:"carrel" placeholder:"AUD"`
+	Issuer    string        `name:"issuer" help:"Issuer (iss)." default:"carrel" placeholder:"ISS"`
+	Audience  string        `name:"audience" help:"Audience (aud)." default:"carrel" placeholder:"AUD"`
 }

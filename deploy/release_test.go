@@ -27,6 +27,9 @@ func compileIn(t *testing.T, version string) string {
 	return output
 }
 
+// maxBinary is the maximum size of the binary in bytes.
+const maxBinary = 40e6
+
 // TestRelease_IsReproducible is the quick form of `make release-check`.
 func TestRelease_IsReproducible(t *testing.T) {
 	one, two := compileIn(t, "v1.2.3"), compileIn(t, "v1.2.3")
@@ -40,6 +43,9 @@ func TestRelease_IsReproducible(t *testing.T) {
 	}
 	if !bytes.Equal(first, second) {
 		t.Errorf("two builds differ: %d and %d bytes", len(first), len(second))
+	}
+	if len(first) > maxBinary {
+		t.Errorf("the binary has %d bytes, more than %d: does a package call methods by name?", len(first), int(maxBinary))
 	}
 	here, err := filepath.Abs(root)
 	if err != nil {
