@@ -85,6 +85,7 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 		t.Setenv("CARREL_CORS_ORIGIN", "https://c.example,https://d.example")
 		t.Setenv("CARREL_AUTH_HS256_FILE", "env")
 		t.Setenv("CARREL_DEV", "false")
+		t.Setenv("CARREL_HELP", "no setting")
 		got, err := parsed(t)
 		if err != nil {
 			t.Fatal(err)
@@ -100,13 +101,16 @@ func TestConfig_FlagsBeatEnvironmentAndFile(t *testing.T) {
 		t.Setenv("CARREL_LISTEN", "env:1")
 		t.Setenv("CARREL_APP", "true")
 		got, err := parsed(t, "--no-app", "--listen", "flag:1", "--cors-origin", "https://e.example",
-			"--cors-origin=https://f.example", "--config", configPath)
+			"--cors-origin=https://f.example", "--config", configPath, "--limit", "depth=9,ids=8", "--limit=cost=7")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(config.Origins{"https://e.example", "https://f.example"}, got.CORSOrigin); diff != "" ||
 			got.Listen != "flag:1" || got.App {
 			t.Error(got.Listen, got.App, diff)
+		}
+		if diff := cmp.Diff([]string{"depth=9", "ids=8", "cost=7"}, got.Limit); diff != "" {
+			t.Error(diff)
 		}
 	})
 }
@@ -127,6 +131,8 @@ func TestConfig_FileTakesWhatTheEnvironmentTakes(t *testing.T) {
 		`{"dev": true} {}`:                 "one JSON object",
 		`{"dev": {}}`:                      `the key "dev"`,
 		`[]`:                               "one JSON object",
+		`null`:                             "one JSON object",
+		`{"help": true}`:                   `the key "help"`,
 	} {
 		got, err := parsed(t, "--config", file(t, "config.json", text))
 		if refused == "" && err != nil || refused != "" && (err == nil || !strings.Contains(err.Error(), refused)) {
@@ -232,12 +238,16 @@ func TestExecute_HelpAndVersionSucceed(t *testing.T) {
 	}{
 		{nil, "Commands:"}, {[]string{"--help"}, "Commands:"}, {[]string{"help"}, "Commands:"}, {[]string{"serve", "--help"}, "--listen"},
 		{[]string{"help", "token"}, ttl}, {[]string{"token", "--help"}, ttl},
+		{[]string{"help", "token"}, "--config"},
 		{[]string{"version"}, "carrel "}, {[]string{"--version"}, "carrel "},
 	} {
 		code, out, errs := command(t, c.args...)
 		if out = strings.Join(strings.Fields(out), " "); code != ExitDone || !strings.Contains(out, strings.TrimSpace(c.says)) || errs != "" {
 			t.Errorf("%v: exit %d: %s %s", c.args, code, out, errs)
 		}
+	}
+	if _, _, errs := command(t, "serve", "--rate-limit", "x"); errs != "carrel: rate-limit: got \"x\"; it takes a whole number\n" {
+		t.Error(errs)
 	}
 	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag: --nonsense (see carrel help)\n" {
 		t.Error(errs)
