@@ -84,7 +84,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"a boolean in words":       {serve("--dev=maybe"), []string{"dev:"}},
 		"long host id":             {serve("--host-id", strings.Repeat("a", 109)), []string{"host-id"}},
 		"no config":                {serve("--config", garbage+"x"), []string{"config", garbage + "x"}},
-		"config that is not JSON":  {serve("--config", garbage), []string{"config", garbage, "JSON object"}},
+		"config that is not JSON":  {serve("--config", garbage), []string{"config", garbage, "mistake in line 1"}},
 		"config that is a list":    {serve("--config", file(t, "c", "[]")), []string{"config", "JSON object"}},
 		"unknown key":              {serve("--config", file(t, "c", `{"lisen":"x"}`)), []string{"config", `"lisen"`}},
 		"key with an object":       {serve("--config", file(t, "c", `{"dev":{"canary":1}}`)), []string{"config", `"dev"`, "boolean"}},

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -30,8 +31,13 @@ func readConfigFile(path string, known func(name string) bool) (map[string]strin
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	if !json.Valid(b) || d.Decode(&object) != nil || object == nil {
-		// The decoder's message may quote the file, which may contain secrets.
+	// The decoder's messages may quote the file, which may contain secrets.
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(b, new(any)), &syntax) {
+		line := 1 + bytes.Count(b[:syntax.Offset], []byte("\n"))
+		return nil, NewUsageError(fmt.Sprintf("config: %s is not JSON: there is a mistake in line %d", path, line))
+	}
+	if d.Decode(&object) != nil || object == nil {
 		return nil, WrongUsage("config", path, "a file that contains one JSON object")
 	}
 	values := map[string]string{}

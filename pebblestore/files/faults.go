@@ -29,7 +29,7 @@ func LockFault(dir string, err error) error {
 	if errors.As(err, &path) {
 		return OpenFault(dir, err)
 	}
-	return fault.Unavailablef(Opaque(err), "pebble:%s is in use by another process", dir)
+	return fault.Unavailablef(Opaque(err), "pebble:%s is in use by another process, which must end first", dir)
 }
 
 // OpenFault explains why a store could not be opened. The message is for the operator who
