@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -47,6 +48,20 @@ func TestConfigurationPage_HasEveryCommand(t *testing.T) {
 	slices.Sort(exist)
 	if diff := cmp.Diff(exist, documented); diff != "" {
 		t.Errorf("the binary has (-) and docs/configuration.md has (+):\n%s", diff)
+	}
+}
+
+// TestImportPage_ExampleIsImported: a reader copies the lines of docs/import.md into a file.
+func TestImportPage_ExampleIsImported(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "import.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```json\n")
+	lines, _, _ := strings.Cut(rest, "```")
+	code, out, errs := command(t, "import", file(t, "lines.jsonl", lines), "--store", "pebble:"+filepath.Join(t.TempDir(), "store"))
+	if want := fmt.Sprintf("%d lines: ", strings.Count(lines, "\n")); code != ExitDone || !strings.HasPrefix(out, want) || len(lines) < 2000 {
+		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
 

@@ -39,7 +39,7 @@ func readVariables(schema *ast.Schema, op *ast.OperationDefinition, object []byt
 	case r.tooLong == "Cursor":
 		return nil, refuseDocument(codeBadCursor, "The cursor is not one of this connection: it is far too long.")
 	case r.tooLong != "":
-		return nil, badVariable(fmt.Sprintf("The variable $%s has a value of the type %s with more than %d bytes.", last, r.tooLong, maxWordBytes))
+		return nil, badVariable(fmt.Sprintf("The variable $%s has a value of type %s with more than %d bytes.", last, r.tooLong, maxWordBytes))
 	}
 	return given, nil
 }

@@ -209,7 +209,7 @@ func TestVariables_MismatchesAreRefused(t *testing.T) {
 		"a string for an object":   {mutation, map[string]any{"in": "x"}, false, "$in"},
 		"nothing":                  {mutation, nil, false, "$in must be defined"},
 		"an id that is too long": {`query($i:ID!){user(id:$i){id}}`, map[string]any{"i": strings.Repeat("x", maxWordBytes+1)}, false,
-			"$i has a value of the type ID with more than 4096 bytes"},
+			"$i has a value of type ID with more than 4096 bytes"},
 		"a nested object":        {library, order(map[string]any{"field": "LAST_MODIFIED", "direction": "DESC"}), true, ""},
 		"a nested enum":          {library, order(map[string]any{"field": "LAST_MODIFIED", "direction": "DOWN"}), false, "$o.direction"},
 		"null for an object":     {library, order(nil), true, ""},
