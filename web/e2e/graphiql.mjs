@@ -59,7 +59,7 @@ async function drive(page) {
   if (faults.length > 0) throw new Error(`the page had errors:\n${faults.join('\n')}`);
 }
 
-// readsWhole: no line of an example ends outside of its editor, on a narrow window either.
+// readsWhole: no line of an example ends outside of its editor, and nothing outside of the window, on a small one either.
 async function readsWhole(page) {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 1000, height: 900 });
@@ -68,6 +68,10 @@ async function readsWhole(page) {
     const lines = [...editor.querySelectorAll('.view-line > span')];
     return lines.length > 10 && lines.every((line) => line.getBoundingClientRect().right <= editor.getBoundingClientRect().right);
   });
+  // The page itself does not scroll: the bar and the button Execute stay where they are.
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.waitForFunction(() => document.querySelector('.graphiql-query-editor').getBoundingClientRect().bottom < innerHeight);
+  expect(await page.evaluate(() => document.documentElement.scrollHeight), 720, 'the height of the page');
   await page.setViewportSize(size);
 }
 
