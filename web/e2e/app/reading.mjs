@@ -149,6 +149,7 @@ export async function errorMessages({ openAs, base }) {
     ['/app/library/g:demo:internal', 'There is no such library, or you need to sign in to see it.', 'Not found'],
     ['/app/members/g:demo:internal', 'There is no such group, or you need to sign in to see it.', 'Not found'],
     ['/app/item/c:demo:nothing', 'There is no such item', 'Not found'],
+    ['/app/groups', 'Sign in to see the groups that you are in.', 'My groups'],
     ['/app/nowhere', 'There is no page at this address.', 'Page not found'],
   ]) {
     await page.goto(base + path);

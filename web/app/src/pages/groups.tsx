@@ -29,7 +29,7 @@ import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
 import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
-import { Empty, Failed, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
+import { Empty, Failed, LeadOn, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
 import { roleName, visibilityName } from '../ui/words.ts';
 import { DeleteGroup } from './delete-principal.tsx';
 import { LibraryTabs } from './library-head.tsx';
@@ -49,7 +49,17 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
   const { data, previousData, error, refetch, fetchMore } = useQuery(MyGroupsDocument,
     { skip: !signedIn, fetchPolicy: 'cache-and-network', nextFetchPolicy: 'cache-first' });
   useTitle('My groups');
-  if (!signedIn) return <Unseen what="list" onSignIn={onSignIn} />;
+  if (!signedIn) {
+    return (
+      <Empty heading="My groups" level="h1">
+        <p>Sign in to see the groups that you are in.</p>
+        <button type="button" className="button button-main" onClick={onSignIn}>
+          Sign in
+        </button>
+        <LeadOn asked />
+      </Empty>
+    );
+  }
 
   // A user that does not exist yet is in no group.
   const known = data ?? previousData;
