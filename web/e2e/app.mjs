@@ -11,6 +11,7 @@
 // needs a gateway of its own.
 import { baseAddress, start } from './browser.mjs';
 import { openFixture } from './app/fixture.mjs';
+import { otherOrganisations } from './app/access.mjs';
 import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
@@ -37,8 +38,8 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
           lostConnection, noteTexts, renamedNote, hugeNote, drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
-              undoneRemoval, findItems, firstItemAbove, titleOrder, keptOrder, newItem, strangeTitles, accessible,
-              accessibleDialogs, accessibleGraphiql };
+              undoneRemoval, otherOrganisations, findItems, firstItemAbove, titleOrder,
+                keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);

@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { isOnlyManager, managingWill, sharedWith, sharingWill, visibilityWill, whoSees, type Access } from '../src/data/access.ts';
+import { isOnlyManager, managingWill, removalWill, sharedWith, sharingWill, visibilityWill, whoSees,
+  type Access } from '../src/data/access.ts';
 
 const ann = { id: 'u:demo:ann', displayName: 'Ann' };
 const ben = { id: 'u:demo:ben', displayName: 'Ben' };
@@ -44,9 +45,9 @@ test('a sentence says what another visibility would do', () => {
   assert.equal(visibilityWill(access({ visibility: 'PUBLIC' }), 'LOGGEDIN'),
     'Then everyone who is signed in to demo will be able to see this item. People who are not lose access, unless it is shared with them.');
   assert.equal(visibilityWill(access({ visibility: 'PUBLIC', members: [ann, ben] }), 'PRIVATE'),
-    'Then only you and Ben will be able to see this item. Everyone else loses access.');
+    'Then only you and Ben can see this item. Administrators of demo can, too. Everyone else loses access.');
   assert.equal(visibilityWill(access({ visibility: 'LOGGEDIN' }), 'PRIVATE'),
-    'Then only you will be able to see this item. Everyone else in demo loses access.');
+    'Then only you can see this item. Administrators of demo can, too. Everyone else in demo loses access.');
 });
 
 test('a sentence says what sharing would do', () => {
@@ -59,6 +60,42 @@ test('a sentence says what sharing would do', () => {
     'It appears in their library. They keep access even if the item becomes private.');
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [ben], 'MANAGER'),
     'It appears in their library. Ben will be able to change, share and delete it. They keep access even if the item becomes private.');
+});
+
+test('people of other organisations gain access to an item that all of an organisation can see', () => {
+  const all = access({ visibility: 'LOGGEDIN' });
+  const kept = 'They keep access even if the item becomes private.';
+  assert.equal(sharingWill(all, [zed], 'VIEWER'), `Zed will be able to see this item. It appears in their library. ${kept}`);
+  assert.equal(sharingWill(all, [zed], 'EDITOR'),
+    `Zed will be able to see this item, and to change its text. It appears in their library. ${kept}`);
+  assert.equal(sharingWill(all, [ben, zed], 'EDITOR'),
+    `Zed will be able to see this item. It appears in their libraries. Ben and Zed will be able to change its text. ${kept}`);
+  assert.equal(sharingWill(all, [ben, team], 'VIEWER'), `It appears in their libraries. ${kept}`);
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [zed], 'VIEWER'), `It appears in their library. ${kept}`);
+});
+
+test('a sentence says who can still open an item after a removal', () => {
+  const says = (visibility: Access['visibility'], member: typeof ann, viewerId = 'u:demo:cleo') =>
+    removalWill({ visibility, tenant: 'demo', viewerId }, member).replace(/^.*? (loses (their|its) role on it|your library)\. /, '');
+  assert.equal(removalWill(access(), ben), 'The item is removed from the library of Ben, who loses their role on it. ' +
+    'Ben can no longer open it, unless they have access in another way.');
+  assert.equal(removalWill(access(), team), 'The item is removed from the library of Team, which loses its role on it. ' +
+    'The members of Team can no longer open it, unless they have access in another way.');
+  assert.equal(says('PUBLIC', zed), 'It is public, so Zed can still open it.');
+  assert.equal(says('LOGGEDIN', ben), 'Everyone who is signed in to demo can see it, so Ben can still open it.');
+  assert.equal(says('LOGGEDIN', zed), 'Zed can no longer open it, unless they have access in another way.');
+  // A group may have members of other organisations.
+  assert.equal(says('LOGGEDIN', team),
+    'Everyone who is signed in to demo can see it, so the members of Team who belong to demo can still open it.');
+  assert.equal(says('PUBLIC', team), 'It is public, so the members of Team can still open it.');
+  assert.equal(says('LOGGEDIN', { id: 'g:acme:all', displayName: 'All' }),
+    'The members of All can no longer open it, unless they have access in another way.');
+  const lost = 'Unless you have access in another way, you can no longer open it, and only its managers can share it with you again.';
+  assert.equal(removalWill(access(), ann), `You lose your role on this item, and it is removed from your library. ${lost}`);
+  assert.equal(says('PUBLIC', zed, zed.id), 'It is public, so you can still open it, and add it again as a viewer.');
+  assert.equal(says('LOGGEDIN', ann, ann.id),
+    'Everyone who is signed in to demo can see it, so you can still open it, and add it again as a viewer.');
+  assert.equal(says('LOGGEDIN', zed, zed.id), lost);
 });
 
 test('a sentence says what a manager may do', () => {

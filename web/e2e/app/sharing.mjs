@@ -146,7 +146,7 @@ async function visibility({ api, openAs }, ann, cleo, id) {
 
 async function removeFromLibrary({ api }, cleo, id) {
   await item(cleo).getByRole('button', { name: 'Remove from my library…' }).click();
-  await dialog(cleo).getByText('You lose your role on it.').waitFor();
+  await dialog(cleo).getByText('You lose your role on this item').waitFor();
   await confirm(cleo, 'Remove from your library?', 'Remove');
   await says(cleo, `“${title}” was removed from your library.`);
   await entry(cleo, title).waitFor({ state: 'detached' });

@@ -31,10 +31,18 @@ const mostNamed = 3;
 export function whoSees(access: Access): string {
   const { visibility, tenant, members } = access;
   if (visibility === 'PUBLIC') return 'Everyone can see this item, signed in or not.';
-  if (visibility === 'PRIVATE') return `${firstUpper(those(access))} can see this item. Administrators of ${tenant} can, too.`;
-  const outside = members.filter(({ id }) => id.split(':')[1] !== tenant);
+  if (visibility === 'PRIVATE') return firstUpper(whenPrivate(access));
+  const outside = members.filter(({ id }) => !seesAnyway(access, id));
   const others = outside.length > 0 ? `, and so can ${list(named({ ...access, members: outside }))}` : '';
   return `Everyone who is signed in to ${tenant} can see this item${others}.`;
+}
+
+// whenPrivate says who can see an item that is private.
+const whenPrivate = (access: Access) => `${those(access)} can see this item. Administrators of ${access.tenant} can, too.`;
+
+// seesAnyway reports whether a user, or a group of the same organisation, can see an item without a role on it.
+export function seesAnyway({ visibility, tenant }: Pick<Access, 'visibility' | 'tenant'>, id: string): boolean {
+  return visibility === 'PUBLIC' || (visibility === 'LOGGEDIN' && id.split(':')[1] === tenant);
 }
 
 // those names the members of an item, as the subject of a sentence.
@@ -83,7 +91,7 @@ export function visibilityWill(access: Access, visibility: LibraryVisibility): s
   const { tenant } = access;
   const narrower = width[visibility] < width[access.visibility];
   const rest = access.visibility === 'PUBLIC' ? 'Everyone else' : `Everyone else in ${tenant}`;
-  if (visibility === 'PRIVATE') return `Then ${those(access)} will be able to see this item. ${rest} loses access.`;
+  if (visibility === 'PRIVATE') return `Then ${whenPrivate(access)} ${rest} loses access.`;
   if (visibility === 'LOGGEDIN') return `Then everyone who is signed in to ${tenant} will be able to see this item.${narrower ? ' People who are not lose access, unless it is shared with them.' : ''}`;
   return 'Then everyone on the internet who has the link will be able to see this item, signed in or not, and it is listed under Newest.';
 }
@@ -107,13 +115,40 @@ export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean
 }
 
 // sharingWill says what people gain when an item is shared with them in a role.
-export function sharingWill({ visibility }: Pick<Access, 'visibility'>, people: readonly Member[], role: ContentRole): string {
-  const shown = people.length > mostNamed ? mostNamed - 1 : mostNamed;
-  const who = firstUpper(list([...people.slice(0, shown).map(nameOf), ...counted(people.slice(shown))]));
+export function sharingWill(access: Pick<Access, 'visibility' | 'tenant'>, people: readonly Member[], role: ContentRole): string {
+  const fresh = people.filter(({ id }) => !seesAnyway(access, id));
+  const all = fresh.length === people.length;
   const gains = may[role];
   const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
-  if (visibility === 'PRIVATE') return `${who} will be able to see this item${gains && `, and to ${gains}`}. It appears in ${where}.`;
-  return `It appears in ${where}.${gains ? ` ${who} will be able to ${gains}.` : ''} They keep access even if the item becomes private.`;
+  return [
+    fresh.length > 0 && `${firstOf(fresh)} will be able to see this item${all && gains ? `, and to ${gains}` : ''}.`,
+    `It appears in ${where}.`,
+    !all && gains && `${firstOf(people)} will be able to ${gains}.`,
+    access.visibility !== 'PRIVATE' && 'They keep access even if the item becomes private.',
+  ].filter(Boolean).join(' ');
+}
+
+// firstOf names people as the subject of a sentence; of many, it names the first and counts the others.
+function firstOf(people: readonly Member[]): string {
+  const shown = people.length > mostNamed ? mostNamed - 1 : mostNamed;
+  return firstUpper(list([...people.slice(0, shown).map(nameOf), ...counted(people.slice(shown))]));
+}
+
+// removalWill says what a member loses that is removed from an item.
+export function removalWill({ visibility, tenant, viewerId }: Omit<Access, 'members' | 'further'>, member: Member): string {
+  const { id, displayName } = member;
+  const stays = seesAnyway({ visibility, tenant }, id);
+  const reason = visibility === 'PUBLIC' ? 'It is public' : `Everyone who is signed in to ${tenant} can see it`;
+  if (id === viewerId) {
+    const mine = 'You lose your role on this item, and it is removed from your library.';
+    return stays ? `${mine} ${reason}, so you can still open it, and add it again as a viewer.`
+      : `${mine} Unless you have access in another way, you can no longer open it, and only its managers can share it with you again.`;
+  }
+  const lost = `The item is removed from the library of ${displayName}, ${isGroup(id) ? 'which loses its' : 'who loses their'} role on it.`;
+  if (!stays) return `${lost} ${firstUpper(nameOf(member))} can no longer open it, unless they have access in another way.`;
+  // Groups may have members of other organisations.
+  const some = isGroup(id) && visibility === 'LOGGEDIN' ? ` who belong to ${tenant}` : '';
+  return `${lost} ${reason}, so ${nameOf(member)}${some} can still open it.`;
 }
 
 // mostShares is how many members of an item a list reads.

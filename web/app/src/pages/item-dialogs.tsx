@@ -8,9 +8,10 @@ import {
   type FaultsFragment,
   type ItemFragment,
 } from '../generated/operations.ts';
-import { isOnlyManager, onlyManager } from '../data/access.ts';
+import { isOnlyManager, onlyManager, removalWill } from '../data/access.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { useSubmit } from '../ui/forms.tsx';
+import { useMe } from '../ui/session.tsx';
 import { visibilityName } from '../ui/words.ts';
 
 interface ItemDialogProps {
@@ -106,6 +107,7 @@ export interface ItemLibrary {
 // RemoveItem removes an item from a library, the reader's own or one that the reader manages,
 // and says beforehand who loses access.
 export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps & { library: ItemLibrary; onDone: () => void }) {
+  const me = useMe();
   const submission = useSubmit(RemoveFromLibraryDocument);
   // Managers see all members.
   const obstacle = item.viewerCanManage && isOnlyManager(item.members, library.id)
@@ -119,15 +121,7 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
       <p className="about">
         <bdi>{item.title}</bdi>
       </p>
-      <p>{removalMeaning(item, library)}</p>
+      <p>{removalWill({ ...item, viewerId: me?.id ?? null }, library)}</p>
     </Confirm>
   );
-}
-
-function removalMeaning({ visibility }: ItemFragment, { id, mine, displayName }: ItemLibrary): string {
-  const open = visibility === 'PUBLIC';
-  if (mine && open) return 'You lose your role on it. It is public, so you can still read it and add it again.';
-  if (mine) return 'You lose your role on it. Unless you have access in another way, you can no longer open it, and only its managers can share it with you again.';
-  const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
-  return open ? `${who} can still read it, because it is public.` : `${who} can no longer open it, unless they have access in another way.`;
 }

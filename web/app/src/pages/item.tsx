@@ -12,6 +12,7 @@ import {
   type ItemQuery,
   type LibraryVisibility,
 } from '../generated/operations.ts';
+import { seesAnyway } from '../data/access.ts';
 import { shownAddress } from '../data/hosts.ts';
 import { addressOf } from '../data/routes.ts';
 import { forgetItem } from '../data/cache.ts';
@@ -308,7 +309,8 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   const undoRemoval = (principalId: string, mine: boolean): Undo | undefined => {
     const role = item.members.edges.find(({ node }) => node.id === principalId)?.role;
     const manages = item.viewerCanManage && (!mine || administers(claims, item.tenant));
-    const shares = role === 'VIEWER' && item.viewerCanShare && (!mine || item.visibility !== 'PRIVATE');
+    // Who is not a manager shares only with those who could see the item anyway.
+    const shares = role === 'VIEWER' && item.viewerCanShare && seesAnyway(item, principalId);
     if (!role || !(manages || shares)) return undefined;
     return async () => {
       const sent = manages ? await again.send({ contentId: item.id, members: [{ principalId, role }] })

@@ -2,7 +2,7 @@
 // item now, and what a change will do before it is made.
 import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { managingWill, onlyManager, sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
+import { managingWill, onlyManager, removalWill, seesAnyway, sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
 import { abortedBy } from '../data/connections.ts';
 import type { Faults } from '../data/faults.ts';
 import { addressOf } from '../data/routes.ts';
@@ -96,6 +96,8 @@ interface AddPeopleProps {
 function AddPeople({ item, tenant, share, people: { people, someone, picker }, onShared }: AddPeopleProps) {
   const [role, setRole] = useState<ContentRole>('VIEWER');
   const access = useAccess(item);
+  const refused = !item.viewerCanManage && people.some(({ id }) => !seesAnyway(access, id));
+  const will = refused ? 'Only managers of this item can share it with people of other organisations.' : sharingWill(access, people, role);
   const send = async () => {
     if (!someone()) return;
     if (await share.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role })) onShared(people);
@@ -115,7 +117,7 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
         />
       )}
       {people.length > 0 && !item.viewerCanManage && <p className="hint">They are added as viewers. Only managers can give other roles.</p>}
-      <Preview text={people.length > 0 ? sharingWill(access, people, role) : ''} />
+      <Preview text={people.length > 0 ? will : ''} />
     </Form>
   );
 }
@@ -136,17 +138,11 @@ function Preview({ text }: { text: string }) {
 function ItemMembers({ item }: { item: ItemFragment }) {
   const client = useApolloClient();
   const me = useMe();
+  const access = useAccess(item);
   const submission = useSubmit(SetContentMembersDocument);
   const set = (principalId: string, role: ContentRole | null) => submission.send({ contentId: item.id, members: [{ principalId, role }] });
   const more = (signal?: AbortSignal) => client.query({ query: MoreItemMembersDocument,
     variables: { id: item.id, after: item.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
-  const removal = ({ id, displayName }: Person) => {
-    if (id === me?.id) return 'You lose your role on this item, and it is removed from your library. You may not be able to undo this yourself.';
-    const who = id.startsWith('g:') ? `The members of ${displayName}` : displayName;
-    const still = item.visibility === 'PRIVATE' ? 'can no longer open it, unless they have access in another way'
-      : 'can still open it, because it is not private';
-    return `The item is removed from the library of ${displayName}, who loses this role on it. ${who} ${still}.`;
-  };
   return (
     <Members
       heading="Shared with"
@@ -157,7 +153,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       onSet={set}
       onMore={more}
       submission={submission}
-      removal={removal}
+      removal={(member) => removalWill(access, member)}
       promotion={(member) => managingWill(member, 'item')}
       {...(item.viewerCanManage && { obstacle: (node) => onlyManager(node, me?.id) })}
     />

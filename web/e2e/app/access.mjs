@@ -1,0 +1,89 @@
+// The Share dialog and the dialogs of removals say the truth about who gains and who loses access, and keep each choice that
+// is not saved.
+import { confirm, dialog, entry, expect, item, live, offered, openEntry, says } from './fixture.mjs';
+
+async function create(api, title, input = {}) {
+  const made = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }',
+    { input: { kind: 'NOTE', title, visibility: 'PRIVATE', ...input } });
+  return made.createContent.content.id;
+}
+
+const openShare = async (page) => {
+  await page.getByRole('button', { name: 'Share…' }).click();
+  await page.getByRole('combobox', { name: 'People and groups' }).and(page.locator(':focus')).waitFor();
+};
+
+// otherOrganisations: an item that all of demo can see is shared with a user of another organisation, who can see it only
+// until that user is removed.
+export async function otherOrganisations({ api, openAs }) {
+  const title = 'For all of demo';
+  const id = await create(api, title, { visibility: 'LOGGEDIN', members: [{ principalId: 'u:demo:ben', role: 'VIEWER' }] });
+  const path = `/app/item/${id}`;
+  const [ann, zed] = await Promise.all([openAs('Ann', { path }), openAs('Zed')]);
+  await live(zed);
+  const share = async () => {
+    await openShare(ann);
+    await ann.keyboard.type('u:acme:zed');
+    await offered(ann, 'u:acme:zed').waitFor();
+    await ann.keyboard.press('Enter');
+    await dialog(ann).getByText('Zed Zhou will be able to see this item. It appears in their library.').waitFor();
+    await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+    await says(ann, 'Shared with Zed Zhou.');
+    await dialog(ann).waitFor({ state: 'detached' });
+    await entry(zed, title).waitFor();
+  };
+  await share();
+  await openEntry(zed, title);
+
+  // The preview of a visibility names everyone who keeps access, in the words that follow the change.
+  await openShare(ann);
+  await dialog(ann).getByRole('radio', { name: 'Private' }).check();
+  const last = 'Administrators of demo can, too. Everyone else in demo loses access.';
+  await dialog(ann).getByText(`Then only you, Zed Zhou and Ben Baker can see this item. ${last}`).waitFor();
+  await dialog(ann).getByRole('radio', { name: 'All of demo' }).check();
+
+  await dialog(ann).getByRole('button', { name: 'Remove Ben Baker…' }).click();
+  await ann.getByText('Everyone who is signed in to demo can see it, so Ben Baker can still open it.').waitFor();
+  await ann.getByRole('dialog', { name: 'Remove Ben Baker?' }).getByRole('button', { name: 'Cancel' }).click();
+  await dialog(ann).getByRole('button', { name: 'Remove Zed Zhou…' }).click();
+  await ann.getByText('Zed Zhou can no longer open it, unless they have access in another way.').waitFor();
+  const hidden = await ann.getByRole('dialog', { name: 'Remove Zed Zhou?' }).evaluate((asked) =>
+    asked.querySelector('form p').getBoundingClientRect().top < asked.querySelector('.dialog-head').getBoundingClientRect().bottom);
+  expect(hidden, false, 'whether the first line of the question is hidden');
+  await confirm(ann, 'Remove Zed Zhou?', 'Remove');
+  await says(ann, 'Zed Zhou was removed.');
+  await entry(zed, title).waitFor({ state: 'detached' });
+  await zed.goto(new URL(path, zed.url()).href);
+  await zed.getByText('There is no such item').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Done' }).click();
+
+  // The other dialog says the same. What cannot be undone has no button that undoes it.
+  await zed.getByRole('link', { name: 'My library' }).click();
+  await live(zed);
+  await share();
+  await openEntry(zed, title);
+  await item(zed).getByRole('button', { name: 'Remove from my library…' }).click();
+  await dialog(zed).getByText('Unless you have access in another way, you can no longer open it').waitFor();
+  await confirm(zed, 'Remove from your library?', 'Remove');
+  await says(zed, `“${title}” was removed from your library.`);
+  expect(await zed.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons for what cannot be undone');
+  const ben = await openAs('Ben');
+  await openEntry(ben, title);
+  await item(ben).getByRole('button', { name: 'Remove from my library…' }).click();
+  await dialog(ben).getByText('Everyone who is signed in to demo can see it, so you can still open it, and add it again as a viewer.').waitFor();
+  await confirm(ben, 'Remove from your library?', 'Remove');
+  await ben.getByRole('button', { name: 'Undo' }).click();
+  await says(ben, 'Undone.');
+
+  // A viewer cannot give access to others.
+  await entry(ben, title).waitFor();
+  await openEntry(ben, title);
+  await openShare(ben);
+  await ben.keyboard.type('u:acme:zed');
+  await offered(ben, 'u:acme:zed').waitFor();
+  await ben.keyboard.press('Enter');
+  await dialog(ben).getByText('Only managers of this item can share it with people of other organisations.').waitFor();
+  await dialog(ben).getByRole('button', { name: 'Share', exact: true }).click();
+  await dialog(ben).getByText(/^Zed Zhou: /).waitFor();
+  await Promise.all([ann, ben, zed].map((page) => page.context().close()));
+}
