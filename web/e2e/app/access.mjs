@@ -1,6 +1,6 @@
 // The Share dialog and the dialogs of removals say the truth about who gains and who loses access, and keep each choice that
 // is not saved.
-import { confirm, dialog, entry, expect, item, live, offered, openEntry, says } from './fixture.mjs';
+import { confirm, dialog, discard, entry, expect, item, leave, live, offered, openEntry, says } from './fixture.mjs';
 
 async function create(api, title, input = {}) {
   const made = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }',
@@ -86,4 +86,62 @@ export async function otherOrganisations({ api, openAs }) {
   await dialog(ben).getByRole('button', { name: 'Share', exact: true }).click();
   await dialog(ben).getByText(/^Zed Zhou: /).waitFor();
   await Promise.all([ann, ben, zed].map((page) => page.context().close()));
+}
+
+// hold keeps the requests of an operation from the gateway until release() is called, once there is one.
+async function hold(page, name) {
+  const held = [];
+  let over = false;
+  const asked = page.waitForRequest((request) => request.postDataJSON()?.operationName === name);
+  await page.route('**/graphql', (route) => {
+    if (over || route.request().postDataJSON().operationName !== name) route.fallback();
+    else held.push(route);
+  });
+  return {
+    asked,
+    release: async (answer = (route) => route.continue()) => {
+      await asked;
+      over = true;
+      for (const route of held) await answer(route);
+    },
+  };
+}
+
+// closedWhileSaving: while a change is being sent, no dialog says that it has not been saved.
+export async function closedWhileSaving({ api, openAs }) {
+  const id = await create(api, 'Slowly saved');
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const waiting = ann.getByRole('dialog', { name: 'Close while this is being saved?' });
+  let sent = await hold(ann, 'UpdateContent');
+  await openShare(ann);
+  await dialog(ann).getByRole('radio', { name: 'Public' }).check();
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await sent.asked;
+  await ann.keyboard.press('Escape');
+  await waiting.getByText('It may still take effect.').waitFor();
+  await waiting.getByRole('button', { name: 'Keep waiting' }).and(ann.locator(':focus')).click();
+  await ann.keyboard.press('Escape');
+  await leave(ann);
+  await sent.release();
+  await says(ann, 'Changed the visibility.');
+  await ann.getByText('Everyone can see this item, signed in or not.').waitFor();
+
+  // An answer that comes while the question is asked ends it: after an error, the text is still there, and was not saved.
+  sent = await hold(ann, 'UpdateContent');
+  await ann.getByRole('button', { name: 'Edit…' }).click();
+  const text = dialog(ann).getByRole('textbox', { name: 'Description' });
+  await text.fill('An hour of work.');
+  await dialog(ann).getByRole('button', { name: 'Save' }).click();
+  await sent.asked;
+  await ann.keyboard.press('Escape');
+  await waiting.waitFor();
+  await sent.release((route) => route.fulfill({ contentType: 'application/graphql-response+json',
+    body: '{"errors":[{"message":"no","extensions":{"code":"BAD_USER_INPUT"}}]}' }));
+  await waiting.waitFor({ state: 'detached' });
+  await dialog(ann).getByRole('button', { name: 'Save' }).waitFor();
+  expect(await text.inputValue(), 'An hour of work.', 'what was typed when it could not be saved');
+  await ann.keyboard.press('Escape');
+  await ann.getByText('They have not been saved.').waitFor();
+  await discard(ann);
+  await ann.context().close();
 }

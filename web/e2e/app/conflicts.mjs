@@ -1,6 +1,6 @@
 // Edit conflicts: an item at its own address, without live updates about changes by others, and
 // answers that arrive late.
-import { choose, dialog, discard, expect, focused, says } from './fixture.mjs';
+import { choose, dialog, discard, expect, focused, leave, says } from './fixture.mjs';
 
 const change = 'mutation ($input: UpdateContentInput!) { updateContent(input: $input) { userErrors { message } } }';
 const item = 'query ($id: ID!) { content(id: $id) { title description visibility version } }';
@@ -123,7 +123,7 @@ export async function lateAnswers(fixture) {
   await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
   await share;
   await ann.keyboard.press('Escape');
-  await discard(ann);
+  await leave(ann);
 
   await ann.getByRole('banner').getByRole('button', { name: 'New' }).click();
   await dialog(ann).getByRole('radio', { name: 'Note' }).check();
@@ -132,7 +132,7 @@ export async function lateAnswers(fixture) {
   await dialog(ann).getByRole('button', { name: 'Create', exact: true }).click();
   await create;
   await ann.keyboard.press('Escape');
-  await discard(ann);
+  await leave(ann);
 
   await ann.getByRole('button', { name: 'Edit…' }).click();
   const text = dialog(ann).getByRole('textbox', { name: 'Description' });

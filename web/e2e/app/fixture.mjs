@@ -60,9 +60,15 @@ export function live(page) {
   return page.getByText('Changes by others appear here as they happen.').waitFor({ state: 'attached' });
 }
 
-// discard confirms that typed text may be discarded.
+// discard confirms that changes may be discarded.
 export async function discard(page) {
-  await page.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Discard' }).click();
+  await page.getByRole('dialog', { name: 'Discard your changes?' }).getByRole('button', { name: 'Discard' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+}
+
+// leave closes a dialog whose changes are being sent.
+export async function leave(page) {
+  await page.getByRole('dialog', { name: 'Close while this is being saved?' }).getByRole('button', { name: 'Close anyway' }).click();
   await dialog(page).waitFor({ state: 'detached' });
 }
 

@@ -206,7 +206,7 @@ export async function drafts({ api, openAs }) {
   await dialog(ann).getByText('Not saved. The service is temporarily unavailable.').waitFor();
   // A key does not discard unsaved text.
   await ann.keyboard.press('Escape');
-  await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+  await ann.getByRole('dialog', { name: 'Discard your changes?' }).getByRole('button', { name: 'Keep editing' }).click();
   down = false;
   await button(ann, 'Try again').click();
   await savedAsDraft(ann);

@@ -35,7 +35,7 @@ export async function discardedEdits({ api, openAs }) {
   await edit.waitFor({ state: 'detached' });
   await item(ann).getByRole('button', { name: 'Edit…' }).click();
   await text.fill('Not saved yet.');
-  const asked = ann.getByRole('dialog', { name: 'Discard what you typed?' });
+  const asked = ann.getByRole('dialog', { name: 'Discard your changes?' });
   const kept = async (what) => {
     await asked.getByRole('button', { name: 'Keep editing' }).and(ann.locator(':focus')).click();
     await asked.waitFor({ state: 'detached' });
@@ -201,7 +201,7 @@ export async function expiredToken({ api, openAs, faults }) {
   const signIn = ann.getByRole('dialog', { name: 'Sign in again' });
   await signIn.getByText('Your sign-in has expired. You were Ann Archer.').waitFor();
   await signIn.getByRole('button', { name: /^Cleo\b/ }).click();
-  await ann.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+  await ann.getByRole('dialog', { name: 'Discard your changes?' }).getByRole('button', { name: 'Keep editing' }).click();
   await signIn.getByRole('button', { name: /^Ann\b/ }).click();
   await signIn.waitFor({ state: 'detached' });
   expect(await text.inputValue(), 'Typed for an hour.', 'what was typed before signing in again');

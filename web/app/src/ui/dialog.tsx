@@ -10,9 +10,21 @@ import { useUnsaved } from './unsaved.ts';
 const Leave = createContext(() => {});
 
 // useLeave returns the action of a Cancel button: it closes the dialog around it, and asks
-// first if typed text would be lost.
+// first if changes would be lost.
 export function useLeave() {
   return use(Leave);
+}
+
+const Sending = createContext<(change: (forms: number) => number) => void>(() => {});
+
+// useSending tells the dialog around a form whether the form is being sent.
+export function useSending(busy: boolean) {
+  const count = use(Sending);
+  useEffect(() => {
+    if (!busy) return undefined;
+    count((forms) => forms + 1);
+    return () => count((forms) => forms - 1);
+  }, [busy, count]);
 }
 
 // FocusTarget is an element that can get focus.
@@ -27,13 +39,19 @@ interface DialogProps {
   returnTo?: FocusTarget | undefined;
 }
 
-// Dialog shows a modal dialog. If unsaved is set it contains typed text, and asks before it
-// closes. Focus starts on the element with data-autofocus; afterwards it returns to the element
-// that opened the dialog or, if that no longer exists, to returnTo.
+// Dialog shows a modal dialog. If unsaved is set it contains changes, and asks before it closes:
+// whether to discard them or, while they are being sent, whether not to wait. Focus starts on the
+// element with data-autofocus; afterwards it returns to the element that opened the dialog or, if
+// that no longer exists, to returnTo.
 export function Dialog({ title, onClose, children, unsaved = false, wide = false, returnTo }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const [discarding, setDiscarding] = useState<{ proceed: () => void } | null>(null);
+  const [sending, setSending] = useState(0);
+  // Once the answer is there, the question is another one.
+  useEffect(() => {
+    if (sending === 0) setDiscarding(null);
+  }, [sending]);
   const ask = (proceed: () => void) => setDiscarding({ proceed });
   const leave = () => (unsaved ? ask(() => {}) : onClose());
   useUnsaved(unsaved, ask);
@@ -75,9 +93,11 @@ export function Dialog({ title, onClose, children, unsaved = false, wide = false
         </button>
       </div>
       <Leave value={leave}>
-        <Panel what="this dialog">{children}</Panel>
+        <Sending value={setSending}>
+          <Panel what="this dialog">{children}</Panel>
+        </Sending>
       </Leave>
-      {discarding && <Discard onKeep={() => setDiscarding(null)} onDiscard={discard} />}
+      {discarding && <Discard sending={sending > 0} onKeep={() => setDiscarding(null)} onDiscard={discard} />}
     </dialog>
   );
 }
@@ -110,18 +130,18 @@ function focusOn(element: Element | null) {
   if (element instanceof HTMLElement) element.focus({ preventScroll: true });
 }
 
-// Discard asks whether to discard typed text.
-function Discard({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
+// Discard asks whether to discard changes or, while they are being sent, whether not to wait for the answer.
+function Discard({ sending, onKeep, onDiscard }: { sending: boolean; onKeep: () => void; onDiscard: () => void }) {
   return (
-    <Dialog title="Discard what you typed?" onClose={onKeep}>
+    <Dialog title={sending ? 'Close while this is being saved?' : 'Discard your changes?'} onClose={onKeep}>
       <div className="dialog-text">
-        <p>It has not been saved.</p>
+        <p>{sending ? 'It may still take effect. Anything else that you have changed here is lost.' : 'They have not been saved.'}</p>
         <div className="dialog-actions">
           <button type="button" className="button" data-autofocus onClick={onKeep}>
-            Keep editing
+            {sending ? 'Keep waiting' : 'Keep editing'}
           </button>
           <button type="button" className="button button-danger button-filled" onClick={onDiscard}>
-            Discard
+            {sending ? 'Close anyway' : 'Discard'}
           </button>
         </div>
       </div>

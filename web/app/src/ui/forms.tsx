@@ -5,7 +5,7 @@ import { useApolloClient } from '@apollo/client/react';
 import { newIdempotencyKey } from 'carrel-client';
 import { explain, faultsByField, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
-import { useLeave } from './dialog.tsx';
+import { useLeave, useSending } from './dialog.tsx';
 import { useOnline } from './notices.tsx';
 import { useSession, useSignIn } from './session.tsx';
 import { VisibilityIcon } from './icons.tsx';
@@ -100,7 +100,8 @@ interface FormProps {
 export function Form({ onSubmit, submission, actions, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [wrong, setWrong] = useState<WrongField[]>([]);
-  const { faults, error } = submission;
+  const { busy, faults, error } = submission;
+  useSending(busy);
   useEffect(() => {
     const fields = [...(form.current?.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>(
       '[aria-invalid="true"]') ?? [])];
@@ -113,7 +114,7 @@ export function Form({ onSubmit, submission, actions, children }: FormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (!submission.busy) onSubmit();
+        if (!busy) onSubmit();
       }}
     >
       {children}
