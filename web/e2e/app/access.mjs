@@ -1,6 +1,6 @@
 // The Share dialog and the dialogs of removals say the truth about who gains and who loses access, and keep each choice that
 // is not saved.
-import { confirm, dialog, discard, entry, expect, item, leave, live, offered, openEntry, says } from './fixture.mjs';
+import { choose, confirm, dialog, discard, entry, expect, focused, item, leave, live, offered, openEntry, says } from './fixture.mjs';
 
 async function create(api, title, input = {}) {
   const made = await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }',
@@ -86,6 +86,66 @@ export async function otherOrganisations({ api, openAs }) {
   await dialog(ben).getByRole('button', { name: 'Share', exact: true }).click();
   await dialog(ben).getByText(/^Zed Zhou: /).waitFor();
   await Promise.all([ann, ben, zed].map((page) => page.context().close()));
+}
+
+// twoChoices: saving the visibility keeps the chosen people, and sharing keeps the chosen visibility, also when the second
+// choice is made while the first one is being sent.
+export async function twoChoices({ api, openAs }) {
+  const title = 'Two choices';
+  const id = await create(api, title, { visibility: 'PUBLIC' });
+  const stored = async () => {
+    const { visibility, members } = (await api('Ann',
+      'query ($id: ID!) { content(id: $id) { visibility members { edges { node { id } } } } }', { id })).content;
+    return [visibility, ...members.edges.map(({ node }) => node.id)];
+  };
+  const [ann, cleo] = await Promise.all([openAs('Ann', { path: `/app/item/${id}` }), openAs('Cleo')]);
+  await live(cleo);
+  const pick = async (typed, name) => {
+    await dialog(ann).getByRole('combobox', { name: 'People and groups' }).fill(typed);
+    await choose(ann, name);
+  };
+  await openShare(ann);
+  await dialog(ann).getByRole('radio', { name: 'Private' }).check();
+  await pick('cle', 'Cleo Carter');
+  await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await says(ann, 'Shared with Cleo Carter.');
+  await entry(cleo, title).waitFor();
+  expect(await stored(), ['PUBLIC', 'u:demo:ann', 'u:demo:cleo'], 'the item after sharing');
+  await dialog(ann).getByText('Then only you and Cleo Carter can see this item.').waitFor();
+  await dialog(ann).getByRole('radio', { name: 'Private' }).and(ann.locator(':checked')).waitFor();
+  await dialog(ann).getByRole('button', { name: 'Remove Cleo Carter', exact: true }).waitFor({ state: 'detached' });
+  expect(await focused(ann), 'People and groups', 'what has focus after sharing');
+  await ann.keyboard.press('Escape');
+  await ann.getByRole('dialog', { name: 'Discard your changes?' }).getByRole('button', { name: 'Keep editing' }).click();
+
+  await pick('eli', 'Eli Evans');
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await says(ann, 'Changed the visibility.');
+  await entry(cleo, title).getByText('Private').waitFor();
+  await dialog(ann).getByRole('button', { name: 'Change' }).waitFor({ state: 'detached' });
+  await dialog(ann).getByRole('radio', { name: 'Private' }).and(ann.locator(':focus')).waitFor();
+  await dialog(ann).getByText('Eli Evans will be able to see this item.').waitFor();
+  // The notice is in the dialog, where it can be used. Then nothing is left to save but the people.
+  await dialog(ann).getByRole('button', { name: 'Undo' }).click();
+  await says(ann, 'Undone.');
+  expect(await stored(), ['PUBLIC', 'u:demo:ann', 'u:demo:cleo'], 'the item after the change was undone');
+  await dialog(ann).getByRole('radio', { name: 'Public' }).and(ann.locator(':checked')).waitFor();
+  await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await dialog(ann).waitFor({ state: 'detached' });
+  await says(ann, 'Shared with Eli Evans.');
+
+  // A person who is chosen before the answer is there is kept, too.
+  const change = await hold(ann, 'UpdateContent');
+  await openShare(ann);
+  await dialog(ann).getByRole('radio', { name: 'All of demo' }).check();
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await pick('ben', 'Ben Baker');
+  await change.release();
+  await says(ann, 'Changed the visibility.');
+  await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await dialog(ann).waitFor({ state: 'detached' });
+  expect(await stored(), ['LOGGEDIN', 'u:demo:ann', 'u:demo:ben', 'u:demo:cleo', 'u:demo:eli'], 'the item after all that');
+  await Promise.all([ann.context().close(), cleo.context().close()]);
 }
 
 // hold keeps the requests of an operation from the gateway until release() is called, once there is one.

@@ -289,13 +289,12 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   // If the reader has opened another item before the answer arrives, that one stays open.
   const leave = useWhileShown(onGone);
   const changed = (text: string, undo?: Undo) => {
-    close();
     say(text, undo);
     onChanged();
   };
   const saved = (text: string) => ({ unchanged }: { unchanged?: boolean | undefined }) => {
-    if (unchanged) close();
-    else changed(text);
+    close();
+    if (!unchanged) changed(text);
   };
   // The dialog is removed together with the item, so that focus does not return to its button.
   const removed = ({ id, mine, displayName }: ItemLibrary) => {
@@ -336,8 +335,7 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
       if (restored) onChanged();
       return restored !== null;
     };
-    if (payload.unchanged) close();
-    else changed('Changed the visibility.', undo);
+    if (!payload.unchanged) changed('Changed the visibility.', undo);
   };
   const shared = (people: Person[]) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`);
   switch (open) {

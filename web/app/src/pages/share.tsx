@@ -65,6 +65,23 @@ export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemPr
   const merged = useMergedForm<{ visibility: LibraryVisibility }>(item, update, ({ visibility }) => ({ visibility }));
   const { changes, conflicts } = merged.form;
   const unsaved = people.people.length > 0 || changes.visibility !== undefined || conflicts.length > 0;
+  // Saving one half closes the dialog, unless the other half has something that is not saved. Then focus moves to first, a
+  // field of the half that was saved, because the button that was pressed is gone.
+  const [saved, setSaved] = useState<{ first: string } | null>(null);
+  useEffect(() => {
+    if (saved && !unsaved) onClose();
+    else if (saved && document.activeElement === document.body) document.querySelector<HTMLElement>(`.share ${saved.first}`)?.focus();
+  }, [saved]);
+  const shared = (added: Person[]) => {
+    onShared(added);
+    people.drop(added);
+    setSaved({ first: '[role="combobox"]' });
+  };
+  const visible = (payload: SavedItem, before: LibraryVisibility) => {
+    onVisibility(payload, before);
+    merged.form.take('visibility');
+    setSaved({ first: '[name^="visibility"]:checked' });
+  };
   return (
     <Dialog title="Share" onClose={onClose} unsaved={unsaved}>
       <div className="dialog-text share">
@@ -72,11 +89,11 @@ export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemPr
           <bdi>{item.title}</bdi>
         </p>
         <WhoSees item={item} />
-        {item.viewerCanShare && <AddPeople item={item} tenant={claims?.tenant ?? ''} share={share} people={people} onShared={onShared} />}
+        {item.viewerCanShare && <AddPeople item={item} tenant={claims?.tenant ?? ''} share={share} people={people} onShared={shared} />}
         <Panel what="the members" of={item.members}>
           <ItemMembers item={item} />
         </Panel>
-        {item.viewerCanManage && <Visibility item={item} merged={merged} submission={update} onDone={onVisibility} />}
+        {item.viewerCanManage && <Visibility item={item} merged={merged} submission={update} onDone={visible} />}
         <End item={item} />
       </div>
     </Dialog>
@@ -179,8 +196,8 @@ function Visibility({ item, merged: { form, save }, submission, onDone }: Visibi
   const changed = changes.visibility !== undefined || conflicts.length > 0;
   return (
     <Form onSubmit={change} submission={submission} actions={changed && <Submit busy={submission.busy}>Change</Submit>}>
-      <VisibilityChoice value={shown.visibility} onChange={(value) => edit('visibility', value)} tenant={item.tenant}
-        what="item" faults={submission.faults.visibility} />
+      <VisibilityChoice value={shown.visibility} onChange={(value) => !submission.busy && edit('visibility', value)}
+        tenant={item.tenant} what="item" faults={submission.faults.visibility} />
       <Preview text={changes.visibility === undefined ? '' : visibilityWill(access, changes.visibility)} />
       {conflicts.length > 0 && <FieldConflict label="Visibility" theirs={visibilityName(item.visibility, item.tenant)} onKeep={() =>
         keep('visibility')} onTake={() => take('visibility')} />}

@@ -51,12 +51,13 @@ interface PeopleSubmission<List extends string> {
 interface People {
   people: Person[];
   someone: () => boolean;
+  drop: (gone: Person[]) => void;
   picker: Pick<PickerProps, 'chosen' | 'onChange' | 'faults' | 'faultsOf'>;
 }
 
 // usePeople returns the chosen people of a form, and the properties of its picker. someone()
-// reports whether anybody is chosen, and shows an error if nobody is. list is the name of the
-// input's list in which they are sent.
+// reports whether anybody is chosen, and shows an error if nobody is. drop(gone) removes some of
+// them. list is the name of the input's list in which they are sent.
 export function usePeople<List extends string>(submission: PeopleSubmission<List>, list: List): People {
   const [people, setPeople] = useState<Person[]>([]);
   const [nobody, setNobody] = useState(false);
@@ -72,7 +73,8 @@ export function usePeople<List extends string>(submission: PeopleSubmission<List
     setNobody(people.length === 0);
     return people.length > 0;
   };
-  return { people, someone, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.']
+  const drop = (gone: Person[]) => onChange((all) => all.filter((one) => !gone.includes(one)));
+  return { people, someone, drop, picker: { chosen: people, onChange, faults: nobody ? ['Choose at least one person or group.']
     : ofField, faultsOf } };
 }
 
