@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { dayOf, foundOf, handleOf, named, noText, pasteTitle, textHeading, untilTomorrow, versionOf, whenOf } from '../src/ui/words.ts';
+import { dayOf, foundOf, handleOf, named, noText, pasteTitle, roleMeaning, textHeading, untilTomorrow, versionOf,
+  whenOf } from '../src/ui/words.ts';
 
 // Versions of ICU differ in the comma after the day.
 const dateAlone = (text: string) => text.replace(',', '');
@@ -68,4 +69,9 @@ test('a time is told in a few characters', () => {
   const told = (...parts: [number, number, number, number]) => whenOf(new Date(...parts).toISOString(), now);
   assert.deepEqual([told(2026, 10, 22, 0), told(2026, 10, 21, 23), told(2026, 0, 3, 9), told(2025, 10, 22, 12)],
     ['00:00', '21 Nov', '3 Jan', 'Nov 2025']);
+});
+
+test('a role says what its holder can edit', () => {
+  assert.equal(roleMeaning('EDITOR', 'NOTE'), 'Can also edit the title, description and text.');
+  assert.equal(roleMeaning('EDITOR', 'LINK'), 'Can also edit the title, description and link.');
 });

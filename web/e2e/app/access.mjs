@@ -27,6 +27,9 @@ export async function otherOrganisations({ api, openAs }) {
     await offered(ann, 'u:acme:zed').waitFor();
     await ann.keyboard.press('Enter');
     await dialog(ann).getByText('Zed Zhou will be able to see this item. It appears in their library.').waitFor();
+    await dialog(ann).getByRole('radio', { name: 'Editor' }).check();
+    await dialog(ann).getByText('Can also edit the title, description and text.').waitFor();
+    await dialog(ann).getByRole('radio', { name: 'Viewer' }).check();
     await dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
     await says(ann, 'Shared with Zed Zhou.');
     await dialog(ann).waitFor({ state: 'detached' });

@@ -334,6 +334,9 @@ export async function newItem({ api, openAs }) {
     .bottom < document.querySelector('.form-end').getBoundingClientRect().top);
   expect(await inView(dialog(page).getByRole('radio', { name: 'Private' })), true, 'whether the visibility is in view');
   await dialog(page).getByText('Only people it is shared with, and administrators.').waitFor();
+  await dialog(page).getByRole('radio', { name: 'Public' }).check();
+  await dialog(page).getByText('Everyone, signed in or not. It is listed under Newest.').waitFor();
+  await dialog(page).getByRole('radio', { name: 'Private' }).check();
   await dialog(page).getByRole('textbox', { name: 'Title' }).fill('Typed by hand');
   await dialog(page).getByRole('button', { name: 'Create', exact: true }).click();
   await dialog(page).getByText('Enter the address of a web page, such as example.com/page.').waitFor();

@@ -41,7 +41,7 @@ export async function groups({ openAs, base }) {
   await ann.getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
   await dialog(ann).getByText('Cleo Carter will be able to change the group and its members, and to delete it.').waitFor();
   await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
-  await says(ann, 'Cleo Carter is now Manager.');
+  await says(ann, 'Cleo Carter is now a manager.');
   await ann.getByRole('button', { name: 'Remove Zed Zhou…' }).click();
   await dialog(ann).getByText('Zed Zhou loses access to everything').waitFor();
   await ann.keyboard.press('Enter');
@@ -136,9 +136,9 @@ export async function largeGroup({ api, openAs }) {
     await route.fulfill({ response }).catch(() => {});
   });
   await roleOf(ann, 'Ben Baker').selectOption('MEMBER');
-  await says(ann, 'Ben Baker is now Member');
+  await says(ann, 'Ben Baker is now a member');
   await roleOf(ann, 'Eli Evans').selectOption('MEMBER');
-  await says(ann, 'Eli Evans is now Member');
+  await says(ann, 'Eli Evans is now a member');
   release();
   await ann.waitForFunction(() => document.activeElement.value === 'MEMBER');
   await ann.context().close();

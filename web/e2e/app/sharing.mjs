@@ -431,14 +431,14 @@ export async function whoSees({ api, openAs }) {
   await item(ann).getByText('Only you and Cleo Carter can see this item.').waitFor();
 
   // The only manager reads at once that she stays.
-  const stays = 'You are the only manager of this item, and an item keeps at least one.';
+  const stays = 'You are the only manager of this item, and an item keeps at least one. Make somebody else a manager first';
   await item(ann).getByRole('button', { name: 'Remove from my library…' }).click();
-  await dialog(ann).getByText(stays).waitFor();
+  await dialog(ann).getByText(`${stays}, in Share, or delete the item.`).waitFor();
   expect(await dialog(ann).getByRole('button', { name: 'Remove' }).count(), 0, 'buttons that cannot remove');
   await dialog(ann).getByRole('button', { name: 'OK' }).and(ann.locator(':focus')).click();
   await item(ann).getByRole('button', { name: 'Share…' }).click();
   await dialog(ann).getByRole('button', { name: 'Remove Ann Archer…' }).click();
-  await ann.getByRole('dialog', { name: 'Remove Ann Archer?' }).getByText(stays).waitFor();
+  await ann.getByRole('dialog', { name: 'Remove Ann Archer?' }).getByText(`${stays}, or delete the item.`).waitFor();
   await ann.getByRole('dialog', { name: 'Remove Ann Archer?' }).getByRole('button', { name: 'OK' }).click();
   await dialog(ann).getByRole('button', { name: 'Done' }).click();
 
@@ -452,14 +452,14 @@ export async function whoSees({ api, openAs }) {
   expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR', 'the role before the answer');
   await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).selectOption('MANAGER');
   await confirm(ann, 'Make Cleo Carter a manager?', 'Make manager');
-  await says(ann, 'Cleo Carter is now Manager.');
+  await says(ann, 'Cleo Carter is now a manager.');
   await dialog(ann).getByRole('button', { name: 'Undo' }).click();
   await says(ann, 'Undone.');
   expect(await dialog(ann).getByRole('combobox', { name: 'Role of Cleo Carter' }).inputValue(), 'EDITOR',
     'the role after the change was undone');
   // An own role is given up only after a question, and by the only manager not at all.
   await dialog(ann).getByRole('combobox', { name: 'Role of Ann Archer' }).selectOption('VIEWER');
-  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByText(stays).waitFor();
+  await ann.getByRole('dialog', { name: 'Change your own role?' }).getByText(`${stays}, or delete the item.`).waitFor();
   await ann.getByRole('dialog', { name: 'Change your own role?' }).getByRole('button', { name: 'OK' }).click();
 
   // Before a change of the visibility, the dialog says what it does.

@@ -104,9 +104,9 @@ const managing = { item: 'change, share and delete this item', group: 'change th
 export const managingWill = (member: Member, what: keyof typeof managing) =>
   `${firstUpper(nameOf(member))} will be able to ${managing[what]}.`;
 
-// onlyManager says why the only manager of an item has to stay.
-export const onlyManager = ({ id, displayName }: Member, viewerId: string | undefined) =>
-  `${id === viewerId ? 'You are' : `${displayName} is`} the only manager of this item, and an item keeps at least one. Make somebody else a manager first, in Share, or delete the item.`;
+// onlyManager says why the only manager of an item has to stay. first is 'first', and where that is done if it is elsewhere.
+export const onlyManager = ({ id, displayName }: Member, viewerId: string | undefined, first: 'first' | 'first, in Share') =>
+  `${id === viewerId ? 'You are' : `${displayName} is`} the only manager of this item, and an item keeps at least one. Make somebody else a manager ${first}, or delete the item.`;
 
 // isOnlyManager reports whether a member is the only manager. It is false if not all members were read.
 export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean {

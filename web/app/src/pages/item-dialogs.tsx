@@ -111,7 +111,7 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
   const submission = useSubmit(RemoveFromLibraryDocument);
   // Managers see all members.
   const obstacle = item.viewerCanManage && isOnlyManager(item.members, library.id)
-    ? onlyManager(library, library.mine ? library.id : undefined) : undefined;
+    ? onlyManager(library, me?.id, 'first, in Share') : undefined;
   const remove = async () => {
     if (await submission.send({ principalId: library.id, contentId: item.id })) onDone();
   };

@@ -128,7 +128,7 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
           name="role"
           value={role}
           onChange={setRole}
-          options={roles.map((value) => ({ value, label: roleName[value], meaning: roleMeaning[value] }))}
+          options={roles.map((value) => ({ value, label: roleName[value], meaning: roleMeaning(value, item.kind) }))}
           faults={share.faults.role}
           compact
         />
@@ -172,7 +172,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       submission={submission}
       removal={(member) => removalWill(access, member)}
       promotion={(member) => managingWill(member, 'item')}
-      {...(item.viewerCanManage && { obstacle: (node) => onlyManager(node, me?.id) })}
+      {...(item.viewerCanManage && { obstacle: (node) => onlyManager(node, me?.id, 'first') })}
     />
   );
 }

@@ -7,7 +7,7 @@ import { To } from './navigation.tsx';
 import { useSay, type Undo } from './notices.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Monogram, ShowMore } from './states.tsx';
-import { handleOf, roleName } from './words.ts';
+import { asRole, handleOf, roleName } from './words.ts';
 import { Close } from './icons.tsx';
 import { ActionFaults, type FormState } from './forms.tsx';
 import type { ContentRole, GroupRole } from '../generated/operations.ts';
@@ -74,7 +74,7 @@ export function Members<Role extends ContentRole | GroupRole>({ heading, none, c
     setAsked(null);
     // A viewer that gives up its own role cannot take it back.
     const undo: Undo | undefined = node.id === me?.id ? undefined : async () => (await set(node.id, before)) !== null;
-    say(role ? `${node.displayName} is now ${roleName[role]}.` : `${node.displayName} was removed.`, undo);
+    say(role ? `${node.displayName} is now ${asRole[role]}.` : `${node.displayName} was removed.`, undo);
   };
   const give = (node: Member, before: Role, role: Role | undefined) => {
     if (!role) return;
@@ -144,7 +144,7 @@ function wordsOf<Role extends ContentRole | GroupRole>({ node, role }: Asked<Rol
   if (!role) return { title: `Remove ${node.displayName}?`, verb: 'Remove', children: <p>{removal(node)}</p> };
   if (!mine) return { title: `Make ${node.displayName} a manager?`, verb: 'Make manager', children: <p>{promotion(node)}</p> };
   return { title: 'Change your own role?', verb: 'Change',
-    children: <p>You will be {roleName[role]}, and may not be able to undo this yourself.</p> };
+    children: <p>You will be {asRole[role]}, and may not be able to undo this yourself.</p> };
 }
 
 // useKeptLength keeps a list as long as the reader has extended it. Each change reads its first

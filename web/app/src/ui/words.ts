@@ -16,7 +16,7 @@ export function visibilityName(visibility: LibraryVisibility, tenant: string, wh
 
 export function visibilityMeaning(visibility: LibraryVisibility, tenant: string, what: Thing): string {
   return {
-    PUBLIC: 'Everyone, signed in or not.',
+    PUBLIC: `Everyone, signed in or not.${what === 'item' ? ' It is listed under Newest.' : ''}`,
     LOGGEDIN: `Everyone who is signed in to ${tenant}.`,
     PRIVATE: {
       group: 'Only its members, and administrators.',
@@ -29,11 +29,17 @@ export function visibilityMeaning(visibility: LibraryVisibility, tenant: string,
 export const roleName: Record<ContentRole | GroupRole, string> = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager',
   MEMBER: 'Member' };
 
-export const roleMeaning: Record<ContentRole, string> = {
-  VIEWER: 'Can view the item, even when it is private.',
-  EDITOR: 'Can also edit the title, description and link.',
-  MANAGER: 'Can also change visibility, expiry and members, and delete the item.',
-};
+// asRole names a role in a sentence.
+export const asRole: Record<ContentRole | GroupRole, string> = { VIEWER: 'a viewer', EDITOR: 'an editor', MANAGER: 'a manager',
+  MEMBER: 'a member' };
+
+export function roleMeaning(role: ContentRole, kind: ContentKind): string {
+  return {
+    VIEWER: 'Can view the item, even when it is private.',
+    EDITOR: `Can also edit the title, description and ${kind === 'NOTE' ? 'text' : 'link'}.`,
+    MANAGER: 'Can also change visibility, expiry and members, and delete the item.',
+  }[role];
+}
 
 export const kindName: Record<ContentKind, string> = { LINK: 'Link', NOTE: 'Note' };
 export const kindsName: Record<ContentKind, string> = { LINK: 'Links', NOTE: 'Notes' };
