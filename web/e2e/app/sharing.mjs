@@ -497,11 +497,12 @@ export async function whoSees({ api, openAs }) {
 }
 
 // undoneRemoval: a user removes a public item from its library, and adds it again from the
-// notice. A private item cannot be added again by its viewer, so its notice has no such button.
+// notice. A deleted one cannot be added again, and the notice says why. A private item cannot be added again by its viewer, so
+// its notice has no such button.
 export async function undoneRemoval({ api, openAs }) {
-  const make = (title, visibility) => api('Ann',
-    'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }',
-      { input: { kind: 'NOTE', title, visibility, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] } });
+  const make = async (title, visibility) => (await api('Ann',
+    'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }',
+      { input: { kind: 'NOTE', title, visibility, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] } })).createContent.content.id;
   await make('Removed by mistake', 'PUBLIC');
   await make('Removed for good', 'PRIVATE');
   const cleo = await openAs('Cleo');
@@ -517,6 +518,11 @@ export async function undoneRemoval({ api, openAs }) {
   await cleo.getByRole('button', { name: 'Undo' }).click();
   await says(cleo, 'Undone.');
   await entry(cleo, 'Removed by mistake').waitFor();
+  const id = await make('Deleted meanwhile', 'PUBLIC');
+  await remove('Deleted meanwhile');
+  await api('Ann', 'mutation ($id: ID!) { deleteContent(input: {id: $id}) { deletedContentId } }', { id });
+  await cleo.getByRole('button', { name: 'Undo' }).click();
+  await says(cleo, 'This could not be undone. There is no such item, or you may not see it.');
   await remove('Removed for good');
   expect(await cleo.getByRole('button', { name: 'Undo' }).count(), 0, 'Undo buttons for what cannot be undone');
   await cleo.context().close();

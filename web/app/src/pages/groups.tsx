@@ -242,7 +242,7 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
     say(text, undo);
   };
   const edited = (before: LibraryVisibility | null) => (before === null ? done('Saved.')
-    : done('Changed the visibility.', async () => (await restore.send({ id: group.id, visibility: before })) !== null));
+    : done('Changed the visibility.', () => restore.undo({ id: group.id, visibility: before })));
   return (
     <>
       <Members heading="Members" none="No members that you can see." connection={group.members}

@@ -312,10 +312,10 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     const shares = role === 'VIEWER' && item.viewerCanShare && seesAnyway(item, principalId);
     if (!role || !(manages || shares)) return undefined;
     return async () => {
-      const sent = manages ? await again.send({ contentId: item.id, members: [{ principalId, role }] })
-        : await shareAgain.send({ contentId: item.id, principalIds: [principalId], role });
-      if (sent) onChanged();
-      return sent !== null;
+      const done = manages ? await again.undo({ contentId: item.id, members: [{ principalId, role }] })
+        : await shareAgain.undo({ contentId: item.id, principalIds: [principalId], role });
+      if (done === true) onChanged();
+      return done;
     };
   };
   const deleted = () => {
@@ -331,9 +331,9 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
   const visible = (payload: SavedItem, before: LibraryVisibility) => {
     const version = 'content' in payload ? payload.content?.version : undefined;
     const undo: Undo = async () => {
-      const restored = await restore.send({ id: item.id, visibility: before, ...(version && { expectedVersion: version }) });
-      if (restored) onChanged();
-      return restored !== null;
+      const done = await restore.undo({ id: item.id, visibility: before, ...(version && { expectedVersion: version }) });
+      if (done === true) onChanged();
+      return done;
     };
     if (!payload.unchanged) changed('Changed the visibility.', undo);
   };

@@ -3,7 +3,7 @@ import { Fragment, useEffect, useId, useRef, useState, type ChangeEventHandler, 
 import type { TypedDocumentNode } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
 import { newIdempotencyKey } from 'carrel-client';
-import { explain, faultsByField, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
+import { explain, faultsByField, sentence, type Explanation, type Faults as FaultsOf } from '../data/faults.ts';
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
 import { useLeave, useSending } from './dialog.tsx';
 import { useOnline } from './notices.tsx';
@@ -35,6 +35,7 @@ type Post<Input, Reply> = (input: Input) => Promise<Reply>;
 export interface Submission<Input, Reply, Field extends string = never> extends SubmissionState<Field> {
   run<Outcome extends Payload>(work: (post: Post<Input, Reply>) => Promise<Outcome>): Promise<Outcome | null>;
   send(input: Input): Promise<Reply | null>;
+  undo(input: Input): Promise<true | string>;
   clear(): void;
 }
 
@@ -43,6 +44,7 @@ const idle = { busy: false, faults: {}, userErrors: [], error: null };
 // useSubmit sends a mutation. send(input) returns the payload, or null after an error, which is in
 // the state. run(work) does the same for work(post), which may send more than once. A form that is
 // sent again after its answer was lost has the same idempotency key, so that nothing is done twice.
+// undo(input) sends what takes back an action, for its notice: it returns true, or why that failed.
 // keyed is false for inputs that have no such key.
 export function useSubmit<Input extends object, Reply extends Payload, Field extends string = never>(
   document: TypedDocumentNode<Record<string, Reply | null>, { input: Input }>,
@@ -76,7 +78,16 @@ export function useSubmit<Input extends object, Reply extends Payload, Field ext
       return null;
     }
   };
-  return { ...state, error: useCurrent(state.error), run, send: (input: Input) => run((post) => post(input)), clear: () => setState(idle) };
+  const undo = async (input: Input) => {
+    try {
+      const { userErrors } = await post(input);
+      return userErrors.length === 0 || userErrors.map(({ message }) => sentence(message)).join(' ');
+    } catch (error) {
+      return explain(error, { online }).text;
+    }
+  };
+  const send = (input: Input) => run((post) => post(input));
+  return { ...state, error: useCurrent(state.error), run, send, undo, clear: () => setState(idle) };
 }
 
 // useCurrent returns an error until the client knows that its cause is over: the network is
