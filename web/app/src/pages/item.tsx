@@ -26,6 +26,7 @@ import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
 import { Panel } from '../ui/panel.tsx';
 import type { Person } from '../ui/people-picker.tsx';
+import { useReadAgain } from '../ui/read-again.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Outdated } from '../ui/states.tsx';
 import { dateOf, kindName, named, roleName, visibilityName } from '../ui/words.ts';
@@ -105,6 +106,12 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
   const whole = useRef<ItemFragment>(null);
   if (isWhole(item)) whole.current = item;
   const retry = () => refetch();
+  useReadAgain(retry);
+  // Nobody decides about access by a list that is out of date.
+  const sharing = opening.open === 'share';
+  useEffect(() => {
+    if (sharing) refetch().catch(() => {});
+  }, [sharing, refetch]);
   return (
     <>
       {gone ? (
