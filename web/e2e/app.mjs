@@ -21,7 +21,7 @@ import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, g
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
-import { errorMessages, keyboard, pagingBothWays, phone, storeDown } from './app/reading.mjs';
+import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { itemByItself, staleMembers } from './app/fresh.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
@@ -32,7 +32,7 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
   signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
-  graphiqlLink, profilePage, expiry, keyboard, phone, errorMessages, storeDown, find, signingInAndOut, newcomer,
+  graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
     rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
       discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,

@@ -64,6 +64,12 @@ test('a title in a sentence cannot change the direction of the sentence', () => 
   assert.equal(pasteTitle('\u200f '), 'Untitled paste');
 });
 
+test('a long title in a sentence is cut between letters', () => {
+  assert.equal(named('é'.repeat(60)), `“${'é'.repeat(60)}”`);
+  assert.equal(named(`${'e\u0301'.repeat(60)}n`), `“${'e\u0301'.repeat(60)}…”`);
+  assert.equal(named(`${'a'.repeat(59)} word`), `“${'a'.repeat(59)}…”`);
+});
+
 test('a time is told in a few characters', () => {
   const now = new Date(2026, 10, 22, 12);
   const told = (...parts: [number, number, number, number]) => whenOf(new Date(...parts).toISOString(), now);

@@ -1,5 +1,5 @@
 // Reading: paging in both directions, addresses of positions, the keyboard, and network failures.
-import { allOf, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './fixture.mjs';
+import { allOf, dialog, entriesOf, entry, expect, fits, focused, item, openEntry, says, scrollTo } from './fixture.mjs';
 import { order } from './titles.mjs';
 
 const largest = 'g:demo:standard-library';
@@ -235,4 +235,31 @@ export async function phone({ openAs, base }) {
     await fits(page, path);
   }
   await page.context().close();
+}
+
+// longNotice: a notice about an item with a long title has its button in the window, wide or narrow, light or dark.
+export async function longNotice({ api, openAs }) {
+  const titles = [`https://example.org/${'a-path/'.repeat(12)}end`, 'D'.repeat(80), 'W'.repeat(120)];
+  for (const [width, colorScheme] of [[390, 'light'], [390, 'dark'], [1280, 'light'], [1280, 'dark']]) {
+    for (const title of titles) {
+      const input = { kind: 'NOTE', title, visibility: 'PUBLIC', members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] };
+      await api('Ann', 'mutation ($input: CreateContentInput!) { createContent(input: $input) { userErrors { message } } }', { input });
+    }
+    const cleo = await openAs('Cleo', { viewport: { width, height: 740 }, colorScheme });
+    for (const title of titles) {
+      await openEntry(cleo, title);
+      await item(cleo).getByRole('button', { name: 'Remove from my library…' }).click();
+      await dialog(cleo).getByRole('button', { name: 'Remove', exact: true }).click();
+      const notice = cleo.locator('.notices p').filter({ hasText: `“${title.slice(0, 60)}…” was removed from your library.` });
+      await notice.getByRole('button', { name: 'Undo' }).waitFor();
+      await fits(cleo, 'a page with a notice');
+      if (process.env.PICTURES) await cleo.screenshot({ path: `${process.env.PICTURES}/notice-${width}-${colorScheme}-${title[0]}.png` });
+      expect(await notice.evaluate((element) => [element, element.querySelector('button')].map((part) => {
+        const { left, right } = part.getBoundingClientRect();
+        return left >= 0 && right <= innerWidth && part.scrollWidth <= part.clientWidth;
+      })), [true, true], `whether the notice and its button are in a window of ${width}`);
+      await entry(cleo, title).waitFor({ state: 'detached' });
+    }
+    await cleo.context().close();
+  }
 }

@@ -58,8 +58,15 @@ export function countOf({ value, precision }: { value: number; precision: CountP
   return `${precision === 'AT_LEAST' ? 'more than ' : ''}${number} ${value === 1 ? 'item' : 'items'}`;
 }
 
-// named puts a title into a sentence.
-export const named = (title: string) => `“${plain(title)}”`;
+// mostLetters is how much of a title a sentence has: a notice is read at a glance.
+const mostLetters = 60;
+const letters = new Intl.Segmenter('en');
+
+// named puts a title into a sentence, shortened if it is long.
+export function named(title: string): string {
+  const all = [...letters.segment(plain(title))].map(({ segment }) => segment);
+  return `“${all.length > mostLetters ? `${all.slice(0, mostLetters).join('').trimEnd()}…` : all.join('')}”`;
+}
 
 export const newPastes = (n: number) => `${n} new ${n === 1 ? 'paste' : 'pastes'}`;
 
