@@ -28,13 +28,13 @@ import { findItems, searchAgain, searching, searchLive, searchProgress } from '.
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
   undoneRemoval, whoSees } from './app/sharing.mjs';
 import { keptOrder, titleOrder } from './app/titles.mjs';
-import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, offline, removedFromGroup,
+import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, lostWhileWriting, offline, removedFromGroup,
   signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
   graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
     rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
-      discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, expiredToken, signedInAgain, offline,
+      discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
           lostConnection, itemByItself, staleMembers, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,

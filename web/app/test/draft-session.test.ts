@@ -1,9 +1,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { DraftGateway, PlainText, Published, StoredDraft } from '../src/data/draft-gateway.ts';
-import { draftSession, whyNot } from '../src/data/draft-session.ts';
+import { draftSession, mayRetry, whyNot } from '../src/data/draft-session.ts';
 
-const fault = (code: string) => [{ code, message: 'no', field: null }];
+const fault = (code: string) => [{ code, message: 'no', field: ['contentId'] }];
 
 // fixture stores revisions and one draft by the rules of the gateway. lose(name) loses the next
 // answer to a call, after the call was executed.
@@ -11,6 +11,7 @@ function fixture(first?: string, { itemTitle = 'T', namesItem = false } = {}) {
   const revisions: Published[] = first === undefined ? [] : [{ number: 0, title: 'T', body: first }];
   let draft: (PlainText & { version: number; baseRevision: number | null }) | null = null;
   let losing = '';
+  let refusal = '';
   const sent: { expectedVersion: number; baseRevision?: number; body: string }[] = [];
   const last = () => revisions.at(-1) ?? null;
   const stored = (): StoredDraft | null => draft && { ...draft, isStale: draft.baseRevision !== (last()?.number ?? null) };
@@ -20,16 +21,18 @@ function fixture(first?: string, { itemTitle = 'T', namesItem = false } = {}) {
     return Promise.reject(new TypeError('Failed to fetch'));
   };
   const gateway: DraftGateway<Published> = {
-    read: () => Promise.resolve({ draft: stored(), current: last() }),
+    read: () => Promise.resolve({ draft: stored(), current: refusal === 'NOT_FOUND' ? null : last(), mayEdit: refusal === '' }),
     revision: (number) => Promise.resolve(revisions[number] ?? null),
     save(input) {
       sent.push(input);
+      if (refusal) return answer('save', { draft: null, userErrors: fault(refusal) });
       if (input.expectedVersion !== (draft?.version ?? 0)) return answer('save', { draft: null, userErrors: fault('CONFLICT') });
       draft = { title: input.title, body: input.body, version: input.expectedVersion + 1, baseRevision: input.baseRevision ??
         draft?.baseRevision ?? last()?.number ?? null };
       return answer('save', { draft: stored(), userErrors: [] });
     },
     publish() {
+      if (refusal) return answer('publish', { userErrors: fault(refusal) });
       if (!draft) return answer('publish', { userErrors: fault('NOT_FOUND') });
       if (stored()?.isStale) return answer('publish', { userErrors: fault('REVISION_CONFLICT') });
       revisions.push({ number: revisions.length, title: draft.title, body: draft.body });
@@ -58,6 +61,8 @@ function fixture(first?: string, { itemTitle = 'T', namesItem = false } = {}) {
     others: (body: string) => revisions.push({ number: revisions.length, title: 'T', body }),
     elsewhere: (body: string) => (draft = { title: 'T', body, version: (draft?.version ?? 0) + 1, baseRevision: last()?.number ?? null }),
     lose: (name: string) => (losing = name),
+    // refuse lets the viewer edit no more, or again for ''.
+    refuse: (code: string) => (refusal = code),
     due: () => timers.filter(({ off }) => !off),
   };
 }
@@ -262,5 +267,35 @@ test('a draft that was discarded elsewhere is not published', async () => {
   await gateway.discard();
   assert.equal(await session.publish(), false);
   assert.equal(revisions.length, 1);
-  assert.notEqual(whyNot(session.state()), '');
+  assert.equal(whyNot(session.state()), 'No.');
+  assert.equal(session.state().refused, false);
+});
+
+for (const code of ['FORBIDDEN', 'NOT_FOUND']) {
+  test(`an author who may edit no more is refused, until that is possible again: ${code}`, async () => {
+    const { session, refuse, stored } = fixture('old');
+    await session.open();
+    session.edit({ body: 'mine' });
+    refuse(code);
+    assert.equal(await session.flush(), false);
+    assert.deepEqual([session.state().refused, session.state().saving], [true, 'failed']);
+    refuse('');
+    assert.equal(await session.flush(), true);
+    assert.deepEqual([session.state().refused, stored()?.body], [false, 'mine']);
+    refuse(code);
+    assert.equal(await session.publish(), false);
+    assert.deepEqual([session.state().refused, session.state().text.body], [true, 'mine']);
+    refuse('');
+    assert.equal(await session.flush(), true);
+    assert.deepEqual([session.state().refused, session.state().saving, whyNot(session.state())], [false, 'saved', '']);
+    assert.equal(await session.publish(), true);
+  });
+}
+
+test('a text that is wrong or too long is not saved by trying again', () => {
+  const because = (error: unknown, faults = fault('INVALID').slice(1)) => mayRetry({ error, faults });
+  assert.equal(because(new TypeError('Failed to fetch')), true);
+  assert.equal(because({ errors: [{ message: 'M', extensions: { code: 'UNAVAILABLE' } }] }), true);
+  assert.equal(because({ errors: [{ message: 'M', extensions: { code: 'PAYLOAD_TOO_LARGE' } }] }), false);
+  assert.equal(because(null, fault('INVALID')), false);
 });

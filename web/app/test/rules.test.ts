@@ -129,6 +129,10 @@ test('errors become texts', () => {
   assert.deepEqual(explain(of('UNAVAILABLE')), { kind: 'temporary', text: 'The service is temporarily unavailable.' });
   assert.deepEqual(explain(of('RATE_LIMITED', { retryAfter: 2.2 })).text, 'Too many requests in a short time. Try again in 3 s.');
   assert.equal(explain(of('OUTCOME_UNKNOWN')).kind, 'other');
+  const tooLong = 'This text is too long. Shorten it to about 500,000 letters (512 KB).';
+  assert.equal(explain(of('PAYLOAD_TOO_LARGE')).text, tooLong);
+  assert.equal(sentence('a text has at most 512 KiB; this one has 600000 bytes'), tooLong);
+  assert.equal(sentence('body has at most 524288 bytes; this one has 600000'), tooLong);
   assert.equal(explain(of('UNAUTHENTICATED')).kind, 'signedOut');
   assert.equal(explain(of('BAD_CURSOR')).kind, 'cursor');
   assert.deepEqual(explain(of('IDEMPOTENCY_MISMATCH')), { kind: 'other', text: 'M.' });

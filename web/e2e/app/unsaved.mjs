@@ -182,6 +182,69 @@ export async function lostEditorRole({ api, openAs }) {
   await cleo.context().close();
 }
 
+// lostWhileWriting: an author who is removed while writing a text reads that, copies it, and can go on if the role comes back. A
+// text that is too long says how long it may be.
+export async function lostWhileWriting({ api, openAs, faults }) {
+  const id = await create(api, 'Written by Ben', { body: 'old', members: [{ principalId: 'u:demo:ben', role: 'EDITOR' }] });
+  const ben = await openAs('Ben', { path: `/app/item/${id}` });
+  const role = (to) => api('Ann', members, { id, members: [{ principalId: 'u:demo:ben', role: to }] });
+  const text = dialog(ben).getByRole('textbox', { name: 'Text' });
+  const button = (name) => dialog(ben).getByRole('button', { name, exact: true });
+  const lost = dialog(ben).getByText('You can no longer edit this note. Copy your text before you leave.');
+  await ben.getByRole('button', { name: 'Edit text…' }).click();
+  await text.fill('two pages');
+  await dialog(ben).getByText('Saved as a draft. Only you can see it.').waitFor();
+  await role(null);
+  await text.fill('two pages, and a third');
+  await button('Publish').click();
+  await lost.waitFor();
+  expect(await dialog(ben).getByRole('alert').allInnerTexts(), ['You can no longer edit this note. Copy your text before you leave.'],
+    'all that the editor says');
+  expect([await button('Try again').count(), await button('Publish').count()], [0, 0], 'buttons that cannot help');
+  await ben.evaluate(() => (navigator.clipboard.writeText = async (all) => (globalThis.copied = all)));
+  await button('Copy text').click();
+  await dialog(ben).getByText('Copied.').waitFor();
+  expect(await ben.evaluate(() => globalThis.copied), 'Written by Ben\n\ntwo pages, and a third', 'what was copied');
+  await ben.keyboard.press('Escape');
+  await ben.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+
+  // The page notices the loss, and the return of the role: here when a save was refused, then when publishing was.
+  const comeBack = () => ben.evaluate(() => dispatchEvent(new Event('focus')));
+  const regain = async () => {
+    await comeBack();
+    await ben.locator('main').getByText('There is no such item').waitFor();
+    await role('EDITOR');
+    await comeBack();
+    await lost.waitFor({ state: 'detached' });
+    await dialog(ben).getByText('Saved as a draft. Only you can see it.').waitFor();
+  };
+  await regain();
+  await role(null);
+  await button('Publish').click();
+  await lost.waitFor();
+  await regain();
+
+  await text.fill('a'.repeat(2 ** 20));
+  await dialog(ben).getByText('Not saved. This text is too long. Shorten it to about 500,000 letters (512 KB).').waitFor();
+  expect(await button('Try again').count(), 0, 'buttons that cannot shorten a text');
+  expect(faults.every((fault) => fault.includes('413')), true, 'errors of the page are only those that were caused');
+  faults.length = 0;
+  await text.fill('a'.repeat(2 ** 19 + 1));
+  await dialog(ben).locator('.field').getByText('This text is too long.').waitFor();
+  await text.fill('three pages');
+  await button('Publish').click();
+  await says(ben, 'Published.');
+
+  // Who has typed nothing reads a message, and the dialog closes.
+  await ben.getByRole('button', { name: 'Edit text…' }).click();
+  await text.waitFor();
+  await role('VIEWER');
+  await comeBack();
+  await says(ben, 'You can no longer edit this note.');
+  await dialog(ben).waitFor({ state: 'detached' });
+  await ben.context().close();
+}
+
 // expiredToken: a token expires while the user types. The user signs in again above the dialog,
 // and saves.
 export async function expiredToken({ api, openAs, faults }) {

@@ -1,6 +1,6 @@
 // Saving a text as a draft: shortly after the last keystroke, one save at a time,
 // and never over a version of the draft that this session does not know.
-import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
+import { hasCode, isRefusal, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import type { DraftStore } from './draft-state.ts';
 
 // delay is how long after the last keystroke a draft is saved, in milliseconds.
@@ -60,7 +60,7 @@ async function saveAll<Revision extends Published>(store: DraftStore<Revision>, 
       if (elsewhere) store.set({ saving: 'failed' });
       if (elsewhere || !(await saveOnce(store, gateway))) return false;
     }
-    store.set({ saving: store.stored.version > 0 ? 'saved' : 'unchanged' });
+    store.set({ saving: store.stored.version > 0 ? 'saved' : 'unchanged', refused: false });
     return true;
   } catch (error) {
     store.set({ saving: 'failed', error });
@@ -79,7 +79,7 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
   });
   if (hasCode(userErrors, 'CONFLICT')) return handleConflict(store, gateway);
   if (!draft) {
-    store.set({ saving: 'failed', faults: userErrors });
+    store.set({ saving: 'failed', faults: userErrors, refused: isRefusal(userErrors) });
     return false;
   }
   // A text that was written without a base gets the current revision as its base.

@@ -3,7 +3,7 @@
 import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import { draftSaving, type Later } from './draft-saving.ts';
 import { draftStore, type DraftState, type DraftStore } from './draft-state.ts';
-import { explain } from './faults.ts';
+import { explain, isTooLarge, sentence } from './faults.ts';
 import { isOnline } from './network.ts';
 
 // DraftSession is the editing of one text. Functions that return a boolean report success.
@@ -110,17 +110,19 @@ async function publish<Revision extends Published>(store: DraftStore<Revision>, 
   const { userErrors } = await gateway.publish();
   if (userErrors.length === 0 || (hasCode(userErrors, 'NOT_FOUND') && (await wasPublished(store, gateway)))) return true;
   if (hasCode(userErrors, 'REVISION_CONFLICT')) await store.compareWith((await gateway.read()).current);
-  else store.set({ faults: userErrors });
+  else if (hasCode(userErrors, 'FORBIDDEN')) store.set({ refused: true });
+  else if (!store.state().refused) store.set({ faults: userErrors });
   return false;
 }
 
 // wasPublished reports whether an earlier attempt to publish succeeded although
 // its answer was lost.
 async function wasPublished<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
-  const { draft, current } = await gateway.read();
+  const { draft, current, mayEdit } = await gateway.read();
   if (draft === null && sameText(current, store.state().text) && current?.number !== store.stored.base) return true;
-  store.stored.version = draft?.version ?? 0;
-  store.set({ current, hasDraft: draft !== null });
+  // The draft of an item that cannot be seen is still there if the role comes back.
+  if (mayEdit) store.stored.version = draft?.version ?? 0;
+  store.set(mayEdit ? { current, hasDraft: draft !== null } : { refused: true });
   return false;
 }
 
@@ -134,6 +136,10 @@ async function discard<Revision extends Published>(store: DraftStore<Revision>, 
 
 // whyNot returns a sentence that says why a text was not saved; '' if it was.
 export function whyNot({ faults, error }: Pick<DraftState<unknown>, 'faults' | 'error'>): string {
-  if (faults.length > 0) return faults.map(({ message }) => message).join(' ');
+  if (faults.length > 0) return faults.map(({ message }) => sentence(message)).join(' ');
   return error ? explain(error, { online: isOnline() }).text : '';
 }
+
+// mayRetry reports whether the same text may be saved later. What is wrong with it has to be corrected first.
+export const mayRetry = ({ faults, error }: Pick<DraftState<unknown>, 'faults' | 'error'>) =>
+  faults.length === 0 && !isTooLarge(error);

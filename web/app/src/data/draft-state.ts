@@ -13,6 +13,8 @@ export interface DraftState<Revision> {
   busy: boolean;
   faults: readonly DraftFault[];
   error: unknown;
+  // The author may not edit the item any more, or it is gone, as the last save or publication has found.
+  refused: boolean;
   hasDraft: boolean;
   // The text that visitors see, and the one that this text is based on.
   current: Revision | null;
@@ -56,7 +58,7 @@ export function draftStore<Revision extends Published>(gateway: DraftGateway<Rev
   const stored: StoredText = { text: null, unanswered: null, version: 0, base: null };
   const listeners = new Set<() => void>();
   let state: DraftState<Revision> = { ready: false, text: { title: itemTitle, body: '' }, saving: 'unchanged', busy: false, faults: [],
-    error: null, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
+    error: null, refused: false, hasDraft: false, current: null, base: null, stale: false, elsewhere: null };
   const set = (change: Partial<DraftState<Revision>>) => {
     state = { ...state, ...change };
     for (const notify of [...listeners]) notify();

@@ -45,6 +45,8 @@ function aboutField({ reason, message }: UserFault): string {
 const word = (text: string, flags = 'gi') => new RegExp(`(?<![\\w./:-])${text}(?![\\w/-]|[.:]\\w)`, flags);
 
 // words are those of the API that messages have, and what people say.
+const tooLong = 'This text is too long. Shorten it to about 500,000 letters (512 KB).';
+
 const words: [pattern: RegExp, say: string][] = [
   [word('content'), 'item'],
   [word('tenant'), 'organisation'],
@@ -58,6 +60,7 @@ const words: [pattern: RegExp, say: string][] = [
   [word('PUBLIC', 'g'), 'public'],
   [word('LOGGEDIN', 'g'), 'for everyone signed in'],
   [word('PRIVATE', 'g'), 'private'],
+  [/^(a text|body) has at most 512 KiB; .*$|^body has at most 524288 bytes; .*$/g, tooLong],
   [/^a link must begin with http:\/\/ or https:\/\/$/g, 'Enter the address of a web page, such as example.com/page'],
 ];
 
@@ -78,6 +81,7 @@ const texts: Record<string, string> = {
   CONTENTION: 'Too many people are changing this at once.',
   OUTCOME_UNKNOWN: 'The server does not know whether this was done. Check before you try again.',
   UNAUTHENTICATED: 'Your sign-in has expired. Sign in again.',
+  PAYLOAD_TOO_LARGE: tooLong,
   BAD_CURSOR: 'That position in the library no longer exists.',
 };
 
@@ -112,10 +116,12 @@ export function explain(error: unknown, { online = true } = {}): Explanation {
   return { kind: kindOf(request), text: text + wait };
 }
 
-// isBadInput reports whether a query was refused for its arguments.
-export function isBadInput(error: unknown): boolean {
-  return Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === 'BAD_USER_INPUT'));
-}
+// isBadInput reports whether a query was refused for its arguments, isTooLarge whether a request was for its length.
+export const isBadInput = (error: unknown) => hasCode(error, 'BAD_USER_INPUT');
+export const isTooLarge = (error: unknown) => hasCode(error, 'PAYLOAD_TOO_LARGE');
+
+const hasCode = (error: unknown, code: string) =>
+  Boolean(((error ?? {}) as Failure).errors?.some(({ extensions }) => extensions?.code === code));
 
 // answered explains an HTTP answer without GraphQL errors: from a proxy, or from a gateway that
 // failed.

@@ -76,7 +76,7 @@ export function EditItem({ item, gone, onClose, onDone, onCreated }: EditItemPro
         {field('title', 'Title', { autoFocus: true })}
         {item.kind === 'LINK' && field('link', 'Link', { inputMode: 'url' })}
         {field('description', 'Description', { rows: 5 })}
-        {lost && <CopyText text={shown} />}
+        {lost && <CopyText texts={[shown.title, shown.link, shown.description]} />}
       </Form>
     </Dialog>
   );
@@ -234,10 +234,11 @@ function newItem({ kind }: ItemFragment, { title, link, description }: Texts): C
   return { kind, title, ...(kind === 'LINK' && { link: withScheme(link ?? '') }), ...(description && { description }) };
 }
 
-function CopyText({ text }: { text: Texts }) {
+// CopyText copies typed texts that cannot be saved.
+export function CopyText({ texts }: { texts: (string | undefined)[] }) {
   const [message, setMessage] = useState('');
   if (!navigator.clipboard) return null;
-  const all = [text.title, text.link, text.description].filter(Boolean).join('\n\n');
+  const all = texts.filter(Boolean).join('\n\n');
   const copy = () =>
     navigator.clipboard.writeText(all).then(
       () => setMessage('Copied.'),

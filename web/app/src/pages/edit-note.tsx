@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
 import { missingParts } from '../data/diff.ts';
 import { faultsByField } from '../data/faults.ts';
-import { whyNot, type DraftSession } from '../data/draft-session.ts';
+import { mayRetry, whyNot, type DraftSession } from '../data/draft-session.ts';
 import type { PlainText } from '../data/draft-gateway.ts';
 import type { DraftState } from '../data/draft-state.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -15,13 +15,17 @@ import { Markdown } from '../ui/markdown.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { dateOf, noText, textHeading } from '../ui/words.ts';
+import { CopyText, useCloseWhen } from './edit-item.tsx';
 import { useDraft, type TextId } from './use-draft.ts';
 
 type Session = DraftSession<RevisionTextFragment>;
 type State = DraftState<RevisionTextFragment>;
 
+const lostText = 'You can no longer edit this note.';
+
 interface EditNoteProps {
   item: ItemFragment;
+  gone: boolean;
   textId: TextId;
   userId: string;
   // Whether the branch is one that visitors do not see.
@@ -35,12 +39,17 @@ interface EditNoteProps {
   onDiscarded: () => void;
 }
 
-export function EditNote({ item, textId, userId, hidden, branched, namesItem, onClose, onPublished, onDiscarded }: EditNoteProps) {
-  const { session, state, error, open } = useDraft(textId, userId, item, namesItem);
+export function EditNote({ item, gone, textId, userId, hidden, branched, namesItem, onClose, onPublished, onDiscarded }: EditNoteProps) {
+  const mayEdit = !gone && item.viewerCanEdit;
+  const { session, state, error, open } = useDraft(textId, userId, item, mayEdit, namesItem);
   const [discarding, setDiscarding] = useState(false);
   const [refused, setRefused] = useState(0);
   // Whether the author says that the texts are merged: then what is missing is shown.
   const [merged, setMerged] = useState(false);
+  const lost = !mayEdit || state.refused;
+  useCloseWhen(lost && state.ready && state.saving === 'unchanged', onClose, lostText);
+  // Whether what was typed cannot be saved now: then the dialog asks before it closes.
+  const stuck = lost || state.saving === 'failed';
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
   // Recently typed text is saved before the dialog closes; if that fails, the dialog asks.
   const leave = (proceed = () => {}) => {
@@ -50,7 +59,7 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
       proceed();
     });
   };
-  useUnsaved(unsaved && state.saving !== 'failed', leave);
+  useUnsaved(unsaved && !stuck, leave);
 
   // The text as it was when another one became current: while it is the same, the author may not have seen that.
   const unmerged = useRef<PlainText | null>(null);
@@ -82,24 +91,27 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
     else setDiscarding(false);
   };
   return (
-    <Dialog title={textHeading('Edit the text', textId)} onClose={state.saving === 'failed' ? onClose : () => leave()}
-      unsaved={state.saving === 'failed'} wide>
+    <Dialog title={textHeading('Edit the text', textId)} onClose={stuck ? onClose : () => leave()} unsaved={stuck} wide>
       {!state.ready && (error === undefined ? <Loading what="Loading the text..." />
         : <Failed error={error} onRetry={open} heading="Could not load the text" />)}
       {state.ready && (
         <Form
           // Enter in the title saves the draft: nothing is published by accident.
           onSubmit={() => void session.flush()}
-          submission={{ busy: false, faults: faultsByField(state.faults, ['title', 'body']), error: null }}
-          actions={<EditorActions state={state} onDiscard={() => setDiscarding(true)} onPublish={() => void publish()} />}
+          // What else is not about a field is said by SavingStatus.
+          submission={{ busy: false, error: null, faults: { ...faultsByField(state.faults, ['title', 'body']),
+            form: lost ? [`${lostText} Copy your text before you leave.`] : [] } }}
+          actions={<EditorActions state={state} lost={lost} onDiscard={() => setDiscarding(true)} onPublish={() => void publish()} />}
         >
-          <Elsewhere state={state} session={session} />
-          <Stale state={state} session={session} merged={merged} onMerged={setMerged} />
+          {!lost && <Elsewhere state={state} session={session} />}
+          {!lost && <Stale state={state} session={session} merged={merged} onMerged={setMerged} />}
           {branched && !hidden && <p>Branch {textId.branch}: everyone who can open the item sees what you publish.</p>}
           {hidden && <p>Visitors do not see branch {textId.branch}. They see what you publish here once you set the branch as current.</p>}
-          {!state.current && <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>}
-          <Fields state={state} session={session} />
-          <SavingStatus state={state} onRetry={() => void session.flush()} />
+          {!state.current && !lost && (
+            <p className="note-empty">{noText(textId.locale, hidden ? textId.branch : null)} Yours will be the first.</p>
+          )}
+          <Fields state={state} session={session} lost={lost} />
+          {!lost && <SavingStatus state={state} onRetry={() => void session.flush()} />}
         </Form>
       )}
       {discarding && (
@@ -112,15 +124,16 @@ export function EditNote({ item, textId, userId, hidden, branched, namesItem, on
   );
 }
 
-function Fields({ state, session }: { state: State; session: Session }) {
+function Fields({ state, session, lost }: { state: State; session: Session; lost: boolean }) {
   const [preview, setPreview] = useState(false);
   const { text, faults } = state;
   const found = faultsByField(faults, ['title', 'body']);
   return (
     <>
-      <TextField label="Title" value={text.title} onChange={(event) => session.edit({ title: event.target.value })} faults={found.title} />
+      <TextField label="Title" value={text.title} readOnly={lost} onChange={(event) => session.edit({ title: event.target.value })}
+        faults={found.title} />
       <TextField label="Text" hint="Markdown: # heading, **bold**, - list, [link](https://...)." rows={16}
-        value={text.body} onChange={(event) => session.edit({ body: event.target.value })} faults={found.body} autoFocus />
+        value={text.body} readOnly={lost} onChange={(event) => session.edit({ body: event.target.value })} faults={found.body} autoFocus />
       <details className="preview" onToggle={(event) => setPreview(event.currentTarget.open)}>
         <summary>Preview</summary>
         {preview && <Markdown text={text.body} />}
@@ -129,7 +142,14 @@ function Fields({ state, session }: { state: State; session: Session }) {
   );
 }
 
-function EditorActions({ state, onDiscard, onPublish }: { state: State; onDiscard: () => void; onPublish: () => void }) {
+interface EditorActionsProps {
+  state: State;
+  lost: boolean;
+  onDiscard: () => void;
+  onPublish: () => void;
+}
+
+function EditorActions({ state, lost, onDiscard, onPublish }: EditorActionsProps) {
   const leave = useLeave();
   const nothing = state.saving === 'unchanged';
   return (
@@ -143,10 +163,12 @@ function EditorActions({ state, onDiscard, onPublish }: { state: State; onDiscar
       <button type="button" className="button" onClick={leave}>
         Close
       </button>
-      <button type="button" className="button button-main" aria-disabled={state.busy || nothing}
-        title={nothing ? 'Nothing has changed yet.' : undefined} onClick={() => !state.busy && !nothing && onPublish()}>
-        {state.busy ? 'Please wait...' : 'Publish'}
-      </button>
+      {lost ? <CopyText texts={[state.text.title, state.text.body]} /> : (
+        <button type="button" className="button button-main" aria-disabled={state.busy || nothing}
+          title={nothing ? 'Nothing has changed yet.' : undefined} onClick={() => !state.busy && !nothing && onPublish()}>
+          {state.busy ? 'Please wait...' : 'Publish'}
+        </button>
+      )}
     </>
   );
 }
@@ -168,9 +190,11 @@ function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void })
         {state.saving === 'failed' && !state.elsewhere && (
           <p className="fault">
             Not saved. {why}{' '}
-            <button type="button" className="button" onClick={onRetry}>
-              Try again
-            </button>
+            {mayRetry(state) && (
+              <button type="button" className="button" onClick={onRetry}>
+                Try again
+              </button>
+            )}
           </p>
         )}
         {state.saving !== 'failed' && why && <p className="fault">Not published. {why}</p>}

@@ -143,7 +143,7 @@ export function Item({ id, heading, library = null, onChanged, onGone, focusTitl
       )}
       {whole.current?.kind === 'NOTE' && (
         <Panel what="the text">
-          <Note item={whole.current} shown={isWhole(item)} />
+          <Note item={whole.current} gone={gone} shown={isWhole(item)} />
         </Panel>
       )}
       {isWhole(item) && (

@@ -33,9 +33,9 @@ interface Shown {
 
 const byDefault: Shown = { branch: null, locale: undefined };
 
-// Note is the section of an item that shows its text. If the item is gone, shown
-// is false, and only an open dialog stays, which may contain typed text.
-export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
+// Note is the section of an item that shows its text. If the item is gone, or cannot be shown, only an open dialog stays, which
+// may contain typed text.
+export function Note({ item, gone, shown }: { item: ItemFragment; gone: boolean; shown: boolean }) {
   const [choice, choose] = useState(byDefault);
   // A reader who may no longer edit the item sees the current branch again.
   const chosen = choice.branch === null || item.viewerCanEdit ? choice : byDefault;
@@ -76,7 +76,7 @@ export function Note({ item, shown }: { item: ItemFragment; shown: boolean }) {
           {content && <NoteActions item={item} content={content} onOpen={start} />}
         </section>
       )}
-      {opened && <NoteDialog item={item} opened={opened} current={content?.current?.number} naming={naming}
+      {opened && <NoteDialog item={item} gone={gone} opened={opened} current={content?.current?.number} naming={naming}
         branched={(content?.branches.nodes.length ?? 0) > 1} open={open} close={close} reread={reread} onChoose={choose} onWrite={write} />}
     </>
   );
@@ -146,6 +146,7 @@ interface Opened {
 
 interface NoteDialogProps {
   item: ItemFragment;
+  gone: boolean;
   opened: Opened;
   // The branch that visitors see; undefined while that is not known.
   current: number | undefined;
@@ -161,7 +162,7 @@ interface NoteDialogProps {
 }
 
 // NoteDialog shows the open dialog, if any, and handles its outcome.
-function NoteDialog({ item, opened: { textId, locales }, current, branched, naming, open, close, reread, onChoose,
+function NoteDialog({ item, gone, opened: { textId, locales }, current, branched, naming, open, close, reread, onChoose,
   onWrite }: NoteDialogProps) {
   const me = useMe();
   const say = useSay();
@@ -192,8 +193,8 @@ function NoteDialog({ item, opened: { textId, locales }, current, branched, nami
       return <AddLanguage contentId={item.id} branch={textId.branch} known={locales} onClose={close} onChosen={write} />;
     }
     case 'edit':
-      return me && <EditNote item={item} textId={textId} userId={me.id} hidden={hidden} branched={branched} namesItem={namesItem}
-        onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
+      return me && <EditNote item={item} gone={gone} textId={textId} userId={me.id} hidden={hidden} branched={branched}
+        namesItem={namesItem} onClose={close} onPublished={() => done(hidden ? `Published in branch ${textId.branch}.` : 'Published.')}
         onDiscarded={() => done('Draft discarded.')} />;
     default:
       return null;

@@ -53,7 +53,8 @@ function gatewayOf(client: ApolloClient, textId: TextId, userId: string): DraftG
     async read() {
       const variables = { key: draftKey(textId, userId), id: contentId, branch, locale };
       const { data } = await client.query({ query: DraftDocument, variables, fetchPolicy: 'no-cache' });
-      return { draft: data?.byKey?.__typename === 'Draft' ? data.byKey : null, current: data?.content?.revision ?? null };
+      return { draft: data?.byKey?.__typename === 'Draft' ? data.byKey : null, current: data?.content?.revision ?? null,
+        mayEdit: data?.content?.viewerCanEdit ?? false };
     },
     revision: (number) => readRevision(client, textId, number),
     save: (input) => mutate(client, SaveDraftDocument, { ...textId, ...input }),
@@ -68,8 +69,8 @@ const later = (act: () => void, ms: number) => {
 };
 
 // useDraft starts to edit a text, which may be the one that gives the item its title (namesItem). When the version of the item
-// changes, somebody may have published.
-export function useDraft(textId: TextId, userId: string, { title, version }: ItemFragment, namesItem: boolean) {
+// changes, somebody may have published. mayEdit: as far as is known, the item is there and the viewer may edit it.
+export function useDraft(textId: TextId, userId: string, { title, version }: ItemFragment, mayEdit: boolean, namesItem: boolean) {
   const client = useApolloClient();
   const online = useOnline();
   const [session] = useState<DraftSession<RevisionTextFragment>>(() =>
@@ -87,7 +88,8 @@ export function useDraft(textId: TextId, userId: string, { title, version }: Ite
     session.refresh(title).catch(() => {});
   }, [session, version]);
   useEffect(() => {
-    if (online && session.state().saving === 'failed') void session.flush();
-  }, [session, online]);
+    const { saving, refused } = session.state();
+    if (online && mayEdit && (saving === 'failed' || refused)) void session.flush();
+  }, [session, online, mayEdit]);
   return { session, state, error, open };
 }

@@ -194,7 +194,7 @@ export function Actions({ submission, verb, danger = false }: { submission: Form
 }
 
 export interface TextFieldProps extends Pick<InputHTMLAttributes<HTMLElement>,
-  'type' | 'inputMode' | 'placeholder' | 'autoCapitalize' | 'spellCheck'> {
+  'type' | 'inputMode' | 'readOnly' | 'placeholder' | 'autoCapitalize' | 'spellCheck'> {
   label: string;
   hint?: string;
   faults?: string[] | undefined;
