@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { compare, fold, isChange, missingParts } from '../src/data/diff.ts';
+import { compare, compareTexts, fold, isChange, missingParts } from '../src/data/diff.ts';
 
 const pairs = (before: string, after: string) => compare(before, after).map((row) => [row.before, row.after]);
 
@@ -39,6 +39,13 @@ test('unchanged lines far from a change are folded', () => {
   assert.deepEqual(fold(compare('x\n2\n3\n4\n5', '1\n2\n3\n4\n5')),
     [{ before: 'x', after: '1' }, { before: '2', after: '2' }, { before: '3', after: '3' }, { folded: 2 }]);
   assert.deepEqual(fold(compare('a\nb', 'a\nb')), [{ folded: 2 }]);
+});
+
+test('a title is compared only if it has changed', () => {
+  const text = (title: string, body: string) => ({ title, body });
+  assert.deepEqual(fold(compareTexts(text('Stew', 'one'), text('Stew', 'ONE'))), [{ before: 'one', after: 'ONE' }]);
+  assert.deepEqual(compareTexts(text('Stew', 'one'), text('Soup', 'one')),
+    [{ before: 'Stew', after: 'Soup' }, { before: '', after: '' }, { before: 'one', after: 'one' }]);
 });
 
 test('a merged text that lacks what somebody else has written is noticed', () => {

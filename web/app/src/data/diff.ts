@@ -95,6 +95,13 @@ interface Text {
   body: string;
 }
 
+// compareTexts compares two texts. If their titles differ, they are the first lines, before an empty one: else the lines that fold
+// counts are those of the body.
+export function compareTexts(before: Text, after: Text): Row[] {
+  const linesOf = ({ title, body }: Text) => (before.title === after.title ? body : `${title}\n\n${body}`);
+  return compare(linesOf(before), linesOf(after));
+}
+
 // missingParts returns the title and the lines that somebody has written since base, null for no
 // text, and that a merged text does not contain.
 export function missingParts(base: Text | null, theirs: Text, merged: Text): string[] {

@@ -1,6 +1,6 @@
 // Two texts side by side, with their differences.
 import { memo } from 'react';
-import { compare, fold, isChange } from '../data/diff.ts';
+import { compareTexts, fold, isChange } from '../data/diff.ts';
 import { Panel } from './panel.tsx';
 
 // maxRows limits what a browser has to lay out.
@@ -17,7 +17,7 @@ interface DiffProps {
   after: TextOf;
 }
 
-// Diff shows the differences between two texts, the title as their first line.
+// Diff shows the differences between two texts.
 export const Diff = memo(function Diff({ before, after }: DiffProps) {
   return (
     <Panel what="the differences" of={`${before.body}\n${after.body}`}>
@@ -27,7 +27,7 @@ export const Diff = memo(function Diff({ before, after }: DiffProps) {
 });
 
 function Compared({ before, after }: DiffProps) {
-  const rows = compare(`${before.title}\n\n${before.body}`, `${after.title}\n\n${after.body}`);
+  const rows = compareTexts(before, after);
   if (!rows.some(isChange)) return <p className="diff-none">{`“${before.label}” and “${after.label}” are the same.`}</p>;
   const shown = fold(rows);
   return (
