@@ -358,10 +358,10 @@ export async function newItem({ api, openAs }) {
   await page.context().close();
 }
 
-// strangeTitles: characters that change the direction of text act on their own title only, and names
-// are shown without them. A page that finds nothing leads on.
+// strangeTitles: titles and names are shown without the characters that change the direction of text, and a long title has no more
+// than three lines in a list. A page that finds nothing leads on.
 export async function strangeTitles({ api, openAs }) {
-  const title = 'invoice \u202egnp.exe';
+  const [title, shown] = ['invoice \u202egnp.exe', 'invoice gnp.exe'];
   const id = await create(api, 'Ann', { kind: 'NOTE', title, visibility: 'PUBLIC', body: 'Pay.' });
   await api('Ann', 'mutation { createGroup(input: {tenant: "demo", name: "strange", displayName: "Payers\\u202e for all", visibility: LOGGEDIN}) { userErrors { message } } }');
   await api('Ann', 'mutation ($id: ID!) { shareContent(input: {contentId: $id, principalIds: ["g:demo:strange"], role: VIEWER}) { userErrors { message } } }',
@@ -372,16 +372,27 @@ export async function strangeTitles({ api, openAs }) {
   await about.getByRole('link').click();
   await item(page).getByRole('heading', { level: 2 }).first().waitFor();
   await page.waitForFunction(() => document.title === 'invoice gnp.exe · Carrel');
-  expect(await page.evaluate(() => [...document.querySelectorAll('h2 bdi, h3 bdi')].filter((element) =>
-    element.textContent.includes('\u202e')).length), 2, 'titles that are isolated');
+  expect(await page.locator('h2 bdi').or(about.locator('h3 bdi')).allTextContents(), [shown, shown], 'the titles');
   await item(page).getByText(/Version 1, by Ann Archer, \d/).waitFor();
   await item(page).getByRole('button', { name: 'History…' }).click();
   await dialog(page).getByText('Current', { exact: true }).waitFor();
-  expect(await dialog(page).locator('.revisions bdi').allTextContents(), [title], 'titles that are isolated in the history');
+  expect(await dialog(page).locator('.revisions bdi').allTextContents(), [shown], 'the titles in the history');
   await page.keyboard.press('Escape');
   await item(page).getByRole('button', { name: 'Share…' }).click();
   await dialog(page).getByRole('link', { name: 'Payers for all', exact: true }).waitFor();
+  expect(await dialog(page).locator('.about bdi').textContent(), shown, 'the title in Share');
   await page.keyboard.press('Escape');
+
+  // In lists, a long title has three lines.
+  const long = await create(api, 'Ann', { kind: 'NOTE', title: 'so long '.repeat(35), visibility: 'PUBLIC' });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole('button', { name: 'Back to the library' }).click();
+  for (const line of [page.locator(`[data-entry="${long}"] h3`), page.locator(`[data-newest="${long}"] > a`)]) {
+    await line.waitFor();
+    expect(await line.evaluate((element) => Math.round(element.clientHeight / parseFloat(getComputedStyle(element).lineHeight))), 3,
+      'the lines of a long title');
+    await page.getByRole('link', { name: 'Newest' }).click();
+  }
 
   const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });
   await visitor.getByText('There is no such item').waitFor();

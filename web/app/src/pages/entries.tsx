@@ -10,6 +10,7 @@ import type { EntryFragment } from '../generated/operations.ts';
 import { VisibilityIcon } from '../ui/icons.tsx';
 import { To, useNavigation } from '../ui/navigation.tsx';
 import { useMe } from '../ui/session.tsx';
+import { Title } from '../ui/title.tsx';
 import { clockOf, dayOf, kindName, untilTomorrow, visibilityName, whenOf } from '../ui/words.ts';
 import type { EndState, Ends, Side } from './use-library.ts';
 import { elementOf, reveal, useFirstInView, useNearView, useScrollAnchor } from './use-scroll.ts';
@@ -117,7 +118,7 @@ function Entry({ item, changed, place, open, replace, tabbable, fresh, onChoose,
           <h3>
             <To place={place} opened replace={replace} tabIndex={tabbable ? 0 : -1}
               aria-current={open ? 'true' : undefined} onFocus={onChoose}>
-              <bdi>{item.title}</bdi>
+              <Title of={item.title} />
             </To>
           </h3>
           {item.description && <p className="entry-description">{about}</p>}

@@ -4,6 +4,7 @@ import { UpdateContentDocument, type ItemFragment } from '../generated/operation
 import { instantOf, localOf } from '../data/expiry.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Choice, Form, TextField, useSubmit } from '../ui/forms.tsx';
+import { Title } from '../ui/title.tsx';
 
 interface ChangeExpiryProps {
   item: ItemFragment;
@@ -37,7 +38,7 @@ export function ChangeExpiry({ item, onClose, onDone }: ChangeExpiryProps) {
         submission={{ ...submission, faults: missing ? { expiresAt: faults } : submission.faults }} actions={
           <Actions submission={submission} verb="Save" />}>
         <p className="about">
-          <bdi>{item.title}</bdi>
+          <Title of={item.title} />
         </p>
         <Choice
           label="Expires"

@@ -13,6 +13,7 @@ import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useDebounced } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, Loading, Monogram, Outdated, ShowMore } from '../ui/states.tsx';
+import { Title } from '../ui/title.tsx';
 import { dateOf, foundOf, handleOf, kindName, kindOfPrincipal, matchesOf, roleName, visibilityName } from '../ui/words.ts';
 import { useFindItems, useLibraries } from './use-find-items.ts';
 
@@ -144,7 +145,7 @@ function FoundItems({ libraries, text }: { libraries: ReturnType<typeof useLibra
         {found.map(({ item, library }) => (
           <li key={item.id} data-found={item.id}>
             <To place={{ name: 'library', id: library.id, item: item.id }}>
-              <bdi>{item.title}</bdi>
+              <Title of={item.title} />
             </To>
             {item.description && <p>{excerpt(item.description, 160)}</p>}
             <small>

@@ -12,6 +12,7 @@ import { isOnlyManager, onlyManager, removalWill } from '../data/access.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { useSubmit } from '../ui/forms.tsx';
 import { useMe } from '../ui/session.tsx';
+import { Title } from '../ui/title.tsx';
 import { visibilityName } from '../ui/words.ts';
 
 interface ItemDialogProps {
@@ -52,7 +53,7 @@ export function DeleteItem({ item, onClose, onDone }: ItemDialogProps & { onDone
   return (
     <Confirm title="Delete for everyone?" verb="Delete" submission={submission} onConfirm={remove} onClose={onClose}>
       <p className="about">
-        <bdi>{item.title}</bdi>
+        <Title of={item.title} />
       </p>
       <Overtaken changed={changed} refused={refused} onSeen={acknowledge} />
       <p>It is removed from every library. This cannot be undone.</p>
@@ -119,7 +120,7 @@ export function RemoveItem({ item, library, onClose, onDone }: ItemDialogProps &
     <Confirm title={library.mine ? 'Remove from your library?' : `Remove from ${library.displayName}?`} verb="Remove"
       submission={submission} onConfirm={remove} onClose={onClose} obstacle={obstacle}>
       <p className="about">
-        <bdi>{item.title}</bdi>
+        <Title of={item.title} />
       </p>
       <p>{removalWill({ ...item, viewerId: me?.id ?? null }, library)}</p>
     </Confirm>

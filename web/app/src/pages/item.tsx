@@ -29,6 +29,7 @@ import type { Person } from '../ui/people-picker.tsx';
 import { useReadAgain } from '../ui/read-again.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Outdated } from '../ui/states.tsx';
+import { Title } from '../ui/title.tsx';
 import { dateOf, kindName, named, roleName, visibilityName } from '../ui/words.ts';
 import { EditItem } from './edit-item.tsx';
 import { ChangeExpiry } from './expiry.tsx';
@@ -167,7 +168,7 @@ function Texts({ item, heading: Heading, title }: { item: EntryFragment; heading
         </span>
       </p>
       <Heading className="item-title" ref={title} tabIndex={-1}>
-        <bdi>{item.title}</bdi>
+        <Title of={item.title} />
       </Heading>
       {item.description && <Markdown text={item.description} />}
       <ItemLink link={item.link} />

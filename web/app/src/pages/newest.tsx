@@ -9,6 +9,7 @@ import { Form, Submit, TextField } from '../ui/forms.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Outdated, ShowMore } from '../ui/states.tsx';
+import { Title } from '../ui/title.tsx';
 import { dateOf, kindName } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
 
@@ -86,7 +87,7 @@ function Newest({ tenant }: { tenant: string }) {
         {nodes.map((item) => (
           <li key={item.id} data-newest={item.id}>
             <To place={{ name: 'item', id: item.id }}>
-              <bdi>{item.title}</bdi>
+              <Title of={item.title} />
             </To>
             {item.description && <p>{excerpt(item.description, 160)}</p>}
             <small>

@@ -9,6 +9,7 @@ import { Diff } from '../ui/diff.tsx';
 import { ActionFaults, useSubmit } from '../ui/forms.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
+import { Title } from '../ui/title.tsx';
 import { dateOf, textHeading, versionOf } from '../ui/words.ts';
 import { usePages } from './use-pages.ts';
 import { readRevision, type TextId } from './use-draft.ts';
@@ -119,7 +120,7 @@ function RevisionLine({ revision, suggestedBy, busy, onCompare, onMakeCurrent }:
   return (
     <li aria-label={versionOf(number)}>
       <span className="members-name">
-        <bdi>{title}</bdi>
+        <Title of={title} />
         {isCurrent && <span className="badge">Current</span>}
         <small>
           {versionOf(number)} · {author ? author.displayName : 'Unknown author'}

@@ -11,6 +11,7 @@ import { useOpening } from '../ui/dialog.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated } from '../ui/states.tsx';
+import { Title } from '../ui/title.tsx';
 import { dateOf, languageName, noText, versionOf } from '../ui/words.ts';
 import { AddLanguage } from './add-language.tsx';
 import { Branches } from './branches.tsx';
@@ -305,7 +306,7 @@ function Text({ revision, itemTitle, namesItem }: { revision: RevisionTextFragme
   return (
     <>
       <div className="note-text" lang={locale && locale !== 'xx' ? locale.replace('_', '-') : undefined}>
-        {title !== itemTitle && !namesItem && <h3>{title}</h3>}
+        {title !== itemTitle && !namesItem && <h3><Title of={title} /></h3>}
         {body.trim() === '' ? <p className="note-empty">The text is empty.</p> : <Markdown text={body} />}
       </div>
       <p className="note-about">

@@ -27,6 +27,7 @@ import { Members } from '../ui/members.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
+import { Title } from '../ui/title.tsx';
 import { roleMeaning, roleName, visibilityName } from '../ui/words.ts';
 import { FieldConflict, useMergedForm, type SavedItem } from './edit-item.tsx';
 
@@ -88,7 +89,7 @@ export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemPr
     <Dialog title="Share" onClose={onClose} unsaved={unsaved}>
       <div className="dialog-text share">
         <p className="about">
-          <bdi>{item.title}</bdi>
+          <Title of={item.title} />
         </p>
         <WhoSees item={item} />
         {item.viewerCanShare && <AddPeople item={item} tenant={claims?.tenant ?? ''} share={share} people={people} onShared={shared} />}
