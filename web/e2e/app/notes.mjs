@@ -210,7 +210,14 @@ export async function drafts({ api, openAs }) {
   down = false;
   await button(ann, 'Try again').click();
   await savedAsDraft(ann);
-  expect(await draftsOf(api, 'Ann', id), [{ version: 1, title: 'Soup', body: 'Boil *water*.', baseRevision: null }], 'the draft');
+  // It is tried again by itself, too.
+  down = true;
+  await field(ann, 'Text').fill('Boil *water*!');
+  await dialog(ann).getByText('Not saved. The service is temporarily unavailable.').waitFor();
+  down = false;
+  await ann.evaluate(() => dispatchEvent(new Event('focus')));
+  await savedAsDraft(ann);
+  expect(await draftsOf(api, 'Ann', id), [{ version: 2, title: 'Soup', body: 'Boil *water*!', baseRevision: null }], 'the draft');
   expect((await textOf(api, id)).revision, null, 'what others see of a draft');
   await dialog(ann).getByText('Preview').click();
   expect(await dialog(ann).locator('.markdown em').textContent(), 'water', 'the preview');

@@ -187,6 +187,15 @@ export async function storeDown({ openAs, base }) {
   broken = false;
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('heading', { level: 1, name: 'My library' }).waitFor();
+  // It is tried again by itself, too.
+  broken = true;
+  await page.clock.install();
+  await page.goto(`${base}/app/groups`);
+  await page.getByRole('heading', { name: 'Could not load this' }).waitFor();
+  broken = false;
+  await page.clock.fastForward(30_000);
+  await page.getByRole('heading', { level: 1, name: 'My groups' }).waitFor();
+  await page.getByRole('heading', { name: 'Could not load this' }).waitFor({ state: 'detached' });
   await page.context().close();
 }
 

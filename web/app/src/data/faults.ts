@@ -116,6 +116,9 @@ export function explain(error: unknown, { online = true } = {}): Explanation {
   return { kind: kindOf(request), text: text + wait };
 }
 
+// isPassing reports whether the same request may succeed later, without a decision of the reader.
+export const isPassing = (error: unknown) => ['offline', 'temporary'].includes(explain(error).kind);
+
 // isBadInput reports whether a query was refused for its arguments, isTooLarge whether a request was for its length.
 export const isBadInput = (error: unknown) => hasCode(error, 'BAD_USER_INPUT');
 export const isTooLarge = (error: unknown) => hasCode(error, 'PAYLOAD_TOO_LARGE');

@@ -6,8 +6,9 @@ import type { DraftGateway } from '../data/draft-gateway.ts';
 import { draftSession, type DraftSession } from '../data/draft-session.ts';
 import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocument, SaveDraftDocument,
   type ItemFragment, type RevisionTextFragment } from '../generated/operations.ts';
-import { isBadInput } from '../data/faults.ts';
+import { isBadInput, isPassing } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
+import { useReadAgain } from '../ui/read-again.ts';
 
 // TextId identifies a text of an item by its branch and locale.
 export interface TextId {
@@ -91,5 +92,8 @@ export function useDraft(textId: TextId, userId: string, { title, version }: Ite
     const { saving, refused } = session.state();
     if (online && mayEdit && (saving === 'failed' || refused)) void session.flush();
   }, [session, online, mayEdit]);
+  useReadAgain(async () => {
+    if (state.saving === 'failed' && state.error !== null && isPassing(state.error)) await session.flush();
+  });
   return { session, state, error, open };
 }

@@ -1,5 +1,5 @@
-// Reading again what is open on a screen. Not every change is an event: those of members are none, and an item by itself is in
-// no library that is followed.
+// Reading again what is open on a screen, or could not be read. Not every change is an event: those of members are none, and an
+// item by itself is in no library that is followed.
 import { useEffect, useRef } from 'react';
 import { isOnline, onNetworkChange } from '../data/network.ts';
 import { useSession } from './session.tsx';

@@ -1,9 +1,10 @@
 // What a page shows while content loads, when loading failed, and if there is none.
 import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { initialsOf, toneOf } from '../data/avatar.ts';
-import { explain, type Explanation } from '../data/faults.ts';
+import { explain, isPassing, type Explanation } from '../data/faults.ts';
 import { useOnline } from './notices.tsx';
 import { To, useTitle } from './navigation.tsx';
+import { useReadAgain } from './read-again.ts';
 import { useSession, useSignIn } from './session.tsx';
 
 export function Loading({ what = 'Loading...', lines = 3 }) {
@@ -28,7 +29,7 @@ type Retry = () => Promise<unknown>;
 export function Failed({ error, onRetry, heading = 'Could not load this' }: FailedProps) {
   const online = useOnline();
   const { text } = explain(error, { online });
-  useRetryWhenOnline(onRetry);
+  useRetries(error, onRetry);
   // A repeated failure is shown again, by the component around this one.
   const retry = () => onRetry().catch(() => {});
   return (
@@ -45,7 +46,7 @@ export function Failed({ error, onRetry, heading = 'Could not load this' }: Fail
 // Outdated is shown above data that was read before and could not be read again.
 export function Outdated({ error, onRetry }: { error: unknown; onRetry: Retry }) {
   const online = useOnline();
-  useRetryWhenOnline(onRetry);
+  useRetries(error, onRetry);
   const { text } = explain(error, { online });
   return (
     <div className="outdated" role="alert">
@@ -55,6 +56,11 @@ export function Outdated({ error, onRetry }: { error: unknown; onRetry: Retry })
       </button>
     </div>
   );
+}
+
+// useRetries tries again by itself, as long as that may help.
+function useRetries(error: unknown, onRetry: Retry) {
+  useReadAgain(() => (isPassing(error) ? onRetry() : Promise.resolve()));
 }
 
 // useRetryWhenOnline tries again when the network is back.
