@@ -95,7 +95,7 @@ export async function staleMembers({ api, openAs }) {
   await eli.waitFor({ state: 'detached' });
   expect(await membersNow(), ['u:demo:ann', 'u:demo:ben'], 'the members after a role of somebody who was removed');
   await shared.getByRole('combobox', { name: 'Role of Ben Baker' }).selectOption('VIEWER');
-  await says(ann, 'Ben Baker is now Viewer.');
+  await says(ann, 'Ben Baker is now a viewer.');
   await role('ben', null);
   await dialog(ann).getByRole('button', { name: 'Undo' }).click();
   await says(ann, 'This could not be undone.');

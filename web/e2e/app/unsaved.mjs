@@ -206,7 +206,7 @@ export async function lostWhileWriting({ api, openAs, faults }) {
   await dialog(ben).getByText('Copied.').waitFor();
   expect(await ben.evaluate(() => globalThis.copied), 'Written by Ben\n\ntwo pages, and a third', 'what was copied');
   await ben.keyboard.press('Escape');
-  await ben.getByRole('dialog', { name: 'Discard what you typed?' }).getByRole('button', { name: 'Keep editing' }).click();
+  await ben.getByRole('dialog', { name: 'Discard your changes?' }).getByRole('button', { name: 'Keep editing' }).click();
 
   // The page notices the loss, and the return of the role: here when a save was refused, then when publishing was.
   const comeBack = () => ben.evaluate(() => dispatchEvent(new Event('focus')));
