@@ -266,6 +266,7 @@ async function opened(t, client, { id, order = 'DESC', url = endpoint, session =
     titles,
     shows: (wanted) => until(wanted, (shown) => shown === wanted),
     lacks: (title) => until(`without ${title}`, (shown) => !shown.includes(title)),
+    has: (title) => until(`with ${title}`, (shown) => shown.includes(title)),
     follow() {
       const stop = library.follow((error) => {
         failure = error;
@@ -320,6 +321,20 @@ for (const client of Object.keys(clients)) {
         await library.shows('A e d b');
       });
     }
+
+    for (const [name, order, titles] of [['was always empty', 'ASC', []], ['has become empty', 'DESC', ['a']]])
+      test(`a library that ${name} can be loaded and followed`, { timeout }, async (t) => {
+        const { id, items } = await groupOf(titles);
+        for (const item of items) await removeFromLibrary(item, id);
+        const library = await opened(t, client, { id, order, transport: client === 'fetch' ? 'fetch' : 'events' });
+        await library.load('next');
+        await library.load('previous');
+        library.follow();
+        let isShown = false;
+        const shown = library.has('b').then(() => (isShown = true));
+        // Without a cursor, changes before the subscription are not sent.
+        for (; !isShown; await Promise.race([shown, new Promise((resolve) => setTimeout(resolve, 200))])) await createItem('b', id);
+      });
 
     test('oldest first: what moves beyond the loaded part is read at the end', { timeout }, async (t) => {
       const { id, items } = await groupOf(['a', 'b', 'c', 'd', 'e']);
