@@ -34,9 +34,12 @@ function libraryPolicy(): FieldPolicy {
   };
 }
 
-// Some types have no id, but a key, which is unique in its tenant. If a query does not select it, the
-// object is a part of the one that contains it.
+// Some types have no id, but a key, which is unique in its tenant. Always select it: without it, the
+// object is a part of the one that contains it, and replaces what other queries have read there.
 const keyed: TypePolicy = { keyFields: ({ key }) => (key ? ['key'] : false) };
+
+// Objects without an id: the cache keeps the fields that other queries have read.
+const merged: TypePolicy = { merge: true };
 
 export function createCache(): InMemoryCache {
   return new InMemoryCache({
@@ -47,6 +50,10 @@ export function createCache(): InMemoryCache {
       KeyedObject: ['Content', 'Branch', 'Revision', 'Draft', 'Suggestion'],
     },
     typePolicies: {
+      Subscription: { fields: { libraryChanged: { merge: false }, pasteCreated: { merge: false } } },
+      Count: merged,
+      Limits: merged,
+      ParsedKey: merged,
       User: { fields: { library: libraryPolicy(), groups: relayStylePagination() } },
       Group: { fields: { library: libraryPolicy(), members: relayStylePagination() } },
       Content: { fields: { members: relayStylePagination() } },

@@ -129,7 +129,7 @@ export function createUrqlClient(
           Branch: ({ key }) => key as string,
           Revision: ({ key }) => key as string,
           Draft: ({ key }) => key as string,
-          ParsedKey: ({ key }) => key as string,
+          ParsedKey: () => null,
           Count: () => null,
           Limits: () => null,
           LibraryConnection: () => null,
