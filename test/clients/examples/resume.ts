@@ -94,7 +94,7 @@ export function resume(
       } catch (error) {
         if (signal.aborted) return;
         failure = failureOf(error);
-        if (isRefusedToken(error)) {
+        if (failure.code === 'UNAUTHENTICATED') {
           // If the provider cannot be reached, the next attempt renews it.
           const renewed = await session.renew().catch(() => undefined);
           if (renewed === null) return sink.error(error);
@@ -117,12 +117,4 @@ export function resume(
 function cursorOf({ data }: Result): string | undefined {
   const { libraryChanged } = (data ?? {}) as { libraryChanged?: { edge?: { cursor: string } } };
   return libraryChanged?.edge?.cursor;
-}
-
-// A socket is closed with 4403 when its token is bad or has expired. A stream of events gets
-// UNAUTHENTICATED when its token expires, and status 401 for one that is bad from the start.
-function isRefusedToken(error: unknown): boolean {
-  return (
-    (error as { code?: unknown }).code === 4403 || failureOf(error).code === 'UNAUTHENTICATED'
-  );
 }

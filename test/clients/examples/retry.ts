@@ -19,27 +19,30 @@ const codesOfStatus: Record<number, string> = {
   429: 'RATE_LIMITED',
   503: 'UNAVAILABLE',
   504: 'TIMEOUT',
+  4403: 'UNAUTHENTICATED', // with which a websocket is closed
 };
 
 // failureOf reads the errors of Apollo Client, urql, graphql-sse and graphql-ws, and lists of
-// GraphQL errors.
+// GraphQL errors. Apollo Client and urql wrap those that they do not know.
 export function failureOf(error: unknown): Failure {
   const thrown = (error ?? {}) as {
     errors?: GatewayError[];
     graphQLErrors?: GatewayError[];
     statusCode?: number;
     response?: { status?: number };
+    code?: number;
+    cause?: unknown;
+    networkError?: unknown;
   };
   const [first] = Array.isArray(error)
     ? (error as GatewayError[])
     : (thrown.errors ?? thrown.graphQLErrors ?? []);
-  const status = thrown.statusCode ?? thrown.response?.status;
-  const code =
-    first?.extensions?.code ??
-    (status && codesOfStatus[status]) ??
-    (first ? 'INTERNAL_SERVER_ERROR' : 'NETWORK');
+  const status = thrown.statusCode ?? thrown.response?.status ?? thrown.code ?? 0;
+  const code = first?.extensions?.code ?? codesOfStatus[status];
+  const wrapped = thrown.cause ?? thrown.networkError;
+  if (!code && !first && wrapped) return failureOf(wrapped);
   const { retryAfter, cursor } = first?.extensions ?? {};
-  return { code: String(code), retryAfter, cursor };
+  return { code: code ?? (first ? 'INTERNAL_SERVER_ERROR' : 'NETWORK'), retryAfter, cursor };
 }
 
 export const temporary = new Set([

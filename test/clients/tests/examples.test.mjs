@@ -11,7 +11,7 @@ import { createOperationDescriptor, getSingularSelector } from 'relay-runtime';
 import WebSocket from 'ws';
 import { buildExamples } from '../examples.mjs';
 import { ask, createItem, createGroup, endpoint, token } from '../gateway.mjs';
-import { rename, removeFromLibrary } from '../changes.mjs';
+import { libraryChanged, rename, removeFromLibrary } from '../changes.mjs';
 import { startProxy } from '../proxy.mjs';
 
 assert.ok(__DEV__, 'Apollo Client warns in development only: run node --conditions=development');
@@ -620,6 +620,30 @@ test('resume reports an operation that is wrong, by each transport', { timeout }
       assert.equal(examples.retry.failureOf(error).code, code, name);
     }
 });
+
+// Each function follows a library that was not read, and returns a function that stops it.
+const follows = {
+  'Apollo Client': (session, transport, id, onError) =>
+    new examples.apollo.LibraryView(examples.apollo.createApolloClient(endpoint, session, transport), id, 'DESC').follow(onError),
+  urql: (session, transport, id, onError) =>
+    new examples.urql.LibraryView(examples.urql.createUrqlClient(endpoint, session, transport, schema), id, 'DESC').follow(onError),
+  Relay: (session, transport, id, onError) =>
+    examples.relay.follow(examples.relay.createRelayEnvironment(endpoint, session, transport), id, 'DESC', null, onError),
+  resume: (session, transport, id, error) =>
+    examples.resume.resume(transport, session, { query: libraryChanged, variables: { id } }, { next() {}, error, complete() {} }),
+};
+
+for (const [client, follow] of Object.entries(follows))
+  for (const [name, transport] of Object.entries(transports))
+    test(`the error that ends a subscription of ${client} has its code, by ${name}`, { timeout }, async (t) => {
+      const codeOf = async (session, id) => {
+        const error = await new Promise((resolve) => t.after(follow(session, transport(endpoint, session), id, resolve)));
+        return examples.retry.failureOf(error).code;
+      };
+      assert.equal(await codeOf(signedIn(), 'g:demo:there-is-none'), 'NOT_FOUND');
+      const ended = { token: () => 'refused', renew: async () => null };
+      assert.equal(await codeOf(ended, 'g:demo:standard-library'), 'UNAUTHENTICATED');
+    });
 
 test('the cache of Apollo Client keeps a list for each order, by time and by title', { timeout }, async (t) => {
   const { id } = await groupOf(['b', 'a']);
