@@ -11,6 +11,7 @@ export class SignIn implements Session {
   readonly #client: oauth.Client;
   readonly #redirectUri: string;
   readonly #scope: string;
+  readonly #parameters: Record<string, string>;
   #granted: oauth.TokenEndpointResponse | null = null;
   #refreshToken = '';
   #renewal: Promise<string | null> | undefined;
@@ -20,11 +21,13 @@ export class SignIn implements Session {
     clientId: string,
     redirectUri: string,
     scope = 'openid offline_access',
+    parameters: Record<string, string> = {}, // of the authorization request
   ) {
     this.#issuer = issuer;
     this.#client = { client_id: clientId };
     this.#redirectUri = redirectUri;
     this.#scope = scope;
+    this.#parameters = parameters;
   }
 
   token(): string | null {
@@ -38,6 +41,7 @@ export class SignIn implements Session {
     sessionStorage.setItem(kept, JSON.stringify({ state, verifier }));
     const address = new URL(authorization_endpoint ?? '');
     const parameters = {
+      ...this.#parameters,
       response_type: 'code',
       client_id: this.#client.client_id,
       redirect_uri: this.#redirectUri,

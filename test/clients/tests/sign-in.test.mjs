@@ -10,7 +10,7 @@ const redirectUri = 'http://127.0.0.1:1/signed-in';
 const { signIn: { SignIn }, fetch: { post }, resume: { resume } } = await buildExamples();
 
 // The provider answers the last request for a code with that code, once. ended: it refuses renewals. rotates: it accepts each refresh
-// token once. At /graphql is a gateway that accepts the last token only.
+// token once. demanded: it gives a refresh token only with this prompt. At /graphql is a gateway that accepts the last token only.
 let provider;
 let issuer;
 const state = {};
@@ -36,7 +36,7 @@ before(async () => {
     if (!isGranted || form.get('client_id') !== 'app') return json(response, { error: 'invalid_grant' }, 400);
     state.code = '';
     state.tokens += 1;
-    const isNew = state.tokens === 1 || state.rotates;
+    const isNew = state.isOffline && (state.tokens === 1 || state.rotates);
     if (isNew) state.refresh = `refresh ${state.tokens}`;
     json(response, { access_token: `token ${state.tokens}`, token_type: 'Bearer', ...(isNew ? { refresh_token: state.refresh } : {}) });
   }).listen(0, '127.0.0.1');
@@ -46,7 +46,7 @@ before(async () => {
 after(() => provider.close());
 
 beforeEach(() => {
-  Object.assign(state, { tokens: 0, ended: false, rotates: false });
+  Object.assign(state, { tokens: 0, ended: false, rotates: false, demanded: null, isOffline: true });
   const items = new Map();
   globalThis.sessionStorage = {
     getItem: (name) => items.get(name) ?? null,
@@ -62,6 +62,7 @@ function signedInAt(address, answer = {}) {
   assert.equal(searchParams.get('code_challenge_method'), 'S256');
   assert.equal(searchParams.get('tenant'), 'demo');
   assert.equal(searchParams.get('scope'), 'openid offline_access');
+  state.isOffline = !state.demanded || searchParams.get('prompt') === state.demanded;
   state.challenge = searchParams.get('code_challenge');
   state.code = 'code';
   return `${redirectUri}?${new URLSearchParams({ code: 'code', state: searchParams.get('state'), ...answer })}`;
@@ -78,6 +79,16 @@ test('a code is exchanged for a token, which is renewed', async () => {
   state.ended = true;
   assert.equal(await session.renew(), null);
   assert.equal(session.token(), null);
+});
+
+test('a provider that demands a consent for a refresh token gets it', async () => {
+  state.demanded = 'consent';
+  for (const [parameters, renewed] of [[{}, null], [{ prompt: 'consent' }, 'token 2']]) {
+    state.tokens = 0;
+    const session = new SignIn(issuer, 'app', redirectUri, undefined, parameters);
+    await session.finish(signedInAt(await session.begin()));
+    assert.equal(await session.renew(), renewed);
+  }
 });
 
 test('a provider on this machine may use http, others may not', async () => {
