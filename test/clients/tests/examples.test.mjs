@@ -243,6 +243,7 @@ test('sharing says what is wrong with whom, and shares with nobody', { timeout }
   const refused = await share('u:demo:cleo', 'u:demo:there-is-none');
   assert.deepEqual(refused, new Map([['u:demo:there-is-none', 'Unknown, or not visible to you.']]));
   assert.deepEqual(await share(), new Map([['', 'Choose somebody.']]));
+  assert.deepEqual(await share(...Array.from({ length: 101 }, (_, n) => `u:demo:${n}`)), new Map([['', 'Choose fewer.']]));
   const members = async () => {
     const { content } = await ask('query ($id: ID!) { content(id: $id) { members { nodes { id } } } }', { id: contentId });
     return content.members.nodes.map(({ id }) => id);

@@ -33,7 +33,8 @@ interface ShareData {
 }
 
 // share returns the faults of the input: under the id of a user or group what is wrong with it, and
-// under '' everything else. If there are any, nothing was shared.
+// under '' everything else. If there are any, nothing was shared. Ids that do not exist are found
+// only if all are well-formed.
 export async function share(
   url: string,
   session: Session,
@@ -57,7 +58,7 @@ const texts: Record<string, string> = {
   NOT_FOUND: 'Unknown, or not visible to you.',
   FORBIDDEN: 'You may not share this.',
   EMPTY: 'Choose somebody.',
-  TOO_LONG: 'Choose fewer.',
+  TOO_MANY: 'Choose fewer.',
 };
 
 function textOf({ code, reason, message }: UserError): string {
