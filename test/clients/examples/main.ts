@@ -2,6 +2,7 @@
 // A page with a library that stays up to date, and loads more at its end.
 import { LibraryView } from './fetch/library.ts';
 import type { LibraryState } from './order.ts';
+import { failureOf } from './retry.ts';
 import { loadBeforeEnd } from './scroll.ts';
 import type { Session } from './session.ts';
 
@@ -30,7 +31,7 @@ function show(next: LibraryState): void {
 }
 
 function report(error: unknown): void {
-  end.textContent = `The list is no longer up to date: ${error}`;
+  end.textContent = `The list is no longer up to date: ${failureOf(error).code}`;
 }
 
 const view = new LibraryView(url, session, 'g:demo:standard-library', 'DESC', show);

@@ -22,6 +22,9 @@ export interface Sink {
   // A subscription without a cursor was opened: read the library again, for the changes before.
   // Only overFetch tells when it is open.
   opened?(): void;
+  // The changes since the cursor are no longer known: reads the library again, and returns its cursor.
+  // Without it, the error is reported.
+  reread?(): Promise<string | null>;
 }
 
 export type Transport = (
@@ -51,14 +54,16 @@ export function overSocket(url: string, session: Session, webSocketImpl?: unknow
   return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
 }
 
-// Failures after which another attempt may succeed. After others, either the request is wrong, or the
-// library must be read again before another subscription.
+// Failures after which another attempt may succeed.
 const resumable = new Set([
   ...temporary,
   'SLOW_CONSUMER',
   'INTERNAL_SERVER_ERROR',
   'UNAUTHENTICATED', // with another token
 ]);
+
+// Failures after which the library must be read again before another attempt.
+const outdated = new Set(['RESYNC', 'BAD_CURSOR']);
 
 // resume subscribes, and after a lost connection subscribes again at the newest cursor that was
 // received. It returns a function that stops it.
@@ -72,6 +77,7 @@ export function resume(
   const { signal } = stopping;
   let results: AsyncIterator<Result> | undefined;
   let variables = request.variables;
+  let isOutdated = false;
 
   const opened = () => {
     if (variables['after'] || signal.aborted) return;
@@ -83,6 +89,9 @@ export function resume(
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       let failure = failureOf(null);
       try {
+        if (isOutdated) variables = { ...variables, after: await sink.reread?.() };
+        if (signal.aborted) return;
+        isOutdated = false;
         results = transport({ ...request, variables }, signal, opened)[Symbol.asyncIterator]();
         for (let result = await results.next(); !result.done; result = await results.next()) {
           if (signal.aborted) return;
@@ -99,7 +108,8 @@ export function resume(
           const renewed = await session.renew().catch(() => undefined);
           if (renewed === null) return sink.error(error);
         }
-        if (!resumable.has(failure.code)) return sink.error(error);
+        if (sink.reread && outdated.has(failure.code)) isOutdated = true;
+        else if (!resumable.has(failure.code)) return sink.error(error);
         if (failure.cursor) variables = { ...variables, after: failure.cursor };
       }
       if (!signal.aborted)

@@ -549,6 +549,10 @@ test('a pause is as long as the gateway asks', () => {
 // subscribed runs resume on a transport whose connections end as `ends` says, and returns the
 // cursors with which it subscribed, and its error if there is one.
 function subscribed(session, ...ends) {
+  return subscribedWith({}, session, ...ends);
+}
+
+function subscribedWith(sink, session, ...ends) {
   const cursors = [];
   return new Promise((resolve) => {
     const transport = async function* ({ variables }) {
@@ -563,6 +567,7 @@ function subscribed(session, ...ends) {
       next() {},
       error: (error) => resolve({ cursors, error }),
       complete() {},
+      ...sink,
     });
     after(stop);
   });
@@ -603,6 +608,25 @@ test('resume ends after a permanent error', async () => {
     const { cursors, error } = await subscribed({ token: () => token, renew: async () => null }, end);
     assert.deepEqual(cursors, ['first']);
     assert.equal(error, end);
+  }
+});
+
+test('resume reads again what is outdated, until it can or is told that it may not', async () => {
+  for (const [code, rereads, result] of [
+    ['RESYNC', ['new'], ['first', 'new']],
+    ['BAD_CURSOR', [failure('UNAVAILABLE'), null], ['first', null]],
+    ['RESYNC', [failure('NOT_FOUND')], ['first']],
+  ]) {
+    const last = rereads.at(-1);
+    const reread = async () => {
+      const read = rereads.shift();
+      if (Array.isArray(read)) throw read;
+      return read;
+    };
+    const { cursors, error } = await subscribedWith({ reread }, signedIn(), failure(code));
+    assert.deepEqual(cursors, result);
+    assert.equal(error, Array.isArray(last) ? last : undefined);
+    assert.equal(rereads.length, 0);
   }
 });
 
@@ -838,6 +862,54 @@ test('a library by title stays up to date, in both orders', { timeout }, async (
 });
 
 for (const name of ['LibraryView', 'TitleView']) {
+  test(`a ${name} that is outdated is read again and followed, without a page that was requested before`, { timeout }, async (t) => {
+    const { id } = await groupOf(['a', 'b', 'c', 'd', 'e']);
+    let look = () => {};
+    let shown;
+    const view = new examples.fetch[name](endpoint, signedIn(), id, 'DESC', (state) => {
+      shown = (state.library ?? state).edges?.map(({ node }) => node.title).join(' ');
+      look();
+    }, pageSize);
+    const shows = (wanted) => new Promise((resolve) => {
+      look = () => shown === wanted && resolve();
+      look();
+    });
+    const load = () => view.load('next');
+    await (view.open ?? view.load).call(view);
+    assert.equal(shown, 'e d');
+    const [requested, released, followed] = [signal(), signal(), signal()];
+    const ends = ['RESYNC', 'BAD_CURSOR'];
+    const { fetch } = globalThis;
+    t.mock.method(globalThis, 'fetch', async (address, options) => {
+      const { query, variables } = JSON.parse(options.body);
+      if (query.includes('subscription')) {
+        const end = ends.shift();
+        if (end === 'RESYNC') return new Response(`event: next\ndata: ${JSON.stringify({ errors: failure(end) })}\n\n`);
+        if (end) return fetch(address, { ...options, body: JSON.stringify({ query, variables: { ...variables, after: 'bad' } }) });
+        followed.send();
+      } else if (variables.after && !requested.isSent()) {
+        const response = await fetch(address, options);
+        requested.send();
+        await released.sent;
+        return response;
+      }
+      return fetch(address, options);
+    });
+    const loaded = load();
+    await requested.sent;
+    for (const title of ['f', 'g', 'h']) await createItem(title, id);
+    t.after(view.follow((error) => assert.fail(error)));
+    await shows('h g');
+    released.send();
+    await loaded;
+    assert.equal(shown, 'h g');
+    await followed.sent;
+    await createItem('i', id);
+    await shows('i h g');
+    await load();
+    await shows('i h g f e');
+  });
+
   test(`a ${name} of an empty library reads it again when it subscribes, also after a lost connection`, { timeout }, async (t) => {
     const { id } = await groupOf([]);
     let look = () => {};

@@ -31,6 +31,7 @@ export class LibraryView {
   readonly #pageSize: number;
   #library: LibraryConnection | null | undefined;
   #meanwhile: LibraryChange[] = [];
+  #starts = 0;
 
   constructor(
     url: string,
@@ -52,10 +53,19 @@ export class LibraryView {
   async open(): Promise<void> {
     this.#show({ library: this.#library });
     try {
-      this.#set(this.#caughtUp(await this.#read({ first: this.#pageSize })));
+      await this.#start();
     } catch (error) {
       this.#show({ library: this.#library, error });
     }
+  }
+
+  // start shows the first page only, and returns its cursor.
+  async #start(): Promise<string | null> {
+    this.#meanwhile = [];
+    const library = await this.#read({ first: this.#pageSize });
+    this.#starts += 1;
+    this.#set(this.#caughtUp(library));
+    return library?.pageInfo.endCursor ?? null;
   }
 
   follow(onError: (error: unknown) => void): () => void {
@@ -72,6 +82,7 @@ export class LibraryView {
       error: onError,
       complete: () => {},
       opened: () => void this.open(),
+      reread: () => this.#start(),
     });
   }
 
@@ -81,12 +92,14 @@ export class LibraryView {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     while (this.#library) {
       const { pageInfo } = this.#library;
+      const starts = this.#starts;
       this.#meanwhile = [];
       const part =
         side === 'next'
           ? { first: this.#pageSize, after: pageInfo.endCursor }
           : { last: this.#pageSize, before: pageInfo.startCursor };
       const page = await this.#read(part);
+      if (starts !== this.#starts) return; // the first page was read again: this one is not the next
       if (!page || !this.#library) return this.#set(null);
       this.#set(this.#caughtUp(join(this.#library, page, side, this.#order)));
       // A walk to the newest end omits entries that moved there since it began: read on until a

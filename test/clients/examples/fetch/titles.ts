@@ -4,7 +4,7 @@ import { resume } from '../resume.ts';
 import { repeat } from '../retry.ts';
 import type { Order } from '../order.ts';
 import type { Session } from '../session.ts';
-import { overFetch, post } from './gateway.ts';
+import { GatewayError, overFetch, post } from './gateway.ts';
 
 const EDGE = `cursor sortKey(field: TITLE) node { id title version }`;
 
@@ -83,6 +83,11 @@ export function withTitle(titles: Titles, change: TitleChange): Titles {
   return { ...titles, edges: [...edges.slice(0, index), edge, ...edges.slice(index)] };
 }
 
+const missing = {
+  message: 'There is no such library, or you may not see it.',
+  extensions: { code: 'NOT_FOUND' },
+};
+
 function nothingOf(order: Order): Titles {
   return { order, edges: [], hasNextPage: true, endCursor: null, endKey: '' };
 }
@@ -127,7 +132,8 @@ export class TitleView {
     const { principal } = await repeat(() =>
       post<{ principal: { library: Page } | null }>(this.#url, this.#session, request),
     );
-    if (!principal) throw new Error('There is no such library, or you may not see it.');
+    if (!principal) throw new GatewayError([missing]);
+    if (!start && after !== this.#titles.endCursor) return; // the first page was read again
     this.#set(this.#meanwhile.reduce(withTitle, withPage(start ?? this.#titles, principal.library)));
   }
 
@@ -144,6 +150,10 @@ export class TitleView {
       error: onError,
       complete: () => {},
       opened: () => void this.#loadAfter(nothingOf(this.#titles.order)).catch(onError),
+      reread: async () => {
+        await this.#loadAfter(nothingOf(this.#titles.order));
+        return this.#titles.endCursor;
+      },
     });
   }
 
