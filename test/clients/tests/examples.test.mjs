@@ -613,8 +613,8 @@ test('resume ends after a permanent error', async () => {
 
 test('resume reads again what is outdated, until it can or is told that it may not', async () => {
   for (const [code, rereads, result] of [
-    ['RESYNC', ['new'], ['first', 'new']],
-    ['BAD_CURSOR', [failure('UNAVAILABLE'), null], ['first', null]],
+    ['RESYNC', ['new'], ['first', 'new', 'cursor 2']],
+    ['BAD_CURSOR', [failure('UNAVAILABLE'), null], ['first', null, 'cursor 2']],
     ['RESYNC', [failure('NOT_FOUND')], ['first']],
   ]) {
     const last = rereads.at(-1);
@@ -623,11 +623,31 @@ test('resume reads again what is outdated, until it can or is told that it may n
       if (Array.isArray(read)) throw read;
       return read;
     };
-    const { cursors, error } = await subscribedWith({ reread }, signedIn(), failure(code));
+    const { cursors, error } = await subscribedWith({ reread }, signedIn(), failure(code), new TypeError('cut'));
     assert.deepEqual(cursors, result);
     assert.equal(error, Array.isArray(last) ? last : undefined);
     assert.equal(rereads.length, 0);
   }
+});
+
+test('resume does not subscribe if it is stopped while it reads again', async () => {
+  let subscriptions = 0;
+  const transport = async function* () {
+    subscriptions += 1;
+    throw failure('RESYNC');
+  };
+  const [asked, answered] = [signal(), signal()];
+  const reread = () => {
+    asked.send();
+    return answered.sent;
+  };
+  const sink = { next() {}, error: assert.fail, complete() {}, reread };
+  const stop = examples.resume.resume(transport, signedIn(), { query: '', variables: {} }, sink);
+  await asked.sent;
+  stop();
+  answered.send();
+  await new Promise(setImmediate);
+  assert.equal(subscriptions, 1);
 });
 
 test('resume reports an operation that is wrong, by each transport', { timeout }, async (t) => {
