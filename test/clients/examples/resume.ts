@@ -23,7 +23,7 @@ export interface Sink {
   // Only overFetch tells when it is open.
   opened?(): void;
   // The changes since the cursor are no longer known: reads the library again, and returns its cursor.
-  // Without it, the error is reported.
+  // If it is missing, the error is reported.
   reread?(): Promise<string | null>;
 }
 

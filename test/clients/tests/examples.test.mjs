@@ -955,6 +955,11 @@ for (const name of ['LibraryView', 'TitleView']) {
   });
 }
 
+test('a TitleView of a library that is missing says so', async () => {
+  const view = new examples.fetch.TitleView(endpoint, signedIn(), 'g:demo:there-is-none', 'ASC', () => {});
+  await assert.rejects(view.load(), (error) => examples.retry.failureOf(error).code === 'NOT_FOUND');
+});
+
 test('titles that arrive in two pages, or late, are shown once at their newest place', () => {
   const { withPage, withTitle } = examples.fetch;
   const edge = (id, title, version = 1) => ({ cursor: title, sortKey: `${title}-${id}`, node: { id, title, version } });

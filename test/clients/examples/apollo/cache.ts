@@ -50,7 +50,7 @@ export function createCache(): InMemoryCache {
       KeyedObject: ['Content', 'Branch', 'Revision', 'Draft', 'Suggestion'],
     },
     typePolicies: {
-      Subscription: { fields: { libraryChanged: { merge: false }, pasteCreated: { merge: false } } },
+      Subscription: { fields: { libraryChanged: { merge: false } } },
       Count: merged,
       Limits: merged,
       ParsedKey: merged,
