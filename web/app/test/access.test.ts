@@ -35,7 +35,16 @@ test('a sentence says who can see an item', () => {
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed] }),
     'Everyone who is signed in to demo can see this item, and so can Zed.');
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, zed], further: 'some' }),
-    'Everyone who is signed in to demo can see this item, and so can Zed.');
+    'Everyone who is signed in to demo can see this item, and so can Zed and anyone else it is shared with.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann], further: 'maybe' }),
+    'Everyone who is signed in to demo can see this item, and so can anyone else it is shared with.');
+  // A group may have members of other organisations, who see the item only by the group.
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, team] }),
+    'Everyone who is signed in to demo can see this item, and so can members of Team from other organisations.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, team, crew, acme, zed] }),
+    'Everyone who is signed in to demo can see this item, and so can the members of All, Zed and members of Team and Crew from other organisations.');
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [team, crew, { id: 'g:demo:third', displayName: 'Third' }] }),
+    'Everyone who is signed in to demo can see this item, and so can members of 3 groups from other organisations.');
   assert.equal(says({ visibility: 'PUBLIC' }), 'Everyone can see this item, signed in or not.');
 });
 
@@ -70,7 +79,11 @@ test('people of other organisations gain access to an item that all of an organi
     `Zed will be able to see this item, and to change its text. It appears in their library. ${kept}`);
   assert.equal(sharingWill(all, [ben, zed], 'EDITOR'),
     `Zed will be able to see this item. It appears in their libraries. Ben and Zed will be able to change its text. ${kept}`);
-  assert.equal(sharingWill(all, [ben, team], 'VIEWER'), `It appears in their libraries. ${kept}`);
+  const visitors = 'Members of Team from other organisations will be able to see this item';
+  assert.equal(sharingWill(all, [ben, team], 'VIEWER'), `${visitors}. It appears in their libraries. ${kept}`);
+  assert.equal(sharingWill(all, [zed, team], 'VIEWER'),
+    `Zed will be able to see this item. ${visitors}, too. It appears in their libraries. ${kept}`);
+  assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [team], 'VIEWER'), `It appears in their libraries. ${kept}`);
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [zed], 'VIEWER'), `It appears in their library. ${kept}`);
 });
 
@@ -120,6 +133,10 @@ test('a list says with whom an item is shared', () => {
   assert.equal(all([ann, ben]), 'shared with Ben');
   assert.equal(all([ann, ben, team, zed]), 'shared with 3');
   assert.equal(all([ann, ben, team, zed, cleo, cleo]), 'shared with 5 or more');
-  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, cleo.id, undefined), 'shared with 2');
-  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, ann.id, cleo.id), 'shared with Ben');
+  // Others may not see all members.
+  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, cleo.id, undefined), 'shared with 2 or more');
+  assert.equal(sharedWith({ nodes: [ann, ben, cleo] }, ann.id, cleo.id), 'shared with 2 or more');
+  assert.equal(sharedWith({ nodes: [ann, cleo] }, ann.id, cleo.id), 'shared with you');
+  assert.equal(sharedWith({ nodes: [ann, ben] }, ann.id, cleo.id), 'shared with 1 or more');
+  assert.equal(sharedWith({ nodes: [ann, ben] }, undefined, undefined), 'shared with 2 or more');
 });

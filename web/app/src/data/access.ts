@@ -32,9 +32,20 @@ export function whoSees(access: Access): string {
   const { visibility, tenant, members } = access;
   if (visibility === 'PUBLIC') return 'Everyone can see this item, signed in or not.';
   if (visibility === 'PRIVATE') return firstUpper(whenPrivate(access));
-  const outside = members.filter(({ id }) => !seesAnyway(access, id));
-  const others = outside.length > 0 ? `, and so can ${list(named({ ...access, members: outside }))}` : '';
-  return `Everyone who is signed in to ${tenant} can see this item${others}.`;
+  const others = [
+    ...named({ ...access, members: members.filter(({ id }) => !seesAnyway(access, id)), further: 'none' }),
+    ...guests(access, members),
+    ...(access.further === 'none' ? [] : ['anyone else it is shared with']),
+  ];
+  return `Everyone who is signed in to ${tenant} can see this item${others.length > 0 ? `, and so can ${list(others)}` : ''}.`;
+}
+
+// guests names the members of groups of an item's organisation that may come from others: they see the item only by their group.
+function guests(access: Pick<Access, 'visibility' | 'tenant'>, members: readonly Member[]): string[] {
+  const groups = members.filter(({ id }) => access.visibility === 'LOGGEDIN' && isGroup(id) && seesAnyway(access, id));
+  if (groups.length === 0) return [];
+  const names = groups.length < mostNamed ? list(groups.map(({ displayName }) => displayName)) : `${groups.length} groups`;
+  return [`members of ${names} from other organisations`];
 }
 
 // whenPrivate says who can see an item that is private.
@@ -118,10 +129,12 @@ export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean
 export function sharingWill(access: Pick<Access, 'visibility' | 'tenant'>, people: readonly Member[], role: ContentRole): string {
   const fresh = people.filter(({ id }) => !seesAnyway(access, id));
   const all = fresh.length === people.length;
+  const [visitors] = guests(access, people);
   const gains = may[role];
   const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
   return [
     fresh.length > 0 && `${firstOf(fresh)} will be able to see this item${all && gains ? `, and to ${gains}` : ''}.`,
+    visitors && `${firstUpper(visitors)} will be able to see this item${fresh.length > 0 ? ', too' : ''}.`,
     `It appears in ${where}.`,
     !all && gains && `${firstOf(people)} will be able to ${gains}.`,
     access.visibility !== 'PRIVATE' && 'They keep access even if the item becomes private.',
@@ -154,12 +167,13 @@ export function removalWill({ visibility, tenant, viewerId }: Omit<Access, 'memb
 // mostShares is how many members of an item a list reads.
 const mostShares = 6;
 
-// sharedWith says in a few words with whom an item is shared, besides its creator and the viewer;
-// '' if with nobody. It names one, and counts several.
-export function sharedWith({ nodes }: { nodes: readonly Member[] }, ...known: (string | undefined)[]): string {
-  const others = nodes.filter(({ id }) => !known.includes(id));
+// sharedWith says in a few words with whom an item is shared, besides its creator; '' if with nobody. To the
+// creator it names one, and counts several. Others may not see all members, so for them a number is the least.
+export function sharedWith({ nodes }: { nodes: readonly Member[] }, creator: string | undefined, viewer: string | undefined): string {
+  const others = nodes.filter(({ id }) => id !== creator);
   const [first] = others;
   if (!first) return '';
-  if (nodes.length >= mostShares) return `shared with ${others.length} or more`;
+  if (others.length === 1 && first.id === viewer) return 'shared with you';
+  if (!viewer || viewer !== creator || nodes.length >= mostShares) return `shared with ${others.length} or more`;
   return `shared with ${others.length === 1 ? first.displayName : others.length}`;
 }
