@@ -48,6 +48,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 			[]string{"cassandra-timeout", `"-5s"`, "above the nodes' own timeouts"}},
 		"no directory":        {serve("--store", "pebble:"), []string{"store", "pebble:DIR"}},
 		"bad address":         {serve("--listen", "nowhere"), []string{"listen", `"nowhere"`, "HOST:PORT"}},
+		"bad port":            {serve("--admin-listen", "127.0.0.1:70000"), []string{"admin-listen", "127.0.0.1:70000", "HOST:PORT"}},
 		"bad admin address":   {serve("--admin-listen", "nowhere"), []string{"admin-listen", `"nowhere"`}},
 		"no authentication":   {[]string{"serve", "--store", store}, []string{"auth-hs256-file", "auth-jwks"}},
 		"no secret":           {serve("--auth-hs256-file", secret+"x"), []string{"auth-hs256-file", secret + "x"}},

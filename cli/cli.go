@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"carrel/config"
 )
@@ -57,13 +58,13 @@ func run(ctx context.Context, args []string, s Streams, serve ServeFunc) error {
 	case len(args) > 0 && args[0] == "help":
 		about, rest, err := root.Find(args[1:])
 		if err != nil || len(rest) > 0 {
-			return unknownCommand(root, args[1:])
+			return unknownCommand(root, rest)
 		}
 		return about.Help()
 	case len(args) > 0 && args[0] == "--version":
 		args = []string{"version"}
 	}
-	if i := slices.Index(args, "--no-app"); i >= 0 {
+	if i := slices.Index(args, "--no-app"); i > 0 && args[0] == "serve" {
 		args = slices.Concat(args[:i], []string{"--app=false"}, args[i+1:])
 	}
 	root.SetArgs(args)
@@ -80,7 +81,6 @@ func newRoot(s Streams, serve ServeFunc) *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetOut(s.Out)
-	root.SetErr(s.Err)
 	root.SetHelpFunc(printHelp)
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // run does what it would do
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -114,23 +114,22 @@ func newCommand(s Streams, use, short string, do runner) *cobra.Command {
 		}
 		return nil
 	}
-	c.PreRunE = func(c *cobra.Command, _ []string) error { return config.Complete(c.Flags(), knows(c.Root())) }
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return config.Complete(c.Flags(), settings(c.Root())) }
 	c.RunE = func(c *cobra.Command, args []string) error { return do.run(c.Context(), s, args) }
 	c.Flags().SortFlags = false
 	config.Declare(c.Flags(), do)
 	return c
 }
 
-// knows returns a function that reports whether any command has a flag, and a key of the config
-// file with it.
-func knows(root *cobra.Command) func(name string) bool {
-	known := map[string]bool{}
+// settings returns the flags of all commands by name.
+func settings(root *cobra.Command) map[string]*pflag.Flag {
+	all := map[string]*pflag.Flag{}
 	for _, c := range root.Commands() {
 		for _, flag := range config.Settings(c.Flags()) {
-			known[flag.Name] = true
+			all[flag.Name] = flag
 		}
 	}
-	return func(name string) bool { return known[name] }
+	return all
 }
 
 // unknownCommand refuses a first argument that is no command.
@@ -148,9 +147,6 @@ func unknownCommand(root *cobra.Command, args []string) error {
 // wrongUsage returns the error about a wrong command line.
 func wrongUsage(text string) error { return config.NewUsageError(text + " (see carrel help)") }
 
-// helpWidth is the number of characters in a line of the help.
-const helpWidth = 100
-
 // printHelp prints what a command does, its commands, and its flags with their variables and
 // defaults.
 func printHelp(c *cobra.Command, _ []string) {
@@ -167,5 +163,5 @@ func printHelp(c *cobra.Command, _ []string) {
 	}
 	c.InitDefaultHelpFlag()
 	c.Flag("help").Usage = "Show this help"
-	fmt.Fprintf(w, "\nFlags:\n%s%s", c.LocalFlags().FlagUsagesWrapped(helpWidth), c.InheritedFlags().FlagUsagesWrapped(helpWidth))
+	fmt.Fprintf(w, "\nFlags:\n%s%s", c.LocalFlags().FlagUsagesWrapped(100), c.InheritedFlags().FlagUsagesWrapped(100))
 }

@@ -135,6 +135,9 @@ func TestConfig_FileTakesWhatTheEnvironmentTakes(t *testing.T) {
 		`[]`:                               "one JSON object",
 		`null`:                             "one JSON object",
 		`{"help": true}`:                   `the key "help"`,
+		`{"auth-audience": ["a", "b"]}`:    `the key "auth-audience"`,
+		`{"cors-header": ["X-A", "X-B"]}`:  "",
+		`{"limit": ["depth=9"]}`:           "",
 	} {
 		got, err := parsed(t, "--config", file(t, "config.json", text))
 		if refused == "" && err != nil || refused != "" && (err == nil || !strings.Contains(err.Error(), refused)) {
@@ -156,6 +159,8 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	}{
 		"unknown command":          {[]string{"sreve"}, []string{`"sreve"`, `did you mean "serve"`}},
 		"help on an unknown one":   {[]string{"help", "sreve"}, []string{`"sreve"`}},
+		"help on too much":         {[]string{"help", "token", "x"}, []string{`"x"`}},
+		"a flag of serve only":     {[]string{"health", "--no-app"}, []string{"--no-app"}},
 		"a keyspace in statements": {[]string{"migrate", "--store", "cassandra://a/b;drop"}, []string{"store", `"b;drop"`, "a-z, 0-9 and _"}},
 		"copy to a bad keyspace": {[]string{"copy", "--from", "cassandra://a/b", "--to", "cassandra://a/b-c"},
 			[]string{"to", `"b-c"`, "a-z, 0-9 and _"}},

@@ -116,7 +116,8 @@ func CheckFiles(files ...FileFlag) error {
 // check of the store's name to gateway.TargetOf.
 func (c *Config) Check() error {
 	for _, a := range []struct{ key, addr string }{{"listen", c.Listen}, {"admin-listen", c.AdminListen}} {
-		if _, _, err := net.SplitHostPort(a.addr); err != nil {
+		_, port, err := net.SplitHostPort(a.addr)
+		if _, unknown := net.LookupPort("tcp", port); err != nil || unknown != nil {
 			return WrongUsage(a.key, a.addr, "HOST:PORT, such as 127.0.0.1:8080")
 		}
 	}

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-)
 
-// configFlag is the flag that names the config file.
-const configFlag = "config"
+	"github.com/spf13/pflag"
+)
 
 // ConfigFlag names the config file.
 type ConfigFlag struct {
@@ -20,7 +19,7 @@ type ConfigFlag struct {
 // readConfigFile returns the values in a config file as the texts that a variable would have. The
 // file is a JSON object whose keys are names of flags, without the dashes in front:
 // {"listen": "127.0.0.1:8080", "cors-origin": ["https://a.example"]}. Without a path there are none.
-func readConfigFile(path string, known func(name string) bool) (map[string]string, error) {
+func readConfigFile(path string, known map[string]*pflag.Flag) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -31,8 +30,7 @@ func readConfigFile(path string, known func(name string) bool) (map[string]strin
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
-	// The decoder's messages may quote the file, which may contain secrets.
-	var syntax *json.SyntaxError
+	var syntax *json.SyntaxError // its message may quote the file, which may contain secrets
 	if errors.As(json.Unmarshal(b, new(any)), &syntax) {
 		line := 1 + bytes.Count(b[:syntax.Offset], []byte("\n"))
 		return nil, NewUsageError(fmt.Sprintf("config: %s is not JSON: there is a mistake in line %d", path, line))
@@ -42,12 +40,13 @@ func readConfigFile(path string, known func(name string) bool) (map[string]strin
 	}
 	values := map[string]string{}
 	for key, value := range object {
-		if !known(key) || key == configFlag {
+		flag := known[key]
+		if flag == nil || key == "config" {
 			return nil, NewUsageError(fmt.Sprintf("config: the key %q in %s is not the name of a flag", key, path))
 		}
-		text, ok := asText(value)
+		text, ok := asText(value, flag.Value.(*setting).list)
 		if !ok {
-			return nil, NewUsageError(fmt.Sprintf("config: the key %q in %s takes a string, a number, a boolean or a list of strings", key, path))
+			return nil, NewUsageError(fmt.Sprintf("config: the key %q in %s takes a text, a number or a boolean, or a list of texts if it is repeatable", key, path))
 		}
 		values[key] = text
 	}
@@ -55,7 +54,7 @@ func readConfigFile(path string, known func(name string) bool) (map[string]strin
 }
 
 // asText returns a value of the file as the text of a variable.
-func asText(value any) (text string, ok bool) {
+func asText(value any, takesList bool) (text string, ok bool) {
 	switch value := value.(type) {
 	case string, bool, json.Number:
 		return fmt.Sprint(value), true
@@ -68,7 +67,7 @@ func asText(value any) (text string, ok bool) {
 			}
 			items = append(items, item)
 		}
-		return strings.Join(items, ","), true
+		return strings.Join(items, ","), takesList
 	}
 	return "", false
 }

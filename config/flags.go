@@ -30,7 +30,7 @@ func Declare(flags *pflag.FlagSet, to any) {
 
 // declare declares the flag of one field.
 func declare(flags *pflag.FlagSet, name string, tag reflect.StructTag, to any) {
-	v := &value{text: tag.Get("default"), read: reader(name, tag, to), kind: tag.Get("placeholder")}
+	v := &setting{text: tag.Get("default"), read: reader(name, tag, to), kind: tag.Get("placeholder")}
 	if v.text != "" {
 		if err := v.read(v.text); err != nil {
 			panic(err) // the default is a constant
@@ -41,21 +41,25 @@ func declare(flags *pflag.FlagSet, name string, tag reflect.StructTag, to any) {
 		flag.Usage += " (required)"
 		flag.Annotations = map[string][]string{"required": nil}
 	}
-	if _, isBool := to.(*bool); isBool {
+	switch to.(type) {
+	case *bool:
 		v.kind, flag.NoOptDefVal = "bool", "true"
+	case *[]string, interface{ read(text string) error }:
+		v.list = true
 	}
 }
 
-// value is the value of a flag: how it is read, and what the help calls it.
-type value struct {
+// setting is the value of a flag: how it is read, and what the help calls it.
+type setting struct {
 	text string // as it was given last
 	read func(text string) error
 	kind string
+	list bool // takes several texts with commas between them
 }
 
-func (v *value) String() string { return v.text }
-func (v *value) Type() string   { return v.kind }
-func (v *value) Set(text string) error {
+func (v *setting) String() string { return v.text }
+func (v *setting) Type() string   { return v.kind }
+func (v *setting) Set(text string) error {
 	v.text = text
 	return v.read(text)
 }
@@ -109,12 +113,12 @@ func variable(name string) string {
 }
 
 // Complete gives the flags that are not on the command line their values from the environment, or
-// else the config file. known reports whether any command has a flag: all commands can share a file.
-func Complete(flags *pflag.FlagSet, known func(name string) bool) error {
-	file := flags.Lookup(configFlag)
+// else the config file. known has the flags of all commands, which can share a file.
+func Complete(flags *pflag.FlagSet, known map[string]*pflag.Flag) error {
+	file := flags.Lookup("config")
 	path := file.Value.String()
 	if !file.Changed {
-		path = os.Getenv(variable(configFlag))
+		path = os.Getenv(variable("config"))
 	}
 	values, err := readConfigFile(path, known)
 	for _, f := range Settings(flags) {

@@ -208,7 +208,7 @@ var libraries = []struct {
 	{"github.com/vektah/gqlparser/v2", []string{"graph", "resolvers", "edge", "test/bench"}},
 	{"github.com/lestrrat-go/jwx/v3", []string{"auth"}},
 	{"github.com/spf13/cobra", []string{"cli"}},
-	{"github.com/spf13/pflag", []string{"config"}},
+	{"github.com/spf13/pflag", []string{"cli", "config"}},
 	{"github.com/rs/cors", []string{"edge"}},
 	{"github.com/coder/websocket", []string{"edge", "main", "test/scenario"}},
 	{"github.com/klauspost/compress/gzip", []string{"edge"}},
