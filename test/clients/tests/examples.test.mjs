@@ -322,6 +322,15 @@ for (const client of Object.keys(clients)) {
       });
     }
 
+    test('a load is rejected if its page cannot be read', { timeout }, async (t) => {
+      const { id } = await groupOf(['a', 'b', 'c']);
+      const library = await opened(t, client, { id });
+      await library.shows('c b');
+      const errors = [{ message: 'refused', extensions: { code: 'BAD_CURSOR' } }];
+      t.mock.method(globalThis, 'fetch', async () => Response.json({ data: { principal: null, node: null }, errors }));
+      await assert.rejects(library.load('next'), (error) => examples.retry.failureOf(error).code === 'BAD_CURSOR');
+    });
+
     for (const transport of client === 'fetch' ? ['fetch'] : ['events', 'socket']) {
       test(`what others change moves in the list, by ${transport}`, { timeout }, async (t) => {
         const { id, items } = await groupOf(['a', 'b', 'c', 'd']);

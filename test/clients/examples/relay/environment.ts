@@ -31,7 +31,8 @@ export function createRelayEnvironment(
         data?: unknown;
       };
       // Relay would drop the codes of errors: throw them as they are.
-      if (result.errors && (operationKind === 'mutation' || !result.data))
+      const isEmpty = !result.data || Object.values(result.data).includes(null);
+      if (result.errors && (operationKind === 'mutation' || isEmpty))
         throw Object.assign(new Error('The gateway refused the operation.'), {
           errors: result.errors,
         });
