@@ -44,7 +44,11 @@ export function App() {
     choose(name);
   };
   const linked = useMemo(() => readLink(location.search), []);
-  const docs = useMemo(() => asksForDocs(location.search), []);
+  const docs = useMemo(() => {
+    const asked = asksForDocs(location.search);
+    if (asked) localStorage.removeItem('graphiql:visiblePlugin'); // the panel that was open last would win
+    return asked;
+  }, []);
   const firstVisit = useMemo(() => localStorage.getItem('graphiql:tabState') === null, []);
 
   return (

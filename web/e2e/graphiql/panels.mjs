@@ -27,6 +27,9 @@ export async function panels(page) {
   await editorShows(page, query, 'viewer');
   await explorer.getByText('displayName', { exact: true }).first().click();
   await editorShows(page, query, 'displayName');
-  await press('Hide GraphiQL Explorer');
+
+  // A link to the documentation opens it, whichever panel was open last.
+  await page.goto(`${new URL(page.url()).origin}/?docs`);
+  await page.getByRole('button', { name: 'Hide Documentation Explorer', exact: true }).click();
   console.log('examples open in tabs, and the explorer writes an operation');
 }
