@@ -22,7 +22,7 @@ import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textCon
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
-import { itemByItself, staleMembers } from './app/fresh.mjs';
+import { freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
@@ -36,7 +36,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
     rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
       discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
-          lostConnection, itemByItself, staleMembers, noteTexts, renamedNote, hugeNote,
+          lostConnection, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,

@@ -56,6 +56,57 @@ export async function itemByItself({ api, openAs }) {
   await ben.context().close();
 }
 
+// freshRows: the rows of a library say with whom an item is shared now, though a change of members is no event. Focus and the
+// position stay, and a failure is not shown.
+export async function freshRows({ api, openAs }) {
+  const { role, visible } = await setup(api, 'In a row');
+  await visible('PUBLIC');
+  const ann = await openAs('Ann');
+  const ben = await openAs('Ben', { path: '/app/library/u:demo:ann' });
+  for (const page of [ann, ben]) {
+    await page.clock.install();
+    await page.reload();
+    await live(page);
+  }
+  const row = entry(ann, 'In a row');
+  await row.getByText('shared with Ben Baker').waitFor();
+  await row.getByRole('link').focus();
+  await ann.evaluate(() => scrollTo(0, 40));
+  await role('eli', 'VIEWER');
+  await ann.clock.fastForward(30_000);
+  await row.getByText('shared with 2').waitFor();
+  await row.getByRole('link').and(ann.locator(':focus')).waitFor();
+  expect(await ann.evaluate(() => scrollY), 40, 'the position after rows were read again');
+
+  // What fails is tried again by itself.
+  let asked = 0;
+  await ann.route('**/graphql', (route) => {
+    if (route.request().postDataJSON().operationName !== 'Entries') return route.fallback();
+    asked += 1;
+    if (asked > 1) return route.fallback();
+    const errors = [{ message: 'down', extensions: { code: 'UNAVAILABLE' } }];
+    return route.fulfill({ contentType: 'application/graphql-response+json', body: JSON.stringify({ errors }) });
+  });
+  await role('eli', null);
+  const failed = ann.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === 'Entries');
+  await comeBack(ann);
+  await (await failed).finished();
+  await row.getByText('shared with 2').waitFor();
+  expect(await ann.getByRole('alert').filter({ hasText: /\S/ }).count(), 0, 'alerts after rows could not be read');
+  await comeBack(ann);
+  await row.getByText('shared with Ben Baker').waitFor();
+  expect(asked, 2, 'requests for rows');
+
+  // Another user who has that library open.
+  const theirs = entry(ben, 'In a row');
+  await theirs.getByText('by Ann Archer').waitFor();
+  await theirs.getByText(/^shared with/).waitFor({ state: 'detached' });
+  await role('eli', 'VIEWER');
+  await comeBack(ben);
+  await theirs.getByText('shared with Eli Evans').waitFor();
+  for (const page of [ann, ben]) await page.context().close();
+}
+
 // staleMembers: the members of an item in a live library are read again by the Share dialog, and a role is not given to somebody
 // who was removed meanwhile.
 export async function staleMembers({ api, openAs }) {

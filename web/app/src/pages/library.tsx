@@ -20,7 +20,7 @@ import { LibraryBar, LibraryHead, useHead, type Owner } from './library-head.tsx
 import { LibrarySearch } from './library-search.tsx';
 import { elementOf } from './use-scroll.ts';
 import { useAway, useJump } from './use-jump.ts';
-import { useChanges, useLibrary, type Live } from './use-library.ts';
+import { useChanges, useLibrary, useRowsReadAgain, type Live } from './use-library.ts';
 
 interface LibraryPageProps {
   place: LibraryPlace;
@@ -154,6 +154,7 @@ function LiveEntries({ ref, place, principal, list, live, onLive, onNewest, crea
   const { error, lostPosition } = snapshot;
   const updates = useUpdates(place, listed !== undefined && !listed.hasPrevious);
   useChanges(library, snapshot, { onLive, onChange: updates.changed });
+  useRowsReadAgain(list);
 
   useEffect(() => {
     if (lostPosition) say('That position no longer exists. Showing the start of the library.');

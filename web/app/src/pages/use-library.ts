@@ -1,11 +1,14 @@
 // One view of a library: its entries, reading more of them at either end, and following changes.
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type RefObject } from 'react';
 import type { ApolloClient, DocumentNode } from '@apollo/client';
 import { useApolloClient, useFragment } from '@apollo/client/react';
 import type { FollowStatus, LibrarySnapshot, LiveLibrary } from 'carrel-client';
+import { keepItems } from '../data/cache.ts';
 import { outcomeOf, type LibraryEdge, type Listed, type Outcome, type View } from '../data/entries.ts';
-import { EntryFragmentDoc, ItemDocument, LibraryHeadDocument, type EntryFragment } from '../generated/operations.ts';
+import { EntriesDocument, EntryFragmentDoc, ItemDocument, LibraryHeadDocument, type EntryFragment } from '../generated/operations.ts';
+import { useReadAgain } from '../ui/read-again.ts';
 import { useConnection } from '../ui/session.tsx';
+import { inView } from './use-scroll.ts';
 
 // Live is the state of the connection for changes, '' until there is one.
 export type Live = FollowStatus | '';
@@ -41,6 +44,21 @@ function useListed({ entries, hasPrevious, hasNext }: LibrarySnapshot<LibraryEdg
     });
     return { entries: shown, hasPrevious, hasNext };
   }, [entries, data, hasPrevious, hasNext]);
+}
+
+// mostIds is the most ids that the gateway takes at once (limits.maxIds).
+const mostIds = 100;
+
+// useRowsReadAgain reads the entries in view again, because a change of an item's members is no event. The list stays as it is
+// if they cannot be read. The answer is in no other record of the cache than those of the items.
+export function useRowsReadAgain(list: RefObject<HTMLElement | null>) {
+  const client = useApolloClient();
+  useReadAgain(async () => {
+    const ids = inView(list.current).slice(0, mostIds).map(({ id }) => id);
+    if (ids.length === 0) return;
+    const { data } = await client.query({ query: EntriesDocument, variables: { ids }, fetchPolicy: 'no-cache' });
+    keepItems(client.cache, (data?.nodes ?? []).flatMap((node) => (node?.__typename === 'Content' ? [{ node }] : [])));
+  });
 }
 
 // isWhole reports whether the cache has an item with all fields of an entry.

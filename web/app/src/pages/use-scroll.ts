@@ -15,10 +15,7 @@ export function useScrollAnchor(list: List, atBeginning: boolean) {
   const held = useRef(!atBeginning);
 
   const look = useCallback(() => {
-    seen.current = entriesOf(list.current)
-      .map((element) => ({ id: element.dataset.entry ?? '', box: element.getBoundingClientRect() }))
-      .filter(({ box }) => box.bottom > 0 && box.top < innerHeight)
-      .map(({ id, box }) => ({ id, onPage: box.top + scrollY }));
+    seen.current = inView(list.current).map(({ id, box }) => ({ id, onPage: box.top + scrollY }));
   }, [list]);
 
   useEffect(() => {
@@ -102,6 +99,13 @@ export function reveal(element: HTMLElement) {
 // firstInView returns the first element that no heading covers.
 export function firstInView(elements: HTMLElement[]): HTMLElement | undefined {
   return elements.find((element) => element.getBoundingClientRect().top >= coveredAbove(element) - 1);
+}
+
+// inView returns the ids of the entries that are in view, and where they are in the window.
+export function inView(list: HTMLElement | null): { id: string; box: DOMRect }[] {
+  return entriesOf(list)
+    .map((element) => ({ id: element.dataset.entry ?? '', box: element.getBoundingClientRect() }))
+    .filter(({ box }) => box.bottom > 0 && box.top < innerHeight);
 }
 
 function entriesOf(list: HTMLElement | null): HTMLElement[] {
