@@ -23,6 +23,7 @@ import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pas
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
+import { silentGateway } from './app/silent.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
@@ -36,7 +37,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
     rejectedToken, rejectedSocket, groups, largeGroup, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
       discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
-          lostConnection, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
+          lostConnection, silentGateway, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { CombinedGraphQLErrors } from '@apollo/client';
 import { connect } from '../src/data/client.ts';
 import { explain } from '../src/data/faults.ts';
-import { EntryFragmentDoc, ViewerDocument } from '../src/generated/operations.ts';
+import { EntryFragmentDoc, RemoveFromLibraryDocument, ViewerDocument } from '../src/generated/operations.ts';
 
 // A browser has these. No test subscribes, so no socket is opened.
 const NoSocket = Object.assign(class {}, { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 });
@@ -84,4 +84,26 @@ test('a request is aborted by the signal of its context', async (t) => {
   await new Promise((resolve) => setImmediate(resolve));
   ending.abort(new Error('left'));
   await aborted;
+});
+
+test('a query without an answer fails like a lost connection, and a mutation waits', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const signals: AbortSignal[] = [];
+  t.mock.method(globalThis, 'fetch', (_: unknown, { signal }: { signal: AbortSignal }) => {
+    signals.push(signal);
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  });
+  const connection = connect({ token: () => '', renew: async () => '', expired: () => {} });
+  t.after(() => connection.close());
+  const lost = (error: unknown) => explain(error).kind === 'temporary' && explain(error).text === 'The server could not be reached.';
+  const asked = assert.rejects(connection.client.query({ query: ViewerDocument }), lost);
+  const read = assert.rejects(connection.library({ id: 'u:demo:ann', order: 'newest', shared: false }, null).reload(), lost);
+  const input = { principalId: 'u:demo:ann', contentId: 'c:demo:a' };
+  connection.client.mutate({ mutation: RemoveFromLibraryDocument, variables: { input } }).catch(() => {});
+  await new Promise((resolve) => setImmediate(resolve));
+  t.mock.timers.tick(29_999);
+  assert.deepEqual(signals.map(({ aborted }) => aborted), [false, false, false]);
+  t.mock.timers.tick(1);
+  await Promise.all([asked, read]);
+  assert.equal(signals.filter(({ aborted }) => aborted).length, 2);
 });

@@ -25,6 +25,11 @@ export const pageSize = 30;
 // that were dropped are read again when the reader scrolls back.
 const mostHeld = 300;
 
+// longestQuery is how long a query waits for its answer, longestPong how long a socket waits for the answer to a ping, in
+// milliseconds. A gateway may stop answering while its connections stay open.
+const longestQuery = 30_000;
+const longestPong = 5000;
+
 interface Access {
   token(): string;
   renew(): Promise<string>;
@@ -120,7 +125,8 @@ class Gateway extends CarrelClient {
   override async execute<Result, Variables>(document: TypedDocument<Result, Variables>, variables: NoInfer<Variables>,
     options?: RequestOptions): Promise<Result> {
     try {
-      return plainNames(await super.execute(document, variables, options));
+      const sent = (signal?: AbortSignal) => super.execute(document, variables, signal && { signal });
+      return plainNames(await (document.kind === 'query' ? inTime(sent, options?.signal) : sent(options?.signal)));
     } catch (error) {
       if (error instanceof UnauthenticatedError && error.status === 401 && this.#access.token()) this.#access.expired();
       throw error;
@@ -161,6 +167,20 @@ class Gateway extends CarrelClient {
 
   close() {
     this.#socket.client.dispose();
+  }
+}
+
+// inTime calls send, and lets it fail like a lost connection if it takes longer than longestQuery. A mutation may have been
+// done, so it is never cut off.
+async function inTime<T>(send: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), longestQuery);
+  try {
+    return await send(AbortSignal.any([late.signal, ...(signal ? [signal] : [])]));
+  } catch (error) {
+    throw late.signal.aborted && !signal?.aborted ? new NetworkError('The server did not answer.', { cause: error }) : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -212,6 +232,7 @@ function documentOf<Result, Variables>(document: DocumentNode): TypedDocument<Re
 // seconds after the last one has ended: the reader often opens another library next.
 function openSocket(token: Access['token']) {
   let connected = false;
+  let silent: ReturnType<typeof setTimeout> | undefined;
   const waiting = new Set<() => void>();
   const client = createSocket({
     url: `${location.origin.replace(/^http/, 'ws')}/graphql`,
@@ -229,6 +250,13 @@ function openSocket(token: Access['token']) {
       },
       closed() {
         connected = false;
+        clearTimeout(silent);
+      },
+      ping(received) {
+        if (!received) silent = setTimeout(() => client.terminate(), longestPong);
+      },
+      pong(received) {
+        if (received) clearTimeout(silent);
       },
     },
   });
