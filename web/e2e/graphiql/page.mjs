@@ -1,4 +1,5 @@
 // Actions in GraphiQL, by the texts of its page.
+import { patience } from '../browser.mjs';
 
 // askAs chooses a viewer in the menu.
 export function askAs(page, name) {
@@ -36,9 +37,10 @@ export async function paste(page, editor, text) {
 }
 
 // editorShows waits until Monaco shows a text. Monaco renders spaces as non-breaking spaces.
-export function editorShows(page, editor, words) {
+export function editorShows(page, editor, words, timeout = patience) {
   return page.waitForFunction(
     ([selector, wanted]) => document.querySelector(`${selector} .view-lines`)?.textContent.replaceAll('\u00a0', ' ').includes(wanted),
     [editor, words],
+    { timeout },
   );
 }
