@@ -25,6 +25,7 @@ export async function buildExamples() {
     resume: await load('resume'),
     retry: await load('retry'),
     scroll: await load('scroll'),
+    view: await load('view'),
     signIn: await load('sign-in'),
     apollo: { ...(await load('apollo/client')), ...(await load('apollo/library')) },
     urql: { ...(await load('urql/client')), ...(await load('urql/library')) },

@@ -1,10 +1,11 @@
 // main.ts
 // A page with a library that stays up to date, and loads more at its end.
-import { LibraryView } from './fetch/library.ts';
+import { fetchSource } from './fetch/library.ts';
 import type { LibraryState } from './order.ts';
 import { failureOf } from './retry.ts';
 import { loadBeforeEnd } from './scroll.ts';
 import type { Session } from './session.ts';
+import { LibraryView } from './view.ts';
 
 // For trying things out: the gateway of make run, and one of the tokens that it prints. An
 // application has a SignIn (sign-in.ts) as its session.
@@ -34,7 +35,7 @@ function report(error: unknown): void {
   end.textContent = `The list is no longer up to date: ${failureOf(error).code}`;
 }
 
-const view = new LibraryView(url, session, 'g:demo:standard-library', 'DESC', show);
+const view = new LibraryView(fetchSource(url, session), 'g:demo:standard-library', 'DESC', show);
 await view.open();
 view.follow(report);
 loadBeforeEnd(end, view, () => state.library?.pageInfo.hasNextPage, report);

@@ -39,8 +39,10 @@ export function overEvents(url: string, session: Session): Transport {
   return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
 }
 
-// overSocket subscribes over one websocket, with the token in its first message.
+// overSocket subscribes over one websocket, with the token in its first message. A gateway that does
+// not answer a ping for five seconds is lost.
 export function overSocket(url: string, session: Session, webSocketImpl?: unknown): Transport {
+  let silent: ReturnType<typeof setTimeout> | undefined;
   const client = createSocketClient({
     url: url.replace(/^http/, 'ws'),
     webSocketImpl, // Node needs one, such as the package ws
@@ -50,6 +52,15 @@ export function overSocket(url: string, session: Session, webSocketImpl?: unknow
     },
     retryAttempts: 0, // a retry would not know the newest cursor
     keepAlive: 20_000,
+    on: {
+      ping(received) {
+        if (!received) silent = setTimeout(() => client.terminate(), 5000);
+      },
+      pong(received) {
+        if (received) clearTimeout(silent);
+      },
+      closed: () => clearTimeout(silent),
+    },
   });
   return (request) => client.iterate<Record<string, unknown>>(request) as AsyncIterable<Result>;
 }

@@ -42,13 +42,13 @@ test('every block of docs/clients.md compiles as it stands', async (t) => {
   assert.equal(await compiled(t, files), '');
 });
 
-test('infinite scroll takes each view of fetch', async (t) => {
+test('infinite scroll takes each view', async (t) => {
   const files = blocks('docs/clients.md');
   files['scrolled.ts'] = `
-    import type { LibraryView } from './fetch/library.ts';
     import type { Titles, TitleView } from './fetch/titles.ts';
     import type { LibraryState } from './order.ts';
     import { loadBeforeEnd } from './scroll.ts';
+    import type { LibraryView } from './view.ts';
     export function start(end: Element, view: LibraryView, state: LibraryState, byTitle: TitleView, titles: Titles) {
       loadBeforeEnd(end, view, () => state.library?.pageInfo.hasNextPage, () => {});
       loadBeforeEnd(end, byTitle, () => titles.hasNextPage, () => {});
@@ -59,7 +59,7 @@ test('infinite scroll takes each view of fetch', async (t) => {
 test('a block that forgets that a library may be missing does not compile', async (t) => {
   const files = blocks('docs/clients.md');
   const guarded = 'principal && principal.library';
-  assert.ok(files['fetch/library.ts'].includes(guarded));
-  files['fetch/library.ts'] = files['fetch/library.ts'].replace(guarded, 'principal.library');
-  assert.match(await compiled(t, files), /^fetch\/library\.ts.*error TS/m);
+  assert.ok(files['view.ts'].includes(guarded));
+  files['view.ts'] = files['view.ts'].replace(guarded, 'principal.library');
+  assert.match(await compiled(t, files), /^view\.ts.*error TS/m);
 });

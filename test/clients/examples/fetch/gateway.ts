@@ -26,6 +26,10 @@ export async function post<Data>(url: string, session: Session, request: Request
   return data;
 }
 
+// The gateway sends at least a comment every 20 seconds. After this time, in milliseconds, a
+// connection without any is lost.
+const longestSilence = 50_000;
+
 // overFetch subscribes by server-sent events. An EventSource cannot send a token.
 export function overFetch(url: string, session: Session): Transport {
   return async function* (request, signal, opened) {
@@ -39,8 +43,12 @@ export function overFetch(url: string, session: Session): Transport {
       throw Object.assign(new Error('There is no stream.'), { response });
     opened();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const next = () => {
+      const silent = setTimeout(() => void reader.cancel(), longestSilence);
+      return reader.read().finally(() => clearTimeout(silent));
+    };
     let text = '';
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    for (let read = await next(); !read.done; read = await next()) {
       const events = (text + read.value).split('\n\n');
       text = events.pop() ?? '';
       for (const event of events) {

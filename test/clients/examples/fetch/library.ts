@@ -3,157 +3,21 @@ import {
   LIBRARY,
   LIBRARY_CHANGED,
   UPDATE,
-  type ChangedData,
   type LibraryData,
   type UpdateData,
   type UpdateVariables,
 } from '../operations.ts';
-import {
-  withChange,
-  type LibraryChange,
-  type LibraryConnection,
-  type LibraryState,
-  type Order,
-} from '../order.ts';
 import { resume } from '../resume.ts';
 import { repeat } from '../retry.ts';
 import type { Session } from '../session.ts';
+import type { Source } from '../view.ts';
 import { overFetch, post } from './gateway.ts';
 
-// LibraryView is a library as a component shows it: `show` gets all loaded entries, null for a
-// library that is missing, or why it cannot be read.
-export class LibraryView {
-  readonly #url: string;
-  readonly #session: Session;
-  readonly #id: string;
-  readonly #order: Order;
-  readonly #show: (state: LibraryState) => void;
-  readonly #pageSize: number;
-  #library: LibraryConnection | null | undefined;
-  #meanwhile: LibraryChange[] = [];
-  #starts = 0;
-
-  constructor(
-    url: string,
-    session: Session,
-    id: string,
-    order: Order,
-    show: (state: LibraryState) => void,
-    pageSize = 20,
-  ) {
-    this.#url = url;
-    this.#session = session;
-    this.#id = id;
-    this.#order = order;
-    this.#show = show;
-    this.#pageSize = pageSize;
-  }
-
-  // open shows the first page. After a failure, the same again is another attempt.
-  async open(): Promise<void> {
-    this.#show({ library: this.#library });
-    try {
-      await this.#start();
-    } catch (error) {
-      this.#show({ library: this.#library, error });
-    }
-  }
-
-  // start shows the first page only, and returns its cursor.
-  async #start(): Promise<string | null> {
-    this.#meanwhile = [];
-    const library = await this.#read({ first: this.#pageSize });
-    this.#starts += 1;
-    this.#set(this.#caughtUp(library));
-    return library?.pageInfo.endCursor ?? null;
-  }
-
-  follow(onError: (error: unknown) => void): () => void {
-    const request = {
-      query: LIBRARY_CHANGED,
-      variables: { id: this.#id, after: this.#library?.pageInfo.endCursor ?? null },
-    };
-    return resume(overFetch(this.#url, this.#session), this.#session, request, {
-      next: ({ data }) => {
-        const { libraryChanged } = data as unknown as ChangedData;
-        this.#meanwhile.push(libraryChanged);
-        if (this.#library) this.#set(withChange(this.#library, libraryChanged, this.#order));
-      },
-      error: onError,
-      complete: () => {},
-      opened: () => void this.open(),
-      reread: () => this.#start(),
-    });
-  }
-
-  // load reads one more page. Changes that arrive while it is on its way are applied once more:
-  // the page may be older than they are.
-  async load(side: 'next' | 'previous'): Promise<void> {
-    const isNewestSide = (side === 'next') === (this.#order === 'ASC');
-    while (this.#library) {
-      const { pageInfo } = this.#library;
-      const starts = this.#starts;
-      this.#meanwhile = [];
-      const part =
-        side === 'next'
-          ? { first: this.#pageSize, after: pageInfo.endCursor }
-          : { last: this.#pageSize, before: pageInfo.startCursor };
-      const page = await this.#read(part);
-      if (starts !== this.#starts) return; // the first page was read again: this one is not the next
-      if (!page || !this.#library) return this.#set(null);
-      this.#set(this.#caughtUp(join(this.#library, page, side, this.#order)));
-      // A walk to the newest end omits entries that moved there since it began: read on until a
-      // page is empty.
-      const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
-      if (!isNewestSide || more || page.edges.length === 0) return;
-    }
-  }
-
-  // caughtUp applies the changes that have arrived while a page was on its way.
-  #caughtUp(library: LibraryConnection | null): LibraryConnection | null {
-    return (
-      library &&
-      this.#meanwhile.reduce((held, change) => withChange(held, change, this.#order), library)
-    );
-  }
-
-  // read returns a page; null if there is no such library, or the viewer may not see it.
-  async #read(part: object): Promise<LibraryConnection | null> {
-    const variables = {
-      id: this.#id,
-      orderBy: { field: 'LAST_MODIFIED', direction: this.#order },
-      ...part,
-    };
-    const { principal } = await repeat(() =>
-      post<LibraryData>(this.#url, this.#session, { query: LIBRARY, variables }),
-    );
-    return principal && principal.library;
-  }
-
-  #set(library: LibraryConnection | null): void {
-    this.#library = library;
-    this.#show({ library });
-  }
-}
-
-// join adds a page on one side. If an item is there twice, it keeps the entry nearer the newest end:
-// the item moved while the pages were read.
-function join(
-  library: LibraryConnection,
-  page: LibraryConnection,
-  side: 'next' | 'previous',
-  order: Order,
-): LibraryConnection {
-  const edges =
-    side === 'next' ? [...library.edges, ...page.edges] : [...page.edges, ...library.edges];
-  const ids = edges.map(({ node }) => node.id);
-  const isKept = (id: string, index: number) =>
-    (order === 'ASC' ? ids.lastIndexOf(id) : ids.indexOf(id)) === index;
-  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = page.pageInfo;
-  const end = side === 'next' ? { hasNextPage, endCursor } : { hasPreviousPage, startCursor };
+export function fetchSource(url: string, session: Session): Source {
   return {
-    edges: edges.filter(({ node }, index) => isKept(node.id, index)),
-    pageInfo: { ...library.pageInfo, ...end },
+    read: (variables) => post<LibraryData>(url, session, { query: LIBRARY, variables }),
+    follow: (variables, sink) =>
+      resume(overFetch(url, session), session, { query: LIBRARY_CHANGED, variables }, sink),
   };
 }
 
