@@ -153,6 +153,7 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 	secret := file(t, "secret", testSecret)
 	short := file(t, "short", testSecret[1:])
 	store := "pebble:" + filepath.Join(t.TempDir(), "store")
+	empty := "pebble:" + t.TempDir()
 	for name, c := range map[string]struct {
 		args []string
 		says []string
@@ -184,10 +185,15 @@ func TestExecute_WrongUsageIsExitCode2AndNamesTheKey(t *testing.T) {
 		"copy of no store":  {[]string{"copy", "--from", store + "x", "--to", store}, []string{"from", store + "x", "exists"}},
 		"copy onto itself": {[]string{"copy", "--from", "pebble:" + filepath.Dir(secret), "--to", "pebble:" + filepath.Dir(secret)},
 			[]string{"to", "another store"}},
-		"copy to a bad name":  {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
-		"migrate a bad name":  {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
-		"audit of no store":   {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
-		"rebuild of no store": {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"copy to a bad name":            {[]string{"copy", "--from", store, "--to", "x"}, []string{"to", `"x"`, "pebble:DIR"}},
+		"migrate a bad name":            {[]string{"migrate", "--store", "x"}, []string{"store", `"x"`, "pebble:DIR"}},
+		"export of an empty directory":  {[]string{"export", "--store", empty}, []string{"store", empty, "exists"}},
+		"copy of an empty directory":    {[]string{"copy", "--from", empty, "--to", store}, []string{"from", empty, "exists"}},
+		"audit of an empty directory":   {[]string{"audit", "--store", empty}, []string{"store", empty, "exists"}},
+		"rebuild of an empty directory": {[]string{"rebuild", "--store", empty}, []string{"store", empty, "exists"}},
+		"forget in an empty directory":  {[]string{"forget", "u:a:b", "--store", empty}, []string{"store", empty, "exists"}},
+		"audit of no store":             {[]string{"audit", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
+		"rebuild of no store":           {[]string{"rebuild", "--store", store + "x"}, []string{"store", store + "x", "exists"}},
 		"rebuild of an item": {[]string{"rebuild", "--store", "pebble:" + filepath.Dir(secret), "c:a:b"},
 			[]string{"ID", `"c:a:b"`, "u:TENANT:NAME"}},
 		"health of a bare port": {[]string{"health", "--listen", "8080"}, []string{"listen", `"8080"`, "HOST:PORT"}},
@@ -268,6 +274,30 @@ func TestFlags_HaveADescriptionAndAVariable(t *testing.T) {
 			if description, _, found := strings.Cut(f.Usage, variable); !found || len(description) < 10 {
 				t.Errorf("%s %s: %q", c.Name(), f.Name, f.Usage)
 			}
+		}
+	}
+}
+
+// TestExecute_OtherFilesAreKept names a directory of something else as the store of commands.
+func TestExecute_OtherFilesAreKept(t *testing.T) {
+	line := file(t, "line.jsonl", `{"type":"user","id":"u:demo:ann","displayName":"Ann","visibility":"PUBLIC"}`+"\n")
+	whole := storeOf(t, fewLines)
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "20261129.log")
+	if err := os.WriteFile(kept, []byte("not of a store"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"import", line, "--store"}, {"export", "--store"}, {"audit", "--store"}, {"rebuild", "--store"}, {"forget", "u:demo:ann", "--store"},
+		{"copy", "--to", whole, "--from"}, {"copy", "--from", whole, "--to"},
+	} {
+		code, _, errs := command(t, append(args, "pebble:"+dir)...)
+		if code != ExitFailed || !strings.Contains(errs, "it has files, such as 20261129.log, but no whole store") {
+			t.Errorf("%s: exit %d, %s", args, code, errs)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(kept) {
+			t.Fatalf("%s: the directory has %v, %v", args, entries, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"carrel/cassandra"
@@ -95,7 +94,7 @@ func callOf(c pebblestore.Call) observe.Call {
 
 // CheckExists implements Target.
 func (d directory) CheckExists() error {
-	if _, err := os.Stat(d.path); err != nil {
+	if !pebblestore.Exists(d.path) {
 		return config.WrongUsage(d.flag, "pebble:"+d.path, "a store that exists")
 	}
 	return nil

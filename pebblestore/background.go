@@ -174,9 +174,10 @@ func (s *Store) openPebble(fs vfs.FS) (db *pebble.DB, kept bool, err error) {
 }
 
 // flush flushes the memtables, so that the store opens without replaying the log. It gives up if
-// background work fails: the log contains everything.
+// background work fails, and does not begin on a disk that is almost full, where Pebble ends the process if
+// it cannot create its next log: the log contains everything.
 func (s *Store) flush() error {
-	if s.background.failing() {
+	if s.background.failing() || s.Room() != nil {
 		return nil
 	}
 	select {

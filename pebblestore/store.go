@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,9 +90,16 @@ type Store struct {
 
 var _ naming.BlockStore = (*Store)(nil)
 
-// Open opens the store in dir, and creates it if dir holds none. It fails with code Unavailable and
-// a message for an operator if another process has dir open, a file is damaged, or the store has
-// another format.
+// Exists reports whether dir holds a store, or other files that Open refuses. If it cannot be read, Open says
+// why.
+func Exists(dir string) bool {
+	database, other, err := files.Holds(vfs.Default, dir)
+	return database || other != "" || err != nil && !errors.Is(err, os.ErrNotExist)
+}
+
+// Open opens the store in dir, and creates it if dir is missing or empty. It fails with code Unavailable
+// and a message for an operator if another process has dir open, a file is damaged or missing, the
+// store has another format, or dir holds something else. It then has changed nothing.
 func Open(dir string, opts Options) (*Store, error) {
 	s := newStore(dir, opts)
 	fs := opts.FS
@@ -101,6 +109,13 @@ func Open(dir string, opts Options) (*Store, error) {
 	fs = s.paced(files.MarkersLast{FS: fs})
 	if err := files.MakeDir(fs, dir); err != nil {
 		return nil, files.OpenFault(dir, err)
+	}
+	switch database, other, err := files.Holds(fs, dir); {
+	case err != nil:
+		return nil, files.OpenFault(dir, err)
+	case !database && other != "":
+		return nil, fault.Unavailablef(nil, "pebble:%s cannot be opened: it has files, such as %s, but no whole store; "+
+			"use another directory, or restore the store from a copy; nothing was changed", dir, other)
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
@@ -141,10 +156,9 @@ func newStore(dir string, opts Options) *Store {
 	return s
 }
 
-// openDB opens the database and checks that it is complete and of this code's format. kept is as for
-// openPebble.
+// openDB opens the database. kept is as for openPebble.
 func (s *Store) openDB(fs vfs.FS) (kept bool, err error) {
-	if err := s.checkWhole(fs); err != nil {
+	if err := s.check(fs); err != nil {
 		return false, err
 	}
 	// The watermark file must record that the store is in use before the next step, which writes a
@@ -160,21 +174,45 @@ func (s *Store) openDB(fs vfs.FS) (kept bool, err error) {
 		return kept, files.OpenFault(s.dir, err)
 	}
 	s.db = db
-	if err := s.checkFormat(); err != nil {
+	if err := s.setFormat(); err != nil {
 		closeQuietly(db)
 		closeQuietly(&s.watermark)
-		return false, err
+		return false, files.OpenFault(s.dir, err)
 	}
 	return false, nil
 }
 
-// checkWhole looks for damage that Pebble would take for the effect of a crash. It changes no file.
-func (s *Store) checkWhole(fs vfs.FS) error {
-	reached, err := s.watermark.Check(fs, s.dir)
-	if err != nil || reached == 0 {
+// setFormat writes the format into a new store, and into one that needs no other change.
+func (s *Store) setFormat() error {
+	value, _, err := s.get([]byte{tableFormat})
+	if err != nil || string(value) == storeFormat {
 		return err
 	}
-	there, err := s.lastSequence(fs)
+	if err := s.db.Set([]byte{tableFormat}, []byte(storeFormat), pebble.Sync); err != nil {
+		return err
+	}
+	return s.failure()
+}
+
+// check refuses a database of another format, and one with damage that Pebble would take for the effect of a
+// crash. It changes no file.
+func (s *Store) check(fs vfs.FS) error {
+	reached, err := s.watermark.Check(fs, s.dir)
+	if err != nil {
+		return err
+	}
+	o := s.engineOptions(fs)
+	o.ReadOnly = true
+	db, err := pebble.Open(s.dir, o)
+	if errors.Is(err, pebble.ErrDBDoesNotExist) && reached == 0 {
+		return nil // it is new
+	}
+	if err != nil {
+		return files.OpenFault(s.dir, err)
+	}
+	snapshot := db.NewSnapshot()
+	there := uint64(db.Metrics().Snapshots.EarliestSeqNum)
+	err = errors.Join(s.checkFormat(db), snapshot.Close(), db.Close())
 	if err != nil {
 		return files.OpenFault(s.dir, err)
 	}
@@ -186,53 +224,29 @@ func (s *Store) checkWhole(fs vfs.FS) error {
 	return nil
 }
 
-// lastSequence opens the database read-only and returns its last sequence number.
-func (s *Store) lastSequence(fs vfs.FS) (uint64, error) {
-	o := s.engineOptions(fs)
-	o.ReadOnly = true
-	db, err := pebble.Open(s.dir, o)
-	if err != nil {
-		return 0, err
-	}
-	snapshot := db.NewSnapshot()
-	there := uint64(db.Metrics().Snapshots.EarliestSeqNum)
-	return there, errors.Join(snapshot.Close(), db.Close())
-}
-
 // closeQuietly closes a resource after another error. Its own error would add nothing to that one.
 func closeQuietly(c io.Closer) { _ = c.Close() }
 
-// checkFormat refuses a store of another format than this code's. It writes the format into an empty
-// store.
-func (s *Store) checkFormat() error {
-	value, found, err := s.get([]byte{tableFormat})
+// checkFormat refuses a database of another format than this code's.
+func (s *Store) checkFormat(db *pebble.DB) error {
+	value, found, err := get(db, []byte{tableFormat})
 	if err != nil {
-		return files.OpenFault(s.dir, err)
+		return err
 	}
-	if found && string(value) != formatWithoutTitles {
-		if string(value) != storeFormat {
-			return fault.Unavailablef(nil,
-				"pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory",
-				s.dir, value, storeFormat)
-		}
-		return nil
+	if found && string(value) != storeFormat && string(value) != formatWithoutTitles {
+		return fault.Unavailablef(nil,
+			"pebble:%s has the format %q, and this program's is %q: export it with the program that wrote it, and import that into a new directory",
+			s.dir, value, storeFormat)
 	}
-	empty, err := s.empty()
-	if err != nil {
-		return files.OpenFault(s.dir, err)
+	if empty, err := empty(db); err != nil || empty || found {
+		return err
 	}
-	if !empty && !found {
-		return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store", s.dir)
-	}
-	if err := s.db.Set([]byte{tableFormat}, []byte(storeFormat), pebble.Sync); err != nil {
-		return files.OpenFault(s.dir, err)
-	}
-	return s.failure()
+	return fault.Unavailablef(nil, "pebble:%s holds a database that is not a carrel store; nothing was changed", s.dir)
 }
 
 // empty reports whether the database has no keys.
-func (s *Store) empty() (bool, error) {
-	it, err := s.db.NewIter(nil)
+func empty(db *pebble.DB) (bool, error) {
+	it, err := db.NewIter(nil)
 	if err != nil {
 		return false, err
 	}
@@ -282,8 +296,10 @@ func (s *Store) failure() error {
 }
 
 // get reads one row. The value is a copy.
-func (s *Store) get(key []byte) ([]byte, bool, error) {
-	value, closer, err := s.db.Get(key)
+func (s *Store) get(key []byte) ([]byte, bool, error) { return get(s.db, key) }
+
+func get(db *pebble.DB, key []byte) ([]byte, bool, error) {
+	value, closer, err := db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}

@@ -30,6 +30,32 @@ const manifestBlock = 32 << 10
 // type, of which 1 is a whole record.
 const manifestHeader = 7
 
+// Holds reports whether a directory holds a database, which may be damaged. If not, other is one of the
+// files beside which none may be created, or empty: Pebble would take files whose names look like its own
+// for those of a former database, and delete them.
+func Holds(fs vfs.FS, dir string) (database bool, other string, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return false, "", err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "marker.manifest.") {
+			return true, "", nil
+		}
+		if !beforeManifest(name) {
+			other = name
+		}
+	}
+	return false, other, nil
+}
+
+// beforeManifest reports whether a file may be in a new directory: Pebble creates it before the marker of its
+// first manifest, or it has nothing to do with a database.
+func beforeManifest(name string) bool {
+	return name == "LOCK" || name == WatermarkName || name == "lost+found" || strings.HasPrefix(name, ".") ||
+		strings.HasPrefix(name, "MANIFEST-") || strings.HasPrefix(name, "marker.format-version.")
+}
+
 // currentManifest returns the name and the bytes of the current manifest. The name is empty if
 // there is none.
 func currentManifest(fs vfs.FS, dir string) (name string, b []byte, err error) {
