@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { isOnlyManager, managingWill, removalWill, sharedWith, sharingWill, visibilityWill, whoSees,
+import { isOnlyManager, managingWill, removalWill, sharedWith, sharingWill, staying, visibilityWill, whoSees,
   type Access } from '../src/data/access.ts';
 
 const ann = { id: 'u:demo:ann', displayName: 'Ann' };
@@ -112,8 +112,17 @@ test('a sentence says who can still open an item after a removal', () => {
 });
 
 test('a sentence says what a manager may do', () => {
-  assert.equal(managingWill(team, 'item'), 'The members of Team will be able to change, share and delete this item.');
-  assert.equal(managingWill(ben, 'group'), 'Ben will be able to change the group and its members, and to delete it.');
+  assert.equal(managingWill([team], 'item'), 'The members of Team will be able to change, share and delete this item.');
+  assert.equal(managingWill([ben], 'group'), 'Ben will be able to change the group and its members, and to delete it.');
+  assert.equal(managingWill([ben, cleo], 'group'), 'Ben and Cleo will be able to change the group and its members, and to delete it.');
+});
+
+test('a sentence says that people who are added keep the role that they have', () => {
+  const held = [{ ...ben, role: 'EDITOR' as const }, { ...cleo, role: 'MEMBER' as const }, { ...team, role: 'MANAGER' as const }];
+  assert.equal(staying([]), '');
+  assert.equal(staying(held.slice(0, 1)), 'Ben is an editor already, and stays one.');
+  assert.equal(staying(held), 'Ben, Cleo and Team have a role already, and keep it.');
+  assert.equal(staying([...held, { ...zed, role: 'VIEWER' }]), '4 of them have a role already, and keep it.');
 });
 
 test('the only manager is known if all members are', () => {

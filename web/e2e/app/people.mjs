@@ -1,5 +1,5 @@
 // People: groups, searching for users, signing in and out.
-import { confirm, dialog, entriesOf, entry, expect, focused, live, says, signIn } from './fixture.mjs';
+import { confirm, dialog, entriesOf, entry, expect, focused, live, offered, says, signIn } from './fixture.mjs';
 
 // groups: a group is created, changed by two managers, and left by one of them.
 export async function groups({ openAs, base }) {
@@ -141,6 +141,86 @@ export async function largeGroup({ api, openAs }) {
   await says(ann, 'Eli Evans is now a member');
   release();
   await ann.waitForFunction(() => document.activeElement.value === 'MEMBER');
+  await ann.context().close();
+}
+
+// addedAgain: who is in a group already keeps the role when added again, also beyond the first page of members, which has two here.
+// Nobody becomes a manager without a question.
+export async function addedAgain({ api, openAs }) {
+  const set = async (members) => {
+    const { setGroupMembers } = await api('Ann', `mutation ($members: [GroupMemberChange!]!) {
+      setGroupMembers(input: {groupId: "g:demo:choir", members: $members}) { userErrors { message } } }`,
+    { members: Object.entries(members).map(([name, role]) => ({ principalId: `u:${name}`, role })) });
+    expect(setGroupMembers.userErrors, [], 'faults of setting members');
+  };
+  const rolesNow = async () => (await api('Ann', '{ group(id: "g:demo:choir") { members(first: 50) { edges { role node { id } } } } }'))
+    .group.members.edges.map(({ role, node }) => `${node.id.slice(2)} ${role}`);
+  await api('Ann', `mutation { createGroup(input: {tenant: "demo", name: "choir", displayName: "Choir", visibility: PRIVATE}) {
+    userErrors { message } } }`);
+  await set({ 'demo:ben': 'MEMBER', 'demo:cleo': 'MEMBER', 'demo:eli': 'MANAGER' });
+  const ann = await openAs('Ann');
+  await ann.route('**/graphql', (route) => route.continue({
+    postData: route.request().postData().replaceAll('members(first: 50', 'members(first: 2') }));
+  await ann.goto(new URL('/app/members/g:demo:choir', ann.url()).href);
+  const take = (role) => dialog(ann).getByRole('radio', { name: new RegExp(`^${role}`) }).check();
+  const press = () => dialog(ann).getByRole('button', { name: 'Add', exact: true }).click();
+  const add = async (role, ...people) => {
+    await ann.getByRole('button', { name: 'Add people…' }).click();
+    for (const [typed, name] of people) {
+      await ann.keyboard.type(typed);
+      await offered(ann, typed.startsWith('u:') ? typed : name).waitFor();
+      await ann.keyboard.press('Enter');
+      await dialog(ann).getByRole('button', { name: `Remove ${name}` }).waitFor();
+    }
+    await take(role);
+    await press();
+  };
+  const [ben, cleo, eli, zed] = [['ben', 'Ben Baker'], ['cle', 'Cleo Carter'], ['eli', 'Eli Evans'], ['u:acme:zed', 'Zed Zhou']];
+  await ann.getByRole('combobox', { name: 'Role of Ben Baker' }).waitFor();
+  expect(await ann.getByText('Eli Evans').count(), 0, 'members that were not read');
+  await add('Member', eli);
+  await says(ann, 'Eli Evans is a manager already, and stays one.');
+  await add('Manager', ben);
+  await says(ann, 'Ben Baker is a member already, and stays one.');
+  const before = ['demo:ann MANAGER', 'demo:ben MEMBER', 'demo:cleo MEMBER', 'demo:eli MANAGER'];
+  expect(await rolesNow(), before, 'the members after two were added again');
+
+  await add('Manager', eli, zed, ben);
+  const question = ann.getByRole('dialog', { name: 'Make Zed Zhou a manager?' });
+  await question.getByText('Zed Zhou will be able to change the group and its members, and to delete it.').waitFor();
+  expect(await rolesNow(), before, 'the members before the question was answered');
+  await ann.keyboard.press('Enter');
+  await question.waitFor({ state: 'detached' });
+  expect(await rolesNow(), before, 'the members after the question was cancelled');
+  // A failure leaves what was chosen, and says why.
+  const down = '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}';
+  let broken = 'SetGroupMembers';
+  await ann.route('**/graphql', (route) => (route.request().postDataJSON().operationName === broken
+    ? route.fulfill({ contentType: 'application/graphql-response+json', body: down }) : route.fallback()));
+  const failed = dialog(ann).getByText('The service is temporarily unavailable.');
+  await press();
+  await confirm(ann, 'Make Zed Zhou a manager?', 'Make manager');
+  await failed.waitFor();
+  await question.waitFor({ state: 'detached' });
+  broken = 'MoreGroupMembers';
+  await take('Member');
+  await press();
+  await failed.waitFor();
+  expect(await rolesNow(), before, 'the members when they could not be read');
+  broken = '';
+  await take('Manager');
+  await press();
+  await confirm(ann, 'Make Zed Zhou a manager?', 'Make manager');
+  await says(ann, 'Added Zed Zhou. Eli Evans and Ben Baker have a role already, and keep it.');
+  expect(await rolesNow(), ['acme:zed MANAGER', ...before], 'the members after one was added as a manager');
+
+  await set({ 'demo:cleo': null, 'acme:zed': null });
+  await add('Manager', cleo, zed);
+  await ann.getByText('Cleo Carter and Zed Zhou will be able to change the group').waitFor();
+  await confirm(ann, 'Add 2 managers?', 'Add managers');
+  await says(ann, 'Added Cleo Carter, Zed Zhou.');
+  expect(await rolesNow(), ['acme:zed MANAGER', 'demo:ann MANAGER', 'demo:ben MEMBER', 'demo:cleo MANAGER', 'demo:eli MANAGER'],
+    'the members at the end');
   await ann.context().close();
 }
 

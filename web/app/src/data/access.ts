@@ -1,11 +1,20 @@
 // Who can see an item, in sentences: now, and after a change that has not been made yet.
-import type { ContentRole, LibraryVisibility } from '../generated/operations.ts';
+import type { ContentRole, GroupRole, LibraryVisibility } from '../generated/operations.ts';
 
 // Member is a user or a group that an item is shared with.
 export interface Member {
   id: string;
   displayName: string;
 }
+
+// Holder is a member with its role.
+interface Holder extends Member {
+  role: ContentRole | GroupRole;
+}
+
+// asRole names a role in a sentence.
+export const asRole: Record<ContentRole | GroupRole, string> = { VIEWER: 'a viewer', EDITOR: 'an editor', MANAGER: 'a manager',
+  MEMBER: 'a member' };
 
 // Members are the members that were read, with their roles.
 interface Members {
@@ -111,9 +120,18 @@ const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text'
 
 const managing = { item: 'change, share and delete this item', group: 'change the group and its members, and to delete it' };
 
-// managingWill says what somebody gains who becomes a manager.
-export const managingWill = (member: Member, what: keyof typeof managing) =>
-  `${firstUpper(nameOf(member))} will be able to ${managing[what]}.`;
+// managingWill says what people gain who become managers.
+export const managingWill = (people: readonly Member[], what: keyof typeof managing) =>
+  `${firstOf(people)} will be able to ${managing[what]}.`;
+
+// staying says that people who are added keep the role that they have already; '' if there are none.
+export function staying(people: readonly Holder[]): string {
+  const [one] = people;
+  if (!one) return '';
+  if (people.length === 1) return `${one.displayName} is ${asRole[one.role]} already, and stays one.`;
+  const names = people.length > mostNamed ? `${people.length} of them` : list(people.map(({ displayName }) => displayName));
+  return `${names} have a role already, and keep it.`;
+}
 
 // onlyManager says why the only manager of an item has to stay. first is 'first', and where that is done if it is elsewhere.
 export const onlyManager = ({ id, displayName }: Member, viewerId: string | undefined, first: 'first' | 'first, in Share') =>

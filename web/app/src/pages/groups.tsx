@@ -22,15 +22,16 @@ import { merge, type, type Edits } from '../data/merge.ts';
 import { mayManageGroup } from '../data/tokens.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Dialog, useOpening } from '../ui/dialog.tsx';
-import { Actions, Choice, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
+import { Actions, Form, TextField, useSubmit, VisibilityChoice } from '../ui/forms.tsx';
 import { Plus, VisibilityIcon } from '../ui/icons.tsx';
 import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
-import { PeoplePicker, usePeople, type Person } from '../ui/people-picker.tsx';
+import type { Person } from '../ui/people-picker.tsx';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
 import { roleName, visibilityName } from '../ui/words.ts';
+import { AddMembers } from './add-members.tsx';
 import { DeleteGroup } from './delete-principal.tsx';
 import { LibraryTabs } from './library-head.tsx';
 
@@ -247,7 +248,7 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
     <>
       <Members heading="Members" none="No members that you can see." connection={group.members}
         roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
-        promotion={(member) => managingWill(member, 'group')}>
+        promotion={(member) => managingWill([member], 'group')}>
         <div className="actions">
           {mayManage && (
             <button type="button" className="button button-main" onClick={() => show('add')}>
@@ -290,8 +291,7 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
           }}
         />
       )}
-      {open === 'add' && <AddMembers group={group} onClose={close} onDone={(people) =>
-        done(`Added ${people.map(({ displayName }) => displayName).join(', ')}.`)} />}
+      {open === 'add' && <AddMembers group={group} onClose={close} onDone={done} />}
       {open === 'edit' && <EditGroup group={group} onClose={close} onDone={edited} />}
     </>
   );
@@ -321,42 +321,6 @@ function useAmIn(group: GroupWithMembersFragment): boolean {
     };
   }, [client, group.id, unclear]);
   return amAmong || (unclear && found);
-}
-
-interface AddMembersProps {
-  group: GroupWithMembersFragment;
-  onClose: () => void;
-  onDone: (people: Person[]) => void;
-}
-
-function AddMembers({ group, onClose, onDone }: AddMembersProps) {
-  const { claims } = useSession();
-  const submission = useSubmit(SetGroupMembersDocument, ['members']);
-  const { people, someone, picker } = usePeople(submission, 'members');
-  const [role, setRole] = useState<GroupRole>('MEMBER');
-
-  const add = async () => {
-    if (!someone()) return;
-    const members = people.map(({ id }) => ({ principalId: id, role }));
-    if (await submission.send({ groupId: group.id, members })) onDone(people);
-  };
-  return (
-    <Dialog title={`Add to ${group.displayName}`} onClose={onClose} unsaved={people.length > 0}>
-      <Form onSubmit={add} submission={submission} actions={<Actions submission={submission} verb="Add" />}>
-        <PeoplePicker tenant={claims?.tenant ?? ''} autoFocus {...picker} />
-        <Choice
-          label="Role"
-          name="role"
-          value={role}
-          onChange={setRole}
-          options={[
-            { value: 'MEMBER', label: 'Member', meaning: 'Can see the whole library of the group.' },
-            { value: 'MANAGER', label: 'Manager', meaning: 'Can also edit the group and its members.' },
-          ]}
-        />
-      </Form>
-    </Dialog>
-  );
 }
 
 interface EditGroupProps {

@@ -188,7 +188,7 @@ function ItemMembers({ item }: { item: ItemFragment }) {
       onMore={more}
       submission={submission}
       removal={(member) => removalWill(access, member)}
-      promotion={(member) => managingWill(member, 'item')}
+      promotion={(member) => managingWill([member], 'item')}
       {...(item.viewerCanManage && { obstacle: (node) => onlyManager(node, me?.id, 'first') })}
     />
   );

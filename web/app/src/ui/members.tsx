@@ -1,13 +1,13 @@
 // Users and groups with their roles, of an item or of a group.
 import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { isOnlyManager } from '../data/access.ts';
+import { asRole, isOnlyManager } from '../data/access.ts';
 import { hasNone } from '../data/connections.ts';
 import { Confirm } from './confirm.tsx';
 import { To } from './navigation.tsx';
 import { useSay, type Undo } from './notices.tsx';
 import { useMe, useSession } from './session.tsx';
 import { Monogram, ShowMore } from './states.tsx';
-import { asRole, handleOf, roleName } from './words.ts';
+import { handleOf, roleName } from './words.ts';
 import { Close } from './icons.tsx';
 import { ActionFaults, type FormState } from './forms.tsx';
 import type { ContentRole, GroupRole } from '../generated/operations.ts';

@@ -29,10 +29,6 @@ export function visibilityMeaning(visibility: LibraryVisibility, tenant: string,
 export const roleName: Record<ContentRole | GroupRole, string> = { VIEWER: 'Viewer', EDITOR: 'Editor', MANAGER: 'Manager',
   MEMBER: 'Member' };
 
-// asRole names a role in a sentence.
-export const asRole: Record<ContentRole | GroupRole, string> = { VIEWER: 'a viewer', EDITOR: 'an editor', MANAGER: 'a manager',
-  MEMBER: 'a member' };
-
 export function roleMeaning(role: ContentRole, kind: ContentKind): string {
   return {
     VIEWER: 'Can view the item, even when it is private.',
