@@ -11,7 +11,7 @@
 // needs a gateway of its own.
 import { baseAddress, start } from './browser.mjs';
 import { openFixture } from './app/fixture.mjs';
-import { closedWhileSaving, otherOrganisations, twoChoices } from './app/access.mjs';
+import { closedWhileSaving, otherOrganisations, sharedAgain, twoChoices } from './app/access.mjs';
 import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
@@ -41,7 +41,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
             drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
-              undoneRemoval, otherOrganisations, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder,
+              undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder,
                 keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);

@@ -1,13 +1,15 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { isOnlyManager, managingWill, removalWill, sharedWith, sharingWill, staying, visibilityWill, whoSees,
-  type Access } from '../src/data/access.ts';
+import { isOnlyManager, managingWill, removalWill, sharedWith, sharingDid, sharingWill, staying, visibilityWill,
+  whoSees, type Access } from '../src/data/access.ts';
+import type { ContentRole } from '../src/generated/operations.ts';
 
-const ann = { id: 'u:demo:ann', displayName: 'Ann' };
-const ben = { id: 'u:demo:ben', displayName: 'Ben' };
-const cleo = { id: 'u:demo:cleo', displayName: 'Cleo' };
-const team = { id: 'g:demo:team', displayName: 'Team' };
-const zed = { id: 'u:acme:zed', displayName: 'Zed' };
+const member = (id: string, displayName: string) => ({ id, displayName, role: 'VIEWER' as ContentRole });
+const ann = member('u:demo:ann', 'Ann');
+const ben = member('u:demo:ben', 'Ben');
+const cleo = member('u:demo:cleo', 'Cleo');
+const team = member('g:demo:team', 'Team');
+const zed = member('u:acme:zed', 'Zed');
 const access = (change: Partial<Access> = {}): Access =>
   ({ visibility: 'PRIVATE', tenant: 'demo', members: [ann], further: 'none', viewerId: ann.id, ...change });
 
@@ -16,7 +18,7 @@ test('a sentence says who can see an item', () => {
   assert.equal(whoSees(access()), 'Only you can see this item. Administrators of demo can, too.');
   assert.equal(says({ members: [ann, ben] }), 'Only you and Ben can see this item.');
   assert.equal(says({ members: [team, ben, ann] }), 'Only you, the members of Team and Ben can see this item.');
-  const [acme, crew] = [{ id: 'g:acme:all', displayName: 'All' }, { id: 'g:demo:crew', displayName: 'Crew' }];
+  const [acme, crew] = [member('g:acme:all', 'All'), member('g:demo:crew', 'Crew')];
   assert.equal(says({ members: [ann, ben, cleo, zed] }), 'Only you, Ben, Cleo and 1 more person can see this item.');
   assert.equal(says({ members: [ann, ben, cleo, team] }), 'Only you, Ben, Cleo and the members of 1 more group can see this item.');
   assert.equal(says({ members: [ann, team, crew, acme] }),
@@ -43,7 +45,7 @@ test('a sentence says who can see an item', () => {
     'Everyone who is signed in to demo can see this item, and so can members of Team from other organisations.');
   assert.equal(says({ visibility: 'LOGGEDIN', members: [ann, team, crew, acme, zed] }),
     'Everyone who is signed in to demo can see this item, and so can the members of All, Zed and members of Team and Crew from other organisations.');
-  assert.equal(says({ visibility: 'LOGGEDIN', members: [team, crew, { id: 'g:demo:third', displayName: 'Third' }] }),
+  assert.equal(says({ visibility: 'LOGGEDIN', members: [team, crew, member('g:demo:third', 'Third')] }),
     'Everyone who is signed in to demo can see this item, and so can members of 3 groups from other organisations.');
   assert.equal(says({ visibility: 'PUBLIC' }), 'Everyone can see this item, signed in or not.');
 });
@@ -87,6 +89,48 @@ test('people of other organisations gain access to an item that all of an organi
   assert.equal(sharingWill(access({ visibility: 'PUBLIC' }), [zed], 'VIEWER'), `It appears in their library. ${kept}`);
 });
 
+test('sharing with people who have an item already never lowers their role', () => {
+  const editor = { ...ben, role: 'EDITOR' as const };
+  const held = access({ members: [{ ...ann, role: 'MANAGER' }, editor, cleo] });
+  const says = (people: (typeof ann)[], role: ContentRole, change: Partial<Access> = {}) =>
+    [sharingWill({ ...held, ...change }, people, role), sharingDid({ ...held, ...change }, people, role)];
+  const stays = 'Ben is an editor already, and stays one.';
+  assert.deepEqual(says([ben], 'VIEWER'), [stays, stays]);
+  assert.deepEqual(says([ben], 'EDITOR'), [stays, stays]);
+  assert.deepEqual(says([ben], 'EDITOR', { visibility: 'PUBLIC' }), [stays, stays]);
+  assert.deepEqual(says([ben], 'MANAGER'), ['Ben will be able to change, share and delete this item.', 'Ben is now a manager.']);
+  assert.deepEqual(says([cleo], 'EDITOR', { visibility: 'LOGGEDIN' }), ['Cleo will be able to edit this item.', 'Cleo is now an editor.']);
+  assert.deepEqual(says([ben, cleo], 'VIEWER'), Array(2).fill('Ben and Cleo have a role already, and keep it.'));
+  assert.deepEqual(says([ben, cleo, zed], 'EDITOR'), [
+    `Zed will be able to see this item. It appears in their library. Zed and Cleo will be able to change its text. ${stays}`,
+    `Shared with Zed. Cleo is now an editor. ${stays}`]);
+  assert.deepEqual(says([ben, zed], 'EDITOR'), [
+    `Zed will be able to see this item, and to change its text. It appears in their library. ${stays}`, `Shared with Zed. ${stays}`]);
+  assert.deepEqual(says([ben, zed], 'VIEWER', { visibility: 'PUBLIC' }), [
+    `Zed will have it in their library. They keep access even if the item becomes private. ${stays}`, `Shared with Zed. ${stays}`]);
+  assert.deepEqual(says([cleo, team], 'VIEWER', { visibility: 'LOGGEDIN' })[0],
+    'Members of Team from other organisations will be able to see this item. The members of Team will have it in their libraries. ' +
+    'They keep access even if the item becomes private. Cleo is a viewer already, and stays one.');
+  assert.deepEqual(says([team], 'VIEWER', { visibility: 'LOGGEDIN', members: [team] })[0], 'Team is a viewer already, and stays one.');
+});
+
+test('sharing says what is not known of people who may have an item already', () => {
+  const maybe = 'If they have it already, for example through a group, the stronger role counts.';
+  const seen = 'Ben will be able to see this item. It appears in their library.';
+  const listed = 'It appears in their library. They keep access even if the item becomes private.';
+  const says = (change: Partial<Access>, role: ContentRole = 'VIEWER', people = [ben]) => sharingWill(access(change), people, role);
+  assert.equal(says({}), seen);
+  assert.equal(says({ members: [ann, team] }), `${seen} ${maybe}`);
+  assert.equal(says({ further: 'some' }), `${seen} ${maybe}`);
+  assert.equal(says({ further: 'maybe', visibility: 'PUBLIC' }), `${listed} ${maybe}`);
+  assert.equal(says({ members: [team], visibility: 'PUBLIC' }), listed);
+  assert.equal(says({ members: [team], visibility: 'PUBLIC' }, 'EDITOR'),
+    `It appears in their library. Ben will be able to change its text. They keep access even if the item becomes private. ${maybe}`);
+  // What was read of these is certain.
+  assert.equal(says({ members: [ben, team], further: 'some' }), 'Ben is a viewer already, and stays one.');
+  assert.equal(says({ members: [ben, team], further: 'some' }, 'EDITOR'), 'Ben will be able to edit this item.');
+});
+
 test('a sentence says who can still open an item after a removal', () => {
   const says = (visibility: Access['visibility'], member: typeof ann, viewerId = 'u:demo:cleo') =>
     removalWill({ visibility, tenant: 'demo', viewerId }, member).replace(/^.*? (loses (their|its) role on it|your library)\. /, '');
@@ -101,7 +145,7 @@ test('a sentence says who can still open an item after a removal', () => {
   assert.equal(says('LOGGEDIN', team),
     'Everyone who is signed in to demo can see it, so the members of Team who belong to demo can still open it.');
   assert.equal(says('PUBLIC', team), 'It is public, so the members of Team can still open it.');
-  assert.equal(says('LOGGEDIN', { id: 'g:acme:all', displayName: 'All' }),
+  assert.equal(says('LOGGEDIN', member('g:acme:all', 'All')),
     'The members of All can no longer open it, unless they have access in another way.');
   const lost = 'Unless you have access in another way, you can no longer open it, and only its managers can share it with you again.';
   assert.equal(removalWill(access(), ann), `You lose your role on this item, and it is removed from your library. ${lost}`);

@@ -91,6 +91,44 @@ export async function otherOrganisations({ api, openAs }) {
   await Promise.all([ann, ben, zed].map((page) => page.context().close()));
 }
 
+// sharedAgain: the Share dialog says what sharing changes for people who have the item already, which is never a lower role.
+export async function sharedAgain({ api, openAs }) {
+  const id = await create(api, 'Twice', { members: [{ principalId: 'u:demo:ben', role: 'EDITOR' }] });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  const rolesNow = async () => Object.fromEntries((await api('Ann',
+    'query ($id: ID!) { content(id: $id) { members { edges { role node { id } } } } }', { id }))
+    .content.members.edges.map(({ role, node }) => [node.id.split(':')[2], role]));
+  const pick = async (typed, name) => {
+    await ann.keyboard.type(typed);
+    await offered(ann, name).waitFor();
+    await ann.keyboard.press('Enter');
+    await dialog(ann).getByRole('button', { name: `Remove ${name}`, exact: true }).waitFor();
+  };
+  const preview = (text) => dialog(ann).getByRole('status').getByText(text, { exact: true }).waitFor();
+  const share = () => dialog(ann).getByRole('button', { name: 'Share', exact: true }).click();
+  await openShare(ann);
+  await pick('ben', 'Ben Baker');
+  await preview('Ben Baker is an editor already, and stays one.');
+  await share();
+  await says(ann, 'Ben Baker is an editor already, and stays one.');
+  expect(await rolesNow(), { ann: 'MANAGER', ben: 'EDITOR' }, 'the roles after sharing with a lower one');
+
+  await openShare(ann);
+  await pick('ben', 'Ben Baker');
+  await pick('cle', 'Cleo Carter');
+  await preview('Cleo Carter will be able to see this item. It appears in their library. Ben Baker is an editor already, and stays one.');
+  await share();
+  await says(ann, 'Shared with Cleo Carter. Ben Baker is an editor already, and stays one.');
+  await openShare(ann);
+  await pick('ben', 'Ben Baker');
+  await dialog(ann).getByRole('radio', { name: 'Manager' }).check();
+  await preview('Ben Baker will be able to change, share and delete this item.');
+  await share();
+  await says(ann, 'Ben Baker is now a manager.');
+  expect(await rolesNow(), { ann: 'MANAGER', ben: 'MANAGER', cleo: 'VIEWER' }, 'the roles at the end');
+  await ann.context().close();
+}
+
 // twoChoices: saving the visibility keeps the chosen people, and sharing keeps the chosen visibility, also when the second
 // choice is made while the first one is being sent.
 export async function twoChoices({ api, openAs }) {

@@ -8,8 +8,8 @@ export interface Member {
 }
 
 // Holder is a member with its role.
-interface Holder extends Member {
-  role: ContentRole | GroupRole;
+interface Holder<Role extends string = ContentRole | GroupRole> extends Member {
+  role: Role;
 }
 
 // asRole names a role in a sentence.
@@ -27,7 +27,7 @@ interface Members {
 export interface Access {
   visibility: LibraryVisibility;
   tenant: string;
-  members: readonly Member[];
+  members: readonly Holder<ContentRole>[];
   further: 'none' | 'some' | 'maybe';
   // The id of the viewer, null for a visitor.
   viewerId: string | null;
@@ -120,6 +120,11 @@ const may: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'change its text'
 
 const managing = { item: 'change, share and delete this item', group: 'change the group and its members, and to delete it' };
 
+// alone says the same in a sentence that does not name the item before.
+const alone: Record<ContentRole, string> = { VIEWER: '', EDITOR: 'edit this item', MANAGER: managing.item };
+
+const strength: Record<ContentRole, number> = { VIEWER: 0, EDITOR: 1, MANAGER: 2 };
+
 // managingWill says what people gain who become managers.
 export const managingWill = (people: readonly Member[], what: keyof typeof managing) =>
   `${firstOf(people)} will be able to ${managing[what]}.`;
@@ -143,19 +148,48 @@ export function isOnlyManager({ edges, pageInfo }: Members, id: string): boolean
   return !pageInfo.hasNextPage && managers.length === 1 && managers[0]?.node.id === id;
 }
 
+// byRole separates people with whom an item is shared in a role: those who are new, those who get a stronger role than
+// theirs, and those who keep theirs, because sharing never lowers a role.
+function byRole({ members }: Pick<Access, 'members'>, people: readonly Member[], role: ContentRole) {
+  const held = members.filter(({ id }) => people.some((one) => one.id === id));
+  const raised = held.filter((one) => strength[one.role] < strength[role]);
+  return {
+    fresh: people.filter(({ id }) => held.every((one) => one.id !== id)),
+    raised,
+    kept: held.filter((one) => !raised.includes(one)),
+  };
+}
+
 // sharingWill says what people gain when an item is shared with them in a role.
-export function sharingWill(access: Pick<Access, 'visibility' | 'tenant'>, people: readonly Member[], role: ContentRole): string {
-  const fresh = people.filter(({ id }) => !seesAnyway(access, id));
-  const all = fresh.length === people.length;
-  const [visitors] = guests(access, people);
+export function sharingWill(access: Omit<Access, 'viewerId'>, people: readonly Member[], role: ContentRole): string {
+  const { fresh, raised, kept } = byRole(access, people, role);
+  const blind = fresh.filter(({ id }) => !seesAnyway(access, id));
+  const [visitors] = guests(access, fresh);
   const gains = may[role];
-  const where = people.length === 1 && !people.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
+  const gainers = gains ? [...fresh, ...raised] : [];
+  // One sentence has both if it is about the same people.
+  const both = blind.length > 0 && blind.length === gainers.length;
+  const where = fresh.length === 1 && !fresh.some(({ id }) => isGroup(id)) ? 'their library' : 'their libraries';
+  const clear = blind.length === fresh.length || fresh.length === people.length;
+  const vague = access.further !== 'none' || (access.members.some(({ id }) => isGroup(id)) && (blind.length > 0 || gains));
   return [
-    fresh.length > 0 && `${firstOf(fresh)} will be able to see this item${all && gains ? `, and to ${gains}` : ''}.`,
-    visitors && `${firstUpper(visitors)} will be able to see this item${fresh.length > 0 ? ', too' : ''}.`,
-    `It appears in ${where}.`,
-    !all && gains && `${firstOf(people)} will be able to ${gains}.`,
-    access.visibility !== 'PRIVATE' && 'They keep access even if the item becomes private.',
+    blind.length > 0 && `${firstOf(blind)} will be able to see this item${both ? `, and to ${gains}` : ''}.`,
+    visitors && `${firstUpper(visitors)} will be able to see this item${blind.length > 0 ? ', too' : ''}.`,
+    fresh.length > 0 && (clear ? `It appears in ${where}.` : `${firstOf(fresh)} will have it in ${where}.`),
+    gainers.length > 0 && !both && `${firstOf(gainers)} will be able to ${fresh.length > 0 ? gains : alone[role]}.`,
+    fresh.length > 0 && access.visibility !== 'PRIVATE' && 'They keep access even if the item becomes private.',
+    staying(kept),
+    fresh.length > 0 && vague && 'If they have it already, for example through a group, the stronger role counts.',
+  ].filter(Boolean).join(' ');
+}
+
+// sharingDid says what sharing has done, as far as the members that were read before show.
+export function sharingDid(access: Pick<Access, 'members'>, people: readonly Member[], role: ContentRole): string {
+  const { fresh, raised, kept } = byRole(access, people, role);
+  return [
+    fresh.length > 0 && `Shared with ${fresh.map(({ displayName }) => displayName).join(', ')}.`,
+    ...raised.map(({ displayName }) => `${displayName} is now ${asRole[role]}.`),
+    staying(kept),
   ].filter(Boolean).join(' ');
 }
 

@@ -25,7 +25,6 @@ import { ExternalLink, Markdown } from '../ui/markdown.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
 import { Panel } from '../ui/panel.tsx';
-import type { Person } from '../ui/people-picker.tsx';
 import { useReadAgain } from '../ui/read-again.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Outdated } from '../ui/states.tsx';
@@ -345,14 +344,13 @@ function ItemDialogs({ item, gone, library, opening, onChanged, onGone }: ItemDi
     };
     if (!payload.unchanged) changed('Changed the visibility.', undo);
   };
-  const shared = (people: Person[]) => changed(`Shared with ${people.map(({ displayName }) => displayName).join(', ')}.`);
   switch (open) {
     case 'edit':
       return <EditItem item={item} gone={gone} onClose={close} onDone={saved('Saved.')} onCreated={created} />;
     case 'expiry':
       return <ChangeExpiry item={item} onClose={close} onDone={saved('Changed the expiry.')} />;
     case 'share':
-      return <ShareItem item={item} onClose={close} onShared={shared} onVisibility={visible} />;
+      return <ShareItem item={item} onClose={close} onShared={changed} onVisibility={visible} />;
     case 'remove':
       return from && <RemoveItem item={item} library={from} onClose={close} onDone={() => removed(from)} />;
     case 'delete':

@@ -2,7 +2,8 @@
 // item now, and what a change will do before it is made.
 import { useEffect, useRef, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
-import { managingWill, onlyManager, removalWill, seesAnyway, sharingWill, visibilityWill, whoSees, type Access } from '../data/access.ts';
+import { managingWill, onlyManager, removalWill, seesAnyway, sharingDid, sharingWill, visibilityWill, whoSees,
+  type Access } from '../data/access.ts';
 import { abortedBy } from '../data/connections.ts';
 import type { Faults } from '../data/faults.ts';
 import { addressOf } from '../data/routes.ts';
@@ -39,7 +40,7 @@ export function useAccess(item: ItemFragment): Access {
   const { visibility, tenant, members, viewerCanManage } = item;
   // Those who manage an item see all of its members, others perhaps not.
   const further = !viewerCanManage ? 'maybe' : members.pageInfo.hasNextPage ? 'some' : 'none';
-  return { visibility, tenant, members: members.edges.map(({ node }) => node), further, viewerId: me?.id ?? null };
+  return { visibility, tenant, members: members.edges.map(({ node, role }) => ({ ...node, role })), further, viewerId: me?.id ?? null };
 }
 
 // WhoSees says in one sentence who can see an item.
@@ -55,7 +56,7 @@ export function WhoSees({ item }: { item: ItemFragment }) {
 interface ShareItemProps {
   item: ItemFragment;
   onClose: () => void;
-  onShared: (people: Person[]) => void;
+  onShared: (text: string) => void;
   onVisibility: (saved: SavedItem, before: LibraryVisibility) => void;
 }
 
@@ -75,8 +76,8 @@ export function ShareItem({ item, onClose, onShared, onVisibility }: ShareItemPr
     if (saved && !unsaved) onClose();
     else if (saved && document.activeElement === document.body) document.querySelector<HTMLElement>(`.share ${saved.first}`)?.focus();
   }, [saved]);
-  const shared = (added: Person[]) => {
-    onShared(added);
+  const shared = (added: Person[], text: string) => {
+    onShared(text);
     people.drop(added);
     setSaved({ first: '[role="combobox"]' });
   };
@@ -108,7 +109,7 @@ interface AddPeopleProps {
   tenant: string;
   share: Submission<ShareContentInput, NonNullable<ShareContentMutation['shareContent']>, 'principalIds' | 'role'>;
   people: ReturnType<typeof usePeople>;
-  onShared: (people: Person[]) => void;
+  onShared: (people: Person[], text: string) => void;
 }
 
 // AddPeople shares the item with the people that are chosen. Once there are some, it asks for their
@@ -120,7 +121,9 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
   const will = refused ? 'Only managers of this item can share it with people of other organisations.' : sharingWill(access, people, role);
   const send = async () => {
     if (!someone()) return;
-    if (await share.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role })) onShared(people);
+    const done = await share.send({ contentId: item.id, principalIds: people.map(({ id }) => id), role });
+    // access is that of before, which tells who is new.
+    if (done) onShared(people, sharingDid(access, people, role));
   };
   return (
     <Form onSubmit={send} submission={share} actions={people.length > 0 && <Submit busy={share.busy}>Share</Submit>}>
@@ -136,7 +139,7 @@ function AddPeople({ item, tenant, share, people: { people, someone, picker }, o
           compact
         />
       )}
-      {people.length > 0 && !item.viewerCanManage && <p className="hint">They are added as viewers. Only managers can give other roles.</p>}
+      {people.length > 0 && !item.viewerCanManage && <p className="hint">Only managers can give other roles than Viewer.</p>}
       <Preview text={people.length > 0 ? will : ''} />
     </Form>
   );
