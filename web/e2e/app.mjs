@@ -25,7 +25,7 @@ import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown }
 import { freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
-import { findItems, searchAgain, searching, searchLive, searchProgress } from './app/searching.mjs';
+import { findItems, searchAgain, searching, searchLive, searchProgress, searchRows } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
   undoneRemoval, whoSees } from './app/sharing.mjs';
 import { keptOrder, titleOrder } from './app/titles.mjs';
@@ -40,7 +40,7 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
           lostConnection, silentGateway, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
-            newestItems, searching, searchProgress, searchAgain, searchLive, deletedGroup, deletedAccount, whoSees,
+            newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees,
               undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder,
                 keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();

@@ -1,5 +1,5 @@
 // Searching in a library: words, filters, addresses, progress, faults, and changes by others.
-import { entriesOf, entry, expect, fits, live, openEntry, scrollTo } from './fixture.mjs';
+import { confirm, dialog, entriesOf, entry, expect, fits, item, live, openEntry, says, scrollTo } from './fixture.mjs';
 import { order } from './titles.mjs';
 
 const largest = 'g:demo:standard-library';
@@ -259,6 +259,56 @@ export async function searchLive({ api, openAs }) {
   await api('Ann', 'mutation ($input: DeleteContentInput!) { deleteContent(input: $input) { userErrors { message } } }', { input: { id } });
   await entry(ann, changed).waitFor({ state: 'detached' });
   await Promise.all([ann.context().close(), cleo.context().close()]);
+}
+
+// searchRows: the rows of a search follow changes by the reader, and of members. That the library has changed is said above them.
+export async function searchRows({ api, openAs }) {
+  const share = (id, principalId) => api('Ann',
+    'mutation ($input: ShareContentInput!) { shareContent(input: $input) { userErrors { message } } }',
+    { input: { contentId: id, principalIds: [principalId] } });
+  const ids = [];
+  for (const title of ['Lemur one', 'Lemur two']) {
+    const { createContent } = await api('Ann',
+      'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }',
+      { input: { kind: 'NOTE', title, visibility: 'PUBLIC', members: [{ principalId: 'u:demo:ben', role: 'VIEWER' }] } });
+    ids.push(createContent.content.id);
+  }
+  const ann = await openAs('Ann');
+  await live(ann);
+  await field(ann).fill('lemur');
+  await found(ann, 2);
+  const row = entry(ann, 'Lemur one');
+  await row.getByText('shared with Ben Baker').waitFor();
+  await row.getByText('Public').waitFor();
+  await share(ids[0], 'u:demo:eli');
+  await ann.evaluate(() => dispatchEvent(new Event('focus')));
+  await row.getByText('shared with 2').waitFor();
+  expect(await ann.getByText('The library has changed').count(), 0, 'notices of a change that is none of the library');
+
+  await openEntry(ann, 'Lemur one');
+  await item(ann).getByRole('button', { name: 'Share…' }).click();
+  await dialog(ann).getByRole('radio', { name: 'Private' }).check();
+  await dialog(ann).getByRole('button', { name: 'Change' }).click();
+  await says(ann, 'Changed the visibility.');
+  await row.getByText('Private').waitFor();
+  expect(await row.getByText('Public').count(), 0, 'former visibilities');
+  const again = ann.getByRole('button', { name: 'Search again' });
+  await again.waitFor();
+  const top = (place) => place.evaluate((element) => element.getBoundingClientRect().top);
+  expect((await top(again)) < (await top(ann.locator('[data-entry]').first())), true, 'whether the hint is above the results');
+
+  await item(ann).getByRole('button', { name: 'Delete…' }).click();
+  await confirm(ann, 'Delete for everyone?', 'Delete');
+  await row.waitFor({ state: 'detached' });
+  await found(ann, 1);
+  await item(ann).waitFor({ state: 'detached' });
+  await ann.waitForFunction(() => document.activeElement.id === 'main' && !history.state?.opened, null, { polling: 50 });
+  await again.press('Enter');
+  await again.waitFor({ state: 'detached' });
+  await field(ann).and(ann.locator(':focus')).waitFor();
+  await found(ann, 1);
+  expect(await entriesOf(ann), [ids[1]], 'what is left');
+  await ann.context().close();
 }
 
 // findItems: one search finds items in the viewer's own library and in those of its groups, also of

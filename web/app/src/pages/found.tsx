@@ -10,7 +10,7 @@ import { Empty, Failed } from '../ui/states.tsx';
 import { matchesOf } from '../ui/words.ts';
 import { Entries } from './entries.tsx';
 import type { Owner } from './library-head.tsx';
-import type { Live } from './use-library.ts';
+import { useListed, useRowsReadAgain, type Live } from './use-library.ts';
 import { useSearch, type Search } from './use-search.ts';
 
 // FoundHandle has the functions of the search results that other components call.
@@ -35,18 +35,30 @@ const none = new Set<string>();
 export function FoundEntries({ ref, field, view, place, principal, onLive }: FoundEntriesProps) {
   const search = useSearch(view, place.filter);
   const { found, state, error, again, goOn } = search;
+  const section = useRef<HTMLElement>(null);
+  const listed = useListed({ entries: found.edges, hasPrevious: false, hasNext: found.more });
+  const number = listed.entries.length;
+  useRowsReadAgain(section);
   useEffect(() => onLive(search.live), [onLive, search.live]);
   useImperativeHandle(ref, () => ({ changed: search.changed }));
 
   return (
-    <section className="found" aria-label="Search results">
-      <Progress search={search} principal={principal} field={field} />
-      {found.edges.length > 0 && (
+    <section className="found" aria-label="Search results" ref={section}>
+      <Progress search={search} number={number} principal={principal} field={field} />
+      {state !== 'failed' && search.outdated && (
+        <p className="outdated" role="status">
+          The library has changed since this search.
+          <TransientButton field={field} onClick={again}>
+            Search again
+          </TransientButton>
+        </p>
+      )}
+      {number > 0 && (
         <Entries
           // A search has no position in its address: it starts at the beginning.
           place={{ ...place, at: null }}
           fixed
-          listed={{ entries: found.edges, hasPrevious: false, hasNext: found.more }}
+          listed={listed}
           ends={{ previous: 'done', next: state === 'enough' ? 'idle' : state === 'searching' ? 'loading' : 'done' }}
           extend={goOn}
           fresh={none}
@@ -56,21 +68,20 @@ export function FoundEntries({ ref, field, view, place, principal, onLive }: Fou
       )}
       {state === 'failed' && (isBadInput(error) ? <TooLong />
         : <Failed error={error} onRetry={async () => goOn()} heading="The search was interrupted" />)}
-      {state === 'done' && found.edges.length === 0 && <NoMatches place={place} field={field} />}
-      {state !== 'failed' && search.outdated && (
-        <p className="outdated" role="status">
-          The library has changed since this search.
-          <TransientButton field={field} onClick={again}>
-            Search again
-          </TransientButton>
-        </p>
-      )}
+      {state === 'done' && number === 0 && <NoMatches place={place} field={field} />}
     </section>
   );
 }
 
+interface ProgressProps {
+  search: Search;
+  number: number;
+  principal: Owner;
+  field: FieldRef;
+}
+
 // Progress says how much was found, and how much of a large library was searched.
-function Progress({ search, principal, field }: { search: Search; principal: Owner; field: FieldRef }) {
+function Progress({ search, number, principal, field }: ProgressProps) {
   const { found, state, goOn, stop } = search;
   const part = progressOf(found, principal.library.count.value);
   const searching = state === 'searching';
@@ -78,7 +89,7 @@ function Progress({ search, principal, field }: { search: Search; principal: Own
     <div className="found-progress">
       <p role="status">
         {searching ? 'Searching... ' : ''}
-        {matchesOf(found.edges.length, found.more)}
+        {matchesOf(number, found.more)}
       </p>
       {searching && <progress aria-label="Part of the library that was searched" value={part ?? undefined} max={1} />}
       {((searching && found.cut > 0) || state === 'stopped') && (

@@ -34,7 +34,7 @@ export function useLibrary(view: View, at: string | null) {
 
 // useListed returns the entries with the newest state of each item, which may be newer than its
 // position. A deleted item is in no list any more.
-function useListed({ entries, hasPrevious, hasNext }: LibrarySnapshot<LibraryEdge>): Listed {
+export function useListed({ entries, hasPrevious, hasNext }: Listed): Listed {
   const from = useMemo(() => entries.map(({ node: { __typename, id } }) => ({ __typename, id })), [entries]);
   const { data } = useFragment({ fragment: EntryFragmentDoc, from });
   return useMemo(() => {
