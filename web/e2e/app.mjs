@@ -15,7 +15,8 @@ import { closedWhileSaving, otherOrganisations, sharedAgain, twoChoices } from '
 import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessible.mjs';
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
-import { addedAgain, find, groups, largeGroup, newcomer, rejectedSocket, rejectedToken, signingInAndOut } from './app/people.mjs';
+import { addedAgain, find, groups, largeGroup, newcomer, otherOrganisation, rejectedSocket, rejectedToken,
+  signingInAndOut } from './app/people.mjs';
 import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
   newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
@@ -34,8 +35,8 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
   graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
-    rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, itemLifecycle, mergedEdits, editConflicts, lateAnswers,
-      discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
+    rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
+      lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
         keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
           lostConnection, silentGateway, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,

@@ -224,6 +224,33 @@ export async function addedAgain({ api, openAs }) {
   await ann.context().close();
 }
 
+// otherOrganisation: a member of a group of another organisation reads of whom the group and its items are.
+export async function otherOrganisation({ api, openAs }) {
+  const made = await api('Ann', `mutation {
+    createGroup(input: {tenant: "demo", name: "guests", displayName: "Guests", visibility: LOGGEDIN}) { userErrors { message } }
+    setGroupMembers(input: {groupId: "g:demo:guests", members: [{principalId: "u:acme:zed", role: MEMBER}]}) { userErrors { message } }
+    createContent(input: {kind: NOTE, title: "For guests", visibility: LOGGEDIN, members: [{principalId: "u:acme:zed", role: VIEWER}]}) {
+      userErrors { message } } }`);
+  for (const { userErrors } of Object.values(made)) expect(userErrors, [], 'faults');
+  const zed = await openAs('Zed', { path: '/app/groups' });
+  const row = zed.getByRole('main').getByRole('listitem').filter({ hasText: 'Guests' });
+  await row.getByText('Member · All of demo').waitFor();
+  await row.getByRole('link', { name: 'Members of Guests' }).click();
+  await zed.getByRole('main').getByText('All of demo').waitFor();
+  await zed.getByRole('banner').getByRole('link', { name: 'My library' }).click();
+  await entry(zed, 'For guests').getByText('All of demo').waitFor();
+  await zed.getByRole('button', { name: 'Filters' }).click();
+  const filters = zed.getByRole('group', { name: 'Filters' });
+  await filters.getByRole('button', { name: 'Signed in' }).click();
+  await entry(zed, 'For guests').getByText('All of demo').waitFor();
+  expect(await filters.getByText('All of').count(), 0, 'filters that name one organisation');
+  // A library of which only the items for one organisation are read.
+  await zed.goto(new URL('/app/library/u:acme:anke', zed.url()).href);
+  await zed.getByRole('button', { name: 'Filters' }).click();
+  await filters.getByRole('button', { name: 'All of acme' }).waitFor();
+  await zed.context().close();
+}
+
 // find: users and groups are found by name and opened by id.
 export async function find({ api, openAs }) {
   // Ben belongs to a private group through another one. It is not among his groups; search finds it.

@@ -91,7 +91,7 @@ export function GroupsPage({ onSignIn }: { onSignIn: () => void }) {
             <span className="members-name">
               <To place={{ name: 'library', id: node.id }}>{node.displayName}</To>
               <small>
-                {roleName[role]} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, claims.tenant, 'group')}
+                {roleName[role]} · <VisibilityIcon of={node.visibility} /> {visibilityName(node.visibility, node.tenant, 'group')}
               </small>
             </span>
             <To className="button" place={{ name: 'members', id: node.id }} aria-label={`Members of ${node.displayName}`}>

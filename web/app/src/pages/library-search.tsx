@@ -50,6 +50,8 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
   const { bucket } = principal.library;
   const possible = bucket === 'PUBLIC' ? [] : allVisibilities.filter((visibility) => visibility !== 'PRIVATE' ||
     bucket === 'PRIVATE' || place.shared);
+  // The items of a whole library may be of several organisations.
+  const tenant = bucket === 'LOGGEDIN' && !place.shared ? principal.tenant : '';
   // A filter from the address can be switched off, even if it matches nothing here.
   const visibilities = allVisibilities.filter((visibility) => possible.includes(visibility) || filter.visibilities.includes(visibility));
   const creator = filter.createdBy;
@@ -101,7 +103,7 @@ export function LibrarySearch({ field, place, principal }: LibrarySearchProps) {
           .map((visibility) => (
             <Chip
               key={visibility}
-              label={visibilityName(visibility, principal.tenant)}
+              label={visibilityName(visibility, tenant)}
               icon={<VisibilityIcon of={visibility} />}
               on={filter.visibilities.includes(visibility)}
               onToggle={() => (possible.includes(visibility) ? change : clear)({ visibilities: toggle(filter.visibilities, visibility) })}
