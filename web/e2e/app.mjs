@@ -23,7 +23,7 @@ import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textCon
 import { newestItems, pasteConflict, pasteFaults, pasteMarkup, pastesArrive, pastesOnPhone, visitorPaste } from './app/pastes.mjs';
 import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
-import { freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
+import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress, searchRows } from './app/searching.mjs';
@@ -36,9 +36,9 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
   graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
     rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
-      lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain, offline,
-        keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
-          lostConnection, silentGateway, itemByItself, freshRows, staleMembers, noteTexts, renamedNote, hugeNote,
+      lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain,
+        offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
+          lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote,
             drafts, textConflict, history, suggestions, branches, branchFaults,
             languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
             newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees,

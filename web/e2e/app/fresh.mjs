@@ -1,5 +1,5 @@
-// What a page shows of an item follows changes that are no events: of its members, and of an item by itself.
-import { dialog, entry, expect, item, live, openEntry, says } from './fixture.mjs';
+// What a page shows follows changes that are no events: of members, of an item by itself, and of a paste.
+import { dialog, discard, entry, expect, item, live, offered, openEntry, says } from './fixture.mjs';
 import { noteOf, openEditor, saveText } from './notes.mjs';
 
 const make = 'mutation ($input: CreateContentInput!) { createContent(input: $input) { content { id } userErrors { message } } }';
@@ -152,4 +152,150 @@ export async function staleMembers({ api, openAs }) {
   await says(ann, 'This could not be undone.');
   expect(await membersNow(), ['u:demo:ann'], 'the members after the change of a role was undone');
   await ann.context().close();
+}
+
+// freshGroup: the members of a group are read again, also those after the first page, which has two here. What somebody chooses
+// meanwhile stays, also when the group is gone.
+export async function freshGroup({ api, openAs }) {
+  const set = async (changes) => {
+    const { setGroupMembers } = await api('Ann', `mutation ($members: [GroupMemberChange!]!) {
+      setGroupMembers(input: {groupId: "g:demo:fresh", members: $members}) { userErrors { message } } }`,
+    { members: Object.entries(changes).map(([name, role]) => ({ principalId: `u:${name}`, role })) });
+    expect(setGroupMembers.userErrors, [], 'faults of setting members');
+  };
+  await api('Ann', `mutation { createGroup(input: {tenant: "demo", name: "fresh", displayName: "Fresh", visibility: PRIVATE}) {
+    userErrors { message } } }`);
+  await set({ 'demo:ben': 'MANAGER', 'demo:eli': 'MEMBER' });
+  const ben = await openAs('Ben');
+  await ben.route('**/graphql', (route) => route.continue({
+    postData: route.request().postData().replaceAll('members(first: 50', 'members(first: 2') }));
+  await ben.clock.install();
+  await ben.goto(new URL('/app/members/g:demo:fresh', ben.url()).href);
+  const roleOf = (name) => ben.getByRole('combobox', { name: `Role of ${name}` });
+  const shown = (name, role) => ben.waitForFunction(([of, as]) =>
+    document.querySelector(`select[aria-label="Role of ${of}"]`)?.value === as, [name, role], { polling: 50 });
+  await ben.getByRole('button', { name: 'Show more' }).click();
+  await shown('Eli Evans', 'MEMBER');
+  await roleOf('Eli Evans').focus();
+  await set({ 'demo:eli': 'MANAGER', 'demo:cleo': 'MEMBER' });
+  await ben.clock.fastForward(30_000);
+  await shown('Eli Evans', 'MANAGER');
+  await shown('Cleo Carter', 'MEMBER');
+  await roleOf('Eli Evans').and(ben.locator(':focus')).waitFor();
+
+  await ben.getByRole('button', { name: 'Add people…' }).click();
+  await ben.keyboard.type('u:acme:zed');
+  await offered(ben, 'u:acme:zed').waitFor();
+  await ben.keyboard.press('Enter');
+  const chosen = dialog(ben).getByRole('button', { name: 'Remove Zed Zhou' });
+  await chosen.waitFor();
+  await dialog(ben).getByRole('radio', { name: /^Manager/ }).check();
+  await set({ 'demo:cleo': null });
+  await comeBack(ben);
+  await roleOf('Cleo Carter').waitFor({ state: 'detached' });
+  await chosen.waitFor();
+  // A reading that fails takes nothing away.
+  const down = '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}';
+  let broken = true;
+  await ben.route('**/graphql', (route) => (broken && route.request().postDataJSON().operationName === 'Group'
+    ? route.fulfill({ contentType: 'application/graphql-response+json', body: down }) : route.fallback()));
+  await comeBack(ben);
+  await ben.getByText('This could not be refreshed').waitFor();
+  await chosen.waitFor();
+  broken = false;
+  await set({ 'demo:ben': null });
+  await comeBack(ben);
+  await ben.locator('main').getByRole('heading', { name: 'Not found', includeHidden: true }).waitFor();
+  await chosen.waitFor();
+  await dialog(ben).getByRole('radio', { name: /^Manager/ }).and(ben.locator(':checked')).waitFor();
+  expect(await ben.locator('main select').count(), 0, 'roles that are shown of a group that is gone');
+  broken = true;
+  await comeBack(ben);
+  await ben.getByText('This could not be refreshed').waitFor();
+  await chosen.waitFor();
+  broken = false;
+  await set({ 'demo:ben': 'MEMBER' });
+  await comeBack(ben);
+  await ben.getByRole('heading', { level: 1, name: 'Fresh', includeHidden: true }).waitFor();
+  await chosen.waitFor();
+  await ben.keyboard.press('Escape');
+  await discard(ben);
+  expect(await ben.getByRole('button', { name: 'Add people…' }).count(), 0, 'buttons for what the reader may no longer do');
+  await ben.context().close();
+}
+
+// freshPaste: the page of a paste is read again, while what is typed in its dialog stays, and is not saved over a version that
+// only the page has read.
+export async function freshPaste({ api, openAs }) {
+  const { paste, secret } = (await api('Ann',
+    'mutation { createPaste(input: {title: "shared text", body: "first"}) { paste { id } secret userErrors { message } } }')).createPaste;
+  const change = async (body) => {
+    const { updatePaste } = await api('Ann',
+      'mutation ($input: UpdatePasteInput!) { updatePaste(input: $input) { userErrors { message } } }',
+      { input: { id: paste.id, secret, body } });
+    expect(updatePaste.userErrors, [], 'faults of changing the paste');
+  };
+  const page = await openAs('Ben', { path: `/app/pastes/${paste.id}` });
+  await page.clock.install();
+  await page.reload();
+  const shown = (text) => page.locator('.code-text', { hasText: text }).waitFor();
+  await shown('first');
+  await page.getByRole('combobox', { name: 'Language' }).selectOption({ label: 'Plain text' });
+  await change('second');
+  await page.clock.fastForward(30_000);
+  await shown('second');
+  expect(await page.getByRole('combobox', { name: 'Language' }).inputValue(), 'none', 'the language that was chosen');
+
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  await dialog(page).getByRole('textbox', { name: 'Secret' }).fill(secret);
+  const text = dialog(page).getByRole('textbox', { name: 'Text' });
+  await text.fill('mine');
+  await change('third');
+  await comeBack(page);
+  await shown('third');
+  await text.and(page.locator(':focus')).waitFor();
+  expect(await text.inputValue(), 'mine', 'what was typed when the paste was read again');
+  const conflict = dialog(page).getByText('Somebody else changed this paste while you edited it.');
+  const save = (name = 'Save') => dialog(page).getByRole('button', { name, exact: true }).click();
+  await save();
+  await conflict.waitFor();
+  await shown('third');
+  // Another change, after the reader was told of one.
+  await change('fourth');
+  await comeBack(page);
+  await shown('fourth');
+  const sent = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === 'UpdatePaste');
+  await save('Replace their version');
+  expect((await (await sent).json()).data.updatePaste.paste, null, 'what was saved over a version that was not announced');
+  await conflict.waitFor();
+  await save('Replace their version');
+  await says(page, 'Saved.');
+  await shown('mine');
+
+  await page.getByRole('button', { name: 'Edit…' }).click();
+  await text.fill('my last words');
+  const down = '{"errors":[{"message":"down","extensions":{"code":"UNAVAILABLE"}}]}';
+  let broken = true;
+  await page.route('**/graphql', (route) => (broken && route.request().postDataJSON().operationName === 'Paste'
+    ? route.fulfill({ contentType: 'application/graphql-response+json', body: down }) : route.fallback()));
+  await comeBack(page);
+  await page.getByText('This could not be refreshed').waitFor();
+  expect(await text.inputValue(), 'my last words', 'what was typed when the paste could not be read');
+  broken = false;
+  await api('Ann', 'mutation ($input: DeletePasteInput!) { deletePaste(input: $input) { userErrors { message } } }',
+    { input: { id: paste.id, secret } });
+  await comeBack(page);
+  await page.locator('main').getByRole('heading', { name: 'Paste not found', includeHidden: true }).waitFor();
+  expect(await text.inputValue(), 'my last words', 'what was typed when the paste was gone');
+  broken = true;
+  const failed = page.waitForResponse((answer) => answer.request().postDataJSON()?.operationName === 'Paste');
+  await comeBack(page);
+  await (await failed).finished();
+  await save();
+  await dialog(page).getByText('There is no such paste').waitFor();
+  expect(await text.inputValue(), 'my last words', 'what was typed in a paste that cannot be saved');
+  await page.keyboard.press('Escape');
+  await discard(page);
+  await page.getByRole('heading', { name: 'Paste not found' }).waitFor();
+  await page.context().close();
 }

@@ -3,8 +3,8 @@ import { useMemo, useState } from 'react';
 import { useApolloClient } from '@apollo/client/react';
 import { expiryAfter, lifetimes } from '../data/pastes.ts';
 import type { Faults } from '../data/faults.ts';
-import { DeletePasteDocument, PasteDocument, UpdatePasteDocument, type FaultsFragment, type UpdatePasteInput,
-  type WholePasteFragment } from '../generated/operations.ts';
+import { DeletePasteDocument, PasteDocument, UpdatePasteDocument, type FaultsFragment, type PasteQuery,
+  type UpdatePasteInput, type WholePasteFragment } from '../generated/operations.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Actions, Form, SelectField, TextField, useSubmit } from '../ui/forms.tsx';
 import { usePasteSecrets } from '../ui/paste-secrets.tsx';
@@ -16,7 +16,7 @@ const kept = 'kept';
 
 interface EditPasteProps {
   paste: WholePasteFragment;
-  reread: () => Promise<unknown>;
+  reread: () => Promise<{ data?: PasteQuery | undefined }>;
   onClose: () => void;
   onDone: () => void;
 }
@@ -30,6 +30,8 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
   const [secret, setSecret] = useState(secrets.of(paste.id)?.secret ?? '');
   // The initial values of the form: what differs from them is sent.
   const [before] = useState(paste);
+  // The version that the reader knows of: the page may have read a later one meanwhile.
+  const [version, setVersion] = useState(paste.version);
   const [text, setText] = useState({ title: paste.title ?? '', body: paste.body, isPrivate: paste.isPrivate });
   const [lifetime, setLifetime] = useState(kept);
   const [wrong, setWrong] = useState<Faults<PasteField> | null>(null);
@@ -46,12 +48,13 @@ export function EditPaste({ paste, reread, onClose, onDone }: EditPasteProps) {
       return;
     }
     setOvertaken(false);
-    const input = { id: paste.id, secret: secret.trim(), expectedVersion: paste.version, ...change };
+    const input = { id: paste.id, secret: secret.trim(), expectedVersion: version, ...change };
     const payload = await submission.run(async (post) => {
       const answer = await post(input);
       // The form continues with the present version.
       if (answer.userErrors.some(({ code }) => code === 'CONFLICT')) {
-        await reread();
+        const { data } = await reread();
+        setVersion(data?.paste?.version ?? version);
         setOvertaken(true);
       }
       return answer;

@@ -28,6 +28,7 @@ import { Members } from '../ui/members.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay, type Undo } from '../ui/notices.tsx';
 import type { Person } from '../ui/people-picker.tsx';
+import { useReadAgain } from '../ui/read-again.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
 import { roleName, visibilityName } from '../ui/words.ts';
@@ -182,26 +183,37 @@ export function MembersPage({ id, onSignIn }: { id: string; onSignIn: () => void
   const group = (data ?? previousData)?.group;
   const lost = !isWhole(group) && error && 'Could not load the group';
   useTitle(lost || (group?.displayName && `Members of ${group.displayName}`));
+  useReadAgain(() => refetch());
+  // A dialog stays open when its group is gone, so that what was chosen is not lost.
+  const seen = useRef<GroupWithMembersFragment>(null);
+  if (isWhole(group)) seen.current = group;
+  const gone = group === null;
 
-  if (lost) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
-  if (group === null) return <Unseen what="group" onSignIn={onSignIn} />;
-  if (!isWhole(group)) return <Loading what="Loading..." />;
-  const mayManage = mayManageGroup(claims, group);
+  if (lost && !gone) return <Failed error={error} onRetry={() => refetch()} heading={lost} />;
+  const unseen = gone && <Unseen what="group" onSignIn={onSignIn} />;
+  const whole = gone || isWhole(group) ? seen.current : null;
+  if (!whole) return unseen || <Loading what="Loading..." />;
   return (
     <article className="page">
-      <header className="library-head">
-        <p className="eyebrow">
-          Group
-          <span className="badge">
-            <VisibilityIcon of={group.visibility} /> {visibilityName(group.visibility, group.tenant, 'group')}
-          </span>
-        </p>
-        <h1>{group.displayName}</h1>
-        <LibraryTabs id={id} />
-      </header>
+      {unseen || <GroupHead group={whole} />}
       {error && <Outdated error={error} onRetry={() => refetch()} />}
-      <GroupMembers group={group} mayManage={mayManage} />
+      <GroupMembers group={whole} gone={gone} mayManage={mayManageGroup(claims, whole)} />
     </article>
+  );
+}
+
+function GroupHead({ group }: { group: GroupWithMembersFragment }) {
+  return (
+    <header className="library-head">
+      <p className="eyebrow">
+        Group
+        <span className="badge">
+          <VisibilityIcon of={group.visibility} /> {visibilityName(group.visibility, group.tenant, 'group')}
+        </span>
+      </p>
+      <h1>{group.displayName}</h1>
+      <LibraryTabs id={group.id} />
+    </header>
   );
 }
 
@@ -212,7 +224,13 @@ function isWhole(group: PartialGroup): group is GroupWithMembersFragment {
 
 type PartialGroup = DeepPartial<GroupQuery>['group'];
 
-function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; mayManage: boolean }) {
+interface GroupMembersProps {
+  group: GroupWithMembersFragment;
+  gone: boolean;
+  mayManage: boolean;
+}
+
+function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
   const client = useApolloClient();
   const me = useMe();
   const say = useSay();
@@ -246,32 +264,34 @@ function GroupMembers({ group, mayManage }: { group: GroupWithMembersFragment; m
     : done('Changed the visibility.', () => restore.undo({ id: group.id, visibility: before })));
   return (
     <>
-      <Members heading="Members" none="No members that you can see." connection={group.members}
-        roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
-        promotion={(member) => managingWill([member], 'group')}>
-        <div className="actions">
-          {mayManage && (
-            <button type="button" className="button button-main" onClick={() => show('add')}>
-              Add people…
-            </button>
-          )}
-          {mayManage && (
-            <button type="button" className="button" onClick={() => show('edit')}>
-              Edit group…
-            </button>
-          )}
-          {amIn && (
-            <button type="button" className="button button-danger" onClick={() => show('leave')}>
-              Leave…
-            </button>
-          )}
-          {mayManage && (
-            <button type="button" className="button button-danger" onClick={() => show('delete')}>
-              Delete group…
-            </button>
-          )}
-        </div>
-      </Members>
+      {!gone && (
+        <Members heading="Members" none="No members that you can see." connection={group.members}
+          roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
+          promotion={(member) => managingWill([member], 'group')}>
+          <div className="actions">
+            {mayManage && (
+              <button type="button" className="button button-main" onClick={() => show('add')}>
+                Add people…
+              </button>
+            )}
+            {mayManage && (
+              <button type="button" className="button" onClick={() => show('edit')}>
+                Edit group…
+              </button>
+            )}
+            {amIn && (
+              <button type="button" className="button button-danger" onClick={() => show('leave')}>
+                Leave…
+              </button>
+            )}
+            {mayManage && (
+              <button type="button" className="button button-danger" onClick={() => show('delete')}>
+                Delete group…
+              </button>
+            )}
+          </div>
+        </Members>
+      )}
       {open === 'leave' && (
         <Confirm title={`Leave ${group.displayName}?`} verb="Leave" submission={leaving} onConfirm={leave} onClose={close}>
           <p>

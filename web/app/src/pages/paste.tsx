@@ -1,10 +1,10 @@
 // One paste: its text, and its actions.
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useQuery } from '@apollo/client/react';
 import { languageNames, languageOfTitle, longestColoured } from '../data/languages.ts';
 import { hasExpired, rawAddress } from '../data/pastes.ts';
 import { addressOf } from '../data/routes.ts';
-import { PasteDocument, type WholePasteFragment } from '../generated/operations.ts';
+import { PasteDocument, type PasteQuery, type WholePasteFragment } from '../generated/operations.ts';
 import { Code, useColours } from '../ui/code.tsx';
 import { useCopyLink } from '../ui/copy-link.tsx';
 import { Dialog, useOpening } from '../ui/dialog.tsx';
@@ -12,6 +12,7 @@ import { Back } from '../ui/icons.tsx';
 import { To, useNavigation, useTitle } from '../ui/navigation.tsx';
 import { useSay } from '../ui/notices.tsx';
 import { usePasteSecrets } from '../ui/paste-secrets.tsx';
+import { useReadAgain } from '../ui/read-again.ts';
 import { Empty, Failed, Loading, Outdated } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { dateOf, pasteTitle } from '../ui/words.ts';
@@ -25,8 +26,12 @@ export function PastePage({ id }: { id: string }) {
   const now = useNow(paste ? [paste] : []);
   const gone = data !== undefined && (!paste || hasExpired(paste, now));
   useTitle(gone ? 'Not found' : paste ? pasteTitle(paste.title) : undefined);
+  useReadAgain(() => refetch());
+  // A dialog stays open when its paste is gone, so that typed text is not lost.
+  const seen = useRef<WholePasteFragment>(null);
+  if (paste) seen.current = paste;
+  if (seen.current) return <Shown paste={seen.current} gone={gone} error={error} reread={refetch} />;
   if (gone) return <Gone />;
-  if (paste) return <Shown paste={paste} error={error} reread={refetch} />;
   return <article
     className="page">{error ? <Failed error={error} onRetry={() => refetch()} heading="Could not load the paste" />
       : <Loading what="Loading..." lines={8} />}</article>;
@@ -46,14 +51,35 @@ function Gone() {
 
 interface ShownProps {
   paste: WholePasteFragment;
+  gone: boolean;
   error: unknown;
-  reread: () => Promise<unknown>;
+  reread: () => Promise<{ data?: PasteQuery | undefined }>;
 }
 
-function Shown({ paste, error, reread }: ShownProps) {
+// Shown shows a paste and, also when the paste is gone, the dialog that is open.
+function Shown({ paste, gone, error, reread }: ShownProps) {
   const { go } = useNavigation();
   const say = useSay();
   const { open, show, close } = useOpening<'edit' | 'delete'>();
+  return (
+    <>
+      {gone ? <Gone /> : <Whole paste={paste} error={error} reread={reread} show={show} />}
+      {open === 'edit' && <EditPaste paste={paste} reread={reread} onClose={close} onDone={() => (close(), say('Saved.'))} />}
+      {open === 'delete' && (
+        <DeletePaste
+          paste={paste}
+          onClose={close}
+          onDone={() => {
+            say('The paste was deleted.');
+            if (close()) go({ name: 'pastes' }, { replace: true });
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Whole({ paste, error, reread, show }: Omit<ShownProps, 'gone'> & { show: (dialog: 'edit' | 'delete') => void }) {
   const { copy, byHand } = useCopyLink();
   const [hasLink, setHasLink] = useState(false);
   const linkCopied = () => setHasLink(true);
@@ -87,17 +113,6 @@ function Shown({ paste, error, reread }: ShownProps) {
       </div>
       {byHand}
       <Text paste={paste} />
-      {open === 'edit' && <EditPaste paste={paste} reread={reread} onClose={close} onDone={() => (close(), say('Saved.'))} />}
-      {open === 'delete' && (
-        <DeletePaste
-          paste={paste}
-          onClose={close}
-          onDone={() => {
-            say('The paste was deleted.');
-            if (close()) go({ name: 'pastes' }, { replace: true });
-          }}
-        />
-      )}
     </article>
   );
 }
