@@ -308,6 +308,14 @@ export async function searchRows({ api, openAs }) {
   await field(ann).and(ann.locator(':focus')).waitFor();
   await found(ann, 1);
   expect(await entriesOf(ann), [ids[1]], 'what is left');
+
+  // Without live updates, too.
+  await ann.routeWebSocket('**/graphql', () => {});
+  await ann.reload();
+  await openEntry(ann, 'Lemur two');
+  await item(ann).getByRole('button', { name: 'Delete…' }).click();
+  await confirm(ann, 'Delete for everyone?', 'Delete');
+  await ann.getByRole('heading', { name: 'No matches' }).waitFor();
   await ann.context().close();
 }
 
