@@ -391,7 +391,7 @@ export async function strangeTitles({ api, openAs }) {
     await line.waitFor();
     expect(await line.evaluate((element) => Math.round(element.clientHeight / parseFloat(getComputedStyle(element).lineHeight))), 3,
       'the lines of a long title');
-    await page.getByRole('link', { name: 'Newest' }).click();
+    await page.getByRole('link', { name: 'Newest', exact: true }).click();
   }
 
   const visitor = await openAs(null, { path: '/app/item/c:demo:nothing-here' });

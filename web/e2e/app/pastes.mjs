@@ -228,7 +228,7 @@ export async function newestItems({ openAs, api }) {
     input: { kind: 'NOTE', title, visibility: 'PUBLIC' },
   });
   const page = await openAs('Cleo', { path: '/app' });
-  await page.getByRole('link', { name: 'Newest' }).click();
+  await page.getByRole('link', { name: 'Newest', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Newest items' }).waitFor();
   const titles = page.locator('[data-newest] > a');
   await titles.first().waitFor();
