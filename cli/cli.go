@@ -83,11 +83,11 @@ func newRoot(s Streams, serve ServeFunc) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetHelpFunc(printHelp)
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // run does what it would do
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if errors.As(err, new(*config.UsageError)) {
 			return err
 		}
-		return wrongUsage(err.Error())
+		return wrongUsage(c, err.Error())
 	})
 	config.Declare(root.PersistentFlags(), new(config.ConfigFlag))
 	add := func(use, short string, do runner) { root.AddCommand(newCommand(s, use, short, do)) }
@@ -110,7 +110,7 @@ func newCommand(s Streams, use, short string, do runner) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short}
 	c.Args = func(c *cobra.Command, args []string) error {
 		if takes := strings.Fields(use)[1:]; len(args) != len(takes) && !strings.Contains(use, "...") {
-			return wrongUsage("usage: " + c.UseLine())
+			return wrongUsage(c, "usage: "+c.UseLine())
 		}
 		return nil
 	}
@@ -141,11 +141,14 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	if similar := root.SuggestionsFor(args[0]); len(similar) > 0 {
 		text += fmt.Sprintf(", did you mean %q?", similar[0])
 	}
-	return wrongUsage(text)
+	return wrongUsage(root, text)
 }
 
-// wrongUsage returns the error about a wrong command line.
-func wrongUsage(text string) error { return config.NewUsageError(text + " (see carrel help)") }
+// wrongUsage returns the error about a wrong command line of c.
+func wrongUsage(c *cobra.Command, text string) error {
+	help := "carrel help" + strings.TrimPrefix(c.CommandPath(), "carrel")
+	return config.NewUsageError(text + " (see " + help + ")")
+}
 
 // printHelp prints what a command does, its commands, and its flags with their variables and
 // defaults.

@@ -262,7 +262,7 @@ func TestExecute_HelpAndVersionSucceed(t *testing.T) {
 	if _, _, errs := command(t, "serve", "--rate-limit", "x"); errs != "carrel: rate-limit: got \"x\"; it takes a whole number\n" {
 		t.Error(errs)
 	}
-	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag: --nonsense (see carrel help)\n" {
+	if _, _, errs := command(t, "serve", "--nonsense"); errs != "carrel: unknown flag: --nonsense (see carrel help serve)\n" {
 		t.Error(errs)
 	}
 }
