@@ -83,35 +83,29 @@ export function placeFor(
 
 // withChange returns the loaded part of a library after a change. An entry that may belong beyond
 // an end is left out, and that end moves to the last entry before it: the next load at that end
-// returns it. An entry that already is the last one stays: either it has not moved, or the next
-// load returns it once more.
+// returns it. A loaded entry that still is the oldest one stays: entries do not move to the oldest end.
 export function withChange(
   library: LibraryConnection,
-  change: LibraryChange,
+  { edge, contentId }: LibraryChange,
   order: Order,
 ): LibraryConnection {
-  const id = change.edge?.node.id ?? change.contentId;
-  const heldAt = library.edges.findIndex(({ node }) => node.id === id);
-  const edges = library.edges.filter((_, at) => at !== heldAt);
-  if (!change.edge) return { ...library, edges };
+  const id = edge?.node.id ?? contentId;
+  const held = library.edges.find(({ node }) => node.id === id);
+  const edges = library.edges.filter((other) => other !== held);
+  if (!edge) return { ...library, edges };
 
   const { pageInfo } = library;
   const isOpen = pageInfo.hasNextPage || pageInfo.hasPreviousPage;
-  if (edges.length === 0 && heldAt < 0 && isOpen) {
+  if (edges.length === 0 && isOpen) {
     // There is no loaded entry to compare it with. The others are read from its cursor, at both ends.
-    const { cursor } = change.edge;
     const more = { hasNextPage: true, hasPreviousPage: true };
-    const ends = { startCursor: cursor, endCursor: cursor };
-    return { ...library, edges: [change.edge], pageInfo: { ...pageInfo, ...more, ...ends } };
+    const ends = { startCursor: edge.cursor, endCursor: edge.cursor };
+    return { ...library, edges: [edge], pageInfo: { ...pageInfo, ...more, ...ends } };
   }
-  const { index, beyond } = placeFor(
-    edges.map(({ node }) => node),
-    change.edge.node,
-    order,
-    pageInfo,
-  );
-  if (!beyond || index === heldAt)
-    return { ...library, edges: [...edges.slice(0, index), change.edge, ...edges.slice(index)] };
+  const others = edges.map(({ node }) => node);
+  const { index, beyond } = placeFor(others, edge.node, order, pageInfo);
+  if (!beyond || (held && beyond === 'oldest'))
+    return { ...library, edges: [...edges.slice(0, index), edge, ...edges.slice(index)] };
   const isAtStart = (beyond === 'oldest') === (order === 'ASC');
   const end = isAtStart
     ? { startCursor: edges[0]?.cursor ?? pageInfo.startCursor }

@@ -84,6 +84,7 @@ export class LibraryView {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     while (this.#library) {
       const { pageInfo } = this.#library;
+      const isNewWalk = side === 'next' ? !pageInfo.hasNextPage : !pageInfo.hasPreviousPage;
       const starts = this.#starts;
       this.#meanwhile = [];
       const part =
@@ -94,10 +95,10 @@ export class LibraryView {
       if (starts !== this.#starts) return; // the first page was read again: this one is not the next
       if (!page || !this.#library) return this.#set(null);
       this.#set(this.#caughtUp(join(this.#library, page, side, this.#order)));
-      // A walk to the newest end omits entries that moved there since it began: read on until a
-      // page is empty.
+      // A walk to the newest end omits entries that moved there since it began. They follow its last
+      // page, in new walks: read on until one of these is empty.
       const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
-      if (!isNewestSide || more || page.edges.length === 0) return;
+      if (!isNewestSide || more || (isNewWalk && page.edges.length === 0)) return;
     }
   }
 

@@ -75,20 +75,21 @@ export class LibraryView {
     const isNewestSide = (side === 'next') === (this.#order === 'ASC');
     for (;;) {
       const pageInfo = this.state().library?.pageInfo;
+      const isNewWalk = side === 'next' ? !pageInfo?.hasNextPage : !pageInfo?.hasPreviousPage;
       const variables =
         side === 'next'
           ? { first: this.#pageSize, after: pageInfo?.endCursor || null }
           : { first: null, last: this.#pageSize, before: pageInfo?.startCursor || null };
       this.#meanwhile = [];
-      const { data } = await this.query.fetchMore({ variables });
+      const { data } = await repeat(() => this.query.fetchMore({ variables }));
       const page = data?.principal?.library as LibraryConnection | undefined;
       this.query.updateQuery((_, { complete, previousData }) =>
         complete ? this.#changed(previousData as LibraryData, this.#meanwhile) : undefined,
       );
-      // A walk to the newest end omits entries that moved there since it began: read on until a
-      // page is empty.
+      // A walk to the newest end omits entries that moved there since it began. They follow its last
+      // page, in new walks: read on until one of these is empty.
       const more = side === 'next' ? page?.pageInfo.hasNextPage : page?.pageInfo.hasPreviousPage;
-      if (!isNewestSide || more || !page?.edges.length) return;
+      if (!page || !isNewestSide || more || (isNewWalk && page.edges.length === 0)) return;
     }
   }
 

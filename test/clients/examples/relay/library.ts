@@ -116,6 +116,7 @@ export async function load(
   const { refetchableRequest } = getRefetchMetadata(Library as ReaderFragment, 'load');
   for (;;) {
     const { edges, pageInfo } = loaded();
+    const isNewWalk = side === 'next' ? !pageInfo.hasNextPage : !pageInfo.hasPreviousPage;
     const part =
       side === 'next'
         ? { first: size, after: pageInfo.endCursor }
@@ -123,11 +124,11 @@ export async function load(
     await repeat(() =>
       fetchQuery(environment, refetchableRequest, { id, orderBy, ...part }).toPromise(),
     );
-    // A walk to the newest end omits entries that moved there since it began: read on until a page
-    // is empty.
+    // A walk to the newest end omits entries that moved there since it began. They follow its last
+    // page, in new walks: read on until one of these is empty.
     const more =
       side === 'next' ? loaded().pageInfo.hasNextPage : loaded().pageInfo.hasPreviousPage;
-    if (!isNewestSide || more || loaded().edges.length === edges.length) return;
+    if (!isNewestSide || more || (isNewWalk && loaded().edges.length === edges.length)) return;
   }
 }
 
