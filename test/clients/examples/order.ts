@@ -95,9 +95,11 @@ export function withChange(
   if (!edge) return { ...library, edges };
 
   const { pageInfo } = library;
-  const isOpen = pageInfo.hasNextPage || pageInfo.hasPreviousPage;
-  if (edges.length === 0 && isOpen) {
-    // There is no loaded entry to compare it with. The others are read from its cursor, at both ends.
+  if (edges.length === 0 && (pageInfo.hasNextPage || pageInfo.hasPreviousPage)) {
+    // There is no loaded entry to compare it with. If newer entries follow, a load returns it.
+    if (order === 'ASC' ? pageInfo.hasNextPage : pageInfo.hasPreviousPage)
+      return { ...library, edges };
+    // Otherwise the others are read from its cursor, at both ends.
     const more = { hasNextPage: true, hasPreviousPage: true };
     const ends = { startCursor: edge.cursor, endCursor: edge.cursor };
     return { ...library, edges: [edge], pageInfo: { ...pageInfo, ...more, ...ends } };
