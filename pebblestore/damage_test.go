@@ -59,12 +59,10 @@ func rewrite(t *testing.T, fs vfs.FS, name string, b []byte) {
 	}
 }
 
-// TestOpen_DamagedFilesAreReported damages each kind of file at many offsets, in a store that was
-// closed and in one whose process died. Acknowledged data is never missing without an error that
-// names the kind of the file, and a failed open changes nothing: with the original file restored,
-// all data is there.
-func TestOpen_DamagedFilesAreReported(t *testing.T) {
-	const items = 80
+// diedAndClosed returns a store with items, in several tables and the log: as it is after its process died,
+// and after it was closed.
+func diedAndClosed(t *testing.T, items int) (died, closed *vfs.MemFS) {
+	t.Helper()
 	mem := vfs.NewCrashableMem()
 	s := openStore(t, "", Options{FS: mem})
 	for n := range items {
@@ -75,14 +73,25 @@ func TestOpen_DamagedFilesAreReported(t *testing.T) {
 			}
 		}
 	}
-	take := func(fs *vfs.MemFS) *vfs.MemFS {
-		return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-	}
-	died := take(mem)
+	died = clone(mem)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	closed := take(mem)
+	return died, clone(mem)
+}
+
+// clone returns a copy of a disk.
+func clone(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// TestOpen_DamagedFilesAreReported damages each kind of file at many offsets, in a store that was
+// closed and in one whose process died. Acknowledged data is never missing without an error that
+// names the kind of the file, and a failed open changes nothing: with the original file restored,
+// all data is there.
+func TestOpen_DamagedFilesAreReported(t *testing.T) {
+	const items = 80
+	died, closed := diedAndClosed(t, items)
 	for _, c := range []struct {
 		name    string
 		fs      *vfs.MemFS
@@ -90,8 +99,8 @@ func TestOpen_DamagedFilesAreReported(t *testing.T) {
 		words   string
 		noticed int // percent of the damaged offsets, at least
 	}{
-		{"tables of a closed store", closed, tablesOf(t, take(closed)), "table", 80},
-		{"tables of one that died", died, tablesOf(t, take(died)), "table", 80},
+		{"tables of a closed store", closed, tablesOf(t, clone(closed)), "table", 80},
+		{"tables of one that died", died, tablesOf(t, clone(died)), "table", 80},
 		{"log of a closed store", closed, isLog, "log", 0},
 		{"log of one that died", died, isLog, "log", 30},
 		{"manifest of a closed store", closed, isManifest, "manifest", 100},
@@ -117,7 +126,7 @@ func TestOpen_DamagedFilesAreReported(t *testing.T) {
 					if c.fs == died && isManifest(name) && torn(was, damaged.b) {
 						continue
 					}
-					left := take(c.fs)
+					left := clone(c.fs)
 					rewrite(t, left, name, damaged.b)
 					offsets++
 					err := readAll(t.Context(), left, items)

@@ -3,9 +3,7 @@
 package pebblestore
 
 import (
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,24 +108,8 @@ func kindOf(name string) string {
 // missing. Either all data is there, or it is refused, and then nothing was changed.
 func TestOpen_MissingFilesAreNoticed(t *testing.T) {
 	const items = 40
-	mem := vfs.NewCrashableMem()
-	s := openStore(t, "", Options{FS: mem})
-	for n := range items {
-		mustCommit(t, s, fmt.Sprintf("item%03d", n), 1)
-		if n == items/2 {
-			if err := s.db.Flush(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	take := func(fs *vfs.MemFS) *vfs.MemFS {
-		return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-	}
-	died := take(mem)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for state, whole := range map[string]*vfs.MemFS{"closed": take(mem), "died": died} {
+	died, closed := diedAndClosed(t, items)
+	for state, whole := range map[string]*vfs.MemFS{"closed": closed, "died": died} {
 		opened, refused := 0, 0
 		for missing := range 1 << len(kinds) {
 			lacks := func(kind string) bool {
@@ -141,7 +123,7 @@ func TestOpen_MissingFilesAreNoticed(t *testing.T) {
 			if lacks(".log") && lacks(files.WatermarkName) && !lacks("marker.manifest") {
 				continue // the end of the log is lost, and what says so
 			}
-			left := take(whole)
+			left := clone(whole)
 			isEmpty := true
 			for name := range contentsOf(t, left, "") {
 				if lacks(kindOf(name)) {
