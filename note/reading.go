@@ -7,6 +7,7 @@ import (
 
 	"carrel/core/clock"
 	"carrel/core/commit"
+	"carrel/core/fault"
 	"carrel/core/sched"
 	"carrel/core/urlname"
 	"carrel/library"
@@ -368,10 +369,14 @@ func (s *Service) Bodies(ctx context.Context, rs []*Revision) ([]string, error) 
 	return s.bodies(ctx, texts)
 }
 
-// Body returns the body of a Revision, a Draft or a Suggestion.
+// Body returns the body of a Revision, a Draft or a Suggestion. If it was deleted since that was read, the error
+// is CONTENTION: another read does not find it.
 func (s *Service) Body(ctx context.Context, of Bodied) (string, error) {
 	bodies, err := s.bodies(ctx, []text{of.bodyText()})
-	if err != nil {
+	switch {
+	case err == error(errGone):
+		return "", fault.Contendedf("the text was deleted while it was read; try again")
+	case err != nil:
 		return "", err
 	}
 	return bodies[0], nil

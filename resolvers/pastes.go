@@ -97,7 +97,7 @@ func (r pastes) Body(ctx context.Context, p *paste.Paste) (string, error) {
 	case err != nil:
 		return "", err
 	case bodies[0] == nil:
-		return "", fault.NotFoundf(nil, "the paste has expired or was deleted while it was read")
+		return "", fault.Contendedf("the paste has expired or was changed while it was read; try again")
 	}
 	return *bodies[0], nil
 }

@@ -26,6 +26,16 @@ type recorder struct {
 
 	mu    sync.Mutex
 	calls []string
+	// turn is run before the call that makes turnIn zero.
+	turnIn int
+	turn   func()
+}
+
+// before runs a function before a call, counted from now; the next one is 1. Calls of the function are not counted.
+func (s *recorder) before(call int, run func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turnIn, s.turn = call, run
 }
 
 // note records a call. The keys are the elements of all lists in its arguments.
@@ -35,8 +45,16 @@ func (s *recorder) note(method string, args ...any) {
 		keys += lists(reflect.ValueOf(arg))
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.calls = append(s.calls, fmt.Sprintf("%s of %d", method, keys))
+	s.turnIn--
+	run := s.turn
+	if s.turnIn != 0 {
+		run = nil
+	}
+	s.mu.Unlock()
+	if run != nil {
+		run()
+	}
 }
 
 // lists returns the number of elements of all lists in a value.

@@ -94,8 +94,7 @@ func (g *Engine) PutCreationIfAbsent(ctx context.Context, r *Request, fresh func
 			replace = nil // the row to be replaced has expired meanwhile
 		}
 	}
-	return "", &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
-		Msg: "other requests use this idempotencyKey at the same time; try again"}
+	return "", fault.Contendedf("other requests use this idempotencyKey at the same time; try again")
 }
 
 // keepID returns the row with which the next attempt of a creation keeps the id that an earlier

@@ -96,8 +96,7 @@ func (g *Engine) Decide(ctx context.Context, b Budget, partition string, try fun
 			return a.Entry.ID, true, nil
 		}
 	}
-	return EntryID{}, false, &fault.Error{Code: fault.Unavailable, Reason: fault.ReasonContention, RetryAfter: 1,
-		Msg: "too many changes of this at the same time; try again"}
+	return EntryID{}, false, fault.Contendedf("too many changes of this at the same time; try again")
 }
 
 // OutcomeUnknown returns the error of a change that may have been made, or that has

@@ -231,6 +231,11 @@ func Unavailablef(cause error, format string, args ...any) *Error {
 	return &Error{Code: Unavailable, Msg: fmt.Sprintf(format, args...), Err: cause, RetryAfter: 1}
 }
 
+// Contendedf returns an error of code Unavailable with reason CONTENTION: others change the same object.
+func Contendedf(format string, args ...any) *Error {
+	return &Error{Code: Unavailable, Reason: ReasonContention, Msg: fmt.Sprintf(format, args...), RetryAfter: 1}
+}
+
 // uncertain is the error of a conditional write that may have been applied.
 type uncertain struct{ err error }
 
