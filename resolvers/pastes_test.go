@@ -59,7 +59,7 @@ func (s *steeredBodies) ReadBodies(ctx context.Context, refs []paste.BodyRef) ([
 }
 
 // A paste that is deleted between the reads of its row and of its long body is left out. The page
-// does not fail, and its long bodies are read at once.
+// does not fail, and its long bodies are read at once. The paste itself is not found by the next read.
 func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 	store := &steeredBodies{}
 	g := newGatewayOn(t, func(s *domain.Store) { store.Store, s.Pastes = s.Pastes, store })
@@ -83,6 +83,12 @@ func TestLatestPastes_LeavesOutWhatEndsWhileItIsRead(t *testing.T) {
 		}
 		if reads > 2 {
 			t.Errorf("the bodies took %d reads", reads)
+		}
+		made, reads = g.must(&principal.Viewer{}, create, "t", "deleted", "b", long), 0
+		got = g.doWith(exec, &principal.Viewer{}, `query($id: ID!) { paste(id: $id) { title body } }`,
+			"id", made.at("createPaste", "paste", "id"))
+		if got.raw != `{"paste":null}` || len(got.errs) != 1 || !isContention(got.errs[0]) {
+			t.Errorf("the paste is %.200s with errors %v", got.raw, got.errs)
 		}
 	}
 }
