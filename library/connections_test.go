@@ -178,7 +178,8 @@ func TestConnections_WrongArgumentsAreRefused(t *testing.T) {
 	r := listFixture(t)
 	r.Principal("u:acme:shy", principal.Private)
 	r.Principal("g:acme:shy", principal.Private)
-	r.Item("c:acme:shy", 1, principal.Private, domaintest.ContentMember("u:acme:shy", library.Manages))
+	r.Item("c:acme:shy", 1, principal.Private, domaintest.ContentMember("u:acme:shy", library.Manages),
+		domaintest.ContentMember("u:acme:ann", library.Viewing))
 	lists := map[string]func(id string) lister{
 		"members":       func(id string) lister { return listMembers(r, library.ContentID("c:"+id)) },
 		"group members": func(id string) lister { return listGroupMembers(r, principal.ID("g:"+id)) },
