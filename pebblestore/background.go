@@ -146,8 +146,10 @@ func (s *Store) openPebble(fs vfs.FS) (db *pebble.DB, kept bool, err error) {
 		err error
 	}
 	done := make(chan opened, 1)
+	logs := &files.Logs{FS: fs, Failed: func(err error) { engineLog{s}.Fatalf("%v", err) }}
 	go func() {
-		db, err := pebble.Open(s.dir, s.engineOptions(fs))
+		db, err := pebble.Open(s.dir, s.engineOptions(logs))
+		logs.Begin()
 		done <- opened{db, err}
 	}()
 	var failure error

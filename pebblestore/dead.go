@@ -47,15 +47,10 @@ func (s *Store) flushDead() {
 			return
 		case <-s.dead.flush:
 		}
-		// After a failed write a lock of Pebble may never be released, and AsyncFlush would wait for
-		// it. So it is not called when the store has failed.
-		s.writing.Lock()
 		if s.broken.Load() != nil {
-			s.writing.Unlock()
 			return
 		}
 		flushed, err := s.db.AsyncFlush()
-		s.writing.Unlock()
 		if err != nil {
 			s.report(s.log.Error, "store: cannot flush", "cause", err.Error())
 			continue

@@ -76,10 +76,6 @@ type Store struct {
 	views         sync.Pool // of *view
 
 	broken atomic.Pointer[fault.Error]
-	// writing is held while a batch is handed to Pebble.
-	writing sync.Mutex
-	// stuck reports that Pebble has panicked in a write and cannot be closed.
-	stuck atomic.Bool
 
 	// life is read-locked by every call and write-locked by Close.
 	life   sync.RWMutex
@@ -314,15 +310,7 @@ func get(db *pebble.DB, key []byte) ([]byte, bool, error) {
 // before it. An error is Uncertain, because the log may contain the write.
 func (s *Store) commitSynced(b *pebble.Batch) error {
 	s.space.Wrote(b.Len())
-	err := s.apply(b, pebble.Sync)
-	if err == nil {
-		// Waiting outside the queue lets many writers share one sync.
-		if cause := b.SyncWait(); cause != nil {
-			engineLog{s}.Fatalf("%v", cause)
-		}
-		err = s.failure()
-	}
-	if err != nil {
+	if err := s.apply(b, pebble.Sync); err != nil {
 		return fault.Uncertain(wrapError("commit", err))
 	}
 	// Without the watermark, damage may go undetected, but nothing else is affected.
@@ -335,31 +323,16 @@ func (s *Store) commitSynced(b *pebble.Batch) error {
 // commitLater applies a write that becomes durable with the next synced one.
 func (s *Store) commitLater(b *pebble.Batch) error {
 	s.space.Wrote(b.Len())
-	err := s.apply(b, pebble.NoSync)
-	if err != nil {
-		return err
-	}
-	return s.failure()
+	return s.apply(b, pebble.NoSync)
 }
 
-// apply hands a batch to Pebble without waiting for its sync. It is serialized: if its log has
-// failed, Pebble may panic and keep one of its locks, for which all later callers would wait
-// forever.
-func (s *Store) apply(b *pebble.Batch, o *pebble.WriteOptions) (err error) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+// apply applies a batch. What the log has lost is no success.
+func (s *Store) apply(b *pebble.Batch, o *pebble.WriteOptions) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	defer func() {
-		if cause := recover(); cause != nil {
-			s.stuck.Store(true)
-			engineLog{s}.Fatalf("%v", cause)
-			err = s.failure()
-		}
-	}()
-	if o.Sync {
-		return s.db.ApplyNoSyncWait(b, o)
+	if err := s.db.Apply(b, o); err != nil {
+		return err
 	}
-	return s.db.Apply(b, o)
+	return s.failure()
 }
