@@ -226,6 +226,10 @@ func fetch(ctx context.Context, client *http.Client, source string) ([]byte, err
 	}
 	resp, err := client.Do(req)
 	if err != nil {
+		var of *url.Error // with the URL, whose query may contain a key
+		if errors.As(err, &of) {
+			err = of.Err
+		}
 		return nil, err
 	}
 	defer resp.Body.Close()

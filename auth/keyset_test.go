@@ -209,6 +209,19 @@ func TestKeySet_RedirectsStayOnTheConfiguredOrigin(t *testing.T) {
 	}
 }
 
+// TestKeySet_LogsNoQuery: some providers take a key in the URL.
+func TestKeySet_LogsNoQuery(t *testing.T) {
+	host := httptest.NewServer(http.NotFoundHandler())
+	host.Close()
+	var log bytes.Buffer
+	if _, err := OpenKeySet(t.Context(), host.URL+"/keys?key=canary", time.Now, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+		t.Fatal(err)
+	}
+	if s := log.String(); strings.Contains(s, "canary") || !strings.Contains(s, "could not be read") || !strings.Contains(s, "refused") {
+		t.Error(s)
+	}
+}
+
 func TestKeySet_HostDownAtTheStartIsReadLater(t *testing.T) {
 	c, s := newClock(), makeSigners()
 	host := newKeyHost(t, s.set(t))

@@ -21,7 +21,7 @@ import (
 // exportCommand is `carrel export`.
 type exportCommand struct {
 	config.StoreFlag
-	Of     string `name:"of" help:"User to export. Only the data of this user is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
+	Of     string `name:"of" nonempty:"u:TENANT:NAME" help:"User to export. Only the data of this user is written: its profile with the e-mail address, memberships, library, drafts, and what it is the author of." placeholder:"USER"`
 	Output string `name:"output" help:"File to write; it appears when it is complete. Standard output by default." placeholder:"FILE"`
 }
 

@@ -12,7 +12,7 @@ import (
 // afterwards.
 func TestForget_LeavesNothingOfTheUser(t *testing.T) {
 	store := storeOf(t, fewLines)
-	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
+	for arg, want := range map[string]int{"": ExitUsage, "ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
 		if code, _, errs := command(t, "forget", arg, "--store", store); code != want {
 			t.Errorf("forget %s: exit %d: %s", arg, code, errs)
 		}

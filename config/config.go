@@ -185,27 +185,30 @@ func isLoopbackName(host string) bool {
 
 // LogValue returns the settings for the log: the names of files, but never their content.
 func (c *Config) LogValue() slog.Value {
-	return slog.Group("", "store", c.Store, "auth_hs256_file", c.AuthHS256File, "auth_jwks", withoutUser(c.AuthJWKS),
+	return slog.Group("", "store", c.Store, "auth_hs256_file", c.AuthHS256File, "auth_jwks", withoutSecrets(c.AuthJWKS),
 		"auth_jwks_every", c.AuthJWKSEvery, "auth_issuer", c.AuthIssuer, "auth_audience", c.AuthAudience, "dev", c.Dev,
 		"graphiql", c.GraphiQL, "introspection", c.Introspection, "app", c.App, "app_oidc_client_id", c.AppOIDCClientID,
 		"app_oidc_scope", c.AppOIDCScope, "tls", c.TLSCert != "", "host_id", c.HostID, "drain_delay", c.DrainDelay,
 		"limit", c.Limit, "rate_limit", c.RateLimit, "trusted_proxy", c.TrustedProxy, "http_profile", c.HTTPProfile,
 		"documents", c.Documents, "cors_origin", c.CORSOrigin, "cors_header", c.CORSHeader, "cors_credentials", c.CORSCredentials,
-		"otlp_endpoint", withoutUser(c.OTLPEndpoint), "otlp_headers_file", c.OTLPHeadersFile, "trace_ratio", c.TraceRatio,
+		"otlp_endpoint", withoutSecrets(c.OTLPEndpoint), "otlp_headers_file", c.OTLPHeadersFile, "trace_ratio", c.TraceRatio,
 		"otlp_metrics_every", c.OTLPMetricsEvery, "header_cache", c.HeaderCache).Value
 }
 
-// withoutUser removes the user and the password from a URL.
-func withoutUser(source string) string {
-	scheme, rest, ok := strings.Cut(source, "://")
-	if !ok {
-		return source
+// withoutSecrets removes the user, the password and the query from a URL.
+func withoutSecrets(source string) string {
+	if !strings.Contains(source, "://") {
+		return source // a file
 	}
-	authority, path, _ := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		return scheme + "://" + authority[at+1:] + "/" + path
+	u, err := url.Parse(source)
+	if err != nil {
+		return "..."
 	}
-	return source
+	u.User = nil
+	if u.RawQuery != "" {
+		u.RawQuery = "..."
+	}
+	return u.String()
 }
 
 // TokenConfig holds the settings of `carrel token`.

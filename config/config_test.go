@@ -20,7 +20,7 @@ func file(t *testing.T, name, text string) string {
 
 func TestConfig_LogContainsNoSecret(t *testing.T) {
 	const secret = "0123456789abcdef0123456789abcdef"
-	cfg := Config{AuthHS256File: file(t, "secret", secret+"\n"), AuthJWKS: "https://user:canary@keys.example.org/set"}
+	cfg := Config{AuthHS256File: file(t, "secret", secret+"\n"), AuthJWKS: "https://user:canary@keys.example.org/set?key=canary"}
 	text, err := json.Marshal(cfg.LogValue().String())
 	if err != nil {
 		t.Fatal(err)

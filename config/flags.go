@@ -13,7 +13,7 @@ import (
 
 // Declare declares a flag for each field with the tag name of the struct that to points to. Other tags
 // are its help, its default, the placeholder for its value in the help, the values that an enum takes,
-// and required. Fields that are structs belong to it, too.
+// required, and nonempty with what it takes instead of nothing. Fields that are structs belong to it, too.
 func Declare(flags *pflag.FlagSet, to any) {
 	s := reflect.ValueOf(to).Elem()
 	for i := range s.NumField() {
@@ -68,8 +68,10 @@ func (v *setting) Set(text string) error {
 func reader(name string, tag reflect.StructTag, to any) func(text string) error {
 	switch to := to.(type) {
 	case *string:
-		return parsed(to, name, strings.ReplaceAll(tag.Get("enum"), ",", " or "), func(text string) (string, error) {
-			if enum, ok := tag.Lookup("enum"); ok && !slices.Contains(strings.Split(enum, ","), text) {
+		return parsed(to, name, strings.ReplaceAll(tag.Get("enum"), ",", " or ")+tag.Get("nonempty"), func(text string) (string, error) {
+			enum, chosen := tag.Lookup("enum")
+			_, given := tag.Lookup("nonempty")
+			if chosen && !slices.Contains(strings.Split(enum, ","), text) || given && text == "" {
 				return "", strconv.ErrSyntax
 			}
 			return text, nil

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"maps"
 	"net/http"
@@ -83,9 +85,17 @@ func (f *TelemetryFlags) collector(signal, path string, headers map[string]strin
 	}
 	// The exporter reads these variables too, and would print errors in them, with secrets, to
 	// standard error. So they are checked here first.
+	if c.URL != "" {
+		if err := readable(env, prefix+signal+"_", prefix); err != nil {
+			return c, err
+		}
+		if err := addPairs(map[string]string{}, "OTEL_RESOURCE_ATTRIBUTES", env("OTEL_RESOURCE_ATTRIBUTES")); err != nil {
+			return c, err
+		}
+	}
 	c.Headers = map[string]string{}
 	for _, key := range []string{prefix + "HEADERS", prefix + signal + "_HEADERS"} {
-		if err := addHeaders(c.Headers, key, env(key)); err != nil {
+		if err := addPairs(c.Headers, key, env(key)); err != nil {
 			return c, err
 		}
 	}
@@ -133,9 +143,28 @@ func (f *TelemetryFlags) headersOfFile() (map[string]string, error) {
 	return headers, nil
 }
 
-// addHeaders reads a variable in OpenTelemetry's format: name=value,name=value, with
+// readable checks the files with certificates that the variables with some prefixes name.
+func readable(env func(string) string, prefixes ...string) error {
+	for _, prefix := range prefixes {
+		key := prefix + "CERTIFICATE"
+		if path := env(key); path != "" {
+			if b, err := os.ReadFile(path); err != nil || !x509.NewCertPool().AppendCertsFromPEM(b) {
+				return WrongUsage(key, path, "a file with certificates (PEM)")
+			}
+		}
+		key = prefix + "CLIENT_CERTIFICATE"
+		if cert, its := env(key), env(prefix+"CLIENT_KEY"); cert != "" || its != "" {
+			if _, err := tls.LoadX509KeyPair(cert, its); err != nil {
+				return WrongUsage(key, cert, "a file with a certificate (PEM), whose key is in that of "+prefix+"CLIENT_KEY")
+			}
+		}
+	}
+	return nil
+}
+
+// addPairs reads a variable in OpenTelemetry's format: name=value,name=value, with
 // percent-encoding.
-func addHeaders(to map[string]string, key, text string) error {
+func addPairs(to map[string]string, key, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -145,7 +174,7 @@ func addHeaders(to map[string]string, key, text string) error {
 		name, value, ok := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(strings.TrimSpace(value))
 		if name = strings.TrimSpace(name); !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return NewUsageError(fmt.Sprintf("%s: header %d is not NAME=VALUE with special characters percent-encoded", key, number))
+			return NewUsageError(fmt.Sprintf("%s: pair %d is not NAME=VALUE with special characters percent-encoded", key, number))
 		}
 		to[http.CanonicalHeaderKey(name)] = value
 	}
