@@ -106,8 +106,15 @@ export function withChange(
   }
   const others = edges.map(({ node }) => node);
   const { index, beyond } = placeFor(others, edge.node, order, pageInfo);
-  if (!beyond || (held && beyond === 'oldest'))
-    return { ...library, edges: [...edges.slice(0, index), edge, ...edges.slice(index)] };
+  if (!beyond || (held && beyond === 'oldest')) {
+    // The newest entry ends the walk that has read all entries: another one begins after it.
+    const isNewest = index === (order === 'ASC' ? edges.length : 0);
+    const end = order === 'ASC' ? { endCursor: edge.cursor } : { startCursor: edge.cursor };
+    return {
+      edges: [...edges.slice(0, index), edge, ...edges.slice(index)],
+      pageInfo: isNewest ? { ...pageInfo, ...end } : pageInfo,
+    };
+  }
   const isAtStart = (beyond === 'oldest') === (order === 'ASC');
   const end = isAtStart
     ? { startCursor: edges[0]?.cursor ?? pageInfo.startCursor }

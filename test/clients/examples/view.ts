@@ -94,7 +94,11 @@ export class LibraryView {
       const page = await this.#read(part);
       if (starts !== this.#starts) return; // the first page was read again: this one is not the next
       if (!page || !this.#library) return this.#set(null);
-      this.#set(this.#caughtUp(join(this.#library, page, side, this.#order)));
+      const held = this.#library;
+      const joined = isNewWalk
+        ? walkedOn(held, page, side, this.#order)
+        : join(held, page, side, this.#order);
+      this.#set(this.#caughtUp(joined));
       // A walk to the newest end omits entries that moved there since it began. They follow its last
       // page, in new walks: read on until one of these is empty.
       const more = side === 'next' ? page.pageInfo.hasNextPage : page.pageInfo.hasPreviousPage;
@@ -136,10 +140,31 @@ function join(
   const ids = edges.map(({ node }) => node.id);
   const isKept = (id: string, index: number) =>
     (order === 'ASC' ? ids.lastIndexOf(id) : ids.indexOf(id)) === index;
-  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = page.pageInfo;
-  const end = side === 'next' ? { hasNextPage, endCursor } : { hasPreviousPage, startCursor };
   return {
     edges: edges.filter(({ node }, index) => isKept(node.id, index)),
-    pageInfo: { ...library.pageInfo, ...end },
+    pageInfo: endAfter(library, page, side),
   };
+}
+
+// walkedOn adds the first page of a new walk. Changes may have placed its entries already, and newer
+// ones: each goes to its place.
+function walkedOn(
+  library: LibraryConnection,
+  page: LibraryConnection,
+  side: 'next' | 'previous',
+  order: Order,
+): LibraryConnection {
+  const { edges } = page.edges.reduce((held, edge) => withChange(held, { edge }, order), library);
+  return { edges, pageInfo: endAfter(library, page, side) };
+}
+
+// endAfter returns the ends of a library after a page was added on one side.
+function endAfter(
+  { pageInfo }: LibraryConnection,
+  page: LibraryConnection,
+  side: 'next' | 'previous',
+) {
+  const { hasNextPage, endCursor, hasPreviousPage, startCursor } = page.pageInfo;
+  const end = side === 'next' ? { hasNextPage, endCursor } : { hasPreviousPage, startCursor };
+  return { ...pageInfo, ...end };
 }

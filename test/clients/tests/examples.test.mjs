@@ -454,6 +454,21 @@ for (const client of Object.keys(clients)) {
       await library.shows('a c e f B g D');
     });
 
+    for (const [order, newest, all, changed] of [['ASC', 'next', 'a b c d', 'd A B C'], ['DESC', 'previous', 'd c b a', 'C B A d']])
+      test(`a load at an end that has no more pages keeps the order of what has changed, ${order}`, { timeout }, async (t) => {
+        const { id, items } = await groupOf(['a', 'b', 'c', 'd']);
+        const library = await opened(t, client, { id, order, transport: client === 'fetch' ? 'fetch' : 'events' });
+        await library.load('next');
+        await library.shows(all);
+        library.follow();
+        for (const [index, title] of ['A', 'B', 'C'].entries()) await rename(items[index], title);
+        await library.shows(changed);
+        await library.load(newest);
+        await library.shows(changed);
+        await createItem('e', id);
+        await library.shows(order === 'ASC' ? `${changed} e` : `e ${changed}`);
+      });
+
     test('a load is repeated after a network error', { timeout }, async (t) => {
       const { id } = await groupOf(['a', 'b', 'c']);
       const library = await opened(t, client, { id });
@@ -585,7 +600,8 @@ test('a loaded part that is emptied stays where it is, or starts again at the ne
       }
     }
   const empty = { edges: [], pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null } };
-  assert.deepEqual(withChange(empty, { edge: edge('a', 1) }, 'ASC'), { ...empty, edges: [edge('a', 1)] });
+  assert.deepEqual(withChange(empty, { edge: edge('a', 1) }, 'ASC'),
+    { edges: [edge('a', 1)], pageInfo: { ...empty.pageInfo, endCursor: 'at 1' } });
 });
 
 test('a pause is as long as the gateway asks', () => {

@@ -31,8 +31,7 @@ export function follow(
       const principal = store.get(id);
       const orderBy = { field: 'LAST_MODIFIED', direction: order };
       const connection =
-        principal &&
-        ConnectionHandler.getConnection(principal, 'operations_library', { orderBy });
+        principal && ConnectionHandler.getConnection(principal, 'operations_library', { orderBy });
       const change = store.getRootField('libraryChanged');
       if (connection && change) applyChange(store, connection, change, order);
     },
@@ -73,6 +72,9 @@ function applyChange(
   const edge = ConnectionHandler.createEdge(store, connection, node, 'LibraryEdge');
   edge.setValue(placed.getValue('cursor'), 'cursor');
   connection.setLinkedRecords([...edges.slice(0, index), edge, ...edges.slice(index)], 'edges');
+  // The newest entry ends the walk that has read all entries: another one begins after it.
+  if (index === (order === 'ASC' ? edges.length : 0))
+    pageInfo.setValue(edge.getValue('cursor'), order === 'ASC' ? 'endCursor' : 'startCursor');
 }
 
 function positionOf(edge: RecordProxy): { id: string; lastModified: string } {
