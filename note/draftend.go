@@ -63,7 +63,7 @@ func (s *Service) PublishDraft(ctx context.Context, v *principal.Viewer, in Publ
 	c.Request = m.Request
 	out, err := s.save(ctx, c, saving{
 		SaveRevision: SaveRevision{Branch: &row.At.Branch, Title: row.Title, Body: body[0], BaseRevision: &row.Base, Publish: true},
-		locale:       row.At.Locale, force: in.Force,
+		locale:       row.At.Locale, force: in.Force, field: "force",
 	})
 	if err == nil {
 		// If this fails, the next reader of the draft removes it.

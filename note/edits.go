@@ -67,17 +67,22 @@ func (e *edit) show(at branchLocale, number int, title string) {
 }
 
 // checkBase returns an error if a text was made from another revision than the current one. If base
-// is nil, it does not check that.
-func checkBase(base *int, l LocaleRow) error {
+// is nil, it does not check that. field is the part of the input by which it can be saved all the same:
+// baseRevision or force.
+func checkBase(base *int, l LocaleRow, field string) error {
 	if base == nil || *base == l.Current {
 		return nil
 	}
 	msg := "there is no current revision any more; your text was made from one"
 	if l.Current != None {
-		msg = "revision " + strconv.Itoa(l.Current) +
-			" is current, but your text was made from another one: compare them, and save with baseRevision " + strconv.Itoa(l.Current)
+		msg = "revision " + strconv.Itoa(l.Current) + " is current, but this text was made from another one: compare them, and "
+		if field == "force" {
+			msg += "use force to publish it all the same"
+		} else {
+			msg += "save with " + field + " " + strconv.Itoa(l.Current)
+		}
 	}
-	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{"baseRevision"}, Msg: msg}
+	return &fault.Error{Code: fault.Conflict, Reason: fault.ReasonRevision, Path: []string{field}, Msg: msg}
 }
 
 // save adds a revision to a branch and locale, whose row is l, and returns its number.
@@ -188,7 +193,7 @@ func (e *edit) accept(id TextID, row suggestionRow, l LocaleRow, by principal.ID
 		return 0, decidedAlready(row.State)
 	}
 	if !force {
-		if err := checkBase(&row.Base, l); err != nil {
+		if err := checkBase(&row.Base, l, "force"); err != nil {
 			return 0, err
 		}
 	}

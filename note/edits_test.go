@@ -137,7 +137,7 @@ func TestCheckBase_RefusesAnotherRevisionThanTheCurrentOne(t *testing.T) {
 		current int
 		ok      bool
 	}{{nil, 5, true}, {nil, None, true}, {&two, 2, true}, {&two, 3, false}, {&two, None, false}, {&none, None, true}, {&none, 0, false}} {
-		err := checkBase(c.base, LocaleRow{Last: 9, Current: c.current, Working: 2})
+		err := checkBase(c.base, LocaleRow{Last: 9, Current: c.current, Working: 2}, "baseRevision")
 		if (err == nil) != c.ok {
 			t.Errorf("base %v, current %d: %v", c.base, c.current, err)
 		}

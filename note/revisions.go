@@ -41,7 +41,7 @@ func (s *Service) SaveRevision(ctx context.Context, v *principal.Viewer, in Save
 	if err != nil {
 		return nil, err
 	}
-	return s.save(ctx, c, saving{SaveRevision: in, locale: locale})
+	return s.save(ctx, c, saving{SaveRevision: in, locale: locale, field: "baseRevision"})
 }
 
 // saving is a checked SaveRevision.
@@ -50,6 +50,7 @@ type saving struct {
 	locale string
 	// force saves the text whatever revision is current. Its base is still recorded.
 	force bool
+	field string // see checkBase
 }
 
 func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutcome, error) {
@@ -66,7 +67,7 @@ func (s *Service) save(ctx context.Context, c change, in saving) (*RevisionOutco
 				return nil, err
 			}
 			if !in.force {
-				if err := checkBase(in.BaseRevision, l); err != nil {
+				if err := checkBase(in.BaseRevision, l, in.field); err != nil {
 					return nil, err
 				}
 			}

@@ -194,7 +194,7 @@ func TestNotes_DraftsSurviveACrashAndReportConflicts(t *testing.T) {
 	g.must(ann, saveDraft, in("contentId", id, "title", "ann's own", "body", ""))
 	g.wantAt(g.must(ann, `{ user(id: "u:acme:bob") { drafts { nodes { title } } } }`, nil), "user.drafts.nodes", "[]")
 	g.wantAt(g.must(ann, byKey, vars{"key": id + "#user/u:acme:bob/1"}), "byKey", "null")
-	g.wantRefused(bob, publishDraft, "publishDraft", in("contentId", id), "REVISION_CONFLICT baseRevision")
+	g.wantRefused(bob, publishDraft, "publishDraft", in("contentId", id), "REVISION_CONFLICT force")
 	done := g.must(bob, publishDraft, in("contentId", id, "force", true))
 	g.wantAt(done, "publishDraft.revision.number", "2")
 	g.wantAt(done, "publishDraft.revision.baseRevision", "0")
@@ -285,7 +285,7 @@ func TestNotes_EditorsDecideSuggestions(t *testing.T) {
 		`{"revision":{"author":{"id":"u:acme:ann"},"body":"body of better","number":1},"suggestion":{"decidedBy":{"id":"u:acme:ann"},"resultingRevision":{"number":1},"state":"ACCEPTED"},"userErrors":[]}`)
 	g.wantText("", "better", vars{"id": id})
 	decide(ann, better, "REJECT", "CONFLICT id")
-	decide(ann, worse, "ACCEPT", "REVISION_CONFLICT baseRevision")
+	decide(ann, worse, "ACCEPT", "REVISION_CONFLICT force")
 	decide(ann, worse, "REJECT")
 	decide(eve, mine, "WITHDRAW")
 	if got := titles(ann, vars{"state": "OPEN"}) + "/" + titles(ann, vars{"state": "REJECTED"}); got != "/worse" {
