@@ -1303,7 +1303,7 @@ type FanOut {
   libraries: Int!
 }
 
-"The mutations. Each is applied as a whole or not at all, except that shareContents and deleteContents change each item separately. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input returns the first answer again; with other input it is an error, IDEMPOTENCY_MISMATCH. The scope of a key is the viewer and the item, user or group that is changed (for creations: the viewer): the same key with another item is another request."
+"The mutations. Each is applied as a whole or not at all, except that shareContents and deleteContents change each item separately. clientMutationId is returned as it was sent. For a day, a repetition with the same idempotencyKey and input has no second effect and returns the objects as they are now, null if they were deleted; with other input it is an error, IDEMPOTENCY_MISMATCH. The scope of a key is the viewer and the item, user or group that is changed (for creations: the viewer, and what was created): the same key with another item is another request."
 type Mutation {
   "Creates a user. Allowed for administrators of the tenant, and for the holder of a token with the new user's id."
   createUser(
@@ -1803,7 +1803,7 @@ input CreateUserInput {
   email: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1829,7 +1829,7 @@ input UpdateUserInput {
   email: String
   "Who may see it."
   visibility: LibraryVisibility
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the user. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1855,7 +1855,7 @@ input CreateGroupInput {
   displayName: String!
   "Who may see it."
   visibility: LibraryVisibility = PUBLIC
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1879,7 +1879,7 @@ input UpdateGroupInput {
   displayName: String
   "Who may see it."
   visibility: LibraryVisibility
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1909,7 +1909,7 @@ input SetGroupMembersInput {
   groupId: ID!
   "The changes, 1 to 100, each of a different principal."
   members: [GroupMemberChange!]!
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1929,7 +1929,7 @@ type SetGroupMembersPayload {
 input DeleteUserInput {
   "The id of the user."
   id: ID!
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the user. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1951,7 +1951,7 @@ type DeleteUserPayload {
 input DeleteGroupInput {
   "The id of the group."
   id: ID!
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -1995,7 +1995,7 @@ input CreateContentInput {
   locale: String
   "The first members, besides the creator, who is always MANAGER."
   members: [ContentMemberChange!]
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2023,7 +2023,7 @@ input MoveContentInput {
   url: String
   "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2045,7 +2045,7 @@ input CreateBranchInput {
   contentId: ID!
   "The number of the branch whose current texts are copied, each as revision 0. If omitted, the branch begins empty."
   copyFrom: Int
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2101,7 +2101,7 @@ input SaveRevisionInput {
   baseRevision: Int
   "Whether the revision becomes the current one."
   publish: Boolean = true
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2237,7 +2237,7 @@ input SuggestRevisionInput {
   body: String!
   "A message to the editors, at most 2,000 characters."
   note: String
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2303,7 +2303,7 @@ input UpdateContentInput {
   expiresAt: DateTime
   "The version that the change is based on. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2331,7 +2331,7 @@ input ShareContentInput {
   principalIds: [ID!]!
   "The role that they get. A principal with a stronger role keeps it."
   role: ContentRole = VIEWER
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2365,7 +2365,7 @@ input SetContentMembersInput {
   contentId: ID!
   "The changes, 1 to 100, each of a different principal."
   members: [ContentMemberChange!]!
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2389,7 +2389,7 @@ input RemoveFromLibraryInput {
   principalId: ID!
   "The id of the item."
   contentId: ID!
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String
@@ -2415,7 +2415,7 @@ input DeleteContentInput {
   id: ID!
   "The version that the viewer has seen. CONFLICT if the item has another one."
   expectedVersion: Int
-  "A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters."
+  "A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters."
   idempotencyKey: String
   "Returned in the payload as it was sent."
   clientMutationId: String

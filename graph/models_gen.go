@@ -87,7 +87,7 @@ type CreateBranchInput struct {
 	ContentID string `json:"contentId"`
 	// The number of the branch whose current texts are copied, each as revision 0. If omitted, the branch begins empty.
 	CopyFrom *int `json:"copyFrom,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -129,7 +129,7 @@ type CreateContentInput struct {
 	Locale *string `json:"locale,omitempty"`
 	// The first members, besides the creator, who is always MANAGER.
 	Members []principal.RoleChange[library.ContentRole] `json:"members,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -159,7 +159,7 @@ type CreateGroupInput struct {
 	DisplayName string `json:"displayName"`
 	// Who may see it.
 	Visibility *principal.Visibility `json:"visibility,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -215,7 +215,7 @@ type CreateUserInput struct {
 	Email string `json:"email"`
 	// Who may see it.
 	Visibility *principal.Visibility `json:"visibility,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -261,7 +261,7 @@ type DeleteContentInput struct {
 	ID string `json:"id"`
 	// The version that the viewer has seen. CONFLICT if the item has another one.
 	ExpectedVersion *int `json:"expectedVersion,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -293,7 +293,7 @@ type DeleteContentsInput struct {
 type DeleteGroupInput struct {
 	// The id of the group.
 	ID string `json:"id"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -335,7 +335,7 @@ type DeletePastePayload struct {
 type DeleteUserInput struct {
 	// The id of the user.
 	ID string `json:"id"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the user. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -465,7 +465,7 @@ type MoveContentInput struct {
 	URL graphql.Omittable[*string] `json:"url,omitempty"`
 	// The version that the viewer has seen. CONFLICT if the item has another one.
 	ExpectedVersion *int `json:"expectedVersion,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -561,7 +561,7 @@ type RemoveFromLibraryInput struct {
 	PrincipalID string `json:"principalId"`
 	// The id of the item.
 	ContentID string `json:"contentId"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -627,7 +627,7 @@ type SaveRevisionInput struct {
 	BaseRevision *int `json:"baseRevision,omitempty"`
 	// Whether the revision becomes the current one.
 	Publish *bool `json:"publish,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -651,7 +651,7 @@ type SetContentMembersInput struct {
 	ContentID string `json:"contentId"`
 	// The changes, 1 to 100, each of a different principal.
 	Members []principal.RoleChange[library.ContentRole] `json:"members"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -699,7 +699,7 @@ type SetGroupMembersInput struct {
 	GroupID string `json:"groupId"`
 	// The changes, 1 to 100, each of a different principal.
 	Members []principal.RoleChange[principal.GroupRole] `json:"members"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -723,7 +723,7 @@ type ShareContentInput struct {
 	PrincipalIds []string `json:"principalIds"`
 	// The role that they get. A principal with a stronger role keeps it.
 	Role *library.ContentRole `json:"role,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -771,7 +771,7 @@ type SuggestRevisionInput struct {
 	Body string `json:"body"`
 	// A message to the editors, at most 2,000 characters.
 	Note *string `json:"note,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -803,7 +803,7 @@ type UpdateContentInput struct {
 	ExpiresAt graphql.Omittable[*clock.Instant] `json:"expiresAt,omitempty"`
 	// The version that the change is based on. CONFLICT if the item has another one.
 	ExpectedVersion *int `json:"expectedVersion,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the item. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the item. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -831,7 +831,7 @@ type UpdateGroupInput struct {
 	DisplayName graphql.Omittable[*string] `json:"displayName,omitempty"`
 	// Who may see it.
 	Visibility graphql.Omittable[*principal.Visibility] `json:"visibility,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the group. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the group. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
@@ -889,7 +889,7 @@ type UpdateUserInput struct {
 	Email graphql.Omittable[*string] `json:"email,omitempty"`
 	// Who may see it.
 	Visibility graphql.Omittable[*principal.Visibility] `json:"visibility,omitempty"`
-	// A repetition with the same key and input returns the first answer again. The scope of a key is the viewer and the user. 1 to 128 characters.
+	// A repetition with the same key and input has no second effect, and returns the objects as they are now. The scope of a key is the viewer and the user. 1 to 128 characters.
 	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
 	// Returned in the payload as it was sent.
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
