@@ -16,7 +16,7 @@ import { accessible, accessibleDialogs, accessibleGraphiql } from './app/accessi
 import { branches, branchFaults, languages } from './app/branches.mjs';
 import { copyLink, openByUrl } from './app/links.mjs';
 import { addedAgain, find, groups, largeGroup, newcomer, otherOrganisation, rejectedSocket, rejectedToken,
-  signingInAndOut } from './app/people.mjs';
+  removedMember, signingInAndOut } from './app/people.mjs';
 import { avatars, compactView, dayHeadings, expiry, firstItemAbove, fullWidth, graphiqlLink, jumpToNewest, markdown,
   newItem, profilePage, shortcutKeys, strangeTitles } from './app/looks.mjs';
 import { drafts, history, hugeNote, noteTexts, renamedNote, suggestions, textConflict } from './app/notes.mjs';
@@ -35,7 +35,7 @@ import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEdito
 
 const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
   graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
-    rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
+    rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, removedMember, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
       lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain,
         offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
           lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote,

@@ -116,6 +116,19 @@ export async function openByUrl({ api, openAs }) {
   await isThere(ann);
   await api('Ann', move, { id, url: place });
 
+  // A link to a page of this client leads there, and one to no page of it is a URL like others.
+  const { origin } = new URL(ann.url());
+  await ann.goto(`${origin}/app/open`);
+  await open(ann, `${origin}/app/item/${id}`);
+  await isThere(ann);
+  await ann.goBack();
+  await open(ann, `${origin}/app/library/u:demo:ben?order=oldest`);
+  await ann.getByRole('heading', { level: 1, name: 'Ben Baker' }).waitFor();
+  await ann.waitForURL('**/app/library/u:demo:ben?order=oldest');
+  await ann.goBack();
+  await open(ann, `${origin}/app/nowhere`);
+  await ann.getByText('No item of demo has the URL').waitFor();
+
   await broken(ann, 'ItemByUrl', () => true);
   await ann.goto(`${ann.url().replace(/\/app.*/, '')}/app/open?url=${encodeURIComponent(place)}`);
   await ann.getByRole('heading', { name: 'Could not open the URL' }).waitFor();

@@ -126,6 +126,14 @@ const hostile = [
   '',
   '- one',
   '- two',
+  '',
+  'هذا نص، وفيه كلمة Carrel في الوسط.',
+  '',
+  '* واحد',
+  '',
+  '```',
+  'نص',
+  '```',
 ].join('\n');
 
 // markdown is rendered in an item and removed in the list. Nothing in it runs or is loaded;
@@ -137,7 +145,7 @@ export async function markdown({ api, openAs, base }) {
   await openEntry(page, 'Marked down');
   const text = item(page).locator('.markdown');
   await text.getByRole('heading', { level: 3, name: 'Heading' }).waitFor();
-  expect(await text.getByRole('listitem').allTextContents(), ['one', 'two'], 'the list');
+  expect(await text.getByRole('listitem').allTextContents(), ['one', 'two', 'واحد'], 'the lists');
   expect(await text.locator('strong').allTextContents(), ['bold'], 'what is bold');
   const links = await text.getByRole('link').evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.rel, link.target]));
   const rel = 'noopener noreferrer nofollow';
@@ -149,6 +157,9 @@ export async function markdown({ api, openAs, base }) {
     'the links',
   );
   await text.getByText('<img src="https://evil.example/a.png').waitFor();
+  const directions = await text.locator(':scope > *, li').evaluateAll((all) => all.map((one) => [one.tagName, getComputedStyle(one).direction]));
+  expect(directions.filter(([, direction]) => direction === 'rtl').map(([tag]) => tag), ['P', 'UL', 'LI'], 'what is from right to left');
+  expect(await text.locator('pre').evaluate((one) => getComputedStyle(one).direction), 'ltr', 'the direction of code');
   expect(await page.locator('main img, main script, main iframe, main style').count(), 0, 'elements from the text');
   expect(await page.evaluate(() => globalThis.hit ?? null), null, 'scripts that have run');
   await page.goto(`${base}/app/item/${id}`);
@@ -184,6 +195,21 @@ export async function shortcutKeys({ openAs, base }) {
   expect(await current(), ids[8], 'the item after the open one');
   await page.keyboard.press('Enter');
   await page.waitForFunction((id) => new URLSearchParams(location.search).get('item') === id, ids[8]);
+
+  // Esc closes the open item also while the list has focus, which stays there, but not while the user types.
+  const opened = () => page.evaluate(() => new URLSearchParams(location.search).get('item'));
+  await item(page).getByRole('heading', { level: 2 }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('Escape');
+  await item(page).waitFor({ state: 'detached' });
+  expect([await opened(), await current()], [null, ids[9]], 'the open item, and the one with focus, after Esc in the list');
+  await page.keyboard.press('k');
+  await page.keyboard.press('Enter');
+  await item(page).getByRole('heading', { level: 2 }).and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.press('Escape');
+  expect(await opened(), ids[8], 'the open item after Esc in the search field');
+  await page.keyboard.press('Tab');
 
   await page.keyboard.press('?');
   await dialog(page).getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();

@@ -144,6 +144,39 @@ export async function largeGroup({ api, openAs }) {
   await ann.context().close();
 }
 
+// removedMember: whom another manager has removed is not added by a change of the role, or its undoing.
+export async function removedMember({ api, openAs }) {
+  const set = (name, role) => api('Ann', `mutation ($id: ID!, $role: GroupRole) {
+    setGroupMembers(input: {groupId: "g:demo:quartet", members: [{principalId: $id, role: $role}]}) { userErrors { message } } }`,
+  { id: `u:demo:${name}`, role });
+  await api('Ann', `mutation { createGroup(input: {tenant: "demo", name: "quartet", displayName: "Quartet", visibility: PRIVATE}) {
+    userErrors { message } } }`);
+  for (const [name, role] of [['ben', 'MEMBER'], ['cleo', 'MANAGER'], ['eli', 'MANAGER']]) await set(name, role);
+  const ann = await openAs('Ann', { path: '/app/members/g:demo:quartet' });
+  const role = (name) => ann.getByRole('combobox', { name: `Role of ${name}` });
+  await role('Eli Evans').waitFor();
+  for (const name of ['ben', 'cleo']) await set(name, null);
+  await role('Cleo Carter').selectOption('MEMBER');
+  await says(ann, 'Cleo Carter was removed meanwhile.');
+  await role('Cleo Carter').waitFor({ state: 'detached' });
+  expect(await role('Ben Baker').count(), 0, 'the list after it was read again: others that were removed');
+  await set('ben', 'MEMBER');
+  await ann.reload();
+  await role('Ben Baker').waitFor();
+  await set('ben', null);
+  await role('Ben Baker').selectOption('MANAGER');
+  await confirm(ann, 'Make Ben Baker a manager?', 'Make manager');
+  await says(ann, 'Ben Baker was removed meanwhile.');
+  await role('Eli Evans').selectOption('MEMBER');
+  await says(ann, 'Eli Evans is now a member.');
+  await set('eli', null);
+  await ann.getByRole('button', { name: 'Undo' }).click();
+  await role('Eli Evans').waitFor({ state: 'detached' });
+  const { group } = await api('Ann', '{ group(id: "g:demo:quartet") { members { nodes { id } } } }');
+  expect(group.members.nodes, [{ id: 'u:demo:ann' }], 'the members in the end');
+  await ann.context().close();
+}
+
 // addedAgain: who is in a group already keeps the role when added again, also beyond the first page of members, which has two here.
 // Nobody becomes a manager without a question.
 export async function addedAgain({ api, openAs }) {

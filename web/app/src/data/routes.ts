@@ -95,6 +95,14 @@ export function readAddress(path: string, query = '', kept: (library: string) =>
   return { name: 'unknown' };
 }
 
+// placeOfUrl returns the place of a URL of this client, or null if the URL is of another site or of no page.
+export function placeOfUrl(url: string, origin: string): Place | null {
+  if (!URL.canParse(url)) return null;
+  const { origin: its, pathname, search } = new URL(url);
+  const place = readAddress(pathname, search);
+  return its === origin && place.name !== 'unknown' && place.name !== 'open' ? place : null;
+}
+
 // split splits a path below the root into its first segment and the rest, which
 // is an id and may contain slashes.
 function split(path: string): [string, string] {

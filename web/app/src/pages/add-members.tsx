@@ -83,9 +83,9 @@ export function AddMembers({ group, onClose, onDone }: AddMembersProps) {
 
 // useRolesNow returns a function that reads which of some people are members of a group now, and their roles. The page may not
 // have read all members.
-function useRolesNow(id: string) {
+export function useRolesNow(id: string) {
   const client = useApolloClient();
-  return async (people: readonly Person[]) => {
+  return async (people: readonly Pick<Person, 'id'>[]) => {
     const roles = new Map<string, GroupRole>();
     const read = async (after: string | null) => {
       const { data } = await client.query({ query: MoreGroupMembersDocument, variables: { id, after }, fetchPolicy: 'no-cache' });

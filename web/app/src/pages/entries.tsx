@@ -121,7 +121,7 @@ function Entry({ item, changed, place, open, replace, tabbable, fresh, onChoose,
               <Title of={item.title} />
             </To>
           </h3>
-          {item.description && <p className="entry-description">{about}</p>}
+          {item.description && <p className="entry-description" dir="auto">{about}</p>}
           <p className="entry-about">
             {kindName[item.kind]}
             <span className="badge">

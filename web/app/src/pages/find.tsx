@@ -147,7 +147,7 @@ function FoundItems({ libraries, text }: { libraries: ReturnType<typeof useLibra
             <To place={{ name: 'library', id: library.id, item: item.id }}>
               <Title of={item.title} />
             </To>
-            {item.description && <p>{excerpt(item.description, 160)}</p>}
+            {item.description && <p dir="auto">{excerpt(item.description, 160)}</p>}
             <small>
               {kindName[item.kind]} · <VisibilityIcon of={item.visibility} /> {visibilityName(item.visibility,
                 item.tenant)} · in <bdi>{library.name}</bdi> · <time dateTime={item.lastModified}>{dateOf(item.lastModified)}</time>

@@ -32,7 +32,7 @@ import { useReadAgain } from '../ui/read-again.ts';
 import { useMe, useSession } from '../ui/session.tsx';
 import { Empty, Failed, LeadOn, Loading, Monogram, Outdated, ShowMore, Unseen } from '../ui/states.tsx';
 import { roleName, visibilityName } from '../ui/words.ts';
-import { AddMembers } from './add-members.tsx';
+import { AddMembers, useRolesNow } from './add-members.tsx';
 import { DeleteGroup } from './delete-principal.tsx';
 import { LibraryTabs } from './library-head.tsx';
 
@@ -240,6 +240,13 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
   const set = (principalId: string, role: GroupRole | null) => submission.send({ groupId: group.id, members: [{ principalId, role }] });
   const more = (signal?: AbortSignal) => client.query({ query: MoreGroupMembersDocument,
     variables: { id: group.id, after: group.members.pageInfo.endCursor }, fetchPolicy: 'network-only', context: abortedBy(signal) });
+  const rolesNow = useRolesNow(group.id);
+  // What was removed leaves the list.
+  const wasRemoved = async (id: string) => {
+    const gone = !(await rolesNow([{ id }])).has(id);
+    if (gone) await client.query({ query: GroupDocument, variables: { id: group.id }, fetchPolicy: 'network-only' });
+    return gone;
+  };
   const amIn = useAmIn(group);
   const leaving = useSubmit(SetGroupMembersDocument);
   // There may be managers that the reader does not see.
@@ -267,7 +274,7 @@ function GroupMembers({ group, gone, mayManage }: GroupMembersProps) {
       {!gone && (
         <Members heading="Members" none="No members that you can see." connection={group.members}
           roles={['MEMBER', 'MANAGER']} editable={mayManage} onSet={set} onMore={more} submission={submission} removal={removal}
-          promotion={(member) => managingWill([member], 'group')}>
+          promotion={(member) => managingWill([member], 'group')} wasRemoved={(id) => wasRemoved(id).catch(() => false)}>
           <div className="actions">
             {mayManage && (
               <button type="button" className="button button-main" onClick={() => show('add')}>

@@ -1,8 +1,9 @@
 // A library, and the open item next to it.
-import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type ReactNode, type Ref,
+import { useCallback, useEffect, useImperativeHandle, useRef, useState, type ReactNode, type Ref,
   type RefObject } from 'react';
 import type { Outcome, View } from '../data/entries.ts';
 import { isNarrow } from '../data/filter.ts';
+import { isTyping } from '../data/keys.ts';
 import { isByTitle } from '../data/order.ts';
 import type { LibraryPlace } from '../data/routes.ts';
 import { explain } from '../data/faults.ts';
@@ -229,16 +230,24 @@ function OpenItem({ id, place, principal, list, onChanged }: OpenItemProps) {
     },
     [close, place],
   );
-  const leave = useCallback(() => back(elementOf(list.current, id)?.querySelector('a') ?? null), [back, list, id]);
+  // Focus that is in the list stays there.
+  const leave = useCallback(() => {
+    const row = list.current?.contains(document.activeElement) ? document.activeElement : elementOf(list.current, id)?.querySelector('a');
+    back((row ?? null) as HTMLElement | null);
+  }, [back, list, id]);
   // The entry of a removed item may be shown for a moment longer, and would lose focus then.
   const gone = useCallback(() => back(null), [back]);
 
-  const onKeyDown = (event: KeyboardEvent) => {
-    const inDialog = event.target instanceof Element && event.target.closest('dialog');
-    if (event.key === 'Escape' && !event.defaultPrevented && !inDialog) leave();
-  };
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      const inDialog = document.querySelector('dialog[open]') || (event.target instanceof Element && event.target.closest('dialog'));
+      if (event.key === 'Escape' && !event.defaultPrevented && !inDialog && !isTyping(event.target)) leave();
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, [leave]);
   return (
-    <aside className="layout-item" aria-label="Item" onKeyDown={onKeyDown}>
+    <aside className="layout-item" aria-label="Item">
       <button type="button" className="layout-close" onClick={leave}>
         {wide ? <Close /> : <Back />} {wide ? 'Close' : 'Back to the library'}
       </button>

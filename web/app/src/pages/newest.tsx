@@ -89,7 +89,7 @@ function Newest({ tenant }: { tenant: string }) {
             <To place={{ name: 'item', id: item.id }}>
               <Title of={item.title} />
             </To>
-            {item.description && <p>{excerpt(item.description, 160)}</p>}
+            {item.description && <p dir="auto">{excerpt(item.description, 160)}</p>}
             <small>
               {kindName[item.kind]} · {item.createdBy && <To place={{ name: 'library', id: item.createdBy.id }}><bdi>{
                 item.createdBy.displayName}</bdi></To>}

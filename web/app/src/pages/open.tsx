@@ -4,7 +4,7 @@ import { useQuery } from '@apollo/client/react';
 import { withScheme } from '../data/hosts.ts';
 import { faultsOfLookup } from '../data/item-by-url.ts';
 import type { Faults } from '../data/faults.ts';
-import type { OpenPlace } from '../data/routes.ts';
+import { placeOfUrl, type OpenPlace } from '../data/routes.ts';
 import { ItemByUrlDocument } from '../generated/operations.ts';
 import { Form, Submit, TextField } from '../ui/forms.tsx';
 import { useNavigation, useTitle } from '../ui/navigation.tsx';
@@ -21,15 +21,18 @@ interface OpenPageProps {
 export function OpenPage({ place, onSignIn }: OpenPageProps) {
   const { go } = useNavigation();
   useTitle('Open by URL');
+  // A link that was copied here leads to its page.
+  const own = useMemo(() => placeOfUrl(place.url, location.origin), [place.url]);
   const { data, loading, error, refetch } = useQuery(ItemByUrlDocument, {
     variables: { url: place.url, tenant: place.tenant || null },
-    skip: place.url === '',
+    skip: place.url === '' || own !== null,
     fetchPolicy: 'no-cache',
   });
   const found = data?.contentByUrl?.id;
   useEffect(() => {
-    if (found) go({ name: 'item', id: found }, { replace: true });
-  }, [found, go]);
+    if (own) go(own, { replace: true });
+    else if (found) go({ name: 'item', id: found }, { replace: true });
+  }, [own, found, go]);
 
   // The form moves focus to a field with an error once for each answer, not with each keystroke.
   const faults = useMemo(() => faultsOfLookup(error, place.tenant), [error, place.tenant]);

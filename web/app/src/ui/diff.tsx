@@ -47,8 +47,8 @@ function Compared({ before, after }: DiffProps) {
               </tr>
             ) : (
               <tr key={index}>
-                <td>{isChange(row) && row.before !== null ? <del>{row.before || ' '}</del> : row.before}</td>
-                <td>{isChange(row) && row.after !== null ? <ins>{row.after || ' '}</ins> : row.after}</td>
+                <td dir="auto">{isChange(row) && row.before !== null ? <del>{row.before || ' '}</del> : row.before}</td>
+                <td dir="auto">{isChange(row) && row.after !== null ? <ins>{row.after || ' '}</ins> : row.after}</td>
               </tr>
             ),
           )}

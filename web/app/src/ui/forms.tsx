@@ -224,6 +224,7 @@ export function TextField({ label, hint, faults = [], rows = 0, suggestions, aut
         aria-describedby={described || undefined}
         aria-invalid={faults.length > 0}
         autoComplete="off"
+        dir="auto"
         {...(suggestions && { list: `${id}-list` })}
         {...rest}
       />

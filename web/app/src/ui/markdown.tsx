@@ -12,14 +12,15 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 });
 
 function Parsed({ text }: { text: string }) {
-  return <div className="markdown">{draw(parse(text))}</div>;
+  return <div className="markdown">{draw(parse(text), 'auto')}</div>;
 }
 
-function draw(nodes: MarkdownNode[]): ReactNode[] {
-  return nodes.map((node, i) => (typeof node === 'string' ? node : <Node key={i} node={node} />));
+// draw draws nodes. dir is 'auto' for the blocks of a text: each is written in the direction of its first word.
+function draw(nodes: MarkdownNode[], dir?: 'auto'): ReactNode[] {
+  return nodes.map((node, i) => (typeof node === 'string' ? node : <Node key={i} node={node} dir={dir} />));
 }
 
-function Node({ node: { tag, href, start, align, children } }: { node: MarkdownElement }) {
+function Node({ node: { tag, href, start, align, children }, dir }: { node: MarkdownElement; dir: 'auto' | undefined }) {
   const inside = draw(children);
   switch (tag) {
     case null:
@@ -29,7 +30,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
     case 'table':
       // tabIndex lets the keyboard scroll it.
       return (
-        <div className="markdown-table" role="region" aria-label="Table" tabIndex={0}>
+        <div className="markdown-table" role="region" aria-label="Table" tabIndex={0} dir={dir}>
           <table>{inside}</table>
         </div>
       );
@@ -37,7 +38,7 @@ function Node({ node: { tag, href, start, align, children } }: { node: MarkdownE
     case 'hr':
       return createElement(tag);
     default:
-      return createElement(tag, { start, className: align && `align-${align}` }, inside);
+      return createElement(tag, { start, dir: tag === 'pre' ? undefined : dir, className: align && `align-${align}` }, inside);
   }
 }
 
