@@ -33,17 +33,16 @@ import { keptOrder, titleOrder } from './app/titles.mjs';
 import { discardedEdits, expiredToken, itemForGroup, keptAfterFailure, lostEditorRole, lostWhileWriting, offline, removedFromGroup,
   signedInAgain, smallScreen, textKeptAfterDeletion } from './app/unsaved.mjs';
 
-const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys,
-  graphiqlLink, profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer,
-    rejectedToken, rejectedSocket, groups, largeGroup, addedAgain, removedMember, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
-      lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain,
-        offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
-          lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote,
-            drafts, textConflict, history, suggestions, branches, branchFaults,
-            languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
-            newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees,
-              undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder,
-                keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
+const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadings, avatars, markdown, shortcutKeys, graphiqlLink,
+  profilePage, expiry, keyboard, phone, longNotice, errorMessages, storeDown, find, signingInAndOut, newcomer, rejectedToken,
+  rejectedSocket, groups, largeGroup, addedAgain, removedMember, otherOrganisation, itemLifecycle, mergedEdits, editConflicts,
+  lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain,
+  offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
+  lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote, drafts,
+  textConflict, history, suggestions, branches, branchFaults, languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict,
+  pasteMarkup, pasteFaults, pastesOnPhone, newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup,
+  deletedAccount, whoSees, undoneRemoval, otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove,
+  titleOrder, keptOrder, newItem, strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();
 const named = process.argv.slice(2);
 const [part, parts] = (process.env.PART ?? '1/1').split('/').map(Number);
