@@ -280,7 +280,8 @@ func logFails(t *testing.T, fails func(op errorfs.Op) bool, reuse bool) {
 	}))
 	var log bytes.Buffer
 	var fatal []string
-	s, err := Open("store", Options{FS: fs, Log: slog.New(slog.NewTextHandler(&log, nil)), Fatal: func(msg string) { fatal = append(fatal, msg) }})
+	s, err := Open("store", Options{FS: fs, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Fatal: func(msg string) { fatal = append(fatal, msg) }})
 	if err != nil {
 		t.Fatal(err)
 	}
