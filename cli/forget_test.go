@@ -91,7 +91,7 @@ func TestExportOf_NamesNobodyElse(t *testing.T) {
 	if diff := cmp.Diff(want, out); code != ExitDone || diff != "" {
 		t.Errorf("exit %d, %s (-want +got):\n%s", code, errs, diff)
 	}
-	for arg, want := range map[string]int{"ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
+	for arg, want := range map[string]int{"": ExitUsage, "ann": ExitUsage, "g:demo:team": ExitUsage, "u:demo:none": ExitFailed} {
 		if code, _, errs := command(t, "export", "--of", arg, "--store", store); code != want {
 			t.Errorf("export --of %s: exit %d: %s", arg, code, errs)
 		}

@@ -65,10 +65,7 @@ type logFile struct {
 
 func (f logFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
-	if err = f.l.pass(err); err == nil {
-		n = len(p)
-	}
-	return n, err
+	return n, f.l.pass(err)
 }
 
 func (f logFile) Sync() error     { return f.l.pass(f.File.Sync()) }
