@@ -429,6 +429,7 @@ export async function history({ api, openAs }) {
   await saveText(api, 'Cleo', id, { title: 'Pie', body: 'cherries' });
   await undo.click();
   await says(ann, 'This could not be undone.');
+  await line(32).getByText('Current').waitFor();
   expect((await textOf(api, id)).revision.body, 'cherries', 'the text that was published meanwhile');
   await ann.keyboard.press('Escape');
   await ann.context().close();

@@ -1,6 +1,6 @@
 // The revisions of a text: who saved each and when, which one is current, and the differences
 // between two of them.
-import { useRef, useState, type MouseEvent } from 'react';
+import { useRef, useState, type MouseEvent, type RefObject } from 'react';
 import { useApolloClient, useQuery } from '@apollo/client/react';
 import { AcceptedSuggestionsDocument, NoteHistoryDocument, PublishRevisionDocument, RevisionDocument,
   type RevisionHeadFragment } from '../generated/operations.ts';
@@ -22,34 +22,13 @@ interface NoteHistoryProps {
 }
 
 export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistoryProps) {
-  const client = useApolloClient();
-  const say = useSay();
   const list = useRef<HTMLOListElement>(null);
   const { nodes, error, hasMore, more, reread } = useHistory(textId);
   const suggested = useSuggested(textId.contentId);
-  const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
-  const [madeCurrent, setMadeCurrent] = useState<number | null>(null);
+  const { shown, submission, makeCurrent } = useMakeCurrent({ textId, nodes, list, reread, onChanged });
   const [chosen, setChosen] = useState<{ from: number; to: number } | null>(null);
   const newest = nodes?.[0]?.number ?? 0;
   const pair = chosen ?? { from: Math.max(0, newest - 1), to: newest };
-
-  const set = async (number: number) => {
-    const { contentId, branch, locale } = textId;
-    if (!(await submission.send({ contentId, branch, locale, number }))) return false;
-    setMadeCurrent(number);
-    onChanged();
-    return true;
-  };
-  const makeCurrent = async ({ number }: RevisionHeadFragment) => {
-    const former = (await readRevision(client, textId, null).catch(() => null))?.number;
-    if (!(await set(number))) return;
-    const undo: Undo = async () => {
-      // What somebody else has made current since is kept.
-      const current = await readRevision(client, textId, null);
-      return former !== undefined && current?.number === number && set(former);
-    };
-    say(`${versionOf(number)} is current now.`, former === undefined ? undefined : undo);
-  };
   return (
     <Dialog title={textHeading('History', textId)} onClose={onClose} wide>
       <div className="dialog-text">
@@ -57,14 +36,12 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
           : <Failed error={error} onRetry={reread} heading="Could not load the history" />)}
         {nodes && error !== undefined && <Outdated error={error} onRetry={reread} />}
         {nodes?.length === 0 && <p>There are no versions yet. Publishing a text creates the first one.</p>}
-        {nodes && nodes.length > 0 && (
+        {shown.length > 0 && (
           <>
-            <ol className="revisions" ref={list} aria-label="Versions">
-              {nodes.map((revision) => (
-                <RevisionLine key={revision.number}
-                  revision={madeCurrent === null ? revision : { ...revision, isCurrent: revision.number === madeCurrent }} suggestedBy={
-                    suggested.get(revision.key)} busy={submission.busy} onCompare={setChosen} onMakeCurrent={mayEdit
-                      ? makeCurrent : undefined} />
+            <ol className="revisions" ref={list} tabIndex={-1} aria-label="Versions">
+              {shown.map((revision) => (
+                <RevisionLine key={revision.number} revision={revision} suggestedBy={suggested.get(revision.key)} busy={submission.busy}
+                  onCompare={setChosen} onMakeCurrent={mayEdit ? makeCurrent : undefined} />
               ))}
             </ol>
             {hasMore && <ShowMore list={list} onMore={more} />}
@@ -76,6 +53,57 @@ export function NoteHistory({ textId, mayEdit, onClose, onChanged }: NoteHistory
       </div>
     </Dialog>
   );
+}
+
+interface MakeCurrentProps extends Pick<NoteHistoryProps, 'textId' | 'onChanged'> {
+  nodes: readonly RevisionHeadFragment[] | null;
+  list: RefObject<HTMLElement | null>;
+  reread: () => Promise<unknown>;
+}
+
+// useMakeCurrent returns the revisions with what the viewer has made current, and makeCurrent, which returns whether it did that. If
+// another revision is current than the list shows, it only reads the list again: the viewer has not seen what would be replaced.
+function useMakeCurrent({ textId, nodes, list, reread, onChanged }: MakeCurrentProps) {
+  const client = useApolloClient();
+  const say = useSay();
+  const submission = useSubmit(PublishRevisionDocument, [], { keyed: false });
+  const [made, setMade] = useState<number | null>(null);
+  const shown = (nodes ?? []).map((revision) => (made === null ? revision : { ...revision, isCurrent: revision.number === made }));
+
+  const set = async (number: number, isSeen: (current: number) => boolean) => {
+    const { contentId, branch, locale } = textId;
+    const outcome = await submission.run(async (post) => {
+      const former = await readRevision(client, textId, null);
+      const refused = former !== null && !isSeen(former.number);
+      if (refused) await reread();
+      return { former, refused, userErrors: refused ? [] : (await post({ contentId, branch, locale, number })).userErrors };
+    });
+    if (!outcome) return null;
+    setMade(outcome.refused ? null : number);
+    onChanged();
+    return outcome;
+  };
+  const makeCurrent = async ({ number }: RevisionHeadFragment) => {
+    const { former, refused } = (await set(number, (current) => isShownAsCurrent(shown, current))) ?? {};
+    if (former && refused) {
+      list.current?.focus();
+      say(`${versionOf(former.number)} by ${former.author?.displayName ?? 'an unknown author'} has become current meanwhile. `
+        + 'Nothing was changed.');
+    }
+    if (refused !== false) return false;
+    // What somebody else has made current since is kept.
+    const undo: Undo = async () => former != null && (await set(former.number, (current) => current === number))?.refused === false;
+    say(`${versionOf(number)} is current now.`, former ? undo : undefined);
+    return true;
+  };
+  return { shown, submission, makeCurrent };
+}
+
+// isShownAsCurrent reports whether the first pages of a list, newest first, are right about what is current. If they show nothing as
+// current, that is on a later page.
+function isShownAsCurrent(shown: readonly RevisionHeadFragment[], current: number): boolean {
+  const marked = shown.find(({ isCurrent }) => isCurrent);
+  return marked ? marked.number === current : current < (shown.at(-1)?.number ?? 0);
 }
 
 // useHistory reads the revisions of a text, newest first. The gateway has no list
@@ -105,7 +133,7 @@ interface RevisionLineProps {
   suggestedBy: string | undefined;
   busy: boolean;
   onCompare: (pair: { from: number; to: number }) => void;
-  onMakeCurrent: ((revision: RevisionHeadFragment) => Promise<void>) | undefined;
+  onMakeCurrent: ((revision: RevisionHeadFragment) => Promise<boolean>) | undefined;
 }
 
 function RevisionLine({ revision, suggestedBy, busy, onCompare, onMakeCurrent }: RevisionLineProps) {
@@ -113,8 +141,8 @@ function RevisionLine({ revision, suggestedBy, busy, onCompare, onMakeCurrent }:
   // The button disappears when the revision is current: focus moves to the one before it.
   const make = ({ currentTarget }: MouseEvent<Element>) => {
     const beside = currentTarget.closest('li')?.querySelector('button');
-    void onMakeCurrent?.(revision).then(() => {
-      if ([currentTarget, document.body].includes(document.activeElement as Element)) beside?.focus();
+    void onMakeCurrent?.(revision).then((done) => {
+      if (done && [currentTarget, document.body].includes(document.activeElement as Element)) beside?.focus();
     });
   };
   return (
