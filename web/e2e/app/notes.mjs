@@ -495,7 +495,9 @@ export async function suggestions({ api, openAs }) {
   await card(ann).getByText('The text has changed since this was suggested.').waitFor();
   await card(ann).locator('del').getByText('rocket').waitFor();
   expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text that was not overwritten');
-  await card(ann).getByRole('button', { name: 'Accept anyway' }).waitFor();
+  await says(ann, 'Not accepted: the text has changed meanwhile.');
+  expect(await card(ann).getByRole('alert').allTextContents(), [''], 'the errors at the suggestion');
+  await card(ann).getByRole('button', { name: 'Accept anyway' }).and(ann.locator(':focus')).waitFor();
   await card(ann).getByRole('button', { name: 'Reject' }).click();
   await says(ann, 'Rejected.');
   expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text after rejecting');

@@ -17,6 +17,7 @@ import { usePages } from './use-pages.ts';
 
 const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
 const states = Object.keys(stateName) as SuggestionState[];
+const overtook = 'Not accepted: the text has changed meanwhile.';
 
 interface SuggestionsProps {
   contentId: string;
@@ -99,15 +100,16 @@ function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }
   const open = state === 'OPEN';
   const overtaken = open && !current.loading && (current.revision?.number ?? null) !== suggestion.baseRevision;
   const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
-    const payload = await submission.run(async (post) => {
+    const outcome = await submission.run(async (post) => {
       const answer = await post({ id, decision, force: decision === 'ACCEPT' && overtaken });
+      const code = answer.userErrors[0]?.code;
       // Another revision was published meanwhile: it is shown before the editor decides again.
-      if (answer.userErrors.some(({ code }) => code === 'REVISION_CONFLICT')) await current.refetch();
-      return answer;
+      if (code === 'REVISION_CONFLICT') return current.refetch().then(() => ({ decided: false, text: overtook, userErrors: [] }));
+      return { decided: true, text: done, userErrors: answer.userErrors };
     });
-    if (!payload) return;
-    say(done);
-    onDecided();
+    if (!outcome) return;
+    say(outcome.text);
+    if (outcome.decided) onDecided();
   };
   const button = (name: string, act: () => void, look = '') => (
     <button type="button" className={`button ${look}`} aria-disabled={submission.busy} onClick={() => !submission.busy && act()}>
