@@ -3,6 +3,8 @@ import { dialog, expect, says } from './fixture.mjs';
 import { broken, makeNote, noteOf, saveText } from './notes.mjs';
 
 const publish = 'mutation ($in: PublishRevisionInput!) { publishRevision(input: $in) { userErrors { message } } }';
+const suggest = 'mutation ($in: SuggestRevisionInput!) { suggestRevision(input: $in) { suggestion { id } userErrors { message } } }';
+const decide = 'mutation ($in: DecideSuggestionInput!) { decideSuggestion(input: $in) { userErrors { message } } }';
 
 // setAsCleo makes a version current as Cleo, without the page, and currentOf returns which one is.
 async function setAsCleo(api, contentId, version) {
@@ -73,4 +75,58 @@ export async function overtakenVersion({ api, openAs }) {
   down = false;
   await isSet(7);
   await ann.context().close();
+}
+
+// decidedSuggestions: a suggestion that its author has withdrawn, or another editor has decided on, says so, and leaves the list of
+// open ones, or shows its new state in the list of all.
+export async function decidedSuggestions({ api, openAs }) {
+  const id = await makeNote(api, 'Bisque', { body: 'leek' });
+  const make = async (name, body) => {
+    const { suggestRevision } = await api(name, suggest, { in: { contentId: id, title: 'Bisque', body } });
+    expect(suggestRevision.userErrors, [], `faults of suggesting ${body}`);
+    return suggestRevision.suggestion.id;
+  };
+  const decideAs = async (name, suggestion, decision) => {
+    const { decideSuggestion } = await api(name, decide, { in: { id: suggestion, decision, force: true } });
+    expect(decideSuggestion.userErrors, [], `faults of ${decision} as ${name}`);
+  };
+  const made = [];
+  for (const body of ['carrot', 'celery', 'potato', 'onion']) made.push(await make('Cleo', body));
+  const [ann, cleo] = await Promise.all(['Ann', 'Cleo'].map((name) => openAs(name, { path: `/app/item/${id}` })));
+  const open = (page) => noteOf(page).getByRole('button', { name: /^Suggestions/ }).click();
+  const card = (page, body) => dialog(page).getByRole('listitem').filter({ has: page.locator('ins').getByText(body) });
+  const press = (page, body, name) => card(page, body).getByRole('button', { name }).click();
+  await Promise.all([ann, cleo].map(open));
+  await Promise.all([ann, cleo].map((page) => card(page, 'onion').waitFor()));
+
+  await decideAs('Cleo', made[0], 'WITHDRAW');
+  await press(ann, 'carrot', 'Accept');
+  await says(ann, 'Cleo Carter has withdrawn this suggestion.');
+  await card(ann, 'carrot').waitFor({ state: 'detached' });
+  await decideAs('Cleo', made[1], 'WITHDRAW');
+  await press(ann, 'celery', 'Reject');
+  await says(ann, 'Cleo Carter has withdrawn this suggestion.');
+  await card(ann, 'celery').waitFor({ state: 'detached' });
+  expect(await dialog(ann).locator('.fault').count(), 0, 'errors that are shown');
+
+  // In the list of all, the entry shows its new state.
+  await decideAs('Ann', made[2], 'REJECT');
+  await press(cleo, 'potato', 'Withdraw');
+  await says(cleo, 'Ann Archer has rejected this suggestion.');
+  await card(cleo, 'potato').getByText('Rejected').waitFor();
+  expect(await card(cleo, 'potato').getByRole('button').count(), 0, 'buttons of a suggestion that was decided');
+  // The same editor in another window.
+  await dialog(ann).getByRole('combobox', { name: 'Show' }).selectOption('');
+  await card(ann, 'onion').waitFor();
+  await decideAs('Ann', made[3], 'ACCEPT');
+  await press(ann, 'onion', 'Reject');
+  await says(ann, 'You have accepted this suggestion.');
+  await dialog(ann).locator('.badge').getByText('Accepted').waitFor();
+  await press(cleo, 'onion', 'Withdraw');
+  await says(cleo, 'Ann Archer has accepted this suggestion.');
+  await dialog(cleo).locator('.badge').getByText('Accepted').waitFor();
+  await noteOf(ann).getByText('onion').waitFor({ state: 'attached' });
+  expect(await dialog(cleo).locator('.fault').count(), 0, 'errors that are shown to the author');
+  expect(await dialog(cleo).getByRole('button', { name: 'Withdraw' }).count(), 0, 'buttons of suggestions that were decided');
+  await Promise.all([ann, cleo].map((page) => page.context().close()));
 }

@@ -1,9 +1,10 @@
 // The suggestions for a note. Editors see all of them, and accept or reject them; others see only
 // their own, and can withdraw them.
 import { useRef, useState } from 'react';
+import type { ApolloClient } from '@apollo/client';
 import { useApolloClient } from '@apollo/client/react';
-import { DecideSuggestionDocument, NoteSuggestionsDocument, type DecideSuggestionInput, type SuggestionState,
-  type SuggestionTextFragment } from '../generated/operations.ts';
+import { DecideSuggestionDocument, NoteSuggestionsDocument, SuggestionDecisionDocument, type DecideSuggestionInput,
+  type SuggestionState, type SuggestionTextFragment } from '../generated/operations.ts';
 import { isText, type NamedText } from '../data/naming.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
@@ -93,6 +94,7 @@ interface SuggestionCardProps {
 
 function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }: SuggestionCardProps) {
   const { id, branch, locale, author, title, note, state, createdAt, decidedBy } = suggestion;
+  const client = useApolloClient();
   const say = useSay();
   const me = useMe();
   const submission = useSubmit(DecideSuggestionDocument, [], { keyed: false });
@@ -105,6 +107,7 @@ function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }
       const code = answer.userErrors[0]?.code;
       // Another revision was published meanwhile: it is shown before the editor decides again.
       if (code === 'REVISION_CONFLICT') return current.refetch().then(() => ({ decided: false, text: overtook, userErrors: [] }));
+      if (code === 'CONFLICT') return { decided: true, text: await decisionOf(client, id, me?.id), userErrors: [] };
       return { decided: true, text: done, userErrors: answer.userErrors };
     });
     if (!outcome) return;
@@ -147,4 +150,13 @@ function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }
       <ActionFaults submission={submission} />
     </li>
   );
+}
+
+// decisionOf says who has decided on a suggestion that is not open, and how.
+async function decisionOf(client: ApolloClient, id: string, me: string | undefined): Promise<string> {
+  const { data } = await client.query({ query: SuggestionDecisionDocument, variables: { id }, fetchPolicy: 'no-cache' });
+  if (data?.node?.__typename !== 'Suggestion') return 'This suggestion is gone.';
+  const { state, decidedBy } = data.node;
+  const who = decidedBy && decidedBy.id === me ? 'You have' : `${decidedBy?.displayName ?? 'Somebody else'} has`;
+  return `${who} ${stateName[state].toLowerCase()} this suggestion.`;
 }
