@@ -25,7 +25,7 @@ import { editConflicts, lateAnswers, mergedEdits } from './app/conflicts.mjs';
 import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown } from './app/reading.mjs';
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
-import { overtakenVersion, decidedSuggestions } from './app/decisions.mjs';
+import { decidedSuggestions, overtakenVersion } from './app/decisions.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress, searchRows } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,

@@ -498,6 +498,12 @@ export async function suggestions({ api, openAs }) {
   await says(ann, 'Not accepted: the text has changed meanwhile.');
   expect(await card(ann).getByRole('alert').allTextContents(), [''], 'the errors at the suggestion');
   await card(ann).getByRole('button', { name: 'Accept anyway' }).and(ann.locator(':focus')).waitFor();
+  // A text that the editor has not seen is not replaced even so.
+  await saveText(api, 'Ann', id, { title: 'Salad', body: 'endive\nlemon' });
+  await ann.keyboard.press('Enter');
+  await card(ann).locator('del').getByText('endive').waitFor();
+  expect((await textOf(api, id)).revision.body, 'endive\nlemon', 'the text that was published meanwhile');
+  await saveText(api, 'Ann', id, { title: 'Salad', body: 'rocket\nlemon' });
   await card(ann).getByRole('button', { name: 'Reject' }).click();
   await says(ann, 'Rejected.');
   expect((await textOf(api, id)).revision.body, 'rocket\nlemon', 'the text after rejecting');

@@ -14,6 +14,7 @@ import { useMe } from '../ui/session.tsx';
 import { Failed, Loading, Outdated, ShowMore } from '../ui/states.tsx';
 import { dateOf, languageName } from '../ui/words.ts';
 import { useRevision } from './note-history.tsx';
+import { readRevision } from './use-draft.ts';
 import { usePages } from './use-pages.ts';
 
 const stateName: Record<SuggestionState, string> = { OPEN: 'Open', ACCEPTED: 'Accepted', REJECTED: 'Rejected', WITHDRAWN: 'Withdrawn' };
@@ -100,13 +101,16 @@ function SuggestionCard({ contentId, suggestion, mayEdit, itemTitle, onDecided }
   const submission = useSubmit(DecideSuggestionDocument, [], { keyed: false });
   const current = useRevision({ contentId, branch, locale }, null);
   const open = state === 'OPEN';
-  const overtaken = open && !current.loading && (current.revision?.number ?? null) !== suggestion.baseRevision;
+  const overtaken = open && !current.loading && !current.error && (current.revision?.number ?? null) !== suggestion.baseRevision;
   const decide = async (decision: DecideSuggestionInput['decision'], done: string) => {
     const outcome = await submission.run(async (post) => {
-      const answer = await post({ id, decision, force: decision === 'ACCEPT' && overtaken });
-      const code = answer.userErrors[0]?.code;
       // Another revision was published meanwhile: it is shown before the editor decides again.
-      if (code === 'REVISION_CONFLICT') return current.refetch().then(() => ({ decided: false, text: overtook, userErrors: [] }));
+      const again = () => current.refetch().then(() => ({ decided: false, text: overtook, userErrors: [] }));
+      const force = decision === 'ACCEPT' && overtaken;
+      if (force && (await readRevision(client, { contentId, branch, locale }, null))?.number !== current.revision?.number) return again();
+      const answer = await post({ id, decision, force });
+      const code = answer.userErrors[0]?.code;
+      if (code === 'REVISION_CONFLICT') return again();
       if (code === 'CONFLICT') return { decided: true, text: await decisionOf(client, id, me?.id), userErrors: [] };
       return { decided: true, text: done, userErrors: answer.userErrors };
     });
