@@ -259,16 +259,69 @@ test('a discarded draft is not saved again', async () => {
   assert.equal(stored(), null);
 });
 
-test('a draft that was discarded elsewhere is not published', async () => {
+test('a draft that was discarded elsewhere is saved again when it is published', async () => {
   const { session, gateway, revisions } = fixture('old');
   await session.open();
   session.edit({ body: 'mine' });
   await session.flush();
   await gateway.discard();
+  assert.equal(await session.publish(), true);
+  assert.deepEqual(revisions.map(({ body }) => body), ['old', 'mine']);
+});
+
+test('a draft that is discarded elsewhere while it is published is saved again', async () => {
+  const { session, gateway, revisions, stored } = fixture('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  const { publish } = gateway;
+  gateway.publish = () => gateway.discard().then(publish);
   assert.equal(await session.publish(), false);
-  assert.equal(revisions.length, 1);
-  assert.equal(whyNot(session.state()), 'No.');
-  assert.equal(session.state().refused, false);
+  assert.deepEqual([whyNot(session.state()), stored()?.body, revisions.length], ['No.', 'mine', 1]);
+  gateway.publish = publish;
+  assert.equal(await session.publish(), true);
+  assert.equal(revisions.at(-1)?.body, 'mine');
+});
+
+test('only the text that is shown is published', async () => {
+  const { session, elsewhere, revisions } = fixture('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  elsewhere('other');
+  assert.equal(await session.publish(), false);
+  assert.deepEqual([session.state().elsewhere?.body, session.state().saving], ['other', 'failed']);
+  // Typing the stored text again is no choice.
+  session.edit({ body: 'mine too' });
+  session.edit({ body: 'mine' });
+  assert.equal(await session.publish(), false);
+  await session.takeElsewhere();
+  elsewhere('third');
+  assert.equal(await session.publish(), false);
+  assert.deepEqual([session.state().elsewhere?.body, session.state().busy, revisions.length], ['third', false, 1]);
+});
+
+test('a saved text stays saved if it cannot be published', async () => {
+  const { session, lose, refuse } = fixture('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  lose('save');
+  assert.equal(await session.publish(), false);
+  assert.equal(session.state().saving, 'saved');
+  assert.notEqual(whyNot(session.state()), '');
+  refuse('FORBIDDEN');
+  assert.equal(await session.publish(), false);
+  assert.deepEqual([session.state().saving, session.state().refused], ['saved', true]);
+});
+
+test('a text that was published elsewhere is not published again', async () => {
+  const { session, gateway, revisions, stored } = fixture('old');
+  await session.open();
+  session.edit({ body: 'mine' });
+  await session.flush();
+  await gateway.publish();
+  assert.equal(await session.publish(), true);
+  assert.deepEqual([revisions.map(({ body }) => body), stored()], [['old', 'mine'], null]);
 });
 
 for (const code of ['FORBIDDEN', 'NOT_FOUND']) {

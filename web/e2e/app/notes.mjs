@@ -67,16 +67,16 @@ export async function noteTexts({ api, openAs }) {
   await page.context().close();
 }
 
-const textOf = async (api, id, locale = null) =>
+export const textOf = async (api, id, locale = null) =>
   (await api('Ann', 'query ($id: ID!, $locale: String) { content(id: $id) { title revision(locale: $locale, strictLocale: true) { number title body } } }', { id, locale })).content;
-const draftsOf = async (api, name, id) => {
+export const draftsOf = async (api, name, id) => {
   const { nodes } = (await api(name, '{ viewer { drafts(first: 50) { nodes { version title body baseRevision content { id } } } } }'))
     .viewer.drafts;
   return nodes.filter(({ content }) => content.id === id).map(({ content, ...draft }) => draft);
 };
-const field = (page, name) => dialog(page).getByRole('textbox', { name });
-const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
-const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
+export const field = (page, name) => dialog(page).getByRole('textbox', { name });
+export const button = (page, name) => dialog(page).getByRole('button', { name, exact: true });
+export const savedAsDraft = (page) => dialog(page).getByText('Saved as a draft. Only you can see it.').waitFor();
 
 // hugeNote: a text of 130,000 lines is shown, and the buttons of its note work. If the browser cannot
 // show a text, only its panel says so, and the buttons can repair it.

@@ -1,6 +1,6 @@
 // Editing a text. It is saved as a draft shortly after the last keystroke, and published on
 // request. What others save or publish meanwhile is never overwritten without asking.
-import { hasCode, sameText, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
+import { hasCode, type DraftGateway, type PlainText, type Published } from './draft-gateway.ts';
 import { draftSaving, type Later } from './draft-saving.ts';
 import { draftStore, type DraftState, type DraftStore } from './draft-state.ts';
 import { explain, isTooLarge, sentence } from './faults.ts';
@@ -71,10 +71,7 @@ export function draftSession<Revision extends Published>(gateway: DraftGateway<R
       store.set({ text, stale: false, base: null });
       return saving.resave();
     },
-    async publish() {
-      if (!(await flush()) || state().stale || stored.version === 0) return false;
-      return whileBusy(store, () => publish(store, gateway));
-    },
+    publish: () => whileBusy(store, () => publish(store, gateway, saving.confirm)),
     async discard() {
       saving.unschedule();
       await saving.running();
@@ -106,23 +103,17 @@ async function whileBusy<Revision>(store: DraftStore<Revision>, act: () => Promi
   }
 }
 
-async function publish<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
+// publish publishes what the editor shows. The draft may be another one by now, so save saves the text first: without a draft
+// afterwards, it was published meanwhile.
+async function publish<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>,
+  save: () => Promise<boolean>): Promise<boolean> {
+  if (!(await save()) || store.state().stale) return false;
+  if (store.stored.version === 0) return true;
   const { userErrors } = await gateway.publish();
-  if (userErrors.length === 0 || (hasCode(userErrors, 'NOT_FOUND') && (await wasPublished(store, gateway)))) return true;
+  if (userErrors.length === 0 || (hasCode(userErrors, 'NOT_FOUND') && (await save()) && store.stored.version === 0)) return true;
   if (hasCode(userErrors, 'REVISION_CONFLICT')) await store.compareWith((await gateway.read()).current);
   else if (hasCode(userErrors, 'FORBIDDEN')) store.set({ refused: true });
   else if (!store.state().refused) store.set({ faults: userErrors });
-  return false;
-}
-
-// wasPublished reports whether an earlier attempt to publish succeeded although
-// its answer was lost.
-async function wasPublished<Revision extends Published>(store: DraftStore<Revision>, gateway: DraftGateway<Revision>): Promise<boolean> {
-  const { draft, current, mayEdit } = await gateway.read();
-  if (draft === null && sameText(current, store.state().text) && current?.number !== store.stored.base) return true;
-  // The draft of an item that cannot be seen is still there if the role comes back.
-  if (mayEdit) store.stored.version = draft?.version ?? 0;
-  store.set(mayEdit ? { current, hasDraft: draft !== null } : { refused: true });
   return false;
 }
 
