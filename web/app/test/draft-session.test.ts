@@ -312,6 +312,9 @@ test('a saved text stays saved if it cannot be published', async () => {
   refuse('FORBIDDEN');
   assert.equal(await session.publish(), false);
   assert.deepEqual([session.state().saving, session.state().refused], ['saved', true]);
+  refuse('NOT_FOUND');
+  assert.equal(await session.publish(), false);
+  assert.deepEqual([session.state().saving, session.state().refused], ['failed', true]);
 });
 
 test('a text that was published elsewhere is not published again', async () => {

@@ -1,6 +1,8 @@
-// Drafts that are open in two windows.
-import { confirm, dialog, expect, says } from './fixture.mjs';
-import { button, draftsOf, field, makeNote, openEditor, savedAsDraft, textOf } from './notes.mjs';
+// Drafts in two windows, and after their author has lost the right to edit.
+import { confirm, dialog, discard, expect, says } from './fixture.mjs';
+import { button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, textOf } from './notes.mjs';
+
+const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
 
 // draftInTwoWindows: only the text that a window shows is published from it, whatever the other window does with the draft.
 export async function draftInTwoWindows({ api, openAs }) {
@@ -53,4 +55,47 @@ export async function draftInTwoWindows({ api, openAs }) {
   await says(two, 'Published.');
   expect([(await textOf(api, id)).revision.body, await draftsOf(api, 'Ann', id)], ['fourth', []], 'the text of the discarded draft');
   await Promise.all([one, two].map((page) => page.context().close()));
+}
+
+// savedBeforeLoss: an editor who becomes a viewer closes the editor without a question if all of the text is saved
+// and can be read again.
+export async function savedBeforeLoss({ api, openAs }) {
+  const id = await makeNote(api, 'Relish', { role: 'EDITOR', body: 'old' });
+  const cleo = await openAs('Cleo', { path: `/app/item/${id}` });
+  const role = async (to) => {
+    await api('Ann', members, { id, members: [{ principalId: 'u:demo:cleo', role: to }] });
+    await cleo.evaluate(() => dispatchEvent(new Event('focus')));
+  };
+  const lost = dialog(cleo).getByText('You can no longer edit this note.');
+  const close = async () => {
+    await lost.waitFor();
+    await dialog(cleo).locator('.dialog-actions').getByRole('button', { name: 'Close', exact: true }).click();
+    await dialog(cleo).waitFor({ state: 'detached' });
+    await noteOf(cleo).getByText('You have a draft that is not published.').waitFor();
+  };
+  await openEditor(cleo);
+  await field(cleo, 'Text').fill('new');
+  await savedAsDraft(cleo);
+  await role('VIEWER');
+  await close();
+  await openEditor(cleo, 'Continue the draft');
+  expect(await field(cleo, 'Text').inputValue(), 'new', 'the draft of a viewer');
+  await close();
+
+  // The same if publishing finds that out.
+  await role('EDITOR');
+  await noteOf(cleo).getByRole('button', { name: 'Edit text…' }).waitFor();
+  await openEditor(cleo, 'Continue the draft');
+  await api('Ann', members, { id, members: [{ principalId: 'u:demo:cleo', role: 'VIEWER' }] });
+  await button(cleo, 'Publish').click();
+  await close();
+
+  // Without access to the item, there is no draft to come back to.
+  await role('EDITOR');
+  await openEditor(cleo, 'Continue the draft');
+  await role(null);
+  await cleo.locator('main').getByText('There is no such item').waitFor();
+  await cleo.keyboard.press('Escape');
+  await discard(cleo);
+  await cleo.context().close();
 }

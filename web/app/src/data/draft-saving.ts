@@ -92,6 +92,8 @@ async function saveOnce<Revision extends Published>(store: DraftStore<Revision>,
     throw error;
   });
   if (hasCode(userErrors, 'CONFLICT')) return handleConflict(store, gateway);
+  // A draft that was saved is lost with the item, but not with the right to edit it.
+  if (hasCode(userErrors, 'NOT_FOUND')) stored.text = null;
   if (!draft) return fail(store, { faults: userErrors, refused: isRefusal(userErrors) });
   // A text that was written without a base gets the current revision as its base.
   const overtaken = draft.isStale || (stored.base === null && draft.baseRevision !== null);

@@ -48,9 +48,9 @@ export function EditNote({ item, gone, textId, userId, hidden, branched, namesIt
   const [merged, setMerged] = useState(false);
   const lost = !mayEdit || state.refused;
   useCloseWhen(lost && state.ready && state.saving === 'unchanged', onClose, lostText);
-  // Whether what was typed cannot be saved now: then the dialog asks before it closes.
-  const stuck = lost || state.saving === 'failed';
   const unsaved = state.saving === 'failed' || state.saving === 'pending' || state.saving === 'saving';
+  // Whether what was typed cannot be saved now, or was lost with the item: then the dialog asks before it closes.
+  const stuck = state.saving === 'failed' || (lost && unsaved) || (gone && state.hasDraft);
   // Recently typed text is saved before the dialog closes; if that fails, the dialog asks.
   const leave = (proceed = () => {}) => {
     void session.flush().then((saved) => {
