@@ -26,7 +26,7 @@ import { errorMessages, keyboard, longNotice, pagingBothWays, phone, storeDown }
 import { freshGroup, freshPaste, freshRows, itemByItself, staleMembers } from './app/fresh.mjs';
 import { silentGateway } from './app/silent.mjs';
 import { decidedSuggestions, overtakenVersion } from './app/decisions.mjs';
-import { draftInTwoWindows, savedBeforeLoss } from './app/drafts.mjs';
+import { draftInTwoWindows, savedBeforeLoss, expiredInEditor } from './app/drafts.mjs';
 import { deletedAccount, deletedGroup } from './app/deletion.mjs';
 import { findItems, searchAgain, searching, searchLive, searchProgress, searchRows } from './app/searching.mjs';
 import { deletedItemLeavesLists, itemLifecycle, latePage, lostConnection, newEntries, olderAnswer, shareSuggestions,
@@ -41,9 +41,9 @@ const scenes = { pagingBothWays, fullWidth, jumpToNewest, compactView, dayHeadin
   lateAnswers, discardedEdits, textKeptAfterDeletion, removedFromGroup, lostEditorRole, lostWhileWriting, expiredToken, signedInAgain,
   offline, keptAfterFailure, itemForGroup, smallScreen, shareSuggestions, newEntries, latePage, olderAnswer, deletedItemLeavesLists,
   lostConnection, silentGateway, itemByItself, freshRows, staleMembers, freshGroup, freshPaste, noteTexts, renamedNote, hugeNote, drafts,
-  draftInTwoWindows, savedBeforeLoss, textConflict, history, overtakenVersion, suggestions, decidedSuggestions, branches, branchFaults,
-  languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone, newestItems,
-  searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval,
+  draftInTwoWindows, expiredInEditor, savedBeforeLoss, textConflict, history, overtakenVersion, suggestions, decidedSuggestions, branches,
+  branchFaults, languages, copyLink, openByUrl, visitorPaste, pastesArrive, pasteConflict, pasteMarkup, pasteFaults, pastesOnPhone,
+  newestItems, searching, searchProgress, searchAgain, searchLive, searchRows, deletedGroup, deletedAccount, whoSees, undoneRemoval,
   otherOrganisations, sharedAgain, twoChoices, closedWhileSaving, findItems, firstItemAbove, titleOrder, keptOrder, newItem,
   strangeTitles, accessible, accessibleDialogs, accessibleGraphiql };
 const base = baseAddress();

@@ -1,8 +1,64 @@
-// Drafts in two windows, and after their author has lost the right to edit.
+// Drafts in two windows, after a token has expired, and after their author has lost the right to edit.
 import { confirm, dialog, discard, expect, says } from './fixture.mjs';
 import { button, draftsOf, field, makeNote, noteOf, openEditor, savedAsDraft, textOf } from './notes.mjs';
 
 const members = 'mutation ($id: ID!, $members: [ContentMemberChange!]!) { setContentMembers(input: {contentId: $id, members: $members}) { userErrors { message } } }';
+
+// expire lets the gateway refuse the token of a page. The function that it returns signs in again, in the open dialog.
+async function expire(page) {
+  await page.route('**/dev/viewers', (route) => route.fulfill({ json: { viewers: [] } }));
+  await page.route('**/graphql', (route) => route.fulfill({ status: 401, contentType: 'application/json',
+    body: '{"errors":[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]}' }));
+  return async () => {
+    await button(page, 'Sign in again').click();
+    await page.unrouteAll();
+    const signIn = page.getByRole('dialog', { name: 'Sign in again' });
+    await signIn.getByRole('button', { name: /^Ann\b/ }).click();
+    await signIn.waitFor({ state: 'detached' });
+  };
+}
+
+// expiredInEditor: a token expires while a text is written, when it is published, and in the history. The author signs in again
+// there, and nothing is lost.
+export async function expiredInEditor({ api, openAs, faults }) {
+  const id = await makeNote(api, 'Broth', { body: 'old' });
+  const ann = await openAs('Ann', { path: `/app/item/${id}` });
+  await openEditor(ann);
+  let signInAgain = await expire(ann);
+  await field(ann, 'Text').fill('new');
+  await dialog(ann).getByText('Not saved. Your sign-in has expired.').waitFor();
+  await button(ann, 'Publish').click();
+  await dialog(ann).getByText('Not saved. Your sign-in has expired.').waitFor();
+  expect(await button(ann, 'Try again').count(), 0, 'buttons that cannot help');
+  await signInAgain();
+  await savedAsDraft(ann);
+  expect((await draftsOf(api, 'Ann', id)).map(({ body }) => body), ['new'], 'the draft after signing in again');
+
+  // A draft that is saved is not published, but it is not unsaved either.
+  signInAgain = await expire(ann);
+  await button(ann, 'Publish').click();
+  await dialog(ann).getByText('Not published. Your sign-in has expired.').waitFor();
+  await savedAsDraft(ann);
+  await signInAgain();
+  await dialog(ann).getByText('Not published.').waitFor({ state: 'detached' });
+  await button(ann, 'Publish').click();
+  await says(ann, 'Published.');
+  expect((await textOf(api, id)).revision.body, 'new', 'the published text');
+
+  await noteOf(ann).getByText('new').waitFor();
+  await noteOf(ann).getByRole('button', { name: 'History…' }).click();
+  await dialog(ann).locator('ins').getByText('new').waitFor();
+  signInAgain = await expire(ann);
+  await button(ann, 'Set as current').click();
+  await dialog(ann).getByText('Your sign-in has expired.').waitFor();
+  await signInAgain();
+  await dialog(ann).getByText('Your sign-in has expired.').waitFor({ state: 'detached' });
+  await button(ann, 'Set as current').click();
+  await says(ann, 'Version 1 is current now.');
+  const others = faults.filter((fault) => !/status of 401/.test(fault));
+  faults.splice(0, faults.length, ...others);
+  await ann.context().close();
+}
 
 // draftInTwoWindows: only the text that a window shows is published from it, whatever the other window does with the draft.
 export async function draftInTwoWindows({ api, openAs }) {

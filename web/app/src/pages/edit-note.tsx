@@ -3,14 +3,14 @@
 import { useEffect, useRef, useState } from 'react';
 import type { ItemFragment, RevisionTextFragment } from '../generated/operations.ts';
 import { missingParts } from '../data/diff.ts';
-import { faultsByField } from '../data/faults.ts';
+import { explain, faultsByField } from '../data/faults.ts';
 import { mayRetry, whyNot, type DraftSession } from '../data/draft-session.ts';
 import type { PlainText } from '../data/draft-gateway.ts';
 import type { DraftState } from '../data/draft-state.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Dialog, useLeave } from '../ui/dialog.tsx';
 import { Diff } from '../ui/diff.tsx';
-import { Form, TextField } from '../ui/forms.tsx';
+import { Form, SignInAgain, TextField } from '../ui/forms.tsx';
 import { Markdown } from '../ui/markdown.tsx';
 import { Failed, Loading } from '../ui/states.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
@@ -183,6 +183,7 @@ const savingText: Record<State['saving'], string> = {
 
 function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void }) {
   const why = whyNot(state);
+  const signedOut = explain(state.error).kind === 'signedOut';
   return (
     <div className="saving">
       <p role="status">{savingText[state.saving]}</p>
@@ -190,7 +191,7 @@ function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void })
         {state.saving === 'failed' && !state.elsewhere && (
           <p className="fault">
             Not saved. {why}{' '}
-            {mayRetry(state) && (
+            {mayRetry(state) && !signedOut && (
               <button type="button" className="button" onClick={onRetry}>
                 Try again
               </button>
@@ -198,6 +199,7 @@ function SavingStatus({ state, onRetry }: { state: State; onRetry: () => void })
           </p>
         )}
         {state.saving !== 'failed' && why && <p className="fault">Not published. {why}</p>}
+        {signedOut && <SignInAgain />}
       </div>
     </div>
   );

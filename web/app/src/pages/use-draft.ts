@@ -9,6 +9,7 @@ import { DiscardDraftDocument, DraftDocument, PublishDraftDocument, RevisionDocu
 import { isBadInput, isPassing } from '../data/faults.ts';
 import { useOnline } from '../ui/notices.tsx';
 import { useReadAgain } from '../ui/read-again.ts';
+import { useSession } from '../ui/session.tsx';
 
 // TextId identifies a text of an item by its branch and locale.
 export interface TextId {
@@ -74,6 +75,7 @@ const later = (act: () => void, ms: number) => {
 export function useDraft(textId: TextId, userId: string, { title, version }: ItemFragment, mayEdit: boolean, namesItem: boolean) {
   const client = useApolloClient();
   const online = useOnline();
+  const { expired } = useSession();
   const [session] = useState<DraftSession<RevisionTextFragment>>(() =>
     draftSession(gatewayOf(client, textId, userId), title, namesItem, later));
   const state = useSyncExternalStore(session.subscribe, session.state);
@@ -89,9 +91,9 @@ export function useDraft(textId: TextId, userId: string, { title, version }: Ite
     session.refresh(title).catch(() => {});
   }, [session, version]);
   useEffect(() => {
-    const { saving, refused } = session.state();
-    if (online && mayEdit && (saving === 'failed' || refused)) void session.flush();
-  }, [session, online, mayEdit]);
+    const { saving, refused, error } = session.state();
+    if (online && mayEdit && !expired && (saving === 'failed' || refused || error)) void session.flush();
+  }, [session, online, mayEdit, expired]);
   useReadAgain(async () => {
     if (state.saving === 'failed' && state.error !== null && isPassing(state.error)) await session.flush();
   });

@@ -168,7 +168,8 @@ function WrongFields({ fields }: { fields: WrongField[] }) {
   );
 }
 
-function SignInAgain() {
+// SignInAgain opens the sign-in dialog, above the dialog that it is in.
+export function SignInAgain() {
   const signIn = useSignIn();
   return (
     <button type="button" className="button" onClick={signIn}>
@@ -286,6 +287,7 @@ export function ActionFaults({ submission, id, className }: ActionFaultsProps) {
           {text}
         </p>
       ))}
+      {submission?.error?.kind === 'signedOut' && <SignInAgain />}
     </div>
   );
 }
