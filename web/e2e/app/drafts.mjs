@@ -45,7 +45,19 @@ export async function expiredInEditor({ api, openAs, faults }) {
   await says(ann, 'Published.');
   expect((await textOf(api, id)).revision.body, 'new', 'the published text');
 
+  // Before a dialog has read its text.
   await noteOf(ann).getByText('new').waitFor();
+  for (const [name, shown] of [['History…', () => dialog(ann).locator('ins').getByText('new')], ['Edit text…', () => field(ann, 'Text')]]) {
+    signInAgain = await expire(ann);
+    await noteOf(ann).getByRole('button', { name }).click();
+    await dialog(ann).getByText('Your sign-in has expired.').waitFor();
+    await signInAgain();
+    await shown().waitFor();
+    expect(await ann.evaluate(() => document.activeElement.closest('dialog') !== null), true, `whether focus is in ${name}`);
+    await ann.keyboard.press('Escape');
+    await dialog(ann).waitFor({ state: 'detached' });
+  }
+
   await noteOf(ann).getByRole('button', { name: 'History…' }).click();
   await dialog(ann).locator('ins').getByText('new').waitFor();
   signInAgain = await expire(ann);

@@ -120,10 +120,19 @@ function useShown(dialog: RefObject<HTMLDialogElement | null>, returnTo: FocusTa
       // other code has put it.
       const element = opener.current;
       if (element?.isConnected) focusOn(element);
-      else if (document.activeElement === document.body) focusOn(returnTo?.current ?? document.querySelector('main'));
+      else if (document.activeElement !== document.body) return;
+      else if (returnTo?.current) focusOn(returnTo.current);
+      else if (!focusDialog()) focusOn(document.querySelector('main'));
     },
     [],
   );
+}
+
+// focusDialog moves focus to the last open dialog, and returns whether there is one.
+export function focusDialog(): boolean {
+  const around = [...document.querySelectorAll('dialog[open]')].at(-1);
+  if (around) focusOn(around.querySelector('[data-autofocus], button'));
+  return around !== undefined;
 }
 
 function focusOn(element: Element | null) {

@@ -7,7 +7,8 @@ import { explain, faultsByField, sentence, type Explanation, type Faults as Faul
 import type { FaultsFragment, LibraryVisibility } from '../generated/operations.ts';
 import { useLeave, useSending } from './dialog.tsx';
 import { useOnline } from './notices.tsx';
-import { useSession, useSignIn } from './session.tsx';
+import { useSession } from './session.tsx';
+import { SignInAgain } from './states.tsx';
 import { VisibilityIcon } from './icons.tsx';
 import { visibilityMeaning, visibilityName, type Thing } from './words.ts';
 
@@ -165,16 +166,6 @@ function WrongFields({ fields }: { fields: WrongField[] }) {
       ))}
       .
     </p>
-  );
-}
-
-// SignInAgain opens the sign-in dialog, above the dialog that it is in.
-export function SignInAgain() {
-  const signIn = useSignIn();
-  return (
-    <button type="button" className="button" onClick={signIn}>
-      Sign in again
-    </button>
   );
 }
 

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type ReactNode, type RefO
 import { initialsOf, toneOf } from '../data/avatar.ts';
 import { explain, isPassing, type Explanation } from '../data/faults.ts';
 import { useOnline } from './notices.tsx';
+import { focusDialog } from './dialog.tsx';
 import { To, useTitle } from './navigation.tsx';
 import { useReadAgain } from './read-again.ts';
 import { useSession, useSignIn } from './session.tsx';
@@ -28,14 +29,16 @@ type Retry = () => Promise<unknown>;
 
 export function Failed({ error, onRetry, heading = 'Could not load this' }: FailedProps) {
   const online = useOnline();
-  const { text } = explain(error, { online });
+  const { text, kind } = explain(error, { online });
   useRetries(error, onRetry);
+  useRetryWhenSignedIn(kind, onRetry);
   // A repeated failure is shown again, by the component around this one.
   const retry = () => onRetry().catch(() => {});
   return (
     <div className="state" role="alert">
       <h2>{heading}</h2>
       <p>{text}</p>
+      {kind === 'signedOut' && <SignInAgain />}
       <button type="button" className="button" onClick={retry}>
         Try again
       </button>
@@ -43,14 +46,39 @@ export function Failed({ error, onRetry, heading = 'Could not load this' }: Fail
   );
 }
 
+// SignInAgain opens the sign-in dialog, above the dialog that it is in. A page has the button in its banner. When it has
+// done its work, focus stays in the dialog.
+export function SignInAgain() {
+  const signIn = useSignIn();
+  const button = useRef<HTMLButtonElement>(null);
+  useGoneWithFocus(button, focusDialog);
+  return (
+    <button ref={button} type="button" className="button only-in-dialog" onClick={signIn}>
+      Sign in again
+    </button>
+  );
+}
+
+// useRetryWhenSignedIn tries again after an expired token was replaced.
+function useRetryWhenSignedIn(kind: Explanation['kind'], onRetry: Retry) {
+  const { expired } = useSession();
+  const before = useRef(expired);
+  useEffect(() => {
+    if (kind === 'signedOut' && before.current && !expired) onRetry().catch(() => {});
+    before.current = expired;
+  }, [expired]);
+}
+
 // Outdated is shown above data that was read before and could not be read again.
 export function Outdated({ error, onRetry }: { error: unknown; onRetry: Retry }) {
   const online = useOnline();
   useRetries(error, onRetry);
-  const { text } = explain(error, { online });
+  const { text, kind } = explain(error, { online });
+  useRetryWhenSignedIn(kind, onRetry);
   return (
     <div className="outdated" role="alert">
       <p>This could not be refreshed, and may have changed. {text}</p>
+      {kind === 'signedOut' && <SignInAgain />}
       <button type="button" className="button" onClick={() => onRetry().catch(() => {})}>
         Try again
       </button>
