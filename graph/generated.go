@@ -1026,8 +1026,8 @@ type Query {
   """
   The users and groups of a tenant that match a prefix and that the viewer may see, for example to complete a name in a
   share dialog. Only signed-in viewers of that tenant and global administrators may ask; others get UNAUTHENTICATED or
-  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id; the others do
-  not make a page shorter. A page may be short if its read budget is used up, as PageInfo says.
+  FORBIDDEN, whether or not the tenant exists. Viewers find only those whom they could also see by id. A page is
+  filled up in place of the others until its read budget, 1,000 names, is used up, as PageInfo says.
 
   A prefix matches the beginning of the display name, the rest of the display name from any of its first 16 words on
   ("van d" finds "Ludwig van der Rohe"), or the beginning of the name in the id. A word begins at a letter or digit that
@@ -1299,7 +1299,7 @@ enum FanOutState {
 type FanOut {
   "Whether every library shows the change."
   state: FanOutState!
-  "How many libraries the change concerns; 0 where nothing changes. At most 1 for viewers who do not manage the item, because they do not see all of its members."
+  "How many libraries the change concerns; 0 where nothing changes. At most 1 for viewers who are neither a MANAGER of the item themselves nor an administrator, because they may not see all of its members."
   libraries: Int!
 }
 

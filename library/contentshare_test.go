@@ -11,6 +11,7 @@ import (
 	"carrel/core/commit"
 	"carrel/core/cursor"
 	"carrel/core/fault"
+	"carrel/core/input"
 	"carrel/core/sched"
 	"carrel/domain"
 	"carrel/domain/domaintest"
@@ -247,5 +248,47 @@ func TestMembers_ManagersSeeAll(t *testing.T) {
 	}
 	if n := members(domaintest.As("u:acme:ann")); n != 2 {
 		t.Errorf("the manager is shown %d members, want both", n)
+	}
+}
+
+// TestUpdate_EditorsDoNotCountTheMembers: the number of libraries that a change concerns, by which it is also priced,
+// would tell how many members somebody does not see.
+func TestUpdate_EditorsDoNotCountTheMembers(t *testing.T) {
+	h := domaintest.Town(t)
+	id := h.Note("open", principal.Public, "g:acme:team=VIEWER", "u:acme:cleo=VIEWER", "u:acme:ben=EDITOR")
+	change := func(user, title, key string) int {
+		out, err := h.Library.UpdateContent(t.Context(), domaintest.As(user),
+			library.UpdateContent{ID: string(id), Title: input.Some(&title), IdempotencyKey: &key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.FanOut.Libraries
+	}
+	edit := func(user string) int {
+		title := "revised by " + user
+		m, err := h.People.BeginAsActor(domaintest.As(user), "acme", commit.Call{Name: "edit", Input: user})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := h.Library.ChangeItem(t.Context(), domaintest.As(user), library.ItemChange{Mutation: m, ID: id, Path: "id",
+			Rows: func(*library.Header) []library.RowKey { return nil },
+			Plan: func(context.Context, *library.ItemReading) (*library.Edit, error) {
+				return &library.Edit{Visible: true, Title: &title}, nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.FanOut.Libraries
+	}
+	for range 2 { // the second is a repetition
+		if n := change("u:acme:ann", "by ann", "1234567890123456789012"); n != 4 {
+			t.Errorf("the manager's change concerns %d libraries, want 4", n)
+		}
+		if n := change("u:acme:ben", "by ben", "1234567890123456789012"); n != 1 {
+			t.Errorf("the editor's change concerns %d libraries, want 1", n)
+		}
+	}
+	if manager, editor := edit("u:acme:ann"), edit("u:acme:ben"); manager != 4 || editor != 1 {
+		t.Errorf("edits of the text concern %d and %d libraries, want 4 and 1", manager, editor)
 	}
 }

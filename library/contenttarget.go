@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"carrel/core/commit"
@@ -20,6 +21,15 @@ type target struct {
 	// repeated is the answer of the first outcome, if the request was answered before. Nothing
 	// else is checked then.
 	repeated *keptAnswer
+}
+
+// most returns how many of the libraries that a change concerns the actor may know of. Who is no manager itself does
+// not see all members, and must not count them, by the answer or by the price.
+func (t *target) most(v *principal.Viewer) int {
+	if v.Administers(t.header.Tenant()) || t.own.Active() && t.own.Role == Manages {
+		return math.MaxInt
+	}
+	return 1
 }
 
 // readTarget reads the item of a mutation, checks that the actor may act, and returns NOT_FOUND at the

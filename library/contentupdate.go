@@ -82,7 +82,7 @@ func (s *Service) planUpdate(ctx context.Context, v *principal.Viewer, t *target
 	libraries := 0
 	switch {
 	case visible:
-		libraries = s.planMoving(h, &after, &e.Entry, c)
+		libraries = min(t.most(v), s.planMoving(h, &after, &e.Entry, c))
 	case expiry:
 		// The entries keep their places, and are written again with the timestamp of the new state.
 		e.Scope, libraries = commit.ScopeAll, h.Members

@@ -218,7 +218,7 @@ func (u Upkeep) ImportEdit(ctx context.Context, id ContentID, keys []RowKey,
 		if err != nil || edit == nil {
 			return nothingToChange, err
 		}
-		a, _ := u.s.planEdit(&read.Header, edit, nil)
+		a, _ := u.s.planEdit(&read.Header, edit, nil, 0)
 		return a, nil
 	})
 	if err != nil || !ok {

@@ -85,7 +85,7 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 			edit = &Edit{Page: t.header.Page}
 		}
 		answer = edit.Answer
-		a, libraries := s.planEdit(&t.header, edit, in.Mutation.Request)
+		a, libraries := s.planEdit(&t.header, edit, in.Mutation.Request, t.most(v))
 		return a, libraries, nil
 	})
 	if out != nil {
@@ -98,8 +98,8 @@ func (s *Service) ChangeItem(ctx context.Context, v *principal.Viewer, in ItemCh
 }
 
 // planEdit plans the compare-and-set of an edit, and returns the number of libraries it
-// concerns.
-func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, int) {
+// concerns, at most most.
+func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request, most int) (*attempt, int) {
 	after := *h
 	after.Seq, after.MTS, after.Page = h.Seq+1, s.engine.MTS(h.MTS), edit.Page
 	e := inFlight{Causes: reasonForAll(ReasonRevised)}
@@ -109,7 +109,7 @@ func (s *Service) planEdit(h *Header, edit *Edit, r *commit.Request) (*attempt, 
 		if edit.Title != nil {
 			after.Title = *edit.Title
 		}
-		libraries = s.planMoving(h, &after, &e.Entry, c)
+		libraries = min(most, s.planMoving(h, &after, &e.Entry, c))
 	}
 	c.Header, c.Request = after, r.Row(s.engine.Now(), keptAnswer{Libraries: libraries, Seq: after.Seq, Answer: edit.Answer}.encode())
 	a := s.contentAttempt(e, c)

@@ -2,6 +2,7 @@ package note
 
 import (
 	"context"
+	"slices"
 
 	"carrel/core/commit"
 	"carrel/core/fault"
@@ -158,6 +159,9 @@ func (s *Service) DecideSuggestion(ctx context.Context, v *principal.Viewer, in 
 			return s.planDecision(ctx, v, t, id, &in)
 		},
 	})
+	if faults := fault.ListOf(err); len(faults) == 1 && faults[0].Code == fault.NotFound && slices.Equal(faults[0].Path, []string{"id"}) {
+		err = noSuggestion() // nor an item that the viewer sees
+	}
 	if err != nil {
 		return nil, err
 	}

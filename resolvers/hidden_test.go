@@ -31,8 +31,8 @@ type unseenRow struct {
 }
 
 const (
-	payloadOf     = `{ userErrors { code field } }`
-	bulkPayloadOf = `{ results { userErrors { code field } } userErrors { code field } }`
+	payloadOf     = `{ userErrors { code field message } }`
+	bulkPayloadOf = `{ results { userErrors { code field message } } userErrors { code field message } }`
 )
 
 // unseenRows has a row for every field of Query and Mutation.
@@ -181,9 +181,14 @@ func unseenWorld(t *testing.T) (*gateway, *recorder) {
 			"n", name, "v", visibility, "m", members, "u", "https://acme.example/"+name)
 	}
 	g.must(as("u:acme:ann"), `mutation { deleteContent(input: {id: "c:acme:deleted"}) { userErrors { message } } }`)
-	suggested := g.must(as("u:acme:ann"),
-		`mutation { suggestRevision(input: {contentId: "c:acme:hidden", title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`)
-	unseenPairs["suggestion"] = [][2]string{{suggested.at("suggestRevision", "suggestion", "id").(string), strings.Repeat("0", 32)}}
+	unseenPairs["suggestion"] = nil
+	for _, item := range []string{"c:acme:hidden", "c:acme:seen"} {
+		suggested := g.must(as("u:acme:ann"),
+			`mutation($c: ID!) { suggestRevision(input: {contentId: $c, title: "x", body: "x"}) { suggestion { id } userErrors { message } } }`,
+			"c", item)
+		unseenPairs["suggestion"] = append(unseenPairs["suggestion"],
+			[2]string{suggested.at("suggestRevision", "suggestion", "id").(string), strings.Repeat("0", 32)})
+	}
 	// The first look-up fills the directory, and the second finds it filled.
 	for range 2 {
 		g.must(as("u:acme:eve"), `{ principals(tenant: "acme", prefix: "eve") { nodes { id } } }`)
